@@ -1,0 +1,62 @@
+# Everything a newcomer needs. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CODE   := $(wildcard src tests tools bench)
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-long check size bench docs lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(VENV)/.installed ## Create .venv with memfolio in it
+
+demo: install ## Show what memfolio does, in a throw-away home
+	$(BIN)/memfolio demo
+
+test: check ## Check the code, then run the tests
+	$(BIN)/python -m pytest $(ARGS)
+
+test-long: $(VENV)/.installed-dev ## Run the long tests at their full counts
+	$(BIN)/python -m pytest -m long --hypothesis-profile=long $(ARGS)
+
+check: $(VENV)/.installed-dev ## Lint, formatting and types
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy $(CODE)
+
+size: install ## Measure the code: lines, longest functions, broad excepts
+	$(BIN)/python tools/size.py
+
+bench: install ## Measure speed, each figure beside its floor
+	$(BIN)/python bench/vault.py $(ARGS)
+
+docs: $(VENV)/.installed-dev ## Check that the documentation is complete, linked and runs
+	$(BIN)/python -m pytest tests/test_docs.py tests/test_surface.py $(ARGS)
+
+lock: ## Resolve the dependencies again and pin them
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip --disable-pip-version-check --quiet install uv
+	build/lock/bin/python tools/lock.py
+
+clean: ## Remove everything that make created
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memfolio needs Python 3.11 or later; say make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.python requirements.lock pyproject.toml
+	$(PIP) install -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
+	$(PIP) install -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,210 @@
+"""The configuration of a home, built once and passed as values.
+
+Arguments win over the environment, the environment over `memfolio.toml`, the file over the defaults.
+Nothing else in memfolio reads the environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from memfolio import machine
+from memfolio.errors import AgentIdError, ConfigError, HomeFormatError
+from memfolio.machine import default_home, expand
+from memfolio.settings import FORMAT, KEYS, Key, default_toml, toml
+
+__all__ = ["FILE_NAME", "FORMAT", "KEYS", "Config", "Key", "default_home", "default_toml", "load_config"]
+
+FILE_NAME = "memfolio.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Every setting of one home, valid and complete."""
+
+    home: Path
+    agent: str
+    cache: Path
+    machine: str
+    machine_name: str
+    """What a person would call the machine, for messages."""
+    format: int
+    timezone: str
+    """An IANA name; `local` has become the machine's own."""
+    max_content_bytes: int
+    max_ledger_bytes: int
+    lock_timeout: float
+    commit_delay: float
+    stale_editor_window: timedelta
+    git_enabled: bool
+    git_branch: str
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+
+def load_config(
+    home: str | Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Config:
+    """The configuration of `home` (by default `default_home`); overrides that are None count as not given.
+
+    Raises ConfigError where a setting is wrong, HomeFormatError where the home was written by a newer version.
+    """
+    environ = os.environ if environ is None else environ
+    root = default_home(environ) if home is None else expand(home, environ)
+    values: dict[str, Any] = {key.field: key.default for key in KEYS}
+    values |= _from_file(root / FILE_NAME)
+    values |= _from_environment(environ)
+    values |= _from_arguments(overrides or {})
+    if values["timezone"] == "local":
+        values["timezone"] = machine.local_zone(environ).key
+    named, cache = values.pop("machine"), values.pop("cache")
+    return Config(
+        home=root,
+        cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
+        machine=named or machine.machine_id(),
+        machine_name=named or machine.host_name(),
+        **values,
+    )
+
+
+def _cache_name(home: Path) -> str:
+    """A folder name for `home` that differs for every real path and can still be recognised."""
+    real = os.path.realpath(home)
+    return f"{Path(real).name[:32] or 'home'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
+
+
+def _from_file(path: Path) -> dict[str, object]:
+    table = _parse(path)
+    written = table.get("format")
+    if isinstance(written, int) and written > FORMAT:
+        raise HomeFormatError(
+            f"{path.parent} was written by a newer memfolio: format {_show(written)}, this one reads up to {FORMAT}",
+            hint="upgrade memfolio, or open the home where the newer one is installed",
+        )
+    known = {key.name: key for key in KEYS if key.in_file}
+    found: dict[str, object] = {}
+    for name, value in _flatten(table, {n.partition(".")[0] for n in known if "." in n}, path):
+        key = known.get(name) or _unknown(f"{path}: unknown key", name, known)
+        found[key.field] = _valid(key, value, f"{path}: {name}")
+    return found
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    """Settings from `MEMFOLIO_…`; empty variables count as unset, unknown ones may be meant for others."""
+    return {
+        key.field: _valid(key, text, f"environment variable {key.variable}", as_text=True)
+        for key in KEYS
+        if key.in_environment and (text := environ.get(key.variable))
+    }
+
+
+def _from_arguments(overrides: Mapping[str, object]) -> dict[str, object]:
+    known = {key.field: key for key in KEYS if key.in_environment}
+    found: dict[str, object] = {}
+    for name, value in overrides.items():
+        key = known.get(name) or _unknown("unknown argument", name, known)
+        if value is not None:
+            error = AgentIdError if name == "agent" else ConfigError
+            found[name] = _valid(key, value, f"argument {name}", error=error)
+    return found
+
+
+def _valid(
+    key: Key,
+    value: object,
+    where: str,
+    *,
+    as_text: bool = False,
+    error: type[ConfigError] | type[AgentIdError] = ConfigError,
+) -> object:
+    try:
+        return key.read(value, as_text=as_text)
+    except (ValueError, OverflowError) as cause:
+        default = "" if key.default is None else f" ({toml(key.default)})"
+        hint = f"correct it, or remove it to use the default{default}{_nearest_zone(key, value)}"
+        raise error(f"{where} is {_show(value)}; wanted {key.wants}", hint=hint) from cause
+
+
+def _unknown(what: str, name: str, known: Mapping[str, Key]) -> Key:
+    nearest = _nearest(name, known)
+    hint = f"did you mean {nearest}?" if nearest else f"known are {', '.join(known)}"
+    raise ConfigError(f"{what} {_show(name)}", hint=hint)
+
+
+def _nearest_zone(key: Key, value: object) -> str:
+    if key.name != "timezone" or not isinstance(value, str):
+        return ""
+    from zoneinfo import available_timezones
+
+    nearest = _nearest(value, sorted(available_timezones()))
+    return f"; did you mean {nearest}?" if nearest else ""
+
+
+def _nearest(name: str, known: Mapping[str, Key] | list[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name[:80], known, 1)), None)
+
+
+def _flatten(table: Mapping[str, object], sections: set[str], path: Path) -> Iterator[tuple[str, object]]:
+    """Dotted names and values; only the known sections are looked into."""
+    for name, value in table.items():
+        if name not in sections:
+            yield name, value
+        elif isinstance(value, dict):
+            yield from ((f"{name}.{inner}", deep) for inner, deep in value.items())
+        else:
+            raise ConfigError(
+                f"{path}: {name} is {_show(value)}; wanted a table", hint=f"write [{name}] above its keys"
+            )
+
+
+def _parse(path: Path) -> dict[str, object]:
+    text = _read(path)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        reason = reason.replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end of the file")
+        hint = "correct that line; text needs quotes, and a key looks like: name = value"
+        raise ConfigError(f"{path} is not valid TOML: {reason}", hint=hint) from error
+
+
+def _read(path: Path) -> str:
+    """The file's text; empty where there is none, which the home itself may have more to say about."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ConfigError(f"{path} is not a file", hint="move it away; memfolio.toml is a text file, and optional")
+        return path.read_bytes().decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path} is not UTF-8 text (at line {line})", hint="save it as UTF-8") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path!s:.200} cannot be read: {error}", hint="check its name and permissions") from error
+
+
+def _show(value: object) -> str:
+    """`value` for a message: short, on one line, and never failing, however odd it is."""
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "a list"
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a huge number"
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,140 @@
+"""Every error memfolio raises on purpose, as one tree.
+
+Each says what is wrong, where, and (in `hint`) what to do about it.
+
+    MemfolioError
+    ├── InputError                    the caller's values cannot be accepted
+    │   ├── ContentError              empty, too long, or with NUL bytes
+    │   ├── NaiveTimeError            a datetime without a time zone
+    │   ├── AgentIdError              an agent id that is not [a-z0-9][a-z0-9-]{0,63}
+    │   └── PathError                 a path that leaves the home or cannot be stored
+    ├── ConfigError                   memfolio.toml, the environment or an argument is wrong
+    ├── NotFoundError                 no such memory, page, change or commit
+    ├── ConflictError                 somebody else changed it first
+    │   ├── PageChangedError          carries the page's current content and hash
+    │   └── UndoConflictError         carries the overlapping difference
+    ├── RefusedError                  the rules of this home do not allow it
+    │   └── NotOwnerError             another machine writes this home
+    └── HomeError                     the home itself is in trouble
+        ├── HomeBusyError             another process holds the write lock for too long
+        ├── HomeMissingError          the folder vanished, was emptied, or is not a home
+        ├── HomeReadOnlyError         the folder cannot be written
+        ├── HomeFormatError           written by a newer memfolio
+        ├── DiskError                 the operating system refused: full, broken, no handles
+        ├── FileNotHereError          a placeholder that its sync program has not fetched
+        └── HistoryError              git is missing or broken where a command cannot do without it
+"""
+
+from __future__ import annotations
+
+
+class MemfolioError(Exception):
+    """The root. `code` is stable and machine-readable; `hint` is the next step for a person."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InputError(MemfolioError, ValueError):
+    code = "input"
+
+
+class ContentError(InputError):
+    code = "content"
+
+
+class NaiveTimeError(InputError):
+    code = "naive-time"
+
+
+class AgentIdError(InputError):
+    code = "agent-id"
+
+
+class PathError(InputError):
+    code = "path"
+
+
+class ConfigError(MemfolioError):
+    code = "config"
+
+
+class NotFoundError(MemfolioError, LookupError):
+    code = "not-found"
+
+
+class ConflictError(MemfolioError):
+    code = "conflict"
+
+
+class PageChangedError(ConflictError):
+    """The page is not what the change was composed against; nothing was written."""
+
+    code = "page-changed"
+
+    def __init__(self, path: str, *, current: bytes | None, current_hash: str | None) -> None:
+        super().__init__(
+            f"{path} was changed by somebody else",
+            hint="read it again, apply your change to that, and write with the new hash",
+        )
+        self.path = path
+        self.current = current
+        self.current_hash = current_hash
+
+
+class UndoConflictError(ConflictError):
+    """The change cannot be taken back because later edits overlap it; `diff` shows where."""
+
+    code = "undo-conflict"
+
+    def __init__(self, path: str, *, diff: str) -> None:
+        super().__init__(
+            f"later edits of {path} overlap the change to be undone",
+            hint="edit the file by hand, or undo the later change first",
+        )
+        self.path = path
+        self.diff = diff
+
+
+class RefusedError(MemfolioError):
+    code = "refused"
+
+
+class NotOwnerError(RefusedError):
+    code = "not-owner"
+
+
+class HomeError(MemfolioError):
+    code = "home"
+
+
+class HomeBusyError(HomeError):
+    code = "home-busy"
+
+
+class HomeMissingError(HomeError):
+    code = "home-missing"
+
+
+class HomeReadOnlyError(HomeError):
+    code = "home-read-only"
+
+
+class HomeFormatError(HomeError):
+    code = "home-format"
+
+
+class DiskError(HomeError):
+    code = "disk"
+
+
+class FileNotHereError(HomeError):
+    code = "file-not-here"
+
+
+class HistoryError(HomeError):
+    code = "history"

@@ -1,0 +1,253 @@
+"""What can be set in a home: one table, from which validation, documentation and the default file are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from memfolio import machine
+from memfolio.duration import format_duration, parse_duration
+from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
+
+FORMAT = 1
+"""The format of homes that this version reads and writes."""
+
+MIB = 1024 * 1024
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError
+    return int(value)
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError
+    return float(value)
+
+
+_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+def _flag(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in _FLAGS:
+        return _FLAGS[value.lower()]
+    raise ValueError
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _path(value: object) -> object:
+    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+        raise ValueError
+    return str(value)
+
+
+def _span(value: object) -> object:
+    if isinstance(value, timedelta):
+        return value
+    if not isinstance(value, str):
+        raise ValueError
+    return parse_duration(value)
+
+
+_KINDS: Mapping[str, Callable[[object], object]] = {
+    "a whole number": _whole,
+    "a number": _number,
+    "true or false": _flag,
+    "text": _text,
+    "a path": _path,
+    "an ISO 8601 duration": _span,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One setting: its dotted name, what it accepts, and one sentence on what it is for."""
+
+    name: str
+    kind: str
+    default: Any
+    doc: str
+    low: Any = None
+    high: Any = None
+    wanted: str = ""
+    """What is accepted, where kind and range do not say it."""
+    accepts: Callable[[Any], object] = lambda _: True
+    in_file: bool = True
+    in_environment: bool = True
+
+    @property
+    def field(self) -> str:
+        """Its name as an argument and in `Config`."""
+        return self.name.replace(".", "_")
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return f"MEMFOLIO_{self.field.upper()}"
+
+    @property
+    def wants(self) -> str:
+        """What a valid value is, in words."""
+        if self.wanted or self.low is None:
+            return self.wanted or self.kind
+        return f"{self.kind} from {_plain(self.low)} to {_plain(self.high)}"
+
+    def read(self, value: object, *, as_text: bool = False) -> object:
+        """`value` as this setting's type; ValueError or OverflowError where it is not one.
+
+        With `as_text`, text stands for numbers and flags too, as it does in the environment.
+        """
+        if isinstance(value, str) and not as_text and self.kind in ("a whole number", "a number", "true or false"):
+            raise ValueError
+        result: Any = _KINDS[self.kind](value)
+        if (self.low is not None and not self.low <= result <= self.high) or not self.accepts(result):
+            raise ValueError
+        return result
+
+
+def _is_zone(name: str) -> bool:
+    return name == "local" or machine.find_zone(name) is not None
+
+
+def _is_branch(name: str) -> bool:
+    parts = name.split("/")
+    good = all(part and part[0] not in ".-" and not part.endswith((".", ".lock")) for part in parts)
+    return good and name.isascii() and ".." not in name and all(c.isalnum() or c in "._-/" for c in name)
+
+
+KEYS: tuple[Key, ...] = (
+    Key(
+        name="format",
+        kind="a whole number",
+        default=FORMAT,
+        doc="The version of the folder's layout; a home of a newer version is not opened.",
+        low=1,
+        high=FORMAT,
+        wanted=" or ".join(map(str, range(1, FORMAT + 1))),
+        in_environment=False,
+    ),
+    Key(
+        name="timezone",
+        kind="text",
+        default="local",
+        doc="The zone in which days begin and times are written; `local` is the zone of this machine.",
+        wanted='an IANA time zone such as "Europe/Berlin", or "local"',
+        accepts=_is_zone,
+    ),
+    Key(
+        name="max_content_bytes",
+        kind="a whole number",
+        default=MIB,
+        doc="The longest memory that is accepted, in bytes of UTF-8.",
+        low=1,
+        high=16 * MIB,
+    ),
+    Key(
+        name="max_ledger_bytes",
+        kind="a whole number",
+        default=128 * 1024,
+        doc="The size in bytes at which a log or ledger goes on in its next part.",
+        low=4096,
+        high=16 * MIB,
+    ),
+    Key(
+        name="lock_timeout",
+        kind="a number",
+        default=10.0,
+        doc="How many seconds a write waits for another process before it gives up as busy.",
+        low=0,
+        high=3600,
+    ),
+    Key(
+        name="commit_delay",
+        kind="a number",
+        default=0.5,
+        doc="How many seconds appended memories wait for company before they are committed to git.",
+        low=0,
+        high=60,
+    ),
+    Key(
+        name="stale_editor_window",
+        kind="an ISO 8601 duration",
+        default=timedelta(minutes=10),
+        doc="How long memories that an editor overwrote with an older copy of the file are put back by themselves.",
+        low=timedelta(0),
+        high=timedelta(days=7),
+    ),
+    Key(
+        name="git.enabled",
+        kind="true or false",
+        default=True,
+        doc="Whether every change is also committed to git.",
+    ),
+    Key(
+        name="git.branch",
+        kind="text",
+        default="main",
+        doc="The branch that is committed to; on any other branch commits wait.",
+        wanted="the name of a git branch, in plain letters",
+        accepts=_is_branch,
+    ),
+    Key(
+        name="agent",
+        kind="text",
+        default="main",
+        doc="The agent whose memory is meant when none is named.",
+        wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash",
+        accepts=AGENT_PATTERN.fullmatch,
+        in_file=False,
+    ),
+    Key(
+        name="cache",
+        kind="a path",
+        default=None,
+        doc="The folder for what can be rebuilt; by default the user's cache folder.",
+        in_file=False,
+    ),
+    Key(
+        name="machine",
+        kind="text",
+        default=None,
+        doc="The name under which this machine owns a home; by default derived from the machine's own id.",
+        wanted="1 to 128 characters without spaces",
+        accepts=TOKEN_PATTERN.fullmatch,
+        in_file=False,
+    ),
+)
+
+
+def default_toml() -> str:
+    """The text of a new home's `memfolio.toml`: every key with its default, commented out."""
+    lines = ["# Configuration of this home. Every key is optional; remove the # to change one.", ""]
+    lines.append(f"format = {FORMAT}")
+    section = ""
+    for key in (key for key in KEYS if key.in_file and key.name != "format"):
+        table, _, name = key.name.rpartition(".")
+        if table != section:
+            lines += ["", f"[{table}]"]
+            section = table
+        lines += ["", f"# {key.doc}", f"# {key.wants[0].upper()}{key.wants[1:]}.", f"# {name} = {toml(key.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def toml(value: object) -> str:
+    """A default as it is written in the file."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{_plain(value)}"' if isinstance(value, str | timedelta) else str(value)
+
+
+def _plain(value: object) -> str:
+    return format_duration(value) if isinstance(value, timedelta) else str(value)

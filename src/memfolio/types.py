@@ -1,0 +1,173 @@
+"""The vocabulary: what is remembered, who changed it, and what a change left behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from memfolio.errors import InputError
+
+ID_PATTERN = re.compile(r"[A-Z]-\d{1,15}-[0-9a-f]{8}")
+AGENT_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+TOKEN_PATTERN = re.compile(r"[^\s·\x00-\x1f\x7f]{1,128}")
+"""Session, source, trigger and actor are identifiers, never prose: they appear in the audit trail."""
+
+
+class Kind(StrEnum):
+    """How a memory is held."""
+
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    OPINION = "opinion"
+
+
+class Type(StrEnum):
+    """What a memory is about."""
+
+    EVENT = "event"
+    DECISION = "decision"
+    OUTCOME = "outcome"
+    LESSON = "lesson"
+    FACT = "fact"
+    OBSERVATION = "observation"
+    PREFERENCE = "preference"
+    TASK = "task"
+    EMOTION = "emotion"
+    CORRECTION = "correction"
+    ERROR = "error"
+
+
+class Store(StrEnum):
+    """Where a memory lives at the moment."""
+
+    WORKING = "working"
+    SHORT_TERM = "short_term"
+    LONG_TERM = "long_term"
+    VAULT = "vault"
+
+
+class Origin(StrEnum):
+    """Whose word a memory is, set at the door and never raised later."""
+
+    OWNER = "owner"
+    AGENT = "agent"
+    UNTRUSTED = "untrusted"
+    SYSTEM = "system"
+
+
+class Action(StrEnum):
+    """The closed vocabulary of the audit trail."""
+
+    CREATE = "CREATE"
+    EDIT = "EDIT"
+    APPEND = "APPEND"
+    DELETE = "DELETE"
+    ARCHIVE = "ARCHIVE"
+    RESTORE = "RESTORE"
+    MERGE = "MERGE"
+    REVERT = "REVERT"
+    DECAY = "DECAY"
+    RENAME = "RENAME"
+    PROPOSE = "PROPOSE"
+    COMMIT = "COMMIT"
+    REJECT = "REJECT"
+    ALERT = "ALERT"
+    ACK = "ACK"
+    PURGE = "PURGE"
+
+
+class Approval(StrEnum):
+    """How a change came to be allowed."""
+
+    AUTO = "auto"
+    APPROVED = "approved"
+    PENDING = "pending"
+    REJECTED = "rejected"
+    NONE = "none"
+
+
+SEMANTIC_TYPES = frozenset({Type.FACT, Type.PREFERENCE, Type.LESSON})
+ACTOR_ROLES = frozenset({"human", "bot", "reflection", "system", "skill", "subagent"})
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+def default_kind(type_: Type) -> Kind:
+    """The kind a memory has when nobody says otherwise."""
+    return Kind.SEMANTIC if type_ in SEMANTIC_TYPES else Kind.EPISODIC
+
+
+def check_token(name: str, value: str) -> str:
+    """`value` if it is a plain identifier; these are shown in the trail, so prose is refused."""
+    if not TOKEN_PATTERN.fullmatch(value):
+        raise InputError(
+            f"{name} {value[:40]!r} is not an identifier",
+            hint=f"use 1 to 128 characters without spaces for {name}; longer text belongs into attributes",
+        )
+    return value
+
+
+def check_actor(actor: str) -> str:
+    """`actor` if it is `role` or `role:name` with one of the known roles."""
+    check_token("actor", actor)
+    if actor.partition(":")[0] not in ACTOR_ROLES:
+        raise InputError(f"unknown actor {actor!r}", hint=f"start it with one of {', '.join(sorted(ACTOR_ROLES))}")
+    return actor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryItem:
+    """One remembered thing. Times are aware; importance and confidence lie in 0–1."""
+
+    id: str
+    content: str
+    created_at: datetime
+    type: Type = Type.OBSERVATION
+    kind: Kind = Kind.EPISODIC
+    store: Store = Store.LONG_TERM
+    user: str | None = None
+    importance: float = 0.5
+    confidence: float = 1.0
+    tags: tuple[str, ...] = ()
+    source: str = "conversation"
+    role: str | None = None
+    session: str | None = None
+    origin: Origin = Origin.AGENT
+    event_time: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    superseded_by: str | None = None
+    forgotten_at: datetime | None = None
+    accessed_at: datetime | None = None
+    access_count: int = 0
+    decay_rate: float | None = None
+    pinned: bool = False
+    derived_from: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """Who made a change, with whose leave, and what set it off."""
+
+    actor: str = "bot:auto-detect"
+    approval: Approval = Approval.AUTO
+    trigger: str = "observe"
+    session: str | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        check_actor(self.actor)
+        check_token("trigger", self.trigger)
+        for name, value in (("session", self.session), ("source", self.source)):
+            if value is not None:
+                check_token(name, value)
+
+
+HUMAN = Attribution(actor="human", approval=Approval.NONE, trigger="edit")

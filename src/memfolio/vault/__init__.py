@@ -1,0 +1,5 @@
+"""The vault: files that cannot be lost, and a trail that undoes.
+
+Start with `vault.py` (what can be asked), then `writer.py` (how a change is made), `settle.py` (what others did
+to a file), `recover.py` (what a crash left), `committer.py` (how it gets into git).
+"""

@@ -1,0 +1,141 @@
+"""The books: how each file was last left, and the one place where a change is entered into the trail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memfolio.clock import iso
+from memfolio.types import Action, Attribution
+from memfolio.vault.audit import FileMark, Head, Trail, TrailLine, part_for, seal, shorten_ids
+from memfolio.vault.disk import Stamp
+from memfolio.vault.home import Home
+from memfolio.vault.paths import Ledger
+from memfolio.vault.plan import Planned, Tail
+from memfolio.vault.recent import FileState, Recent, Record, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A planned write that has happened, and the state it left."""
+
+    planned: Planned
+    stamp: Stamp | None
+
+    @property
+    def state(self) -> FileState | None:
+        if self.planned.now is None:
+            return None
+        return FileState(self.planned.now, self.planned.size, self.stamp)
+
+    def mark(self) -> FileMark:
+        planned = self.planned
+        # An append's `was` is the line before it in the trail: leaving it out keeps lines short.
+        was = planned.was if planned.start is None else None
+        return FileMark(planned.path, planned.now, planned.size, was, planned.start)
+
+    def written(self) -> Written:
+        return Written(self.planned.path, self.planned.start, self.planned.data, self.state)
+
+
+class Books:
+    """Everything the writer must know before it writes and enter after it wrote; used under the write lock."""
+
+    def __init__(self, home: Home, recent: Recent, trail: Trail, committed_seq: Callable[[], int]) -> None:
+        self.home = home
+        self.recent = recent
+        self.trail = trail
+        self.committed_seq = committed_seq
+        self.unrecorded: set[str] = set()
+        self.listeners: list[Callable[[Record], None]] = []
+        self._tails: dict[str, Tail] = {}
+        self._parts: dict[Ledger, int] = {}
+
+    def stamp(self, path: str) -> Stamp | None:
+        return self.home.disk.stamp(self.home.path(path))
+
+    def read(self, path: str) -> bytes | None:
+        return self.home.disk.read(self.home.path(path))
+
+    def known(self, path: str) -> FileState | None:
+        return self.recent.known.get(path)
+
+    def tail_of(self, path: str) -> Tail:
+        """How a settled file ends; read once, then followed from append to append."""
+        known, tail = self.known(path), self._tails.get(path)
+        if known is None:
+            return Tail(None, 0, b"", self.home.hasher())
+        if tail is None or tail.hash != known.hash:
+            content = self.read(path) or b""
+            tail = Tail(None, 0, b"", self.home.hasher()).then(content)
+            self._tails[path] = tail
+        return tail
+
+    def newest_part(self, ledger: Ledger) -> int:
+        number = self._parts.get(ledger, 1)
+        while ledger.part(number + 1) in self.recent.known:
+            number += 1
+        self._parts[ledger] = number
+        return number
+
+    def follow(self, records: Sequence[Record]) -> None:
+        """Carry remembered tails over the changes of other processes."""
+        for record in records:
+            for write in record.writes:
+                tail = self._tails.pop(write.path, None)
+                if tail and write.start == tail.size and write.data:
+                    self._tails[write.path] = tail.then(write.data)
+
+    def enter(
+        self,
+        action: Action,
+        by: Attribution,
+        done: Sequence[Done] = (),
+        *,
+        ids: Sequence[str] = (),
+        about: Sequence[int] = (),
+        key: str | None = None,
+        sync: bool = False,
+    ) -> TrailLine:
+        """Enter a change that has happened: its line in the trail, its bytes for the committer.
+
+        The change is durable already, so trouble here must not make it fail: the line is written later from
+        what the files say.
+        """
+        head = self.recent.head
+        at = iso(self.home.now())
+        line, raw = seal(
+            TrailLine(
+                seq=head.seq + 1,
+                at=at,
+                action=action,
+                by=by,
+                files=tuple(each.mark() for each in done),
+                ids=shorten_ids(ids),
+                count=len(ids),
+                about=tuple(about),
+                key=key,
+            ),
+            head.hash,
+        )
+        for each in done:
+            if each.planned.tail:
+                self._tails[each.planned.path] = each.planned.tail
+        self._write(line, raw, done, month=at[:7], sync=sync)
+        return line
+
+    def _write(self, line: TrailLine, raw: bytes, done: Sequence[Done], *, month: str, sync: bool) -> None:
+        part = part_for(self.recent.head, month, len(raw), self.home.config.max_ledger_bytes)
+        try:
+            stamp = self.home.disk.append(self.home.path(part), raw, sync=sync)
+            record = Record(
+                line, raw, Head(line.seq, line.hash, part, stamp.size), tuple(each.written() for each in done)
+            )
+            self.recent.add(record)
+        except OSError:
+            self.unrecorded.update(each.planned.path for each in done)
+            if sync:
+                raise
+            return
+        for listener in self.listeners:
+            listener(record)

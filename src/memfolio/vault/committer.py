@@ -1,0 +1,206 @@
+"""Committing off the acknowledgement path: changes wait a moment for company, then go into git with their bytes.
+
+Nothing waits for git and nothing fails for it. While git is missing, broken or in somebody's hands, changes stay
+in the recent bytes; they are committed when the way is free again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from memfolio.errors import HistoryError, MemfolioError
+from memfolio.vault.books import Books
+from memfolio.vault.git import CommitDraft, History, format_seqs, parse_seqs
+from memfolio.vault.lock import FileLock
+from memfolio.vault.recent import FileState, Record, Written
+from memfolio.vault.writer import Writer
+
+COMPANY = timedelta(seconds=1)
+MAX_BATCH = 200
+
+
+@dataclass(slots=True)
+class Group:
+    """Changes that share a commit."""
+
+    records: list[Record]
+    contents: dict[str, bytes | None] = field(default_factory=dict)
+
+    def welcomes(self, record: Record) -> bool:
+        """Appends of one actor and session within a second share a commit; everything else has its own."""
+        first = self.records[0]
+        same = (first.line.by, first.line.action) == (record.line.by, record.line.action)
+        return same and _is_append(first) and _is_append(record) and _moment(record) - _moment(first) <= COMPANY
+
+
+class Committer:
+    """Takes changes from the recent bytes into git, in a thread of its own and when asked."""
+
+    def __init__(self, books: Books, writer: Writer, history: History, lock: FileLock, *, delay: float) -> None:
+        self._books = books
+        self._writer = writer
+        self._history = history
+        self._lock = lock
+        self._delay = delay
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.obstacle: str | None = None
+        """Why changes are waiting; None when nothing is in the way."""
+
+    def notify(self) -> None:
+        """A change has been made: commit it soon."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="memfolio-commit", daemon=True)
+            self._thread.start()
+        self._wake.set()
+
+    def close(self) -> None:
+        """Commit what waits, then rest."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        self.commit_now()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.wait()
+            self._stopping.wait(self._delay)
+            self._wake.clear()
+            if not self._stopping.is_set():
+                self.commit_now(wait=False)
+
+    def commit_now(self, *, wait: bool = True) -> int:
+        """Commit what waits; returns how many changes are still waiting. Another process may be doing it already."""
+        try:
+            if wait:
+                with self._lock():
+                    return self._commit_all()
+            with self._lock.if_free() as held:
+                return self._commit_all() if held else self._try_later()
+        except MemfolioError as error:
+            self.obstacle = error.message
+            return -1
+
+    def _try_later(self) -> int:
+        # The process that holds the lock took its list before our change, perhaps: look again after a moment.
+        self._wake.set()
+        return -1
+
+    def _commit_all(self) -> int:
+        waiting = self._waiting()
+        if not waiting:
+            self.obstacle = None
+            return 0
+        self._history.prepare()
+        self.obstacle = self._history.obstacle()
+        if self.obstacle is not None:
+            return len(waiting)
+        while waiting:
+            self._commit(waiting[:MAX_BATCH])
+            waiting = self._waiting()
+        self._history.refresh_index()
+        return 0
+
+    def _waiting(self) -> list[Record]:
+        with self._writer.ready():
+            return list(self._books.recent.pending)
+
+    def _commit(self, records: list[Record]) -> None:
+        disk, home = self._books.home.disk, self._books.home
+        for part in dict.fromkeys(record.head.part for record in records):
+            disk.sync_file(home.path(part))
+        last = records[-1].line.seq
+        done = committed_seq(self._history)
+        drafts = [self._draft(group) for group in self._fold([r for r in records if r.line.seq > done])]
+        self._history.commit(drafts)
+        with self._writer.ready():
+            self._books.recent.mark_committed(last)
+            self._books.recent.rotate_if_large()
+
+    def _fold(self, records: list[Record]) -> Iterator[Group]:
+        """Group the changes and work out the content each group leaves in each file."""
+        contents: dict[str, bytes | None] = {}
+        group: Group | None = None
+        for record in records:
+            if group is not None and not group.welcomes(record):
+                yield group
+                group = None
+            if group is None:
+                group = Group([])
+            group.records.append(record)
+            for write in (*record.writes, _audit_write(record)):
+                self._take(write, contents, group)
+        if group is not None:
+            yield group
+
+    def _take(self, write: Written, contents: dict[str, bytes | None], group: Group) -> None:
+        if write.path not in contents:
+            contents[write.path] = self._history.read(write.path)
+        after = self._content_after(write, contents[write.path] or b"")
+        if after is not None or write.state is None:
+            contents[write.path] = group.contents[write.path] = after
+
+    def _content_after(self, write: Written, before: bytes) -> bytes | None:
+        """The bytes the writer wrote; a file that proves by its hash to be the same serves where they are lost."""
+        home = self._books.home
+        if write.state is None:
+            return None
+        if not write.is_unknown:
+            after = write.after(before)
+            if after is not None and (not write.state.hash or home.hash(after) == write.state.hash):
+                return after
+        content = self._books.read(write.path)
+        return content if content is not None and home.hash(content) == write.state.hash else None
+
+    def _draft(self, group: Group) -> CommitDraft:
+        first, last = group.records[0].line, group.records[-1].line
+        by = first.by
+        trailers = [("Actor", by.actor), ("Approval", by.approval.value), ("Trigger", by.trigger)]
+        if by.session:
+            trailers.append(("Session", by.session))
+        seqs = format_seqs(record.line.seq for record in group.records)
+        return CommitDraft(
+            writes=group.contents,
+            subject=_subject(group),
+            trailers=[*trailers, ("Seq", seqs), ("Chain", last.hash)],
+            author=by.actor,
+            at=_moment(group.records[-1]),
+        )
+
+
+def committed_seq(history: History) -> int:
+    """The newest change that is in git; 0 when none is, or git cannot say."""
+    try:
+        marked = (parse_seqs(commit.trailers["Seq"]) for commit in history.commits() if "Seq" in commit.trailers)
+        return max(next(marked, [0]), default=0)
+    except HistoryError:
+        return 0
+
+
+def _is_append(record: Record) -> bool:
+    return bool(record.writes) and all(write.start is not None for write in record.writes)
+
+
+def _audit_write(record: Record) -> Written:
+    """The change's own line in the trail, as one more append."""
+    start = record.head.size - len(record.raw)
+    return Written(record.head.part, start, record.raw, FileState("", record.head.size, None))
+
+
+def _moment(record: Record) -> datetime:
+    return datetime.fromisoformat(record.line.at)
+
+
+def _subject(group: Group) -> str:
+    line = group.records[0].line
+    paths = dict.fromkeys(path for record in group.records for path in record.line.paths)
+    entries = sum(record.line.count for record in group.records)
+    named = next(iter(paths), "audit")
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    counted = f" · {entries} {'entry' if entries == 1 else 'entries'}" if entries else ""
+    return f"[{line.action}] {named}{more}{counted}"

@@ -1,0 +1,90 @@
+"""Conflict copies that sync programs leave: those of ledgers are merged by id, those of pages go to `conflicts/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from memfolio.types import Action, Approval, Attribution
+from memfolio.vault.change import AddBlocks, Change, Operation, PutPage
+from memfolio.vault.foreign import blocks_of
+from memfolio.vault.paths import SHARED, agent_of, agent_root, ledger_of
+from memfolio.vault.recent import to_bytes
+
+if TYPE_CHECKING:
+    from memfolio.vault.vault import Vault
+
+SYNC = Attribution(actor="system:sync", approval=Approval.AUTO, trigger="conflict-copy")
+_COPY = re.compile(
+    r"(?P<stem>.+?)(?: \([^()]*conflict(?:ed)?(?: copy)?[^()]*\)|\.sync-conflict-\d{8}-\d{6}-\w+|"
+    r" ?\(case conflict(?: \d+)?\)|[ _-]conflict-\d{4}-?\d\d-?\d\d[-\w]*)(?P<suffix>\.\w+)"
+)
+
+
+def original_of(path: str) -> str | None:
+    """The file that `path` is a conflict copy of, by the names Dropbox, Syncthing, Nextcloud and others give."""
+    folder, _, name = path.rpartition("/")
+    match = _COPY.fullmatch(name)
+    if match is None or folder.endswith("/conflicts"):
+        return None
+    return f"{folder}/{match['stem']}{match['suffix']}"
+
+
+def merge_copies(vault: Vault, files: Iterable[str]) -> list[str]:
+    """Take in every conflict copy; returns the files that changed."""
+    changed: list[str] = []
+    for copy in files:
+        original = original_of(copy)
+        page = vault.page(copy) if original else None
+        if original and page:
+            operations = [
+                *_missing_blocks(vault, original, page.content),
+                *_set_aside(vault, original, copy, page.hash),
+            ]
+            receipt = vault.apply(Change(operations=tuple(operations), by=SYNC, action=Action.MERGE))
+            changed += receipt.paths
+    return changed
+
+
+def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]:
+    """What the copy of a ledger has and the ledger has not."""
+    if (named := ledger_of(original)) is None:
+        return []
+    present = {each for part in _parts(vault, original) for each, _ in blocks_of(original, part)}
+    missing = [(each, to_bytes(text.rstrip("\n") + "\n")) for each, text in blocks_of(original, copy) if each]
+    missing = [(each, block) for each, block in missing if each not in present]
+    if not missing:
+        return []
+    return [AddBlocks(named[0], tuple(block for _, block in missing), tuple(each for each, _ in missing))]
+
+
+def _parts(vault: Vault, original: str) -> list[bytes]:
+    named = ledger_of(original)
+    assert named is not None
+    paths = [named[0].part(number) for number in range(1, vault.books.newest_part(named[0]) + 1)]
+    return [page.content for path in paths if (page := vault.page(path))]
+
+
+def _set_aside(vault: Vault, original: str, copy: str, hash: str) -> list[Operation]:
+    """Remove the copy; what the original does not contain is kept as a page under `conflicts/`."""
+    page, content = vault.page(original), vault.page(copy)
+    assert content is not None
+    operations: list[Operation] = [PutPage(copy, None, hash)]
+    if ledger_of(original) and page and _is_covered(original, page.content, content.content):
+        return operations
+    name = copy.rpartition("/")[2]
+    target = f"{agent_root(agent_of(copy) or SHARED)}/memory/conflicts/{name}"
+    existing = vault.page(target)
+    return [*operations, PutPage(target, content.content, existing.hash if existing else None)]
+
+
+def _is_covered(path: str, original: bytes, copy: bytes) -> bool:
+    """Whether every block of the copy is in the original as it is, or will be, because it has an id of its own."""
+    blocks = blocks_of(path, original)
+    ids = {each: text.strip() for each, text in blocks if each}
+    texts = {text.strip() for _, text in blocks}
+    return all(
+        ids.get(each, text.strip()) == text.strip() if each else text.strip() in texts
+        for each, text in blocks_of(path, copy)
+    )

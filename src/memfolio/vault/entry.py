@@ -1,0 +1,465 @@
+"""One entry of a daily log: written exactly, read with tolerance.
+
+    ## 14:30:05 decision · 0.8 · #memory #architecture ^M-1794753005123-a3f2c91d
+    source: conversation · session: s-42 · role: user · confidence: 0.9
+
+    Chose the hybrid approach: one store of files, one disposable index.
+
+The heading's time is the event's, in the home's time zone; the id's milliseconds are when it was remembered, in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, tzinfo
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import count
+from typing import Any, TypeVar
+
+from memfolio.clock import from_ms
+from memfolio.errors import InputError
+from memfolio.types import (
+    EMPTY,
+    ID_PATTERN,
+    Approval,
+    Attribution,
+    Kind,
+    MemoryItem,
+    Origin,
+    Store,
+    Type,
+    check_actor,
+    default_kind,
+)
+from memfolio.vault.content import (
+    check_content,
+    encoded,
+    escape,
+    normalise_content,
+    text_id,
+    unescape,
+    without_surrogates,
+)
+from memfolio.vault.draft import as_created
+from memfolio.vault.fields import (
+    META_KEYS,
+    SEPARATOR,
+    is_ambiguous,
+    is_token,
+    local,
+    local_iso,
+    number,
+    read_comment,
+    read_confidence,
+    read_importance,
+    read_meta,
+    read_moment,
+    read_tags,
+    render_comment,
+    take_importance,
+)
+from memfolio.vault.heading import MAX_MS, Heading, find_mark, read_heading, render_heading, tags_are_safe
+
+__all__ = [
+    "Entry",
+    "ParsedEntry",
+    "check_content",
+    "checksum",
+    "is_whole",
+    "mint",
+    "normalise_content",
+    "parse_entry",
+    "render_entry",
+    "text_id",
+]
+
+T = TypeVar("T")
+DEFAULT_ACTOR = "bot:auto-detect"
+DEFAULT_TRIGGERS = {
+    DEFAULT_ACTOR: "observe",
+    "bot:trigger-remember": "remember",
+    "bot:trigger-forget": "forget",
+    "human": "edit",
+}
+FOREIGN_TYPES = {
+    "learning": (Type.LESSON, False),
+    "system_event": (Type.EVENT, True),
+    "user_interaction": (Type.EVENT, True),
+}
+"""Types of other systems: what they are here, and whether the word is kept as `attributes.episode_type`."""
+
+_BLANK = "00000000"
+_TYPES: Mapping[str, Type] = {each.value: each for each in Type}
+_KINDS: Mapping[str, Kind] = {each.value: each for each in Kind}
+_STORES: Mapping[str, Store] = {each.value: each for each in Store}
+_ORIGINS: Mapping[str, Origin] = {each.value: each for each in Origin}
+_APPROVALS: Mapping[str, Approval] = {each.value: each for each in Approval}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A memory as it was when it was made, and who made it."""
+
+    item: MemoryItem
+    by: Attribution
+
+
+def mint(
+    draft: MemoryItem, by: Attribution, *, agent: str, tz: tzinfo, created_ms: int, taken: Container[str]
+) -> Entry:
+    """`draft` as an entry with an id that is not in `taken`; its milliseconds move on until there is one.
+
+    The draft's id and created_at are replaced, its times become UTC, and what can change later (access, pin,
+    supersession, tombstone) is left out, because that is written elsewhere. Raises InputError for bad values.
+    """
+    by = attributed(draft, by.actor, by.approval, by.trigger)
+    for ms in count(created_ms):
+        item = _at(draft, ms)
+        checked = f"M-{ms}-{checksum(agent, ms, _render(item, by, tz))}"
+        if checked not in taken:
+            return Entry(item=replace(item, id=checked), by=by)
+    raise AssertionError("count() does not end")
+
+
+def attributed(item: MemoryItem, actor: str, approval: Approval, trigger: str) -> Attribution:
+    """The attribution of `item`, with its session and source where they are identifiers."""
+    session = item.session if item.session and is_token(item.session) else None
+    source = item.source if is_token(item.source) else None
+    return _attribution(actor, approval, trigger, session, source)
+
+
+@lru_cache(maxsize=256)
+def _attribution(actor: str, approval: Approval, trigger: str, session: str | None, source: str | None) -> Attribution:
+    """The entries of a session share one attribution, and checking it costs more than finding it."""
+    return Attribution(actor=actor, approval=approval, trigger=trigger, session=session, source=source)
+
+
+def render_entry(entry: Entry, tz: tzinfo) -> str:
+    """The block of `entry`: ends with a line end, has no blank lines around it."""
+    if not ID_PATTERN.fullmatch(entry.item.id) or not entry.item.id.startswith("M-"):
+        raise InputError(f"{entry.item.id!r} is not the id of an entry", hint="mint the entry before writing it")
+    return _render(entry.item, entry.by, tz)
+
+
+def checksum(agent: str, ms: int, block: str) -> str:
+    """The 8 hex digits that end an id, over the block rendered with zeros in their place."""
+    return _digest(agent, ms, encoded(block))
+
+
+def is_whole(block: str, agent: str) -> bool:
+    """Whether `block` is, byte for byte, what was written; a torn or edited one is not.
+
+    Blank lines after it, CRLF line ends and a missing last line end make no difference: git and editors change those,
+    and nothing of the memory is lost with them.
+    """
+    text = block.replace("\r\n", "\n").rstrip("\n") + "\n"
+    mark = find_mark(text[: text.index("\n")])
+    if mark is None:
+        return False
+    at = mark.checksum_at
+    blank = f"{text[:at]}{_BLANK}{text[at + 8 :]}".encode("utf-8", "surrogatepass")
+    return _digest(agent, mark.ms, blank) == text[at : at + 8]
+
+
+def _digest(agent: str, ms: int, block: bytes) -> str:
+    return blake2b(f"{agent}\0{ms}\0".encode() + block).hexdigest()[:8]
+
+
+def _at(draft: MemoryItem, ms: int) -> MemoryItem:
+    if not 0 <= ms <= MAX_MS:
+        raise InputError(f"{ms} is not a time an id can carry", hint="set the clock between 1970 and 9999")
+    return as_created(draft, f"M-{ms}-{_BLANK}", from_ms(ms))
+
+
+def _render(item: MemoryItem, by: Attribution, tz: tzinfo) -> str:
+    here = local(item.event_time or item.created_at, tz)
+    meta: list[str] = []
+    spare: dict[str, Any] = {}
+    _describe(item, meta, spare)
+    _attribute(by, meta)
+    _date(item, here, tz, meta)
+    _set_aside(item, spare)
+    lines = [render_heading(item, here.isoformat()[11:19])]
+    if meta:
+        lines.append(SEPARATOR.join(meta))
+    if spare:
+        lines.append(render_comment(spare))
+    return "\n".join((*lines, "", escape(item.content), ""))
+
+
+def _describe(item: MemoryItem, meta: list[str], spare: dict[str, Any]) -> None:
+    for name, value in (("source", item.source), ("session", item.session), ("role", item.role)):
+        _place(name, value, meta, spare)
+    if item.confidence != 1:
+        meta.append(f"confidence: {number(item.confidence)}")
+    if item.kind is not default_kind(item.type):
+        meta.append(f"kind: {item.kind.value}")
+    if item.store is not Store.LONG_TERM:
+        meta.append(f"store: {item.store.value}")
+    _place("user", item.user, meta, spare)
+    if item.origin is not Origin.AGENT:
+        meta.append(f"origin: {item.origin.value}")
+
+
+def _place(name: str, value: str | None, meta: list[str], spare: dict[str, Any]) -> None:
+    if value is None:
+        return
+    if is_token(value):
+        meta.append(f"{name}: {value}")
+    else:
+        spare[name] = value
+
+
+def _attribute(by: Attribution, meta: list[str]) -> None:
+    if by.actor != DEFAULT_ACTOR:
+        meta.append(f"actor: {by.actor}")
+    if by.approval is not Approval.AUTO:
+        meta.append(f"approval: {by.approval.value}")
+    if by.trigger != DEFAULT_TRIGGERS.get(by.actor):
+        meta.append(f"trigger: {by.trigger}")
+
+
+def _date(item: MemoryItem, here: datetime, tz: tzinfo, meta: list[str]) -> None:
+    if item.event_time not in (None, item.created_at) or is_ambiguous(here):
+        meta.append(f"at: {local_iso(item.event_time or item.created_at, tz)}")
+    if item.valid_from is not None:
+        meta.append(f"valid_from: {local_iso(item.valid_from, tz)}")
+    if item.valid_until is not None:
+        meta.append(f"valid_until: {local_iso(item.valid_until, tz)}")
+
+
+def _set_aside(item: MemoryItem, spare: dict[str, Any]) -> None:
+    if item.attributes:
+        spare["attributes"] = dict(item.attributes)
+    if item.key is not None:
+        spare["key"] = item.key
+    if not tags_are_safe(item.tags):
+        spare["tags"] = item.tags
+    if item.derived_from:
+        spare["derived_from"] = item.derived_from
+    if item.decay_rate is not None:
+        spare["decay_rate"] = item.decay_rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedEntry:
+    """An entry as it was read, and which of its values could not be."""
+
+    entry: Entry
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Header:
+    """Everything an entry says about itself before it is understood."""
+
+    heading: Heading
+    fields: dict[str, str]
+    attributes: dict[str, Any]
+    spare: dict[str, Any]
+    problems: list[str]
+
+    def read(self, name: str, reader: Callable[[str], T | None], default: T) -> T:
+        raw = self.fields.get(name)
+        if raw is None:
+            return default
+        value = reader(raw)
+        if value is None:
+            self.problems.append(f"{name} {raw[:40]!r} cannot be read")
+            return default
+        return value
+
+    def text(self, name: str) -> str | None:
+        return self.spare.get(name, self.fields.get(name))
+
+
+def parse_entry(block: str, *, day: date, tz: tzinfo, agent: str, marked: bool = True) -> ParsedEntry | None:
+    """The entry in `block`, or None when it does not start with an entry heading.
+
+    `day` is the file's. Values that cannot be read are reported and replaced by their defaults; nothing raises.
+    With `marked=False` the block id is overlooked and the entry read as if a person had written it.
+    """
+    first, _, rest = without_surrogates(block).partition("\n")
+    heading = read_heading(first)
+    if heading is None:
+        return None
+    if not marked:
+        heading = heading._replace(mark=None)
+    header, body = _read_header(heading, rest)
+    content = unescape(normalise_content(body))
+    if heading.mark is None:
+        content = _content_by_hand(content, header)
+    elif not content:
+        header.problems.append("the entry has no content")
+    item = _item(header, content, day, tz, agent)
+    return ParsedEntry(entry=Entry(item=item, by=_by(header, item)), problems=tuple(header.problems))
+
+
+def _read_header(heading: Heading, rest: str) -> tuple[_Header, str]:
+    header = _Header(heading=heading, fields=heading.fields, attributes={}, spare={}, problems=[])
+    if heading.title:
+        header.attributes["heading"] = heading.title
+    line, _, after = rest.partition("\n")
+    if (meta := read_meta(line)) is not None:
+        _take_meta(meta, header)
+        rest = after
+        line, _, after = rest.partition("\n")
+    try:
+        values = read_comment(line)
+    except ValueError as error:
+        header.problems.append(f"the comment line cannot be read: {error}")
+        values = None
+    if values is not None:
+        _take_comment(values, header)
+        rest = after
+    return header, rest
+
+
+def _take_meta(meta: dict[str, str], header: _Header) -> None:
+    for name, value in meta.items():
+        if name in META_KEYS:
+            header.fields["store" if name == "tier" else name] = value
+        else:
+            header.attributes[name] = value
+
+
+def _take_comment(values: dict[str, Any], header: _Header) -> None:
+    attributes = values.pop("attributes", {})
+    for name, value in values.items():
+        if _SPARE.get(name, _never)(value):
+            header.spare[name] = value
+        else:
+            header.problems.append(f"{name[:40]!r} in the comment line is not known; kept as an attribute")
+            header.attributes[name] = value
+    header.attributes.update(attributes if isinstance(attributes, dict) else {"attributes": attributes})
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308
+
+
+def _never(value: object) -> bool:
+    return False
+
+
+_SPARE: Mapping[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("key", "source", "session", "role", "user"), _is_text),
+    **dict.fromkeys(("tags", "derived_from"), _is_texts),
+    "decay_rate": _is_number,
+}
+
+
+def _content_by_hand(content: str, header: _Header) -> str:
+    """A hand-written entry may note its importance in a comment, or be nothing but its heading."""
+    content, importance = take_importance(content)
+    if importance is not None:
+        header.fields.setdefault("importance", repr(importance))
+    if content := normalise_content(content):
+        return content
+    word = header.fields.get("type", "")
+    is_type = word.lower() in _TYPES or word.lower() in FOREIGN_TYPES
+    title: str = header.attributes.pop("heading", "")
+    return title or ("" if is_type else header.fields.pop("type", ""))
+
+
+def _item(header: _Header, content: str, day: date, tz: tzinfo, agent: str) -> MemoryItem:
+    mark, read, spare = header.heading.mark, header.read, header.spare
+    created, event_time = _times(header, day, tz)
+    type_ = _type(header)
+    source = header.text("source") or ("conversation" if mark else "file")
+    return MemoryItem(
+        id=mark.id if mark else text_id(agent, content),
+        content=content,
+        created_at=created,
+        type=type_,
+        kind=read("kind", _KINDS.get, default_kind(type_)),
+        store=read("store", _STORES.get, Store.LONG_TERM),
+        user=header.text("user"),
+        importance=read("importance", read_importance, 0.5),
+        confidence=read("confidence", read_confidence, 1.0),
+        tags=_tags(header),
+        source=spare.get("source", source),
+        role=header.text("role"),
+        session=header.text("session"),
+        origin=read("origin", _ORIGINS.get, Origin.AGENT),
+        event_time=event_time,
+        valid_from=_moment(header, "valid_from", tz),
+        valid_until=_moment(header, "valid_until", tz),
+        decay_rate=float(spare["decay_rate"]) if "decay_rate" in spare else None,
+        derived_from=tuple(spare.get("derived_from", ())),
+        attributes=header.attributes or EMPTY,
+        key=spare.get("key"),
+    )
+
+
+def _tags(header: _Header) -> tuple[str, ...]:
+    if "tags" in header.spare:
+        return tuple(header.spare["tags"])
+    return header.heading.tags + read_tags(header.fields.get("tags", ""))
+
+
+def _type(header: _Header) -> Type:
+    word = header.fields.get("type", "").lower()
+    known = _TYPES.get(word)
+    if known or not word:
+        return known or Type.OBSERVATION
+    type_, keep = FOREIGN_TYPES.get(word, (Type.OBSERVATION, True))
+    if keep:
+        header.attributes.setdefault("episode_type", header.fields["type"])
+    return type_
+
+
+def _moment(header: _Header, name: str, tz: tzinfo) -> datetime | None:
+    if name not in header.fields:
+        return None
+    return header.read(name, lambda raw: read_moment(raw, tz), None)
+
+
+def _times(header: _Header, day: date, tz: tzinfo) -> tuple[datetime, datetime | None]:
+    """When it was remembered, and when it happened if that is another time."""
+    heading, at = header.heading, _moment(header, "at", tz)
+    if heading.mark is None:
+        return at or moment_of(day, heading.time, tz), None
+    created = from_ms(heading.mark.ms)
+    if at is None and heading.time and _clock_was_changed(heading.time, day, local(created, tz)):
+        at = moment_of(day, heading.time, tz)
+    return created, None if at == created else at
+
+
+def _clock_was_changed(shown: time, day: date, created: datetime) -> bool:
+    return datetime.combine(day, shown) != created.replace(tzinfo=None, microsecond=0)
+
+
+def moment_of(day: date, clock: time | None, tz: tzinfo) -> datetime:
+    """A day's time of the clock (its start when there is none) in UTC."""
+    naive = datetime.combine(day, clock or time())
+    try:
+        return naive.replace(tzinfo=tz).astimezone(UTC)
+    except OverflowError:
+        return naive.replace(tzinfo=UTC)
+
+
+def _by(header: _Header, item: MemoryItem) -> Attribution:
+    """Who made it; what no memfolio wrote is taken to be a person's."""
+    marked = header.heading.mark is not None
+    actor = header.read("actor", _actor, DEFAULT_ACTOR if marked else "human")
+    approval = header.read("approval", _APPROVALS.get, Approval.AUTO if marked else Approval.NONE)
+    trigger = header.read("trigger", lambda raw: raw if is_token(raw) else None, DEFAULT_TRIGGERS.get(actor, "observe"))
+    return attributed(item, actor, approval, trigger)
+
+
+def _actor(raw: str) -> str | None:
+    try:
+        return check_actor(raw)
+    except InputError:
+        return None

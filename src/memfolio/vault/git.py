@@ -1,0 +1,498 @@
+"""The history of a home: commits made from given bytes, past the index, never touching what a person is doing.
+
+Whoever writes here (`prepare`, `commit`, `refresh_index`, `pack`) holds the home's write lock; reading needs no lock.
+Everything that goes wrong below is a `HistoryError`, and then nothing was committed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
+from memfolio.vault import pack
+
+if TYPE_CHECKING:  # pygit2 takes 60 ms to import: it is loaded when a history is first used
+    import pygit2
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Parts = tuple[str, ...]
+
+COMMITTER = ("memfolio", "memfolio@memfolio.invalid")
+MAX_SEQ_SPAN = 100_000
+_LAST_SECOND = 253_402_300_799
+_KEY = re.compile(r"[A-Za-z0-9-]+")
+_TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
+_SEQ = re.compile(rb"^Seq: ?([\d, -]+)$", re.MULTILINE)
+_IGNORED_ON_MACS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_GIT_FOLDER = re.compile(r"(?i)(\.git|git~\d+)[ .]*(:.*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitDraft:
+    """A commit to be: `writes` maps paths to their whole new content, None deletes; `author` is an actor tag."""
+
+    writes: Mapping[str, bytes | None]
+    subject: str
+    author: str
+    at: datetime
+    trailers: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitInfo:
+    """What a commit says about itself, its time in UTC; values of a repeated trailer are joined by `, `."""
+
+    id: str
+    at: datetime
+    author: str
+    subject: str
+    parents: tuple[str, ...] = ()
+    trailers: Mapping[str, str] = field(default_factory=dict)
+
+
+def _guard(method: Callable[Concatenate[History, P], T]) -> Callable[Concatenate[History, P], T]:
+    @wraps(method)
+    def guarded(self: History, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            with pack.guarded(self.home):
+                return method(self, *args, **kwargs)
+        except HistoryError:
+            self.close()  # what libgit2 remembers may be what is wrong
+            raise
+
+    return guarded
+
+
+class History:
+    """The git repository of one home, on one branch; one object serves many threads."""
+
+    def __init__(self, home: Path, *, branch: str) -> None:
+        self.home = home
+        self.branch = branch
+        self._ref = f"refs/heads/{branch}"
+        self._local = threading.local()
+        self._seq_lock = threading.Lock()
+        self._seqs: dict[int, str] = {}
+        self._seq_tip: str | None = None
+        self._origins: list[tuple[str, str]] = []
+
+    @_guard
+    def prepare(self) -> None:
+        """Make sure that the home has a repository of its own, set up for plain bytes and power loss."""
+        if not os.path.lexists(self.home / ".git"):
+            pack.create(self.home, self.branch)
+        pack.configure(self._repo())
+
+    def close(self) -> None:
+        """Let go of this thread's open files; the next call opens them again."""
+        self._local.__dict__.pop("repo", None)
+
+    @_guard
+    def obstacle(self) -> str | None:
+        """Why a commit has to wait (a person is in the middle of something); None when the way is free."""
+        import pygit2
+
+        repo = self._repo()
+        head = repo.lookup_reference("HEAD").target
+        if not isinstance(head, str):
+            return "detached HEAD"
+        if head != self._ref:
+            return f"on branch {head.removeprefix('refs/heads/')}"
+        if (state := repo.state()) != pygit2.enums.RepositoryState.NONE:
+            return f"{state.name.lower().replace('_', ' ')} in progress"
+        if pack.has_foreign_lock(*pack.index_files(repo)):
+            return "index.lock present"
+        return "staged changes" if self._is_staged(repo) else None
+
+    @_guard
+    def commit(self, drafts: Sequence[CommitDraft]) -> list[str]:
+        """Commit the drafts in order on top of the branch and return their ids; all become visible at once."""
+        if (obstacle := self.obstacle()) is not None:
+            raise HistoryError(f"cannot commit: {obstacle}", hint="commits wait until git is free again")
+        repo, base = self._repo(), self.tip()
+        ids: list[str] = []
+        for draft in drafts:
+            ids.append(_create_commit(repo, draft, ids[-1] if ids else base))
+        if ids:
+            self._move_branch(repo, base, ids[-1], drafts[-1])
+        return ids
+
+    @_guard
+    def refresh_index(self) -> None:
+        """Bring the index up to the branch, with real file times, unless a person is in the middle of something."""
+        tip = self.tip()
+        if tip is None or self.obstacle() is not None:
+            return
+        repo = self._repo()
+        index, scratch = pack.index_files(repo)
+        marker = Path(repo.path, pack.MARKER)
+        known, before = pack.marks(marker), pack.checksum(index)
+        if (tip, before) in known:
+            return
+        pack.clear(index, scratch)
+        if not pack.build_index(repo, index, scratch, pack.commit_at(repo, tip).tree):
+            return
+        mark = (tip, pack.checksum(scratch) or "")
+        # Both states are named before one replaces the other: dying in between never looks like staged work.
+        pack.put_marks(marker, [*known, mark])
+        with pack.locked(index, scratch):
+            if pack.checksum(index) != before:
+                raise HistoryError("somebody else changed the index", hint="try again")
+        pack.put_marks(marker, [mark])
+
+    @_guard
+    def tip(self) -> str | None:
+        """The newest commit of the branch, None before the first one."""
+        repo = self._repo()
+        reference = repo.references.get(self._ref)
+        if reference is not None:
+            return str(reference.resolve().target)
+        log = pack.common_dir(repo) / "logs" / self._ref
+        if log.exists() and (lines := log.read_text(errors="replace").splitlines()):
+            raise HistoryError(
+                f"branch {self.branch} of {self.home} is gone although it has a past",
+                hint=f"bring it back with `git update-ref {self._ref} {lines[-1][41:81]}`",
+            )
+        return None
+
+    @_guard
+    def read(self, path: str, *, commit: str | None = None) -> bytes | None:
+        """The content of a file at a commit (default: the tip), None when it is not there."""
+        import pygit2
+
+        parts, tree = _parts(path), self._tree(commit)
+        entry = None if tree is None else _entry(tree, parts)
+        return entry.data if isinstance(entry, pygit2.Blob) else None
+
+    @_guard
+    def files(self, commit: str | None = None) -> dict[str, str]:
+        """Every file at a commit (default: the tip), with its blob's id."""
+        found: dict[str, str] = {}
+        tree = self._tree(commit)
+        if tree is not None:
+            _collect(tree, "", found)
+        return found
+
+    def commits(self, *, path: str | None = None) -> Iterator[CommitInfo]:
+        """The branch's commits, newest first; with `path`, those that changed this file or folder."""
+        parts = None if path is None else _parts(path)
+        with pack.guarded(self.home):
+            import pygit2
+
+            tip = self.tip()
+            seen: dict[pygit2.Oid, pygit2.Oid | None] = {}
+            for commit in self._repo().walk(tip, pygit2.enums.SortMode.TOPOLOGICAL) if tip else ():
+                if parts is None or _touches(commit, parts, seen):
+                    yield _info(commit)
+
+    @_guard
+    def seqs(self) -> dict[int, str]:
+        """Which commit carries which change, from the `Seq:` trailers; where several claim one, the oldest has it."""
+        with self._seq_lock:
+            tip = self.tip()
+            if tip != self._seq_tip:
+                self._read_seqs(tip)
+                self._seq_tip = tip
+            return dict(self._seqs)
+
+    @_guard
+    def at_time(self, moment: datetime) -> str | None:
+        """The branch's newest commit made at or before `moment`; commits know whole seconds."""
+        import pygit2
+
+        tip, second = self.tip(), _seconds(moment)
+        if tip is None:
+            return None
+        walker = self._repo().walk(tip, pygit2.enums.SortMode.NONE)
+        walker.simplify_first_parent()
+        return next((str(commit.id) for commit in walker if commit.commit_time <= second), None)
+
+    @_guard
+    def resolve(self, rev: str) -> str:
+        """The full id of a commit given as id, unique beginning of one, branch, tag or expression like `HEAD~2`."""
+        import pygit2
+
+        try:
+            if not rev.isprintable():
+                raise ValueError("unprintable")
+            return str(self._repo().revparse_single(rev).peel(pygit2.Commit).id)
+        except (KeyError, ValueError) as error:
+            raise NotFoundError(f"there is no commit {rev[:80]!r}", hint="`git log --oneline` lists them") from error
+
+    @_guard
+    def pack(self) -> None:
+        """Bring loose objects into packs; nothing is dropped that only somebody else may know of."""
+        pack.pack(self.home, self._repo())
+        self.close()
+
+    @_guard
+    def loose_objects(self) -> int:
+        """How many objects lie in files of their own."""
+        return len(pack.loose_objects(self._repo()))
+
+    def check(self) -> list[str]:
+        """What is wrong with the repository; empty when everything can be read."""
+        self.close()  # what libgit2 still remembers would hide what the disk has lost
+        try:
+            return self._check()
+        except HistoryError as error:
+            return [error.message]
+
+    @_guard
+    def _check(self) -> list[str]:
+        return pack.check(self.home, self._repo(), self.tip())
+
+    def _repo(self) -> pygit2.Repository:
+        repo: pygit2.Repository | None = getattr(self._local, "repo", None)
+        if repo is None:
+            repo = self._local.repo = pack.open_repo(self.home, self._ref)
+        return repo
+
+    def _tree(self, commit: str | None) -> pygit2.Tree | None:
+        rev = self.tip() if commit is None else self.resolve(commit)
+        return None if rev is None else pack.commit_at(self._repo(), rev).tree
+
+    def _is_staged(self, repo: pygit2.Repository) -> bool:
+        index, _ = pack.index_files(repo)
+        state = pack.checksum(index)
+        if state is None:
+            return False
+        tip = self.tip()
+        known = [*pack.marks(Path(repo.path, pack.MARKER)), *self._origins]
+        # A mark counts while its commit is in the branch: `git reset --soft` makes the same index staged work.
+        known = [mark for mark in known if tip and _includes(repo, tip, mark[0])]
+        if any(mark[1] == state for mark in known) or (not known and pack.is_empty_index(index)):
+            return False
+        origin = pack.index_origin(repo, index, filter(None, [tip, *(mark[0] for mark in known)]))
+        if origin is not None:
+            self._origins = [(origin, state)]
+        return origin is None
+
+    def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
+        common = pack.common_dir(repo)
+        target, scratch = common / self._ref, common / "memfolio-ref.new"
+        pack.stage(target, scratch, f"{new}\n".encode())
+        target.parent.mkdir(parents=True, exist_ok=True)
+        line = _log_line(base, new, draft)
+        with pack.locked(target, scratch):
+            if self.tip() != base:
+                raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
+            pack.append_line(common / "logs" / self._ref, line)
+            pack.append_line(Path(repo.path, "logs", "HEAD"), line)
+
+    def _read_seqs(self, tip: str | None) -> None:
+        import pygit2
+
+        repo, old = self._repo(), self._seq_tip
+        if tip is None or old is None or not _includes(repo, tip, old):
+            self._seqs, old = {}, None
+        if tip is None:
+            return
+        walker = repo.walk(tip, pygit2.enums.SortMode.NONE)
+        if old is not None:
+            walker.hide(old)
+        found = [(number, commit.id) for commit in walker for number in _seqs_of(commit.raw_message)]
+        for number, oid in reversed(found):
+            self._seqs.setdefault(number, str(oid))
+
+
+def format_seqs(numbers: Iterable[int]) -> str:
+    """`41-43,47`: the value of a `Seq:` trailer."""
+    spans: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def parse_seqs(value: str) -> list[int]:
+    """The numbers in a `Seq:` trailer; parts that make no sense are left out, since people write commits too."""
+    numbers: list[int] = []
+    for part in value.split(","):
+        low, dash, high = part.strip().partition("-")
+        high = high if dash else low
+        if low.isdecimal() and high.isdecimal() and len(low + high) < 40:
+            first, last = int(low), int(high)
+            if last - first < MAX_SEQ_SPAN:
+                numbers.extend(range(first, last + 1))
+    return numbers
+
+
+def _seqs_of(message: bytes) -> list[int]:
+    found = _SEQ.findall(message.rstrip().rpartition(b"\n\n")[2])
+    return [number for value in found for number in parse_seqs(value.decode("ascii"))]
+
+
+def _includes(repo: pygit2.Repository, tip: str, commit: str) -> bool:
+    return tip == commit or (commit in repo and repo.descendant_of(tip, commit))
+
+
+def _parts(path: str) -> Parts:
+    parts = tuple(path.split("/"))
+    for part in parts:
+        plain = _IGNORED_ON_MACS.sub("", part)
+        if plain in ("", ".", "..") or _GIT_FOLDER.fullmatch(plain) or "\\" in part or "\0" in part:
+            raise PathError(
+                f"{path[:120]!r} cannot be in the history", hint="use a relative path with / and plain names"
+            )
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise PathError(f"{path[:120]!r} is not a name in UTF-8", hint="rename the file") from error
+    return parts
+
+
+def _create_commit(repo: pygit2.Repository, draft: CommitDraft, parent: str | None) -> str:
+    import pygit2
+
+    message = _message(draft)
+    old = None if parent is None else pack.commit_at(repo, parent).tree
+    tree = _graft(repo, old, {_parts(path): data for path, data in draft.writes.items()})
+    second, offset = _seconds(draft.at), _offset(draft.at)
+    author = pygit2.Signature(*_author(draft.author), second, offset)
+    committer = pygit2.Signature(*COMMITTER, second, offset)
+    parents = [] if parent is None else [parent]
+    return str(repo.create_commit(None, author, committer, message, tree or repo.TreeBuilder().write(), parents))
+
+
+def _graft(
+    repo: pygit2.Repository, tree: pygit2.Tree | None, writes: Mapping[Parts, bytes | None]
+) -> pygit2.Oid | None:
+    """The id of `tree` after the writes, None when nothing is left in it."""
+    groups: dict[str, dict[Parts, bytes | None]] = defaultdict(dict)
+    for parts, data in writes.items():
+        groups[parts[0]][parts[1:]] = data
+    builder = repo.TreeBuilder() if tree is None else repo.TreeBuilder(tree)
+    for name, below in groups.items():
+        _put_entry(repo, builder, None if tree is None else _entry(tree, (name,)), name, below)
+    return builder.write() if len(builder) else None
+
+
+def _put_entry(
+    repo: pygit2.Repository,
+    builder: pygit2.TreeBuilder,
+    old: pygit2.Object | None,
+    name: str,
+    below: dict[Parts, bytes | None],
+) -> None:
+    import pygit2
+
+    modes = pygit2.enums.FileMode
+    is_folder = isinstance(old, pygit2.Tree)
+    is_said, data = () in below, below.pop((), None)
+    if data is not None:
+        if any(content is not None for content in below.values()):
+            raise PathError(f"{name!r} cannot be a file and a folder at once", hint="write one of them")
+        is_executable = old is not None and old.filemode == modes.BLOB_EXECUTABLE
+        builder.insert(name, repo.create_blob(data), modes.BLOB_EXECUTABLE if is_executable else modes.BLOB)
+        return
+    folder = _graft(repo, old if isinstance(old, pygit2.Tree) else None, below) if below else None
+    if folder is not None:
+        builder.insert(name, folder, modes.TREE)
+    elif old is not None and (below if is_folder else is_said):
+        builder.remove(name)
+
+
+def _entry(tree: pygit2.Tree, parts: Parts) -> pygit2.Object | None:
+    try:
+        return tree["/".join(parts)]
+    except KeyError:
+        return None
+
+
+def _collect(tree: pygit2.Tree, prefix: str, found: dict[str, str]) -> None:
+    import pygit2
+
+    for entry in tree:
+        raw = entry.raw_name or b""
+        path = prefix + raw.decode("utf-8", "surrogateescape")
+        if isinstance(entry, pygit2.Tree):
+            _collect(entry, f"{path}/", found)
+        elif isinstance(entry, pygit2.Blob):
+            found[path] = str(entry.id)
+
+
+def _touches(commit: pygit2.Commit, parts: Parts, seen: dict[pygit2.Oid, pygit2.Oid | None]) -> bool:
+    here = _id_at(commit, parts, seen)
+    if not commit.parent_ids:
+        return here is not None
+    return all(_id_at(parent, parts, seen) != here for parent in commit.parents)
+
+
+def _id_at(commit: pygit2.Commit, parts: Parts, seen: dict[pygit2.Oid, pygit2.Oid | None]) -> pygit2.Oid | None:
+    if commit.id not in seen:
+        entry = _entry(commit.tree, parts)
+        seen[commit.id] = None if entry is None else entry.id
+    return seen[commit.id]
+
+
+def _info(commit: pygit2.Commit) -> CommitInfo:
+    message = commit.raw_message.decode("utf-8", "replace")
+    return CommitInfo(
+        id=str(commit.id),
+        at=datetime.fromtimestamp(min(max(commit.commit_time, 0), _LAST_SECOND), UTC),
+        author=commit.author.raw_name.decode("utf-8", "replace"),
+        subject=message.partition("\n")[0],
+        parents=tuple(map(str, commit.parent_ids)),
+        trailers=_trailers(message),
+    )
+
+
+def _trailers(message: str) -> dict[str, str]:
+    _, blank, last = message.rstrip().rpartition("\n\n")
+    found: dict[str, str] = {}
+    for line in last.splitlines() if blank else ():
+        if match := _TRAILER.fullmatch(line):
+            key, value = match.groups()
+            found[key] = f"{found[key]}, {value}" if key in found else value
+    return found
+
+
+def _message(draft: CommitDraft) -> str:
+    lines = [draft.subject, *(value for _, value in draft.trailers)]
+    if not draft.subject.strip() or any(len(line.splitlines()) > 1 or "\0" in line for line in lines):
+        raise InputError("a commit's subject and trailers have one line each", hint="content has no place in them")
+    if not all(_KEY.fullmatch(key) for key, _ in draft.trailers):
+        raise InputError("a trailer's name has only letters, digits and -", hint="like Actor or Seq")
+    block = "".join(f"{key}: {value}\n" for key, value in draft.trailers)
+    message = f"{draft.subject}\n\n{block}" if block else f"{draft.subject}\n"
+    return message.encode("utf-8", "replace").decode()
+
+
+def _author(actor: str) -> tuple[str, str]:
+    """Name and address for an actor tag, without what git forbids in them."""
+    name = re.sub(r"[<>\x00-\x1f\ud800-\udfff]", "_", actor).strip(" .,:;\"'\\") or COMMITTER[0]
+    role = re.sub(r"[^A-Za-z0-9_-]", "", actor.partition(":")[0]) or COMMITTER[0]
+    return name, f"{role}@memfolio.invalid"
+
+
+def _log_line(old: str | None, new: str, draft: CommitDraft) -> bytes:
+    name, address = COMMITTER
+    sign, (hours, minutes) = "-" if _offset(draft.at) < 0 else "+", divmod(abs(_offset(draft.at)), 60)
+    zone = f"{sign}{hours:02d}{minutes:02d}"
+    subject = draft.subject.encode("utf-8", "replace").decode()
+    line = f"{old or '0' * 40} {new} {name} <{address}> {_seconds(draft.at)} {zone}\tcommit: {subject}\n"
+    return line.encode()
+
+
+def _seconds(moment: datetime) -> int:
+    if moment.utcoffset() is None:
+        raise NaiveTimeError(f"{moment} has no time zone", hint="use an aware datetime")
+    return max(int(moment.timestamp() // 1), 0)
+
+
+def _offset(moment: datetime) -> int:
+    offset = moment.utcoffset()
+    return 0 if offset is None else int(offset.total_seconds() // 60)

@@ -1,0 +1,125 @@
+"""The heading line of an entry, as memfolio writes it and as people do."""
+
+from __future__ import annotations
+
+import re
+from datetime import time
+from typing import NamedTuple
+
+from memfolio.types import MemoryItem
+from memfolio.vault.content import HEADING, MARK, TIME
+from memfolio.vault.fields import META_KEYS, SEPARATOR, number, read_importance, read_tags
+
+SAFE_TAG = re.compile(r"\w[\w/-]*")
+MAX_MS = 253_402_300_799_999
+"""The last millisecond of the year 9999: no id can name a later one."""
+
+_HEADING = re.compile(HEADING, re.MULTILINE)
+_MARK = re.compile(MARK)
+_TAGS = rf"#({SAFE_TAG.pattern}(?: #{SAFE_TAG.pattern})*)"
+_AS_WRITTEN = re.compile(rf"## ({TIME}) ([a-z]+) · ([0-9.e-]+)(?: · {_TAGS})?{MARK}")
+_TIME = re.compile(rf"{TIME}(?=\s|$)")
+_TYPE_WORD = re.compile(r"[^\W\d][\w-]*")
+_FIELD = re.compile(r"([A-Za-z_]+)\s*:\s*(.+)")
+
+
+class Mark(NamedTuple):
+    """The block id at the end of a heading, and where its checksum stands in the line."""
+
+    id: str
+    ms: int
+    start: int
+    checksum_at: int
+
+
+class Heading(NamedTuple):
+    """What a heading says. `title` is what is left when everything known is taken out."""
+
+    time: time | None
+    mark: Mark | None
+    fields: dict[str, str]
+    tags: tuple[str, ...]
+    title: str
+
+
+def find_mark(line: str) -> Mark | None:
+    """The block id that ends `line`, if it is one that can be."""
+    match = _MARK.search(line)
+    return _mark(match, 1) if match else None
+
+
+def _mark(match: re.Match[str], group: int) -> Mark | None:
+    ms = int(match[group + 1])
+    return Mark(match[group], ms, match.start(group) - 2, match.start(group + 2)) if ms <= MAX_MS else None
+
+
+def render_heading(item: MemoryItem, clock_time: str) -> str:
+    """The heading line of `item`, without a line end; unsafe tags are left to the comment line."""
+    tags = f"{SEPARATOR}#{' #'.join(item.tags)}" if item.tags and tags_are_safe(item.tags) else ""
+    return f"## {clock_time} {item.type.value}{SEPARATOR}{number(item.importance)}{tags} ^{item.id}"
+
+
+def tags_are_safe(tags: tuple[str, ...]) -> bool:
+    """Whether all of `tags` can stand in a heading."""
+    return all(map(SAFE_TAG.fullmatch, tags))
+
+
+def read_heading(line: str) -> Heading | None:
+    """`line` taken apart, or None when it does not start an entry."""
+    if (written := _AS_WRITTEN.match(line)) and (heading := _read_written(written)):
+        return heading
+    return _read_tolerantly(line, find_mark(line)) if _HEADING.match(line) else None
+
+
+def read_clock(text: str) -> time:
+    """`6:05`, `06:05` or `06:05:30` as a time of day."""
+    return time.fromisoformat(text if text[2] == ":" else f"0{text}")
+
+
+def _read_written(match: re.Match[str]) -> Heading | None:
+    """The short way for a heading that nobody has touched."""
+    mark = _mark(match, 5)
+    if mark is None:
+        return None
+    tags = tuple(match[4].split(" #")) if match[4] else ()
+    return Heading(read_clock(match[1]), mark, {"type": match[2], "importance": match[3]}, tags, "")
+
+
+def _read_tolerantly(line: str, mark: Mark | None) -> Heading:
+    rest = line[3 : mark.start if mark else None].strip()
+    clock = _TIME.match(rest)
+    fields: dict[str, str] = {}
+    tags: list[str] = []
+    title: list[str] = []
+    for part in rest[clock.end() if clock else 0 :].replace("|", "·").split("·"):
+        _read_part(part.strip(), fields, tags, title)
+    named = read_tags(fields.pop("tags", ""))
+    return Heading(
+        time=read_clock(clock[0]) if clock else None,
+        mark=mark,
+        fields=fields,
+        tags=(*tags, *named),
+        title=SEPARATOR.join(title),
+    )
+
+
+def _read_part(part: str, fields: dict[str, str], tags: list[str], title: list[str]) -> None:
+    if "#" in part:
+        words = part.split()
+        tags += [word[1:] for word in words if _is_tag(word)]
+        part = " ".join(word for word in words if not _is_tag(word))
+    if not part:
+        return
+    field = _FIELD.fullmatch(part)
+    if field and field[1].lower() in META_KEYS:
+        fields[field[1].lower()] = field[2]
+    elif "importance" not in fields and read_importance(part) is not None:
+        fields["importance"] = part
+    elif "type" not in fields and not title and _TYPE_WORD.fullmatch(part):
+        fields["type"] = part
+    elif words_of_title := part.lstrip("-–—: "):
+        title.append(words_of_title)
+
+
+def _is_tag(word: str) -> bool:
+    return word.startswith("#") and SAFE_TAG.fullmatch(word, 1) is not None

@@ -1,0 +1,114 @@
+"""A home: its folder, clock, configuration and secret, and the checks that it is still what it was."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import stat
+from datetime import datetime, tzinfo
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memfolio.clock import Clock
+from memfolio.errors import HomeMissingError, NotOwnerError
+from memfolio.vault.disk import Disk, Stamp
+from memfolio.vault.paths import GITIGNORE, INTERNAL
+
+if TYPE_CHECKING:
+    from memfolio.config import Config
+
+KEY = "key"
+OWNER = "owner"
+IGNORED = "/.memfolio/\n.DS_Store\nThumbs.db\n*.tmp\n*.swp\n*~\n.obsidian/workspace*\n.trash/\n"
+
+
+class Home:
+    """One home as this process sees it."""
+
+    def __init__(self, root: Path, config: Config, clock: Clock, disk: Disk) -> None:
+        self.root = root
+        self.config = config
+        self.clock = clock
+        self.disk = disk
+        self.internal = root / INTERNAL
+        self.zone: tzinfo = config.zone
+        self._key = b""
+        self._identity: tuple[int, int] | None = None
+        self._checked: Stamp | None = None
+
+    def prepare(self) -> None:
+        """Create what is missing and remember which folder this is."""
+        self.disk.make_dirs(self.internal / "intents")
+        if self.disk.stamp(self.root / GITIGNORE) is None:
+            self.disk.put(self.root / GITIGNORE, IGNORED.encode())
+        if self.disk.stamp(self.internal / OWNER) is None:
+            self.claim()
+        self.load()
+
+    def load(self) -> None:
+        """Read the secret, made on first use."""
+        key = self.disk.read(self.internal / KEY)
+        if key is None or len(key) < 32:
+            key = secrets.token_hex(16).encode()
+            self.disk.put(self.internal / KEY, key)
+        self._key = key[:64]
+        self._identity = self._look()
+
+    def path(self, relative: str) -> Path:
+        return self.root / relative
+
+    def hasher(self) -> blake2b:
+        """A fresh keyed hash: without the home's secret nobody can test a guess against the trail."""
+        return blake2b(key=self._key, digest_size=16)
+
+    def hash(self, data: bytes) -> str:
+        digest = self.hasher()
+        digest.update(data)
+        return digest.hexdigest()
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def check_present(self) -> None:
+        """Stop when the folder vanished, was replaced, or lost its inside: a sync program or an unmounted disk."""
+        if self._look() != self._identity:
+            raise HomeMissingError(
+                f"{self.root} is not the folder that was opened",
+                hint="bring the folder or disk back, then open it again; nothing was written",
+            )
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            info = self.internal.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return (info.st_dev, info.st_ino) if stat.S_ISDIR(info.st_mode) else None
+
+    def owner(self) -> dict[str, str]:
+        """The machine that writes this home; empty when nobody claimed it or the note is unreadable."""
+        try:
+            owner = json.loads(self.disk.read(self.internal / OWNER) or b"{}")
+        except ValueError:
+            return {}
+        return owner if isinstance(owner, dict) else {}
+
+    def is_owner(self) -> bool:
+        return self.owner().get("machine") == self.config.machine
+
+    def check_owner(self) -> None:
+        """Refuse to write another machine's home; the note is read again only when it changed."""
+        stamp = self.disk.stamp(self.internal / OWNER)
+        if stamp != self._checked and self.is_owner():
+            self._checked = stamp
+        elif stamp != self._checked:
+            host = self.owner().get("name", "another machine")
+            raise NotOwnerError(
+                f"{self.root} is written by {host}",
+                hint="read here as you like; `memfolio adopt` makes this machine its writer",
+            )
+
+    def claim(self) -> None:
+        """Make this machine the home's writer."""
+        note = {"machine": self.config.machine, "name": self.config.machine_name, "since": self.now().isoformat()}
+        self.disk.put(self.internal / OWNER, json.dumps(note, indent=1).encode() + b"\n")

@@ -1,0 +1,139 @@
+"""Locks between processes and threads that a killed holder cannot leave behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memfolio.errors import HomeBusyError
+from memfolio.vault.disk import Disk
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _release(fd: int) -> None:
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _release(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+class FileLock:
+    """One lock file; exclusive between threads and processes, released by the system when its holder dies.
+
+    The handle stays open between uses, so taking a free lock costs one system call.
+    """
+
+    def __init__(self, path: Path, disk: Disk, *, timeout: float) -> None:
+        self.path = path
+        self.timeout = timeout
+        self._disk = disk
+        self._threads = threading.RLock()
+        self._depth = 0
+        self._fd: int | None = None
+        self._pid = 0
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Hold the lock; raises HomeBusyError when it is not to be had within `timeout` seconds."""
+        if not self._threads.acquire(timeout=self.timeout):
+            raise self._busy()
+        try:
+            if self._depth == 0:
+                self._acquire()
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    _release(self._handle())
+        finally:
+            self._threads.release()
+
+    @contextmanager
+    def if_free(self) -> Iterator[bool]:
+        """Hold the lock if nobody else does; yields whether it is held."""
+        if not self._threads.acquire(blocking=False):
+            yield False
+            return
+        try:
+            if self._depth > 0 or not _try(self._handle()):
+                yield False
+                return
+            self._depth += 1
+            try:
+                yield True
+            finally:
+                self._depth -= 1
+                _release(self._handle())
+        finally:
+            self._threads.release()
+
+    def close(self) -> None:
+        with self._threads:
+            if self._fd is not None and self._pid == os.getpid():
+                self._disk.close(self._fd)
+            self._fd = None
+
+    def _handle(self) -> int:
+        # A forked child shares its parent's handle and would share the lock with it: it opens its own.
+        if self._fd is not None and self._pid == os.getpid():
+            if self._still_there(self._fd):
+                return self._fd
+            self._disk.close(self._fd)
+        self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
+        self._pid = os.getpid()
+        return self._fd
+
+    def _still_there(self, fd: int) -> bool:
+        # The lock file may have been deleted or replaced by a sync program; a lock on an orphan excludes nobody.
+        stamp = self._disk.stamp(self.path)
+        return self._depth > 0 or (stamp is not None and stamp.inode == self._disk.stamp_of(fd).inode)
+
+    def _acquire(self) -> None:
+        deadline = time.monotonic() + self.timeout
+        pause = 0.0001
+        while not (_try(self._handle()) and self._confirmed()):
+            if time.monotonic() > deadline:
+                raise self._busy()
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(pause * 1.3, 0.002)
+
+    def _confirmed(self) -> bool:
+        # Between opening and locking the file may have been replaced: then this lock is worth nothing.
+        fd = self._fd
+        if fd is not None and self._still_there(fd):
+            return True
+        if fd is not None:
+            _release(fd)
+        return False
+
+    def _busy(self) -> HomeBusyError:
+        return HomeBusyError(
+            f"another process has been writing here for over {self.timeout:g} s",
+            hint=f"wait and try again; if no memfolio runs, see who holds {self.path}",
+        )

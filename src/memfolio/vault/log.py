@@ -1,0 +1,185 @@
+"""A daily log as a document: its blocks without loss, and the memories in it.
+
+Every line that reads as an entry heading starts an entry, which runs to the next one. The one exception protects what
+people write: outside entries with a block id, a heading without a block id inside a closed code fence is text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, tzinfo
+from itertools import pairwise
+from typing import Literal
+
+from memfolio.types import EMPTY, HUMAN, MemoryItem
+from memfolio.vault.content import HEADING, text_id, without_surrogates
+from memfolio.vault.entry import Entry, attributed, moment_of, parse_entry
+from memfolio.vault.heading import MAX_MS
+from memfolio.vault.notes import Note, Span, closed_fences, read_notes
+
+BlockKind = Literal["preamble", "entry", "text"]
+Start = tuple[int, str | None]
+"""Where an entry starts, and its block id."""
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_ENTRY = re.compile(rf"(?:^|(?<=\A\ufeff)){HEADING}", re.MULTILINE)
+_FRONT_MATTER = r"---[ \t\r]*\n(?:(?:[\w-]+:|[ \t]+|- )[^\n]*\n)+---[ \t\r]*(?:\n|\Z)"
+_PREAMBLE = re.compile(rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A stretch of a log: its exact text, where it starts, and the block id if it has one.
+
+    The preamble is title, front matter and blank lines; an entry starts with a heading; text is what stands between.
+    """
+
+    text: str
+    start: int
+    id: str | None
+    kind: BlockKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """A memory of a log and every place where it stands, as offsets into the text; the first place is the one read."""
+
+    entry: Entry
+    places: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReading:
+    """All memories of a log, in order, and what could not be read as it was meant."""
+
+    entries: tuple[LogEntry, ...]
+    problems: tuple[str, ...]
+
+
+def title_line(day: date, part: int = 1) -> str:
+    """The first line of a log, without its line end: `# 2026-11-15 · Sunday (2)`."""
+    title = f"# {day.isoformat()} · {WEEKDAYS[day.weekday()]}"
+    return title if part == 1 else f"{title} ({part})"
+
+
+def split_log(text: str) -> list[Block]:
+    """`text` cut into blocks that together are exactly `text`."""
+    starts = _headings(text)
+    first = starts[0][0] if starts else len(text)
+    preamble = _PREAMBLE.match(text)
+    lead = min(preamble.end() if preamble else 0, first)
+    blocks = [_block(text, 0, lead, "preamble"), _block(text, lead, first, "text")]
+    ends = pairwise([*starts, (len(text), None)])
+    blocks += [_block(text, lo, hi, "entry", mark) for (lo, mark), (hi, _) in ends]
+    return [block for block in blocks if block.text]
+
+
+def read_log(text: str, *, day: date, tz: tzinfo, agent: str) -> LogReading:
+    """The memories of a log: entries with and without a block id, and hand-written text.
+
+    The first entry with an id has it; others with the same id are read as hand-written and reported. Equal hand-written
+    texts are one memory. Nothing raises.
+    """
+    clean = without_surrogates(text)
+    reader = _Reader(text=clean, day=day, tz=tz, agent=agent)
+    if clean != text:
+        reader.problems.append("the file has bytes that are not UTF-8")
+    for block in split_log(clean):
+        reader.take(block)
+    entries = tuple(LogEntry(entry=entry, places=tuple(places)) for entry, places in reader.found.values())
+    return LogReading(entries=entries, problems=tuple(reader.problems))
+
+
+def _block(text: str, start: int, end: int, kind: BlockKind, id: str | None = None) -> Block:
+    return Block(text=text[start:end], start=start, id=id, kind=kind)
+
+
+def _headings(text: str) -> list[Start]:
+    found = [(match.start(), _id(match)) for match in _ENTRY.finditer(text)]
+    if "```" not in text and "~~~" not in text:
+        return found
+    return [start for run in _runs(found, len(text)) for start in _outside_fences(text, *run)]
+
+
+def _id(match: re.Match[str]) -> str | None:
+    return match[1] if match[1] and int(match[2]) <= MAX_MS else None
+
+
+def _runs(found: list[Start], end: int) -> Iterator[tuple[list[Start], int]]:
+    """Headings from one with a block id (or the start of the file) to the next one, and where that stands."""
+    run: list[Start] = []
+    for start in found:
+        if start[1]:
+            yield run, start[0]
+            run = []
+        run.append(start)
+    yield run, end
+
+
+def _outside_fences(text: str, run: list[Start], end: int) -> list[Start]:
+    """The headings of a run that count: fences matter from its first heading without a block id on."""
+    marked = bool(run and run[0][1])
+    sure = 2 if marked else 0
+    if len(run) <= sure:
+        return run
+    fences = closed_fences(text, run[1][0] if marked else 0, end)
+    return run[:sure] + [start for start in run[sure:] if not _is_inside(start[0], fences)]
+
+
+def _is_inside(at: int, spans: list[Span]) -> bool:
+    before = bisect(spans, (at,)) - 1
+    return before >= 0 and at < spans[before][1]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Gathers what is found, by id."""
+
+    text: str
+    day: date
+    tz: tzinfo
+    agent: str
+    found: dict[str, tuple[Entry, list[Span]]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def take(self, block: Block) -> None:
+        if block.kind == "entry":
+            self._take_entry(block)
+        elif block.kind == "text":
+            for note in read_notes(block.text):
+                self._add(self._entry_of(note), block.start + note.start, block.start + note.end)
+
+    def _take_entry(self, block: Block) -> None:
+        repeated = block.id in self.found
+        if repeated:
+            self._report(block, f"{block.id} is already the id of another entry; this one is read as hand-written")
+        parsed = parse_entry(block.text, day=self.day, tz=self.tz, agent=self.agent, marked=not repeated)
+        if parsed is None:
+            return
+        for problem in parsed.problems:
+            self._report(block, problem)
+        if parsed.entry.item.content or parsed.entry.item.id == block.id:
+            self._add(parsed.entry, block.start, block.start + len(block.text))
+
+    def _entry_of(self, note: Note) -> Entry:
+        item = MemoryItem(
+            id=text_id(self.agent, note.content),
+            content=note.content,
+            created_at=moment_of(self.day, note.time, self.tz),
+            importance=0.5 if note.importance is None else note.importance,
+            source="file",
+            attributes={"heading": note.heading} if note.heading else EMPTY,
+        )
+        return Entry(item=item, by=attributed(item, HUMAN.actor, HUMAN.approval, HUMAN.trigger))
+
+    def _add(self, entry: Entry, start: int, end: int) -> None:
+        _, places = self.found.setdefault(entry.item.id, (entry, []))
+        places.append((start, end))
+
+    def _report(self, block: Block, problem: str) -> None:
+        line = self.text.count("\n", 0, block.start) + 1
+        self.problems.append(f"line {line}: {problem}")

@@ -1,0 +1,441 @@
+"""The files of a git directory: made in one step, replaced under git's own locks, packed and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memfolio.errors import HistoryError, InputError, MemfolioError
+
+if TYPE_CHECKING:
+    import pygit2
+
+IndexName = tuple[bytes, int, bytes]
+"""Path, mode and blob of an entry of the index."""
+
+SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
+"""For people's own git: bytes stay as they are, commits survive power loss. libgit2 reads neither."""
+
+MARKER = "memfolio-index"
+_BROKEN = "run `git fsck` in the home; the files themselves are not affected"
+_ENTRY = struct.Struct(">10I20sH")
+_SETTLED_NS = 100_000_000
+_GIT_SECONDS = 900
+_HASH = 20
+_FOLDER = re.compile(r"[0-9a-f]{2}")
+_OBJECT = re.compile(r"[0-9a-f]{38}")
+_opening = threading.Lock()
+
+
+@contextmanager
+def guarded(home: Path) -> Iterator[None]:
+    """Turn what libgit2, git and the system say into one `HistoryError`, with the cause kept."""
+    try:
+        yield
+    except MemfolioError:
+        raise
+    except _failures() as error:
+        what = error.args[0] if isinstance(error, KeyError) and error.args else error
+        raise HistoryError(f"the git history of {home} cannot be used: {what}", hint=_BROKEN) from error
+
+
+def open_repo(home: Path, ref: str) -> pygit2.Repository:
+    """The home's own repository, never one that the home merely lies in."""
+    import pygit2
+
+    if not pygit2.reference_is_valid_name(ref):
+        raise InputError(
+            f"{ref.removeprefix('refs/heads/')!r} cannot be a branch name", hint="use a plain name like main"
+        )
+    settings = pygit2.settings
+    settings.enable_fsync_gitdir(True)
+    # Ownership is checked to protect people from repositories they happen to stand in. A home is named by its caller,
+    # is searched for nowhere, and libgit2 runs nothing it finds there; containers often see it owned by another user.
+    with _opening:
+        validated = settings.owner_validation
+        settings.owner_validation = False
+        try:
+            repo = pygit2.Repository(str(home / ".git"), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        finally:
+            settings.owner_validation = validated
+    workdir: str | None = repo.workdir  # None for a bare one, whatever the stubs say
+    if workdir is None or not os.path.samefile(workdir, home):
+        raise HistoryError(
+            f"the repository in {home} keeps its files elsewhere", hint="unset core.bare and core.worktree"
+        )
+    return repo
+
+
+def create(home: Path, branch: str) -> None:
+    """Make `.git` appear whole or not at all."""
+    import pygit2
+
+    workshop = home / ".memfolio-git-new"
+    shutil.rmtree(workshop, ignore_errors=True)
+    repo = pygit2.init_repository(str(workshop), initial_head=branch)
+    configure(repo)
+    repo.free()
+    for folder, _, names in os.walk(workshop / ".git"):
+        for name in names:
+            _sync(Path(folder, name))
+        _sync_dir(Path(folder))
+    os.rename(workshop / ".git", home / ".git")
+    _sync_dir(home)
+    workshop.rmdir()
+
+
+def configure(repo: pygit2.Repository) -> None:
+    """Add the settings that are missing; what a person has set for this repository stays."""
+    import pygit2
+
+    config = pygit2.Config(str(common_dir(repo) / "config"))
+    for name, value in SETTINGS.items():
+        if name not in config:
+            config[name] = value
+
+
+def common_dir(repo: pygit2.Repository) -> Path:
+    """Where objects and branches lie; a linked work tree shares those of its main repository."""
+    gitdir = Path(repo.path)
+    try:
+        return gitdir / (gitdir / "commondir").read_text().strip()
+    except FileNotFoundError:
+        return gitdir
+
+
+def has_foreign_lock(target: Path, scratch: Path) -> bool:
+    """Whether somebody other than a dead process of ours holds git's lock on `target`."""
+    lock = _lock_of(target)
+    return os.path.lexists(lock) and not _is_same(lock, scratch)
+
+
+def stage(target: Path, scratch: Path, data: bytes) -> None:
+    """Put durable `data` into `scratch`, for `locked` to make it `target`."""
+    clear(target, scratch)
+    write_new(scratch, data)
+
+
+def clear(target: Path, scratch: Path) -> None:
+    """Remove what a killed process of ours left behind, and nothing of anybody else's."""
+    lock = _lock_of(target)
+    # A lock that is the same file as our scratch was linked by us: no other program does that.
+    if _is_same(lock, scratch):
+        lock.unlink()
+    scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(target: Path, scratch: Path) -> Iterator[None]:
+    """Hold git's lock on `target`, then replace it by the durable file `scratch`; an exception leaves it as it was."""
+    lock = _lock_of(target)
+    try:
+        _link(scratch, lock)
+    except FileExistsError as error:
+        hint = f"wait for git to finish; if no git is running, delete {lock}"
+        raise HistoryError(f"{lock} is held by another program", hint=hint) from error
+    try:
+        yield
+        os.replace(lock, target)
+    except BaseException:
+        lock.unlink(missing_ok=True)
+        raise
+    _sync_dir(target.parent)
+    scratch.unlink(missing_ok=True)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Create a durable file; it must not exist."""
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append to a log, on a line of its own even after a torn one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            line = line if file.read(1) == b"\n" else b"\n" + line
+        file.write(line)
+
+
+def checksum(index: Path) -> str | None:
+    """What tells two states of an index file apart, from its last bytes; None when there is no file."""
+    try:
+        with index.open("rb") as file:
+            info = os.fstat(file.fileno())
+            file.seek(max(info.st_size - _HASH, 0))
+            tail = file.read()
+    except FileNotFoundError:
+        return None
+    # git writes zeros under index.skipHash.
+    return tail.hex() if any(tail) else f"{info.st_size}-{info.st_ino}-{info.st_mtime_ns}"
+
+
+def marks(marker: Path) -> list[tuple[str, str]]:
+    """The commits the index was brought up to, each with the checksum it then had."""
+    try:
+        lines = marker.read_text(encoding="ascii", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    return [(commit, state) for commit, _, state in (line.partition(" ") for line in lines) if len(commit) == 2 * _HASH]
+
+
+def put_marks(marker: Path, entries: list[tuple[str, str]]) -> None:
+    scratch = marker.with_name(f"{marker.name}.tmp")
+    scratch.unlink(missing_ok=True)
+    write_new(scratch, "".join(f"{commit} {state}\n" for commit, state in entries).encode("ascii"))
+    os.replace(scratch, marker)
+
+
+def index_files(repo: pygit2.Repository) -> tuple[Path, Path]:
+    """The index, and where its successor is prepared."""
+    return Path(repo.path, "index"), Path(repo.path, f"{MARKER}.new")
+
+
+def index_origin(repo: pygit2.Repository, index: Path, commits: Iterable[str]) -> str | None:
+    """The first of the commits whose files the index lists, neither more nor less; None when it is none of them."""
+    import pygit2
+
+    entries = pygit2.Index(str(index))
+    if entries.conflicts is not None:
+        return None
+    return next((one for one in commits if not len(commit_at(repo, one).tree.diff_to_index(entries))), None)
+
+
+def is_empty_index(index: Path) -> bool:
+    """Whether the index lists nothing, as that of a repository nobody has used."""
+    with index.open("rb") as file:
+        return file.read(12)[8:] == bytes(4)
+
+
+def commit_at(repo: pygit2.Repository, commit: str) -> pygit2.Commit:
+    """The commit with this id."""
+    import pygit2
+
+    return repo[commit].peel(pygit2.Commit)
+
+
+def build_index(repo: pygit2.Repository, index: Path, scratch: Path, tree: pygit2.Tree) -> bool:
+    """Write into `scratch` the index of `tree`, with the times of files that are as the tree has them.
+
+    False, and nothing is written, where the present index holds more than names (a sparse checkout does).
+    """
+    known = _known_entries(index)
+    if known is None:
+        return False
+    home, names = Path(repo.workdir), sorted(_index_names(tree, b""))
+    entries = [known.get(name) or _index_entry(home, *name) for name in names]
+    content = b"DIRC" + struct.pack(">II", 2, len(entries)) + b"".join(entries)
+    write_new(scratch, content + hashlib.sha1(content, usedforsecurity=False).digest())
+    return True
+
+
+def _index_names(tree: pygit2.Tree, prefix: bytes) -> Iterator[IndexName]:
+    import pygit2
+
+    for entry in tree:
+        path = prefix + (entry.raw_name or b"")
+        if isinstance(entry, pygit2.Tree):
+            yield from _index_names(entry, path + b"/")
+        else:
+            yield path, int(entry.filemode), entry.id.raw
+
+
+def _known_entries(index: Path) -> dict[IndexName, bytes] | None:
+    """Entries whose times can be taken over; None when the index must be left alone."""
+    try:
+        content, written = index.read_bytes(), index.stat().st_mtime_ns
+    except FileNotFoundError:
+        return {}
+    version, count = struct.unpack_from(">II", content, 4)
+    if version != 2:  # 3 has flags that only their owner understands; 4 is the same as 2, written shorter
+        return None if version == 3 else {}
+    found: dict[IndexName, bytes] = {}
+    start = 12
+    for _ in range(count):
+        end = content.index(b"\0", start + _ENTRY.size)
+        following = start + (end - start + 8) // 8 * 8
+        seconds, fraction, mode = struct.unpack_from(">II8xI", content, start + 8)
+        # A file changed while its index was being written can have changed again at the same time.
+        if 0 < seconds * 10**9 + fraction < written:
+            name = (content[start + _ENTRY.size : end], mode, content[start + 40 : start + 60])
+            found[name] = content[start:following]
+        start = following
+    return found
+
+
+def _index_entry(home: Path, path: bytes, mode: int, oid: bytes) -> bytes:
+    times = _times(home / os.fsdecode(path), oid) if stat.S_ISREG(mode) else None
+    before, after = (times[:6], times[6:]) if times else ((0,) * 6, (0,) * 3)
+    entry = _ENTRY.pack(*before, mode, *after, oid, min(len(path), 0xFFF)) + path
+    return entry + b"\0" * (8 - len(entry) % 8)
+
+
+def _times(path: Path, oid: bytes) -> tuple[int, ...] | None:
+    """What git compares before it reads a file, if the file has this content."""
+    try:
+        info = os.lstat(path)
+        if not stat.S_ISREG(info.st_mode) or time.time_ns() - info.st_mtime_ns < _SETTLED_NS:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).digest() != oid:
+        return None
+    times = (*divmod(info.st_ctime_ns, 10**9), *divmod(info.st_mtime_ns, 10**9))
+    return tuple(n & 0xFFFFFFFF for n in (*times, info.st_dev, info.st_ino, info.st_uid, info.st_gid, info.st_size))
+
+
+def pack(home: Path, repo: pygit2.Repository) -> None:
+    """Bring loose objects into a pack with the git program, or without it when it is missing or unwilling."""
+    repack = ["repack", "-d", "-q"]
+    for how in (["--geometric=2"], ["-a", "-k"]):  # git before 2.32 knows no --geometric
+        if (done := run_git(home, repo, *repack, *how)) is None:
+            break
+        if done.returncode == 0:
+            run_git(home, repo, "commit-graph", "write", "--reachable", "--changed-paths", "--no-progress")
+            return
+    _pack_loose(repo)
+
+
+def check(home: Path, repo: pygit2.Repository, tip: str | None) -> list[str]:
+    """What git, or a walk through everything the tip needs, finds wrong."""
+    done = run_git(home, repo, "fsck", "--no-dangling", "--no-progress")
+    if done is None:
+        return [] if tip is None else list(_unreadable(repo, tip))
+    if done.returncode == 0:
+        return []
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line and not line.startswith("notice:")]
+    return lines or [f"git fsck ended with {done.returncode}"]
+
+
+def run_git(home: Path, repo: pygit2.Repository, *arguments: str) -> subprocess.CompletedProcess[str] | None:
+    """Run the git program on this very repository; None when there is none or it distrusts the folder's owner."""
+    program = shutil.which("git")
+    if program is None:
+        return None
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment["LC_ALL"] = "C"
+    options = ["-c", "core.fsync=all", "-c", "core.fsmonitor=false", f"--git-dir={repo.path}", f"--work-tree={home}"]
+    done = subprocess.run(
+        [program, *options, *arguments],
+        cwd=home,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_GIT_SECONDS,
+    )
+    return None if done.returncode == 128 and "safe.directory" in done.stderr else done
+
+
+def loose_objects(repo: pygit2.Repository) -> list[str]:
+    """The ids of all objects in files of their own."""
+    objects = common_dir(repo) / "objects"
+    folders = [name for name in os.listdir(objects) if _FOLDER.fullmatch(name)]
+    return [folder + name for folder in folders for name in os.listdir(objects / folder) if _OBJECT.fullmatch(name)]
+
+
+def _pack_loose(repo: pygit2.Repository) -> None:
+    import pygit2
+
+    loose = [pygit2.Oid(hex=name) for name in loose_objects(repo)]
+    if not loose:
+        return
+    builder = pygit2.PackBuilder(repo)
+    for oid in loose:
+        builder.add(oid)
+    builder.write()
+    objects = common_dir(repo) / "objects"
+    packed = pygit2.Odb()
+    packed.add_backend(pygit2.OdbBackendPack(str(objects)), 1)
+    for oid in loose:
+        if oid in packed:
+            path = objects / str(oid)[:2] / str(oid)[2:]
+            path.chmod(0o644)  # Windows deletes no read-only file
+            path.unlink()
+
+
+def _unreadable(repo: pygit2.Repository, tip: str) -> Iterator[str]:
+    import pygit2
+
+    seen: set[pygit2.Oid] = set()
+    waiting = [pygit2.Oid(hex=tip)]
+    while waiting:
+        oid = waiting.pop()
+        if oid in seen:
+            continue
+        seen.add(oid)
+        try:
+            waiting.extend(_needed_by(repo[oid]))
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            yield f"object {oid} cannot be read: {error}"
+
+
+def _needed_by(thing: pygit2.Object) -> list[pygit2.Oid]:
+    import pygit2
+
+    if thing.type == pygit2.enums.ObjectType.COMMIT:
+        commit = thing.peel(pygit2.Commit)
+        return [commit.tree_id, *commit.parent_ids]
+    if isinstance(thing, pygit2.Tree):
+        return [entry.id for entry in thing if entry.type_str != "commit"]
+    thing.read_raw()
+    return []
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    import pygit2
+
+    return pygit2.GitError, KeyError, ValueError, OSError, subprocess.SubprocessError
+
+
+def _lock_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.lock")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samestat(os.lstat(one), os.lstat(other))
+    except FileNotFoundError:
+        return False
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        write_new(target, source.read_bytes())
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_dir(path: Path) -> None:
+    if sys.platform == "win32":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,229 @@
+"""`.memfolio/recent.jsonl`: the bytes of changes that are not in git yet, and how each file was last left.
+
+Processes that share a home read one another's changes here, and the committer takes its bytes from here. The
+file is a cache: it is never synced to disk, and when it is missing or damaged it is rebuilt from the trail and
+the files themselves (`recover.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memfolio.vault.audit import Head, TrailLine, read_line
+from memfolio.vault.disk import Disk, Stamp
+
+NAME = "recent.jsonl"
+ROTATE_BYTES = 4 * 1024 * 1024
+NEWEST_IDS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as we last left or saw it; without a stamp it must be read before it is believed."""
+
+    hash: str
+    size: int
+    stamp: Stamp | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one change put into one file: an append at `start`, or the whole content (None: the file is gone)."""
+
+    path: str
+    start: int | None
+    data: bytes | None
+    state: FileState | None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the bytes are lost: written, entered, and changed again by somebody before they were in git."""
+        return self.start is not None and self.data is None
+
+    def after(self, before: bytes) -> bytes | None:
+        """The file's content behind this write, given the content in front of it."""
+        if self.start is None:
+            return self.data
+        return before[: self.start] + (self.data or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One change with its bytes, as the committer needs it."""
+
+    line: TrailLine
+    raw: bytes
+    head: Head
+    writes: tuple[Written, ...]
+
+
+class Recent:
+    """The file, and what it says: files as last left, the trail's head, and changes that wait for git."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self.path = folder / NAME
+        self._disk = disk
+        self.clear()
+
+    def clear(self) -> None:
+        self.known: dict[str, FileState] = {}
+        self.head = Head()
+        self.committed = 0
+        self.pending: list[Record] = []
+        self.newest_ids: dict[str, None] = {}
+        self.damaged = False
+        self._offset = 0
+        self._inode = 0
+
+    def catch_up(self) -> list[Record]:
+        """Read what was added since the last look; the caller holds the write lock."""
+        stamp = self._disk.stamp(self.path)
+        if stamp is None or stamp.inode != self._inode or stamp.size < self._offset:
+            self.clear()
+            if stamp is None:
+                self.damaged = True
+                return []
+            self._inode = stamp.inode
+        return self._read_from(self._offset) if stamp.size > self._offset else []
+
+    def _read_from(self, offset: int) -> list[Record]:
+        data = self._disk.read(self.path, offset) or b""
+        found: list[Record] = []
+        for raw in data.split(b"\n")[:-1]:
+            try:
+                record = self._take(json.loads(raw))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                self.damaged = True
+                return found
+            offset += len(raw) + 1
+            if record:
+                found.append(record)
+        self._offset = offset
+        if not data.endswith(b"\n"):
+            # A writer died in the middle of a line; what it recorded is found again through the trail.
+            self._disk.cut(self.path, offset)
+        return found
+
+    def _take(self, data: dict[str, Any]) -> Record | None:
+        if "change" in data:
+            record = _read_record(data)
+            self._accept(record)
+            return record
+        if "file" in data:
+            self.remember(data["file"], _read_state(data))
+        if "head" in data:
+            self.head = Head(*data["head"])
+        if "committed" in data:
+            self._drop_committed(data["committed"])
+        return None
+
+    def _accept(self, record: Record) -> None:
+        for write in record.writes:
+            self.remember(write.path, write.state)
+        self.head = record.head
+        self.pending.append(record)
+        for each in record.line.ids:
+            self.newest_ids[each] = None
+        while len(self.newest_ids) > NEWEST_IDS:
+            del self.newest_ids[next(iter(self.newest_ids))]
+
+    def remember(self, path: str, state: FileState | None) -> None:
+        """Take note of a file's state in this process alone."""
+        if state is None:
+            self.known.pop(path, None)
+        else:
+            self.known[path] = state
+
+    def _drop_committed(self, seq: int) -> None:
+        self.committed = max(self.committed, seq)
+        self.pending = [record for record in self.pending if record.line.seq > self.committed]
+
+    def add(self, record: Record) -> None:
+        """Take in a change of this process and tell the others."""
+        self._accept(record)
+        self._append([_record_json(record)])
+
+    def restamp(self, path: str, state: FileState | None) -> None:
+        """Note that a file is as `state` says though no change was made."""
+        self.remember(path, state)
+        self._append([_state_json(path, state)])
+
+    def mark_committed(self, seq: int) -> None:
+        """Changes up to `seq` are in git."""
+        self._drop_committed(seq)
+        self._append([{"committed": seq}])
+
+    def rotate_if_large(self) -> None:
+        if self._offset > ROTATE_BYTES + 400 * len(self.known):
+            self.rewrite()
+
+    def rewrite(self) -> None:
+        """Start the file afresh with what is still needed; other processes notice and read it anew."""
+        lines: list[dict[str, Any]] = [{"committed": self.committed}]
+        lines += [_state_json(path, state) for path, state in self.known.items()]
+        lines += [_record_json(record) for record in self.pending]
+        lines.append({"head": _head_json(self.head)})
+        stamp = self._disk.put(self.path, b"".join(map(_encode, lines)))
+        if stamp is not None:
+            self._inode, self._offset, self.damaged = stamp.inode, stamp.size, False
+
+    def _append(self, lines: Iterable[dict[str, Any]]) -> None:
+        data = b"".join(map(_encode, lines))
+        stamp = self._disk.append(self.path, data, sync=False)
+        self._inode, self._offset = stamp.inode, stamp.size
+
+
+def _encode(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def _head_json(head: Head) -> list[Any]:
+    return [head.seq, head.hash, head.part, head.size]
+
+
+def _state_json(path: str, state: FileState | None) -> dict[str, Any]:
+    if state is None:
+        return {"file": path, "hash": None}
+    return {"file": path, "hash": state.hash, "size": state.size, "stamp": state.stamp}
+
+
+def _read_state(data: dict[str, Any]) -> FileState | None:
+    if data["hash"] is None:
+        return None
+    return FileState(data["hash"], data["size"], Stamp(*data["stamp"]) if data["stamp"] else None)
+
+
+def _record_json(record: Record) -> dict[str, Any]:
+    return {
+        "change": to_text(record.raw),
+        "at": _head_json(record.head),
+        "writes": [_written_json(write) for write in record.writes],
+    }
+
+
+def _written_json(write: Written) -> dict[str, Any]:
+    text = None if write.data is None else to_text(write.data)
+    return {**_state_json(write.path, write.state), "from": write.start, "text": text}
+
+
+def _read_record(data: dict[str, Any]) -> Record:
+    raw = to_bytes(data["change"])
+    return Record(read_line(raw), raw, Head(*data["at"]), tuple(map(_read_written, data["writes"])))
+
+
+def _read_written(data: dict[str, Any]) -> Written:
+    content = None if data["text"] is None else to_bytes(data["text"])
+    return Written(data["file"], data["from"], content, _read_state(data))
+
+
+def to_text(data: bytes) -> str:
+    """Bytes as text that JSON can carry, whatever they are."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

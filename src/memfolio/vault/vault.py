@@ -1,0 +1,197 @@
+"""The vault of one home: its files, its one writer, its trail and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from memfolio.clock import Clock, SystemClock
+from memfolio.config import Config, default_toml, load_config
+from memfolio.errors import HistoryError, HomeError, HomeMissingError, HomeReadOnlyError, MemfolioError, NotOwnerError
+from memfolio.types import Action, Approval, Attribution, MemoryItem
+from memfolio.vault.alerts import open_alerts
+from memfolio.vault.audit import Trail, TrailLine
+from memfolio.vault.books import Books
+from memfolio.vault.change import AddEntries, AddLines, Change, Page, PutPage, Receipt
+from memfolio.vault.committer import Committer, committed_seq
+from memfolio.vault.copies import merge_copies
+from memfolio.vault.disk import Disk, disk_errors
+from memfolio.vault.git import History
+from memfolio.vault.home import Home
+from memfolio.vault.lock import FileLock
+from memfolio.vault.paths import CONFIG, Ledger, Sensitivity, agent_root, check_path, sensitivity
+from memfolio.vault.recent import Recent, Record
+from memfolio.vault.recover import forget_stamps
+from memfolio.vault.settle import Settler
+from memfolio.vault.survey import check_not_emptied, look_over
+from memfolio.vault.writer import Writer
+
+FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
+OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
+
+
+class Vault:
+    """Everything that touches the files of a home goes through one of these; threads may share it."""
+
+    def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
+        self.config = config
+        self.home = Home(config.home, config, clock or SystemClock(), disk or Disk())
+        self.history = History(config.home, branch=config.git_branch)
+        self.trail = Trail(config.home, self.home.disk)
+        self.problems: dict[str, str] = {}
+        self.trouble: MemfolioError | None = None
+        recent = Recent(self.home.internal, self.home.disk)
+        self.books = Books(self.home, recent, self.trail, lambda: committed_seq(self.history))
+        self._settler = Settler(self.books, self._committed)
+        lock = FileLock(self.home.internal / "lock", self.home.disk, timeout=config.lock_timeout)
+        self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
+        self.writer = Writer(self.books, self._settler, lock)
+        self.committer = Committer(self.books, self.writer, self.history, self._locks[1], delay=config.commit_delay)
+        if config.git_enabled:
+            self.books.listeners.append(lambda _: self.committer.notify())
+
+    @classmethod
+    def open(
+        cls,
+        home: str | Path | None = None,
+        *,
+        config: Config | None = None,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        accept_missing: bool = False,
+    ) -> Self:
+        """Open a home, creating what is missing; recovers from crashes and records what people did meanwhile.
+
+        A home that cannot be written here (read-only, or another machine's) opens for reading; `trouble` says why.
+        """
+        vault = cls(config or load_config(home), clock=clock, disk=disk)
+        try:
+            with disk_errors(vault.home.root):
+                vault._found()
+            vault.survey(accept_missing=accept_missing)
+        except (HomeReadOnlyError, NotOwnerError) as error:
+            if not vault._is_home():
+                raise
+            vault.trouble = error
+        return vault
+
+    def _is_home(self) -> bool:
+        return self.home.internal.is_dir()
+
+    def _found(self) -> None:
+        """Create the home's folder and configuration on first use."""
+        root = self.home.root
+        if root.exists() and not root.is_dir():
+            raise HomeMissingError(f"{root} is a file", hint="name a folder for the home")
+        if self._is_home():
+            self.home.load()
+            return
+        self.home.disk.make_dirs(root)
+        self.home.prepare()
+        if not (root / CONFIG).exists():
+            self.home.disk.put(root / CONFIG, default_toml().encode())
+
+    def survey(self, *, accept_missing: bool = False) -> list[str]:
+        """Record what people and sync programs did to the files; returns the files that had changed."""
+        with self.writer.ready():
+            survey = look_over(self.home.root)
+            known, found = set(self.books.recent.known), set(survey.files)
+            if not accept_missing:
+                check_not_emptied(self.home.root, known, found)
+            forget_stamps(self.books, [path for path in known if sensitivity(path) is Sensitivity.CRITICAL])
+            self.problems = dict(survey.problems)
+            changed = [path for path in sorted(found | known) if self._settle_one(path)]
+        return changed + merge_copies(self, survey.files)
+
+    def _settle_one(self, path: str) -> bool:
+        """Settle a file; what stands in its way is noted and does not stop the others."""
+        if path in self.problems and path not in self.books.recent.known:
+            return False
+        try:
+            with disk_errors(self.home.root):
+                return self._settler.settle(path)
+        except HomeError as error:
+            self.problems[path] = error.message
+            return False
+
+    def _committed(self, path: str) -> bytes | None:
+        try:
+            return self.history.read(path)
+        except HistoryError:
+            return None
+
+    def add(self, agent: str, items: Iterable[MemoryItem], by: Attribution, *, key: str | None = None) -> Receipt:
+        """Append memories to an agent's logs as one change."""
+        agent_root(agent)
+        return self.apply(Change(operations=(AddEntries(agent, tuple(items)),), by=by, action=Action.APPEND, key=key))
+
+    def add_lines(self, ledger: Ledger, records: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
+        """Append records to a JSON-lines ledger as one change."""
+        return self.apply(Change(operations=(AddLines(ledger, tuple(records)),), by=by, action=Action.APPEND))
+
+    def page(self, path: str) -> Page | None:
+        """A file's content with the hash that a change of it must name."""
+        with disk_errors(self.home.root):
+            content = self.home.disk.read(self.home.path(check_path(path)))
+        return None if content is None else Page(path, content, self.home.hash(content))
+
+    def put_page(
+        self,
+        path: str,
+        content: bytes | str | None,
+        *,
+        expects: str | None,
+        by: Attribution,
+        action: Action | None = None,
+    ) -> Receipt:
+        """Replace a page composed against the content with hash `expects`; None means that it must not exist yet."""
+        data = content.encode() if isinstance(content, str) else content
+        if action is None:
+            action = Action.DELETE if data is None else Action.EDIT if expects else Action.CREATE
+        return self.apply(Change(operations=(PutPage(path, data, expects),), by=by, action=action))
+
+    def apply(self, change: Change) -> Receipt:
+        """Make a change; it is on disk when this returns."""
+        if self.trouble is not None:
+            raise self.trouble
+        return self.writer.apply(change)
+
+    def subscribe(self, listener: Callable[[Record], None]) -> None:
+        """Have `listener` called with every change this process makes or finds, under the write lock: be quick."""
+        self.books.listeners.append(listener)
+
+    def alerts(self) -> list[TrailLine]:
+        return open_alerts(self.trail)
+
+    def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
+        """The owner has seen these alerts."""
+        return self.writer.note(Action.ACK, by, seqs)
+
+    def adopt(self, *, accept_missing: bool = False) -> None:
+        """Make this machine the writer of the home."""
+        with disk_errors(self.home.root):
+            self.home.claim()
+        self.trouble = None
+        self.survey(accept_missing=accept_missing)
+
+    def commit(self) -> int:
+        """Bring every change into git now; returns how many must wait (`committer.obstacle` says why)."""
+        return self.committer.commit_now() if self.config.git_enabled and self.trouble is None else 0
+
+    def close(self) -> None:
+        """Commit what waits and let go of everything."""
+        if self.trouble is None and self.config.git_enabled:
+            self.committer.close()
+        self.history.close()
+        for lock in self._locks:
+            lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,262 @@
+"""The one writer: compose, take the lock, check, write, enter into the trail.
+
+A change of one ledger is a single append and fsync; the appended bytes are the commit point. Every other change
+goes through an intent. What comes after the commit point (trail, recent bytes) can be made good later from the
+files, so an acknowledged change never fails for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memfolio.clock import to_ms
+from memfolio.errors import HomeBusyError, InputError, PageChangedError
+from memfolio.types import Action, Attribution
+from memfolio.vault.alerts import WATCHMAN, needs_alert
+from memfolio.vault.audit import TrailLine
+from memfolio.vault.books import Books, Done
+from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPage, Receipt
+from memfolio.vault.content import check_content
+from memfolio.vault.disk import Stamp, disk_errors
+from memfolio.vault.entry import mint, render_entry
+from memfolio.vault.finish import Finisher
+from memfolio.vault.intent import Intent, Intents
+from memfolio.vault.lines import render_line
+from memfolio.vault.lock import FileLock
+from memfolio.vault.log import title_line
+from memfolio.vault.paths import Form, Ledger, check_path, day_of
+from memfolio.vault.plan import Plan, Planned, Tail, fill_parts, group_by_day
+from memfolio.vault.recover import catch_up
+from memfolio.vault.settle import Settler
+from memfolio.vault.signature import new_id, sign
+
+ATTEMPTS = 100
+
+
+class Writer:
+    """Applies changes, one at a time, for all threads and processes of a home."""
+
+    def __init__(self, books: Books, settler: Settler, lock: FileLock) -> None:
+        self._books = books
+        self._home = books.home
+        self._settler = settler
+        self._lock = lock
+        self._intents = Intents(books.home.internal, books.home.disk)
+        self._keys: dict[str, TrailLine] | None = None
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Hold the lock with everything earlier understood: other processes' changes, crashes, the home itself."""
+        with disk_errors(self._home.root), self._lock():
+            self._home.check_present()
+            self._home.check_owner()
+            for record in catch_up(self._books):
+                self._learn(record.line)
+            for path in self._intents.waiting():
+                self._roll_forward(path)
+            while self._books.unrecorded:
+                self._settler.settle(self._books.unrecorded.pop())
+            yield
+
+    def apply(self, change: Change) -> Receipt:
+        """Make the change; when this returns, it is on disk."""
+        with self.ready():
+            key = self._fingerprint(change.key) if change.key else None
+            if key and (line := self._used(key)):
+                return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
+            change = replace(change, key=key)
+            line, plan = self._make(change)
+            self._learn(line)
+            if needs_alert(line):
+                self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
+            return _receipt(line, plan)
+
+    def _make(self, change: Change) -> tuple[TrailLine, Plan]:
+        for _ in range(ATTEMPTS):
+            plan = self._compose(change)
+            if not plan.is_one_append:
+                return self._carry_out(change, plan), plan
+            if stamp := self._append_file(plan.files[0]):
+                done = [Done(plan.files[0], stamp)]
+                return self._books.enter(change.action, change.by, done, **_details(change, plan)), plan
+            # Somebody changed the file between our look and our write: look again.
+        raise HomeBusyError(
+            f"{plan.files[0].path} is being changed all the time", hint="close its editor and try again"
+        )
+
+    def settle(self, paths: Sequence[str]) -> list[str]:
+        """Record what others did to these files; returns the files that had changed."""
+        with self.ready():
+            return [path for path in paths if self._settler.settle(path)]
+
+    def note(self, action: Action, by: Attribution, about: Sequence[int]) -> TrailLine:
+        """Enter a line that changes no file, such as an acknowledgement."""
+        with self.ready():
+            return self._books.enter(action, by, about=about)
+
+    def _fingerprint(self, key: str) -> str:
+        return self._home.hash(key.encode())[:16]
+
+    def _used(self, key: str) -> TrailLine | None:
+        """The change that was made under this key; the trail is read once, then followed."""
+        if self._keys is None:
+            lines = self._books.trail.lines(containing=[b'"key":'])
+            self._keys = {line.key: line for line in lines if line.key}
+        return self._keys.get(key)
+
+    def _learn(self, line: TrailLine) -> None:
+        if self._keys is not None and line.key:
+            self._keys[line.key] = line
+
+    def _compose(self, change: Change) -> Plan:
+        plan = Plan()
+        for operation in change.operations:
+            match operation:
+                case AddEntries():
+                    self._compose_entries(plan, operation, change.by)
+                case AddLines():
+                    self._compose_lines(plan, operation, change.by)
+                case AddBlocks():
+                    plan.ids += operation.ids
+                    plan.files += self._lay(operation.ledger, operation.blocks)
+                case PutPage():
+                    plan.files.append(self._compose_page(operation))
+        paths = [file.path for file in plan.files]
+        if not paths or len(set(paths)) < len(paths):
+            raise InputError("a change must touch each of its files once", hint="join the operations on one file")
+        return plan
+
+    def _compose_entries(self, plan: Plan, operation: AddEntries, by: Attribution) -> None:
+        taken, ms, zone = Taken(self._books.recent.newest_ids), to_ms(self._home.now()), self._home.zone
+        entries = []
+        for item in operation.items:
+            check_content(item.content, self._home.config.max_content_bytes)
+            entry = mint(item, by, agent=operation.agent, tz=zone, created_ms=ms, taken=taken)
+            taken.add(entry.item.id)
+            entries.append(entry)
+        plan.items += [entry.item for entry in entries]
+        plan.ids += [entry.item.id for entry in entries]
+        for ledger, day in group_by_day(operation.agent, entries, lambda moment: moment.astimezone(zone)).items():
+            plan.files += self._lay(ledger, [render_entry(entry, zone).encode() for entry in day])
+
+    def _compose_lines(self, plan: Plan, operation: AddLines, by: Attribution) -> None:
+        taken, now = Taken(self._books.recent.newest_ids), self._home.now()
+        lines = []
+        for record in operation.records:
+            fresh = new_id(operation.prefix, now, taken)
+            taken.add(fresh)
+            plan.ids.append(fresh)
+            lines.append(render_line(sign(record, fresh, now, by)))
+        plan.files += self._lay(operation.ledger, lines)
+
+    def _lay(self, ledger: Ledger, blocks: Sequence[bytes]) -> list[Planned]:
+        first = self._books.newest_part(ledger)
+        return fill_parts(
+            ledger,
+            blocks,
+            first=first,
+            limit=self._home.config.max_ledger_bytes,
+            tail_of=self._settled_tail,
+            title=lambda number: _title(ledger, number),
+        )
+
+    def _settled_tail(self, path: str) -> Tail:
+        check_path(path)
+        self._settler.settle(path)
+        return self._books.tail_of(path)
+
+    def _compose_page(self, operation: PutPage) -> Planned:
+        path = check_path(operation.path)
+        self._settler.settle(path)
+        known = self._books.known(path)
+        if (known.hash if known else None) != operation.expects:
+            raise PageChangedError(path, current=self._books.read(path), current_hash=known.hash if known else None)
+        now = None if operation.content is None else self._home.hash(operation.content)
+        return Planned(path, None, operation.content, operation.expects, now)
+
+    def _append_file(self, planned: Planned) -> Stamp | None:
+        """Append durably; None when the file is not what the change was composed against."""
+        disk, path = self._home.disk, self._home.path(planned.path)
+        known = self._books.known(planned.path)
+        fd, new = disk.open_append(path)
+        try:
+            before = disk.stamp_of(fd)
+            if not new and (known is None or before != known.stamp):
+                return None
+            stamp = disk.append_to(fd, path, planned.data or b"", new=new, sync=True)
+        finally:
+            disk.close(fd)
+        # An editor may have put another file in this one's place: then our bytes went into an orphan.
+        there = disk.stamp(path)
+        return stamp if there is not None and there.inode == stamp.inode else None
+
+    def _carry_out(self, change: Change, plan: Plan) -> TrailLine:
+        """Make a change of several files, or of a page: completely, or not at all."""
+        intent = self._intents.save(self._books.recent.head.seq + 1, change, plan)
+        finisher = Finisher(self._books, self._settler)
+        try:
+            done = [finisher.finish(planned) for planned in plan.files]
+        except OSError:
+            if finisher.take_back():
+                self._intents.drop(intent)
+            raise
+        line = self._books.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+        self._intents.drop(intent)
+        finisher.keep_displaced()
+        return line
+
+    def _roll_forward(self, path: Path) -> None:
+        """Finish what a crash interrupted."""
+        intent = self._intents.load(path)
+        if intent is not None and not self._is_entered(intent):
+            finisher = Finisher(self._books, self._settler)
+            done = [finisher.finish(planned) for planned in intent.files]
+            self._books.enter(
+                intent.action, intent.by, done, ids=intent.ids, about=intent.about, key=intent.key, sync=True
+            )
+            finisher.keep_displaced()
+        self._intents.drop(path)
+
+    def _is_entered(self, intent: Intent) -> bool:
+        """Whether the crash came after the trail knew of the change."""
+        line = self._books.trail.line(int(intent.name)) if intent.name.isdigit() else None
+        return line is not None and [(m.path, m.now) for m in line.files] == [(f.path, f.now) for f in intent.files]
+
+
+class Taken:
+    """Ids that are in use: those of the newest changes, and those of the change being composed."""
+
+    def __init__(self, newest: Container[str]) -> None:
+        self._newest = newest
+        self._own: set[str] = set()
+
+    def add(self, id: str) -> None:
+        self._own.add(id)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._own or id in self._newest
+
+
+def _details(change: Change, plan: Plan) -> dict[str, Any]:
+    return {"ids": plan.ids, "about": change.about, "key": change.key}
+
+
+def _title(ledger: Ledger, number: int) -> bytes:
+    day = day_of(ledger.part(number)) if ledger.form is Form.LOG else None
+    return f"{title_line(day, number)}\n\n".encode() if day else b""
+
+
+def _receipt(line: TrailLine, plan: Plan, *, repeated: bool = False) -> Receipt:
+    return Receipt(
+        seq=line.seq,
+        at=line.at,
+        action=line.action,
+        paths=tuple(line.paths),
+        items=tuple(plan.items),
+        ids=tuple(plan.ids),
+        repeated=repeated,
+    )

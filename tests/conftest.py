@@ -1,0 +1,31 @@
+"""Fixtures every test may use: a place for a home, and a clock that stands still."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from memfolio.clock import SettableClock
+
+settings.register_profile(
+    "quick", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.register_profile("long", parent=settings.get_profile("quick"), max_examples=5000)
+settings.load_profile("quick")
+
+START = datetime(2026, 11, 15, 14, 30, 5, 123000, tzinfo=UTC)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A path for a home, not yet created."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    """A clock that stands at 2026-11-15 14:30:05.123 UTC."""
+    return SettableClock(START)

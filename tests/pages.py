@@ -1,0 +1,149 @@
+"""Reading and running documentation pages.
+
+A page runs from top to bottom in a folder and a home of its own:
+
+- a `python` block is executed; the blocks of one page share their names;
+- in a `console` block each line that starts with `$ ` is run by bash, with memfolio on the path. It must exit
+  with 0, or with N where the line ends in `# exit N`. A command goes on in the next line after a backslash.
+  The lines below it must occur in its output, whole and in this order; `…` stands for anything, blanks count as one;
+- every other block (`sh`, `markdown`, `text`, `toml`, …) is only shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parent.parent
+EXIT = re.compile(r"\s+# exit (\d+)\s*$")
+TIMEOUT = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A fenced block: its language, its text, and the line of the page on which the text begins."""
+
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A command of a console block and what it should show."""
+
+    command: str
+    status: int = 0
+    shown: list[str] = field(default_factory=list)
+
+
+def pages() -> list[Path]:
+    """The pages that promise to be runnable: README and everything under docs."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def tokens(page: Path) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    for token in tokens(page):
+        if token.type == "fence":
+            language = token.info.split()[0] if token.info.strip() else ""
+            yield Block(language=language, text=token.content, line=(token.map or [0])[0] + 2)
+
+
+def links(page: Path) -> Iterator[str]:
+    """Targets of links and images, without those in code."""
+    for token in tokens(page):
+        for child in token.children or ():
+            target = child.attrGet("href") if child.type == "link_open" else child.attrGet("src")
+            if target:
+                yield str(target)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names under which a page's headings can be linked to."""
+    found = tokens(page)
+    titles = [after.content for token, after in pairwise(found) if token.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def steps(text: str) -> list[Step]:
+    """The commands of a console block, each with the output shown below it."""
+    found: list[Step] = []
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.startswith("$ "):
+            status = EXIT.search(line)
+            found.append(Step(command=EXIT.sub("", line[2:]), status=int(status[1]) if status else 0))
+        elif line.strip():
+            assert found, f"output before any command: {line}"
+            found[-1].shown.append(line)
+    return found
+
+
+def matches(shown: str, real: str) -> bool:
+    """Whether a real line is what the page shows."""
+    parts = (re.escape(part) for part in " ".join(shown.split()).split("…"))
+    return re.fullmatch(".*".join(parts), " ".join(real.split())) is not None
+
+
+def missing(shown: list[str], output: str) -> str | None:
+    """The first shown line that does not come up in the output after those before it."""
+    rest = iter(output.splitlines())
+    for line in shown:
+        if line.strip() != "…" and not any(matches(line, real) for real in rest):
+            return line
+    return None
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment in which a page runs: its own user, home and cache, plain output, UTC."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("MEMFOLIO_", "GIT_"))},
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+        "MEMFOLIO_HOME": str(folder / "home"),
+        "MEMFOLIO_CACHE": str(folder / "cache"),
+        "TZ": "UTC",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "COLUMNS": "120",
+    }
+
+
+def run_step(step: Step, folder: Path, environ: Mapping[str, str]) -> None:
+    run = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", step.command],
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=TIMEOUT,
+    )
+    assert run.returncode == step.status, f"$ {step.command}\nexit {run.returncode}\n{run.stdout}"
+    lost = missing(step.shown, run.stdout)
+    assert lost is None, f"$ {step.command}\ndoes not show: {lost}\nbut:\n{run.stdout}"
+
+
+def run_page(page: Path, folder: Path, environ: Mapping[str, str]) -> None:
+    """Run every block of a page in order; the caller has made `folder` and `environ` this process's own."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.language == "python":
+            # Blank lines in front make the line numbers of a traceback those of the page.
+            exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
+        elif block.language == "console":
+            for step in steps(block.text):
+                run_step(step, folder, environ)

@@ -1,0 +1,318 @@
+"""Configuration: where values come from, which wins, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memfolio import machine
+from memfolio.config import FORMAT, KEYS, Config, default_home, default_toml, load_config
+from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, MemfolioError
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def write(home: Path, text: str | bytes) -> None:
+    (home / "memfolio.toml").write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def load(home: Path, text: str | bytes = "", environ: Mapping[str, str] | None = None, **overrides: object) -> Config:
+    write(home, text)
+    return load_config(home, environ=environ or {}, overrides=overrides)
+
+
+def refusal(home: Path, text: str | bytes = "", environ: Mapping[str, str] | None = None, **overrides: object) -> str:
+    """Message and hint of the ConfigError that loading gives."""
+    with pytest.raises(ConfigError) as caught:
+        load(home, text, environ, **overrides)
+    assert caught.value.hint
+    return f"{caught.value.message} | {caught.value.hint}"
+
+
+def test_home_without_file_has_the_defaults(home: Path) -> None:
+    config = load_config(home, environ={"TZ": "Asia/Tokyo"}, overrides={})
+    assert (config.timezone, config.zone) == ("Asia/Tokyo", ZoneInfo("Asia/Tokyo"))
+    assert (config.max_content_bytes, config.max_ledger_bytes) == (1_048_576, 131_072)
+    assert (config.lock_timeout, config.commit_delay) == (10, 0.5)
+    assert config.stale_editor_window == timedelta(minutes=10)
+    assert (config.git_enabled, config.git_branch, config.format) == (True, "main", 1)
+    assert (config.home, config.agent) == (home, "main")
+
+
+def test_missing_home_has_the_defaults(tmp_path: Path) -> None:
+    assert load_config(tmp_path / "nowhere", environ={}).git_branch == "main"
+
+
+def test_argument_wins_over_environment_over_file_over_default(home: Path) -> None:
+    text, environ = "lock_timeout = 1", {"MEMFOLIO_LOCK_TIMEOUT": "2"}
+    assert load(home).lock_timeout == 10
+    assert load(home, text).lock_timeout == 1
+    assert load(home, text, environ).lock_timeout == 2
+    assert load(home, text, environ, lock_timeout=3).lock_timeout == 3
+
+
+def test_argument_that_is_none_and_empty_variable_count_as_not_given(home: Path) -> None:
+    assert load(home, "lock_timeout = 1", {"MEMFOLIO_LOCK_TIMEOUT": ""}, lock_timeout=None).lock_timeout == 1
+
+
+def test_file_sets_every_key(home: Path) -> None:
+    config = load(
+        home,
+        """
+        format = 1
+        timezone = "Europe/Berlin"
+        max_content_bytes = 10
+        max_ledger_bytes = 4096
+        lock_timeout = 0.25
+        commit_delay = 0
+        stale_editor_window = "PT1H"
+        [git]
+        enabled = false
+        branch = "memory/main"
+        """,
+    )
+    assert config.timezone == "Europe/Berlin"
+    assert (config.max_content_bytes, config.max_ledger_bytes, config.lock_timeout) == (10, 4096, 0.25)
+    assert (config.commit_delay, config.stale_editor_window) == (0, timedelta(hours=1))
+    assert (config.git_enabled, config.git_branch) == (False, "memory/main")
+
+
+def test_environment_sets_every_kind_of_key(home: Path) -> None:
+    environ = {
+        "MEMFOLIO_TIMEZONE": "UTC",
+        "MEMFOLIO_MAX_CONTENT_BYTES": "10",
+        "MEMFOLIO_COMMIT_DELAY": "1.5",
+        "MEMFOLIO_STALE_EDITOR_WINDOW": "PT30S",
+        "MEMFOLIO_GIT_ENABLED": "off",
+        "MEMFOLIO_AGENT": "helper",
+        "MEMFOLIO_MACHINE": "laptop",
+    }
+    config = load(home, "", environ)
+    assert (config.timezone, config.max_content_bytes, config.commit_delay) == ("UTC", 10, 1.5)
+    assert (config.stale_editor_window, config.git_enabled) == (timedelta(seconds=30), False)
+    assert (config.agent, config.machine, config.machine_name) == ("helper", "laptop", "laptop")
+
+
+def test_variables_meant_for_others_are_ignored(home: Path) -> None:
+    assert load(home, "", {"MEMFOLIO_SOMETHING": "x", "MEMFOLIO_FORMAT": "9"}).format == 1
+
+
+def test_file_with_bom_and_windows_line_ends_is_read(home: Path) -> None:
+    assert load(home, b"\xef\xbb\xbftimezone = 'UTC'\r\nlock_timeout = 4\r\n").lock_timeout == 4
+
+
+def test_broken_toml_names_file_and_line(home: Path) -> None:
+    said = refusal(home, "lock_timeout = 1\ncommit_delay 2\n")
+    assert str(home / "memfolio.toml") in said
+    assert "line 2" in said
+
+
+def test_toml_that_breaks_off_names_its_last_line(home: Path) -> None:
+    assert "line 2" in refusal(home, "lock_timeout = 1\ntimezone =")
+
+
+def test_invalid_utf8_names_its_line(home: Path) -> None:
+    said = refusal(home, b"lock_timeout = 1\ntimezone = '\xff'\n")
+    assert "UTF-8" in said
+    assert "line 2" in said
+
+
+def test_folder_in_place_of_the_file_is_refused(home: Path) -> None:
+    (home / "memfolio.toml").mkdir()
+    with pytest.raises(ConfigError, match="not a file"):
+        load_config(home, environ={})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this platform has no named pipes")
+def test_named_pipe_in_place_of_the_file_is_refused_and_does_not_hang(home: Path) -> None:
+    os.mkfifo(home / "memfolio.toml")
+    with pytest.raises(ConfigError, match="not a file"):
+        load_config(home, environ={})
+
+
+def test_home_with_nul_in_its_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config("/tmp/a\0b", environ={})
+
+
+def test_unknown_key_is_reported_with_the_nearest_name(home: Path) -> None:
+    assert "did you mean timezone?" in refusal(home, "timezon = 'UTC'")
+    assert "did you mean git.branch?" in refusal(home, "[git]\nbranhc = 'main'")
+    assert "did you mean git.enabled?" in refusal(home, "enabled = true")
+    assert "did you mean lock_timeout?" in refusal(home, lock_timeot=3)
+
+
+def test_unknown_key_like_no_other_lists_the_known_ones(home: Path) -> None:
+    assert "max_ledger_bytes" in refusal(home, "qqqqqqqq = 1")
+
+
+def test_what_belongs_to_a_machine_cannot_stand_in_the_file(home: Path) -> None:
+    for name in ("machine", "cache", "agent"):
+        assert f"unknown key '{name}'" in refusal(home, f"{name} = 'x'")
+
+
+def test_section_that_is_not_a_table_is_refused(home: Path) -> None:
+    assert "git is 3; wanted a table" in refusal(home, "git = 3")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lock_timeout = 'ten'", "lock_timeout is 'ten'; wanted a number from 0 to 3600"),
+        ("lock_timeout = '10'", "wanted a number"),
+        ("lock_timeout = nan", "lock_timeout is nan"),
+        ("lock_timeout = inf", "lock_timeout is inf"),
+        ("lock_timeout = -1", "lock_timeout is -1"),
+        ("commit_delay = 61", "commit_delay is 61; wanted a number from 0 to 60"),
+        ("max_content_bytes = true", "max_content_bytes is True; wanted a whole number from 1 to 16777216"),
+        ("max_content_bytes = 1.5", "max_content_bytes is 1.5"),
+        ("max_content_bytes = 0", "max_content_bytes is 0"),
+        ("max_content_bytes = 0x" + "f" * 9999, "max_content_bytes is a huge number"),
+        ("lock_timeout = 0x" + "f" * 9999, "lock_timeout is a huge number"),
+        ("max_ledger_bytes = 4095", "wanted a whole number from 4096"),
+        ("stale_editor_window = 600", "wanted an ISO 8601 duration"),
+        ("stale_editor_window = '10 minutes'", "wanted an ISO 8601 duration from PT0S to P7D"),
+        ("stale_editor_window = 'P8D'", "stale_editor_window is 'P8D'"),
+        ("timezone = 'Europe/Berln'", "did you mean Europe/Berlin?"),
+        ("timezone = '../../etc/passwd'", "wanted an IANA time zone"),
+        ("timezone = 'Europe'", "wanted an IANA time zone"),
+        ("timezone = ''", "wanted an IANA time zone"),
+        ("timezone = 1979-05-27", "wanted an IANA time zone"),
+        ("timezone = []", "timezone is a list"),
+        ("[timezone]", "timezone is a table"),
+        ("format = 0", "format is 0"),
+        ("format = '1'", "format is '1'"),
+        ("git.enabled = 1", "git.enabled is 1; wanted true or false"),
+        ("git.branch = ''", "git.branch is ''"),
+        ("git.branch = '-x'", "git.branch is '-x'"),
+        ("git.branch = 'a..b'", "git.branch is 'a..b'"),
+        ("git.branch = 'a b'", "git.branch is 'a b'"),
+        ("git.branch = 'a.lock'", "git.branch is 'a.lock'"),
+    ],
+)
+def test_wrong_value_says_key_got_and_wanted(home: Path, text: str, said: str) -> None:
+    assert said in refusal(home, text)
+
+
+def test_wrong_variable_is_named(home: Path) -> None:
+    said = refusal(home, "", {"MEMFOLIO_LOCK_TIMEOUT": "soon"})
+    assert "environment variable MEMFOLIO_LOCK_TIMEOUT is 'soon'; wanted a number from 0 to 3600" in said
+    assert "MEMFOLIO_GIT_ENABLED" in refusal(home, "", {"MEMFOLIO_GIT_ENABLED": "maybe"})
+    assert "MEMFOLIO_AGENT" in refusal(home, "", {"MEMFOLIO_AGENT": "../x"})
+    assert "MEMFOLIO_CACHE" in refusal(home, "", {"MEMFOLIO_CACHE": "a\0b"})
+
+
+def test_wrong_argument_is_named(home: Path) -> None:
+    assert "argument lock_timeout is '3'" in refusal(home, lock_timeout="3")
+    assert "argument cache is 3" in refusal(home, cache=3)
+
+
+def test_agent_that_is_a_path_is_an_agent_id_error(home: Path) -> None:
+    with pytest.raises(AgentIdError, match="agent id"):
+        load(home, agent="../other")
+
+
+def test_home_of_a_newer_version_is_not_opened_whatever_else_its_file_says(home: Path) -> None:
+    with pytest.raises(HomeFormatError) as caught:
+        load(home, f"format = {FORMAT + 1}\nunheard_of = true")
+    assert "upgrade" in caught.value.hint
+
+
+def test_default_home_is_the_variable_else_the_users_folder() -> None:
+    assert default_home({"HOME": "/u", "MEMFOLIO_HOME": "~/brain"}) == Path("/u/brain")
+    assert default_home({"HOME": "/u", "MEMFOLIO_HOME": ""}) == Path("/u/memfolio")
+
+
+def test_caches_of_two_homes_differ_and_follow_the_variable(tmp_path: Path) -> None:
+    environ = {"MEMFOLIO_CACHE": str(tmp_path / "cache")}
+    one, two = (load_config(tmp_path / name, environ=environ) for name in ("a", "b"))
+    assert one.cache != two.cache
+    assert one.cache.parent == two.cache.parent == tmp_path / "cache"
+
+
+def test_cache_is_the_same_through_a_link_to_the_home(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(home)
+    assert load_config(tmp_path / "link", environ={}).cache == load_config(home, environ={}).cache
+
+
+def test_machine_has_a_name_that_stays() -> None:
+    assert machine.machine_id() == machine.machine_id() != ""
+
+
+def test_local_zone_falls_back_when_tz_names_none() -> None:
+    assert machine.local_zone({"TZ": ":Asia/Tokyo"}).key == "Asia/Tokyo"
+    assert machine.local_zone({"TZ": "no/such"}) == machine.local_zone({})
+
+
+def test_every_setting_is_a_field_of_config_and_is_documented() -> None:
+    fields = set(Config.__dataclass_fields__) - {"home", "machine_name"}
+    assert {key.field for key in KEYS} == fields
+    assert all(key.doc.endswith(".") and key.doc.count(". ") == 0 for key in KEYS)
+
+
+def test_default_file_changes_nothing(home: Path) -> None:
+    assert load(home, default_toml()) == load(home, "")
+
+
+def test_default_file_with_every_comment_removed_still_says_the_defaults(home: Path) -> None:
+    lines = default_toml().splitlines()
+    text = "\n".join(line.removeprefix("# ") if " = " in line else line for line in lines)
+    names = [key.name for key in KEYS if key.in_file]
+    table = tomllib.loads(text)
+    assert [n for n in table if n != "git"] + [f"git.{n}" for n in table["git"]] == names
+    assert load(home, text) == load(home, "")
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates()
+NAMES = st.sampled_from([name for key in KEYS for name in (key.name, key.name[:-1])])
+RAW = st.sampled_from(["1", "-1", "true", "1e999", "'UTC'", "'PT1M'", "[]", "{}", "'", "07:32:00", "0x" + "f" * 5000])
+
+
+@given(st.lists(st.tuples(NAMES, RAW | st.text())).map(lambda rows: "\n".join(f"{n} = {v}" for n, v in rows)))
+@example("timezone = " + "[" * 5000)
+@example("timezone" + ".a" * 5000 + " = 1")
+@example("lock_timeout = " + "9" * 5000)
+@example('"\\u0000" = 1')
+def test_any_text_gives_a_config_or_a_typed_error(home: Path, text: str) -> None:
+    try:
+        config = load(home, text.encode("utf-8", "surrogatepass"))
+    except (ConfigError, HomeFormatError) as error:
+        assert error.hint
+    else:
+        assert 0 <= config.lock_timeout <= 3600
+
+
+@given(st.binary())
+def test_any_bytes_give_a_config_or_a_typed_error(home: Path, data: bytes) -> None:
+    try:
+        load(home, data)
+    except MemfolioError as error:
+        assert error.hint
+
+
+@given(st.dictionaries(st.sampled_from([key.variable for key in KEYS]), st.text()))
+def test_any_environment_gives_a_config_or_a_typed_error(home: Path, environ: dict[str, str]) -> None:
+    try:
+        load(home, "", environ)
+    except ConfigError as error:
+        assert "MEMFOLIO_" in error.message
+
+
+@given(st.dictionaries(st.sampled_from([key.field for key in KEYS]) | st.text(), SCALARS))
+def test_any_arguments_give_a_config_or_a_typed_error(home: Path, overrides: dict[str, object]) -> None:
+    try:
+        load_config(home, environ={}, overrides=overrides)
+    except (ConfigError, AgentIdError) as error:
+        assert "argument" in error.message

@@ -1,0 +1,83 @@
+"""The documentation is complete, its links lead somewhere, and what it shows is what happens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.pages import ROOT, Step, anchors, links, matches, missing, pages, run_page, run_step, steps, surroundings
+from tools import reference
+
+DOCS = ROOT / "docs"
+PACKAGE = ROOT / "src" / "memfolio"
+TEXTS = [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_page_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environ = surroundings(tmp_path)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    run_page(page, tmp_path, environ)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    for target in links(page):
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        name, _, anchor = target.partition("#")
+        there = (page.parent / name).resolve() if name else page
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there), target
+
+
+def test_every_room_has_a_page_that_the_index_links_to() -> None:
+    rooms = {path.parent.name for path in PACKAGE.glob("*/*.py")}
+    linked = set(links(DOCS / "index.md"))
+    assert {f"{room}.md" for room in rooms} <= {path.name for path in DOCS.glob("*.md")}
+    assert {path.name for path in DOCS.glob("*.md")} - {"index.md"} <= linked
+
+
+def test_table_of_settings_is_up_to_date() -> None:
+    text = reference.PAGE.read_text(encoding="utf-8")
+    assert text == reference.updated(text), "run python -m tools.reference"
+
+
+def test_readme_names_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "make demo" in text
+    assert "make test" in text
+
+
+def test_console_block_is_read_as_commands_with_their_output() -> None:
+    found = steps("$ one \\\n  --two\nshown\n\n$ three # exit 4\n")
+    assert found == [Step(command="one    --two", shown=["shown"]), Step(command="three", status=4)]
+
+
+@pytest.mark.parametrize(
+    ("shown", "real"),
+    [("a … z", "a b c z"), ("a  b", "a b "), ("…", ""), ("M-…", "M-1-2"), ("│ a │ b │", "│ a   │ b │")],
+)
+def test_shown_line_matches_the_real_one(shown: str, real: str) -> None:
+    assert matches(shown, real)
+
+
+def test_shown_lines_must_come_whole_and_in_order() -> None:
+    assert missing(["a", "…", "c"], "a\nb\nc") is None
+    assert missing(["c", "a"], "a\nb\nc") == "a"
+    assert missing(["b"], "abc") == "b"
+
+
+@pytest.mark.parametrize(
+    "step", [Step(command="false"), Step(command="true", status=1), Step(command="echo a", shown=["b"])]
+)
+def test_page_that_shows_something_else_fails(step: Step, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        run_step(step, tmp_path, surroundings(tmp_path))

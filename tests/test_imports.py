@@ -1,0 +1,165 @@
+"""The shape of the house: imports point one way, and only the vault touches the disk and git."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "memfolio"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+LEVELS = (
+    *("errors", "types", "clock", "text", "duration", "machine", "settings", "config"),
+    *("vault", "index", "embed", "llm", "graph", "recall", "stores", "procedures"),
+    *("knowledge", "govern", "mind", "tend", "reason", "memory", "serve"),
+)
+"""A room may import itself and what stands before it."""
+
+DISK = "vault/disk.py"
+LOCK = "vault/lock.py"
+
+OWNERS = {
+    "pygit2": ("vault/git.py", "vault/pack.py"),
+    "fcntl": (DISK, LOCK),
+    "msvcrt": (DISK, LOCK),
+    "ctypes": (DISK,),
+    "sqlite3": ("index/",),
+    "apsw": ("index/",),
+}
+"""Modules that only these files, or files in these folders, may import."""
+
+OS_CALLS = frozenset(
+    """open write writev pwrite fsync fdatasync rename renames replace unlink remove rmdir removedirs mkdir makedirs
+    truncate ftruncate link symlink chmod fchmod utime mknod mkfifo sendfile copy_file_range fdopen""".split()
+)
+PATH_CALLS = frozenset("write_text write_bytes touch symlink_to hardlink_to".split())
+DISK_NAMED_CALLS = frozenset("mkdir rmdir unlink rename".split())
+"""Methods of paths that the disk has too: allowed only on something called disk."""
+LOCK_MAY = frozenset({"os.open", "os.write", "os.ftruncate"})
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Dotted names of all imported modules, wherever in the file they are imported."""
+    package = ["memfolio", *path.relative_to(PACKAGE).parent.parts]
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def imported_rooms(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imports(path) if name.startswith("memfolio.")}
+
+
+def dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def calls(path: Path) -> Iterator[tuple[int, str, ast.Call]]:
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Call):
+            name = dotted(node.func) or getattr(node.func, "attr", "")
+            yield node.lineno, name, node
+
+
+def opens_with_mode(call: ast.Call) -> bool:
+    """Whether a method called `open` gets a file mode, as a path's does."""
+    modes = [arg.value for arg in call.args[:1] if isinstance(arg, ast.Constant)]
+    return any(isinstance(mode, str) and set(mode) <= set("rwaxbt+") for mode in modes)
+
+
+def touches_disk(name: str, call: ast.Call) -> bool:
+    owner, _, method = name.rpartition(".")
+    if owner == "os":
+        return method in OS_CALLS
+    if owner in ("", "io") and method == "open":
+        return not isinstance(call.func, ast.Attribute) or owner == "io" or opens_with_mode(call)
+    if owner in ("shutil", "tempfile"):
+        return not (owner == "shutil" and method in ("which", "get_terminal_size", "disk_usage"))
+    if method in DISK_NAMED_CALLS:
+        return not owner.lower().endswith("disk")
+    return method in PATH_CALLS or (method == "open" and opens_with_mode(call))
+
+
+def disk_calls(path: Path) -> list[str]:
+    return [f"{name_of(path)}:{line} {name}" for line, name, call in calls(path) if touches_disk(name, call)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_point_one_way(path: Path) -> None:
+    room = room_of(path)
+    if room == "__init__":
+        return
+    assert room in LEVELS, f"say where {room} stands in LEVELS"
+    allowed = LEVELS[: LEVELS.index(room) + 1] + (("__version__",) if room == "serve" else ())
+    assert imported_rooms(path) <= set(allowed)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_special_libraries_stay_in_their_room(path: Path) -> None:
+    for name in imports(path):
+        owners = OWNERS.get(name.split(".")[0])
+        assert owners is None or name_of(path).startswith(owners), f"{name} belongs to {owners}"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if name_of(p) != DISK], ids=name_of)
+def test_disk_is_changed_only_through_the_seam(path: Path) -> None:
+    allowed = LOCK_MAY if name_of(path) == LOCK else frozenset[str]()
+    assert [call for call in disk_calls(path) if call.split()[1] not in allowed] == []
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if name_of(p) != "config.py"], ids=name_of)
+def test_environment_is_read_only_by_the_configuration(path: Path) -> None:
+    names = {dotted(node) for node in ast.walk(parse(path)) if isinstance(node, ast.Attribute)}
+    assert not names & {"os.environ", "os.getenv", "os.environb"}
+    assert not {name for name in imports(path) if name in ("os.environ", "os.getenv")}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.replace(a, b)",
+        "open(p)",
+        "open(p, 'w')",
+        "io.open(p)",
+        "p.open('w')",
+        "(a / b).open('rb')",
+        "p.write_text('x')",
+        "(a / b).write_bytes(c)",
+        "(a / b).unlink()",
+        "self.path.rename(b)",
+        "shutil.rmtree(p)",
+        "tempfile.mkstemp()",
+    ],
+)
+def test_the_seam_test_sees_a_write(code: str, tmp_path: Path) -> None:
+    node = ast.parse(code, mode="eval").body
+    assert isinstance(node, ast.Call)
+    assert touches_disk(dotted(node.func) or getattr(node.func, "attr", ""), node)
+
+
+@pytest.mark.parametrize("code", ["disk.unlink(p)", "self._disk.rename(a, b)", "text.replace(a, b)", "Memory.open(p)"])
+def test_the_seam_test_lets_honest_calls_pass(code: str) -> None:
+    node = ast.parse(code, mode="eval").body
+    assert isinstance(node, ast.Call)
+    assert not touches_disk(dotted(node.func), node)
