@@ -26,7 +26,9 @@ class Done:
     def state(self) -> FileState | None:
         if self.planned.now is None:
             return None
-        return FileState(self.planned.now, self.planned.size, self.stamp)
+        # A stamp of another size shows somebody else's hand: without it the file is read before it is believed.
+        same = self.stamp is not None and self.stamp.size == self.planned.size
+        return FileState(self.planned.now, self.planned.size, self.stamp if same else None)
 
     def mark(self) -> FileMark:
         planned = self.planned
@@ -64,12 +66,15 @@ class Books:
         """How a settled file ends; read once, then followed from append to append."""
         known, tail = self.known(path), self._tails.get(path)
         if known is None:
-            return Tail(None, 0, b"", self.home.hasher())
+            return self.tail_behind(None)
         if tail is None or tail.hash != known.hash:
-            content = self.read(path) or b""
-            tail = Tail(None, 0, b"", self.home.hasher()).then(content)
-            self._tails[path] = tail
+            tail = self._tails[path] = self.tail_behind(self.read(path) or b"")
         return tail
+
+    def tail_behind(self, content: bytes | None) -> Tail:
+        """How a file with this content ends; None for one that is not there."""
+        start = Tail(None, 0, b"", self.home.hasher())
+        return start if content is None else start.then(content)
 
     def newest_part(self, ledger: Ledger) -> int:
         number = self._parts.get(ledger, 1)

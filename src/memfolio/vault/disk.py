@@ -9,10 +9,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -137,16 +138,14 @@ class Disk:
 
     def _cut_back(self, fd: int, size: int) -> None:
         # Best effort: what stays behind was never acknowledged and is recognised as torn later.
-        try:
+        with suppress(OSError):
             self.truncate(fd, size)
             self.fsync(fd)
-        except OSError:
-            pass
 
     def stage(self, target: Path, data: bytes) -> tuple[Path, Stamp]:
         """A durable temporary file beside `target`, ready to be renamed onto it."""
         self.make_dirs(target.parent)
-        temporary = target.parent / f".{target.name[:80]}.{uuid4().hex[:12]}.tmp"
+        temporary = _beside(target)
         fd = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             self.write_all(fd, data)
@@ -165,29 +164,31 @@ class Disk:
         self.sync_dir(path.parent)
         return self._stamp_if_same(path, staged)
 
-    def swap(self, path: Path, data: bytes) -> tuple[bytes | None, Stamp | None]:
-        """Replace the file in one step; returns what it displaced, so that a late edit is seen and not lost."""
+    def swap(self, path: Path, data: bytes) -> tuple[Path | None, Stamp | None]:
+        """Replace the file in one step; returns where it lies that was displaced, so that a late edit is not lost."""
         temporary, staged = self.stage(path, data)
-        if self.stamp(path) is not None and self._settle_stage(temporary, lambda: self.exchange(temporary, path)):
-            displaced = self.read(temporary)
-            self.unlink(temporary)
-        else:
+        aside: Path | None = temporary
+        if self.stamp(path) is None or not self._settle_stage(temporary, lambda: self.exchange(temporary, path)):
             displaced = self.read(path)
+            aside = None if displaced is None else self.stage(path, displaced)[0]
             self._settle_stage(temporary, lambda: self.rename(temporary, path))
         self.sync_dir(path.parent)
-        return displaced, self._stamp_if_same(path, staged)
+        return aside, self._stamp_if_same(path, staged)
 
-    def take(self, path: Path, folder: Path) -> bytes | None:
-        """Remove the file in one step and return what was in it at that moment."""
-        aside = folder / f"{uuid4().hex[:12]}.tmp"
+    def take(self, path: Path) -> Path | None:
+        """Move the file aside in one step; returns where to, None when there is none."""
+        aside = _beside(path)
         try:
             self.rename(path, aside)
         except FileNotFoundError:
             return None
-        content = self.read(aside)
         self.sync_dir(path.parent)
-        self.discard(aside)
-        return content
+        return aside
+
+    def leftovers(self, path: Path) -> list[Path]:
+        """What a crash left beside the file: what was to replace it, or what was displaced by that."""
+        pattern = re.compile(re.escape(_beside(path, "#").name).replace(r"\#", "[0-9a-f]{12}"))
+        return [path.parent / name for name in self.names(path.parent) if pattern.fullmatch(name)]
 
     def _settle_stage(self, temporary: Path, step: Callable[[], T]) -> T:
         try:
@@ -224,10 +225,8 @@ class Disk:
 
     def discard(self, path: Path) -> None:
         """Delete a file that nobody will miss; failing is fine."""
-        try:
+        with suppress(OSError):
             self.unlink(path)
-        except OSError:
-            pass
 
     def sync_file(self, path: Path) -> None:
         """Make everything written to the file so far durable."""
@@ -264,6 +263,11 @@ class Disk:
             return sorted(os.listdir(path))
         except FileNotFoundError:
             return []
+
+
+def _beside(path: Path, mark: str = "") -> Path:
+    """A hidden name in the same folder."""
+    return path.parent / f".{path.name[:80]}.{mark or uuid4().hex[:12]}.tmp"
 
 
 def _stamp(info: os.stat_result) -> Stamp:

@@ -345,7 +345,8 @@ def _is_texts(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308
+    is_small_int = isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 64
+    return is_small_int or isinstance(value, float)
 
 
 def _never(value: object) -> bool:
@@ -405,7 +406,8 @@ def _item(header: _Header, content: str, day: date, tz: tzinfo, agent: str) -> M
 def _tags(header: _Header) -> tuple[str, ...]:
     if "tags" in header.spare:
         return tuple(header.spare["tags"])
-    return header.heading.tags + read_tags(header.fields.get("tags", ""))
+    named = header.fields.get("tags")
+    return header.heading.tags + read_tags(named) if named else header.heading.tags
 
 
 def _type(header: _Header) -> Type:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from typing import Any
 
 from memfolio.errors import InputError
@@ -72,6 +73,7 @@ def read_number(raw: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+@lru_cache(maxsize=64)
 def read_importance(raw: str) -> float | None:
     """0–1 as it is, more than 1 up to 10 as tenths, HIGH/MEDIUM/LOW by name; None for anything else."""
     value = LEVELS.get(raw.lower(), read_number(raw))
@@ -80,6 +82,7 @@ def read_importance(raw: str) -> float | None:
     return value if value <= 1 else value / 10
 
 
+@lru_cache(maxsize=64)
 def read_confidence(raw: str) -> float | None:
     """0–1, or high/medium/low by name; None for anything else."""
     value = LEVELS.get(raw.lower(), read_number(raw))

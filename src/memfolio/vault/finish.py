@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memfolio.clock import to_ms
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.books import Books, Done
@@ -21,7 +23,7 @@ class Finisher:
         self._books = books
         self._home = books.home
         self._settler = settler
-        self._undo: list[tuple[Planned, bytes | None]] = []
+        self._begun: list[Planned] = []
         self._displaced: list[tuple[str, bytes]] = []
 
     def finish(self, planned: Planned) -> Done:
@@ -46,7 +48,7 @@ class Finisher:
                 planned = self._moved(planned)
         if not planned.data:
             return Done(planned, self._books.stamp(planned.path))
-        self._undo.append((planned, None))
+        self._begun.append(planned)
         stamp = self._home.disk.append(self._home.path(planned.path), planned.data, sync=True)
         return Done(planned, stamp)
 
@@ -73,35 +75,61 @@ class Finisher:
         return Done(Planned(planned.path, None, content, now, now), known.stamp if known else None)
 
     def _replace(self, planned: Planned) -> Stamp | None:
+        """Put the new page in place; what it displaced stays beside it until the change is entered."""
         disk, path = self._home.disk, self._home.path(planned.path)
+        self._begun.append(planned)
         if planned.data is None:
-            displaced = disk.take(path, self._home.internal)
-            stamp = None
-        else:
-            displaced, stamp = disk.swap(path, planned.data)
-        self._undo.append((planned, displaced))
-        if displaced is not None and self._home.hash(displaced) != planned.was:
-            self._displaced.append((planned.path, displaced))
-        return stamp
+            disk.take(path)
+            return None
+        return disk.swap(path, planned.data)[1]
 
     def take_back(self) -> bool:
         """Restore the files touched so far; False when that fails too and the intent must stay."""
         try:
-            for planned, displaced in reversed(self._undo):
+            for planned in reversed(self._begun):
                 path = self._home.path(planned.path)
                 if planned.start:
                     self._home.disk.cut(path, planned.start)
-                elif displaced is None:
+                elif planned.start == 0:
                     self._home.disk.remove(path)
                 else:
-                    self._home.disk.put(path, displaced)
+                    self._put_back(planned)
         except OSError:
             return False
         return True
 
-    def keep_displaced(self) -> None:
-        """Write conflict copies of what two hands wanted in one place."""
-        for path, content in self._displaced:
+    def _put_back(self, planned: Planned) -> None:
+        disk, path = self._home.disk, self._home.path(planned.path)
+        content = disk.read(path)
+        ours = content is None if planned.now is None else content is not None and self._is_ours(planned, content)
+        for aside in disk.leftovers(path):
+            if ours and not self._is_ours(planned, disk.read(aside) or b""):
+                disk.rename(aside, path)
+                ours = False
+            else:
+                disk.discard(aside)
+        if ours:
+            disk.remove(path)
+
+    def _is_ours(self, planned: Planned, content: bytes) -> bool:
+        """Whether this is what the change wanted to write, or the beginning of it."""
+        return planned.data is not None and planned.data.startswith(content)
+
+    def keep_displaced(self, files: Sequence[Planned]) -> None:
+        """Write conflict copies of what two hands wanted in one place, then let go of what was displaced."""
+        for planned in files:
+            asides = self._home.disk.leftovers(self._home.path(planned.path)) if planned.start is None else []
+            for aside in asides:
+                content = self._home.disk.read(aside)
+                if content and self._home.hash(content) != planned.was and not self._is_ours(planned, content):
+                    self._displaced.append((planned.path, content))
+            self._write_copies()
+            for aside in asides:
+                self._home.disk.discard(aside)
+
+    def _write_copies(self) -> None:
+        while self._displaced:
+            path, content = self._displaced.pop()
             copy = self._conflict_path(path)
             stamp = self._home.disk.put(self._home.path(copy), content)
             planned = Planned(copy, None, content, None, self._home.hash(content))

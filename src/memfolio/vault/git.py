@@ -12,7 +12,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -29,6 +29,9 @@ Parts = tuple[str, ...]
 
 COMMITTER = ("memfolio", "memfolio@memfolio.invalid")
 MAX_SEQ_SPAN = 100_000
+_NO_PAST: tuple[str, frozenset[str]] = ("", frozenset())
+_NO_COMMIT = "0" * 40
+_NEW_REF = "memfolio-ref.new"
 _LAST_SECOND = 253_402_300_799
 _KEY = re.compile(r"[A-Za-z0-9-]+")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
@@ -85,6 +88,7 @@ class History:
         self._seqs: dict[int, str] = {}
         self._seq_tip: str | None = None
         self._origins: list[tuple[str, str]] = []
+        self._past = _NO_PAST
 
     @_guard
     def prepare(self) -> None:
@@ -139,7 +143,6 @@ class History:
         known, before = pack.marks(marker), pack.checksum(index)
         if (tip, before) in known:
             return
-        pack.clear(index, scratch)
         if not pack.build_index(repo, index, scratch, pack.commit_at(repo, tip).tree):
             return
         mark = (tip, pack.checksum(scratch) or "")
@@ -149,6 +152,7 @@ class History:
             if pack.checksum(index) != before:
                 raise HistoryError("somebody else changed the index", hint="try again")
         pack.put_marks(marker, [mark])
+        self._origins, self._past = [], _NO_PAST
 
     @_guard
     def tip(self) -> str | None:
@@ -157,8 +161,11 @@ class History:
         reference = repo.references.get(self._ref)
         if reference is not None:
             return str(reference.resolve().target)
-        log = pack.common_dir(repo) / "logs" / self._ref
-        if log.exists() and (lines := log.read_text(errors="replace").splitlines()):
+        common = pack.common_dir(repo)
+        log = common / "logs" / self._ref
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        # A first commit that was cut short has left its line and its scratch file.
+        if lines and not (lines[-1].startswith(_NO_COMMIT) and (common / _NEW_REF).exists()):
             raise HistoryError(
                 f"branch {self.branch} of {self.home} is gone although it has a past",
                 hint=f"bring it back with `git update-ref {self._ref} {lines[-1][41:81]}`",
@@ -210,8 +217,8 @@ class History:
         """The branch's newest commit made at or before `moment`; commits know whole seconds."""
         import pygit2
 
-        tip, second = self.tip(), _seconds(moment)
-        if tip is None:
+        second = _seconds(moment)
+        if (tip := self.tip()) is None:
             return None
         walker = self._repo().walk(tip, pygit2.enums.SortMode.NONE)
         walker.simplify_first_parent()
@@ -244,13 +251,10 @@ class History:
         """What is wrong with the repository; empty when everything can be read."""
         self.close()  # what libgit2 still remembers would hide what the disk has lost
         try:
-            return self._check()
+            with pack.guarded(self.home):
+                return pack.check(self.home, self._repo(), self.tip())
         except HistoryError as error:
             return [error.message]
-
-    @_guard
-    def _check(self) -> list[str]:
-        return pack.check(self.home, self._repo(), self.tip())
 
     def _repo(self) -> pygit2.Repository:
         repo: pygit2.Repository | None = getattr(self._local, "repo", None)
@@ -270,17 +274,28 @@ class History:
         tip = self.tip()
         known = [*pack.marks(Path(repo.path, pack.MARKER)), *self._origins]
         # A mark counts while its commit is in the branch: `git reset --soft` makes the same index staged work.
-        known = [mark for mark in known if tip and _includes(repo, tip, mark[0])]
+        known = [mark for mark in known if tip and self._includes(tip, mark[0])]
         if any(mark[1] == state for mark in known) or (not known and pack.is_empty_index(index)):
             return False
-        origin = pack.index_origin(repo, index, filter(None, [tip, *(mark[0] for mark in known)]))
+        origin = pack.index_origin(repo, filter(None, [tip, *(mark[0] for mark in known)]))
         if origin is not None:
             self._origins = [(origin, state)]
         return origin is None
 
+    def _includes(self, tip: str, commit: str) -> bool:
+        """Whether the commit is the tip or before it; an answer is carried along when the branch grows."""
+        before, known = self._past
+        if tip == commit or (tip == before and commit in known):
+            return True
+        repo = self._repo()
+        if not (commit in repo and repo.descendant_of(tip, commit)):
+            return False
+        self._past = (tip, frozenset({commit}) | (known if tip == before else frozenset()))
+        return True
+
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
         common = pack.common_dir(repo)
-        target, scratch = common / self._ref, common / "memfolio-ref.new"
+        target, scratch = common / self._ref, common / _NEW_REF
         pack.stage(target, scratch, f"{new}\n".encode())
         target.parent.mkdir(parents=True, exist_ok=True)
         line = _log_line(base, new, draft)
@@ -289,12 +304,14 @@ class History:
                 raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
             pack.append_line(common / "logs" / self._ref, line)
             pack.append_line(Path(repo.path, "logs", "HEAD"), line)
+        if self._past[0] == base:
+            self._past = (new, self._past[1])
 
     def _read_seqs(self, tip: str | None) -> None:
         import pygit2
 
         repo, old = self._repo(), self._seq_tip
-        if tip is None or old is None or not _includes(repo, tip, old):
+        if old is None or tip is None or not (old in repo and repo.descendant_of(tip, old)):
             self._seqs, old = {}, None
         if tip is None:
             return
@@ -335,10 +352,6 @@ def _seqs_of(message: bytes) -> list[int]:
     return [number for value in found for number in parse_seqs(value.decode("ascii"))]
 
 
-def _includes(repo: pygit2.Repository, tip: str, commit: str) -> bool:
-    return tip == commit or (commit in repo and repo.descendant_of(tip, commit))
-
-
 def _parts(path: str) -> Parts:
     parts = tuple(path.split("/"))
     for part in parts:
@@ -360,7 +373,7 @@ def _create_commit(repo: pygit2.Repository, draft: CommitDraft, parent: str | No
     message = _message(draft)
     old = None if parent is None else pack.commit_at(repo, parent).tree
     tree = _graft(repo, old, {_parts(path): data for path, data in draft.writes.items()})
-    second, offset = _seconds(draft.at), _offset(draft.at)
+    second, offset = _seconds(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
     author = pygit2.Signature(*_author(draft.author), second, offset)
     committer = pygit2.Signature(*COMMITTER, second, offset)
     parents = [] if parent is None else [parent]
@@ -466,13 +479,12 @@ def _message(draft: CommitDraft) -> str:
         raise InputError("a commit's subject and trailers have one line each", hint="content has no place in them")
     if not all(_KEY.fullmatch(key) for key, _ in draft.trailers):
         raise InputError("a trailer's name has only letters, digits and -", hint="like Actor or Seq")
-    block = "".join(f"{key}: {value}\n" for key, value in draft.trailers)
-    message = f"{draft.subject}\n\n{block}" if block else f"{draft.subject}\n"
-    return message.encode("utf-8", "replace").decode()
+    block = "".join(f"\n{key}: {value}" for key, value in draft.trailers)
+    return f"{draft.subject}\n{block}\n".encode("utf-8", "replace").decode().rstrip("\n") + "\n"
 
 
 def _author(actor: str) -> tuple[str, str]:
-    """Name and address for an actor tag, without what git forbids in them."""
+    """Name and address of an actor, without what git forbids in them."""
     name = re.sub(r"[<>\x00-\x1f\ud800-\udfff]", "_", actor).strip(" .,:;\"'\\") or COMMITTER[0]
     role = re.sub(r"[^A-Za-z0-9_-]", "", actor.partition(":")[0]) or COMMITTER[0]
     return name, f"{role}@memfolio.invalid"
@@ -480,19 +492,11 @@ def _author(actor: str) -> tuple[str, str]:
 
 def _log_line(old: str | None, new: str, draft: CommitDraft) -> bytes:
     name, address = COMMITTER
-    sign, (hours, minutes) = "-" if _offset(draft.at) < 0 else "+", divmod(abs(_offset(draft.at)), 60)
-    zone = f"{sign}{hours:02d}{minutes:02d}"
-    subject = draft.subject.encode("utf-8", "replace").decode()
-    line = f"{old or '0' * 40} {new} {name} <{address}> {_seconds(draft.at)} {zone}\tcommit: {subject}\n"
-    return line.encode()
+    line = f"{old or _NO_COMMIT} {new} {name} <{address}> {_seconds(draft.at)} +0000\tcommit: {draft.subject}\n"
+    return line.encode("utf-8", "replace")
 
 
 def _seconds(moment: datetime) -> int:
     if moment.utcoffset() is None:
         raise NaiveTimeError(f"{moment} has no time zone", hint="use an aware datetime")
     return max(int(moment.timestamp() // 1), 0)
-
-
-def _offset(moment: datetime) -> int:
-    offset = moment.utcoffset()
-    return 0 if offset is None else int(offset.total_seconds() // 60)

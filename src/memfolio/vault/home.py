@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memfolio.clock import Clock
 from memfolio.errors import HomeMissingError, NotOwnerError
 from memfolio.vault.disk import Disk, Stamp
+from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import GITIGNORE, INTERNAL
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 KEY = "key"
 OWNER = "owner"
-IGNORED = "/.memfolio/\n.DS_Store\nThumbs.db\n*.tmp\n*.swp\n*~\n.obsidian/workspace*\n.trash/\n"
 
 
 class Home:
@@ -40,20 +40,28 @@ class Home:
     def prepare(self) -> None:
         """Create what is missing and remember which folder this is."""
         self.disk.make_dirs(self.internal / "intents")
-        if self.disk.stamp(self.root / GITIGNORE) is None:
-            self.disk.put(self.root / GITIGNORE, IGNORED.encode())
         if self.disk.stamp(self.internal / OWNER) is None:
             self.claim()
         self.load()
 
     def load(self) -> None:
         """Read the secret, made on first use."""
-        key = self.disk.read(self.internal / KEY)
-        if key is None or len(key) < 32:
-            key = secrets.token_hex(16).encode()
-            self.disk.put(self.internal / KEY, key)
-        self._key = key[:64]
+        key = self._read_key()
+        if key is None:
+            # Of several processes that found the home at once, one makes the secret of all.
+            with FileLock(self.internal / "lock", self.disk, timeout=self.config.lock_timeout)():
+                key = self._read_key() or self._make_key()
+        self._key = key
         self._identity = self._look()
+
+    def _read_key(self) -> bytes | None:
+        key = self.disk.read(self.internal / KEY)
+        return None if key is None or len(key) < 32 else key[:64]
+
+    def _make_key(self) -> bytes:
+        key = secrets.token_hex(16).encode()
+        self.disk.put(self.internal / KEY, key)
+        return key
 
     def path(self, relative: str) -> Path:
         return self.root / relative
@@ -97,9 +105,11 @@ class Home:
         return self.owner().get("machine") == self.config.machine
 
     def check_owner(self) -> None:
-        """Refuse to write another machine's home; the note is read again only when it changed."""
+        """Refuse to write another machine's home, claim nobody's; the note is read again only when it changed."""
         stamp = self.disk.stamp(self.internal / OWNER)
-        if stamp != self._checked and self.is_owner():
+        if stamp is None:
+            self.claim()
+        elif stamp != self._checked and self.is_owner():
             self._checked = stamp
         elif stamp != self._checked:
             host = self.owner().get("name", "another machine")
@@ -109,6 +119,8 @@ class Home:
             )
 
     def claim(self) -> None:
-        """Make this machine the home's writer."""
+        """Make this machine the home's writer; the note comes last, so that it stands for everything before it."""
+        # A folder that ignores itself needs nothing from the person's own .gitignore.
+        self.disk.put(self.internal / GITIGNORE, b"*\n")
         note = {"machine": self.config.machine, "name": self.config.machine_name, "since": self.now().isoformat()}
         self.disk.put(self.internal / OWNER, json.dumps(note, indent=1).encode() + b"\n")

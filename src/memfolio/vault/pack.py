@@ -122,18 +122,20 @@ def has_foreign_lock(target: Path, scratch: Path) -> bool:
 
 
 def stage(target: Path, scratch: Path, data: bytes) -> None:
-    """Put durable `data` into `scratch`, for `locked` to make it `target`."""
-    clear(target, scratch)
-    write_new(scratch, data)
+    """Put durable `data` into `scratch`, for `locked` to make it `target`; it is there until then, without a gap."""
+    clear_lock(target, scratch)
+    fresh = scratch.with_name(f"{scratch.name}.tmp")
+    fresh.unlink(missing_ok=True)
+    write_new(fresh, data)
+    os.replace(fresh, scratch)
 
 
-def clear(target: Path, scratch: Path) -> None:
-    """Remove what a killed process of ours left behind, and nothing of anybody else's."""
+def clear_lock(target: Path, scratch: Path) -> None:
+    """Remove the lock that a killed process of ours left behind, and nobody else's."""
     lock = _lock_of(target)
     # A lock that is the same file as our scratch was linked by us: no other program does that.
     if _is_same(lock, scratch):
         lock.unlink()
-    scratch.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -207,11 +209,10 @@ def index_files(repo: pygit2.Repository) -> tuple[Path, Path]:
     return Path(repo.path, "index"), Path(repo.path, f"{MARKER}.new")
 
 
-def index_origin(repo: pygit2.Repository, index: Path, commits: Iterable[str]) -> str | None:
+def index_origin(repo: pygit2.Repository, commits: Iterable[str]) -> str | None:
     """The first of the commits whose files the index lists, neither more nor less; None when it is none of them."""
-    import pygit2
-
-    entries = pygit2.Index(str(index))
+    entries = repo.index
+    entries.read()
     if entries.conflicts is not None:
         return None
     return next((one for one in commits if not len(commit_at(repo, one).tree.diff_to_index(entries))), None)
@@ -241,7 +242,7 @@ def build_index(repo: pygit2.Repository, index: Path, scratch: Path, tree: pygit
     home, names = Path(repo.workdir), sorted(_index_names(tree, b""))
     entries = [known.get(name) or _index_entry(home, *name) for name in names]
     content = b"DIRC" + struct.pack(">II", 2, len(entries)) + b"".join(entries)
-    write_new(scratch, content + hashlib.sha1(content, usedforsecurity=False).digest())
+    stage(index, scratch, content + hashlib.sha1(content, usedforsecurity=False).digest())
     return True
 
 

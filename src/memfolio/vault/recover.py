@@ -45,7 +45,7 @@ def _next_part(books: Books) -> str:
 
 
 def rebuild(books: Books) -> None:
-    """Make the recent bytes anew: every file as its last line in the trail left it, to be read before it is believed."""
+    """Make the recent bytes anew: every file as its last line in the trail left it, still to be looked at."""
     recent = books.recent
     recent.clear()
     committed = books.committed_seq()

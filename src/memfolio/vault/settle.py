@@ -21,7 +21,7 @@ from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
 from memfolio.vault.foreign import Own, lost_run, own_end
 from memfolio.vault.paths import Form, form_of
-from memfolio.vault.plan import Planned
+from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, to_bytes
 
 RESCUER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
@@ -101,7 +101,7 @@ class Settler:
             return False
         if own.whole < len(seen.content):
             self._cut_torn(seen, own.whole)
-        self._enter_own(seen, own)
+        self._enter_own(seen, own, self._books.tail_behind(seen.content[:size] if known else None))
         return True
 
     def _cut_torn(self, seen: Seen, whole: int) -> None:
@@ -114,9 +114,8 @@ class Settler:
         else:
             home.disk.remove(home.path(seen.path))
 
-    def _enter_own(self, seen: Seen, own: Own) -> None:
+    def _enter_own(self, seen: Seen, own: Own, tail: Tail) -> None:
         home = self._books.home
-        tail = self._books.tail_of(seen.path)
         for piece in own.pieces:
             data = seen.content[piece.start : piece.end]
             before, tail = tail, tail.then(data)
@@ -148,7 +147,7 @@ class Settler:
         if not lost or self._was_rescued([each for each, _ in lost]):
             return
         home, form = self._books.home, form_of(seen.path)
-        tail = self._books.tail_of(seen.path)
+        tail = self._books.tail_behind(seen.content)
         blocks = [text.rstrip("\n") + "\n" for _, text in lost]
         data = to_bytes(("\n" if form is Form.LOG else "").join(blocks))
         lead = b"" if tail.last == b"\n" else b"\n"

@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, default_toml, load_config
-from memfolio.errors import HistoryError, HomeError, HomeMissingError, HomeReadOnlyError, MemfolioError, NotOwnerError
-from memfolio.types import Action, Approval, Attribution, MemoryItem
+from memfolio.errors import (
+    HistoryError,
+    HomeError,
+    HomeMissingError,
+    HomeReadOnlyError,
+    InputError,
+    MemfolioError,
+    NotOwnerError,
+)
+from memfolio.types import TOKEN_PATTERN, Action, Approval, Attribution, MemoryItem
 from memfolio.vault.alerts import open_alerts
 from memfolio.vault.audit import Trail, TrailLine
 from memfolio.vault.books import Books
 from memfolio.vault.change import AddEntries, AddLines, Change, Page, PutPage, Receipt
 from memfolio.vault.committer import Committer, committed_seq
 from memfolio.vault.copies import merge_copies
+from memfolio.vault.digest import TRIGGER, digest_path, render_digest
 from memfolio.vault.disk import Disk, disk_errors
 from memfolio.vault.git import History
 from memfolio.vault.home import Home
 from memfolio.vault.lock import FileLock
-from memfolio.vault.paths import CONFIG, Ledger, Sensitivity, agent_root, check_path, sensitivity
-from memfolio.vault.recent import Recent, Record
+from memfolio.vault.log import read_log
+from memfolio.vault.past import Past
+from memfolio.vault.paths import (
+    CONFIG,
+    Form,
+    Ledger,
+    Sensitivity,
+    agent_of,
+    agent_root,
+    check_path,
+    day_of,
+    form_of,
+    ledger_of,
+    sensitivity,
+)
+from memfolio.vault.recent import Recent, Record, to_text
 from memfolio.vault.recover import forget_stamps
+from memfolio.vault.report import Finding, doctor, verify
 from memfolio.vault.settle import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.writer import Writer
 
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
+
+
+class Found(NamedTuple):
+    """A memory and the file it stands in."""
+
+    item: MemoryItem
+    path: str
+    archived: bool
 
 
 class Vault:
@@ -49,6 +85,7 @@ class Vault:
         self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
         self.writer = Writer(self.books, self._settler, lock)
         self.committer = Committer(self.books, self.writer, self.history, self._locks[1], delay=config.commit_delay)
+        self.past = Past(self)
         if config.git_enabled:
             self.books.listeners.append(lambda _: self.committer.notify())
 
@@ -91,7 +128,8 @@ class Vault:
         self.home.disk.make_dirs(root)
         self.home.prepare()
         if not (root / CONFIG).exists():
-            self.home.disk.put(root / CONFIG, default_toml().encode())
+            toml = PutPage(CONFIG, default_toml().encode(), None)
+            self.writer.apply(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE))
 
     def survey(self, *, accept_missing: bool = False) -> list[str]:
         """Record what people and sync programs did to the files; returns the files that had changed."""
@@ -125,7 +163,9 @@ class Vault:
     def add(self, agent: str, items: Iterable[MemoryItem], by: Attribution, *, key: str | None = None) -> Receipt:
         """Append memories to an agent's logs as one change."""
         agent_root(agent)
-        return self.apply(Change(operations=(AddEntries(agent, tuple(items)),), by=by, action=Action.APPEND, key=key))
+        items = tuple(items)
+        by = replace(by, session=by.session or _common(items, "session"), source=by.source or _common(items, "source"))
+        return self.apply(Change(operations=(AddEntries(agent, items),), by=by, action=Action.APPEND, key=key))
 
     def add_lines(self, ledger: Ledger, records: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
         """Append records to a JSON-lines ledger as one change."""
@@ -133,8 +173,7 @@ class Vault:
 
     def page(self, path: str) -> Page | None:
         """A file's content with the hash that a change of it must name."""
-        with disk_errors(self.home.root):
-            content = self.home.disk.read(self.home.path(check_path(path)))
+        content = self._bytes(check_path(path))
         return None if content is None else Page(path, content, self.home.hash(content))
 
     def put_page(
@@ -176,6 +215,61 @@ class Vault:
         self.trouble = None
         self.survey(accept_missing=accept_missing)
 
+    def verify(self) -> list[Finding]:
+        """What holds and what does not: trail, git and files against each other."""
+        return verify(self)
+
+    def doctor(self) -> list[Finding]:
+        """`verify`, and the surroundings that the home depends on."""
+        return doctor(self)
+
+    def digest(self, month: str) -> str:
+        """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed."""
+        path, text = (
+            digest_path(check_month(month)),
+            render_digest(month, self.trail.lines(containing=[month.encode()])),
+        )
+        page = self.page(path)
+        if self.trouble is None and (page is None or page.content != text.encode()):
+            by = Attribution(actor="system:audit", approval=Approval.AUTO, trigger=TRIGGER)
+            self.put_page(path, text, expects=page.hash if page else None, by=by)
+        return text
+
+    def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
+        """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
+        return [item for path in self._logs(agent, day) for item in self._read_log(path)]
+
+    def find(self, id: str) -> Found | None:
+        """Where a memory is: in a log, or in the archive of one."""
+        for path in (path for path in look_over(self.home.root).files if form_of(path) is Form.LOG):
+            for item in self._read_log(path) if id.encode() in (self._bytes(path) or b"") else ():
+                if item.id == id:
+                    return Found(item, path, archived=ledger_of(path) is None)
+        return None
+
+    def _logs(self, agent: str, day: date | None) -> list[str]:
+        root = f"{agent_root(agent)}/memory/"
+        logs = [path for path in look_over(self.home.root).files if path.startswith(root) and ledger_of(path)]
+        return [path for path in logs if form_of(path) is Form.LOG and day in (None, day_of(path))]
+
+    def _read_log(self, path: str) -> list[MemoryItem]:
+        day, agent = day_of(path), agent_of(path)
+        if day is None or agent is None:
+            return []
+        reading = read_log(to_text(self._bytes(path) or b""), day=day, tz=self.home.zone, agent=agent)
+        return [found.entry.item for found in reading.entries]
+
+    def _bytes(self, path: str) -> bytes | None:
+        with disk_errors(self.home.root):
+            return self.home.disk.read(self.home.path(path))
+
+    def commits_by_seq(self) -> dict[int, str]:
+        """Which commit holds which change; empty where git cannot say."""
+        try:
+            return self.history.seqs()
+        except HistoryError:
+            return {}
+
     def commit(self) -> int:
         """Bring every change into git now; returns how many must wait (`committer.obstacle` says why)."""
         return self.committer.commit_now() if self.config.git_enabled and self.trouble is None else 0
@@ -195,3 +289,16 @@ class Vault:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _common(items: Sequence[MemoryItem], name: str) -> str | None:
+    """The session or source that all memories of a change share, if they do and it is an identifier."""
+    values = {getattr(item, name) for item in items}
+    value = values.pop() if len(values) == 1 else None
+    return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None
+
+
+def check_month(month: str) -> str:
+    if not _MONTH.fullmatch(month):
+        raise InputError(f"{month[:20]!r} is not a month", hint="write it like 2026-11")
+    return month

@@ -205,20 +205,21 @@ class Writer:
                 self._intents.drop(intent)
             raise
         line = self._books.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+        finisher.keep_displaced(plan.files)
         self._intents.drop(intent)
-        finisher.keep_displaced()
         return line
 
     def _roll_forward(self, path: Path) -> None:
         """Finish what a crash interrupted."""
         intent = self._intents.load(path)
-        if intent is not None and not self._is_entered(intent):
+        if intent is not None:
             finisher = Finisher(self._books, self._settler)
-            done = [finisher.finish(planned) for planned in intent.files]
-            self._books.enter(
-                intent.action, intent.by, done, ids=intent.ids, about=intent.about, key=intent.key, sync=True
-            )
-            finisher.keep_displaced()
+            if not self._is_entered(intent):
+                done = [finisher.finish(planned) for planned in intent.files]
+                self._books.enter(
+                    intent.action, intent.by, done, ids=intent.ids, about=intent.about, key=intent.key, sync=True
+                )
+            finisher.keep_displaced(intent.files)
         self._intents.drop(path)
 
     def _is_entered(self, intent: Intent) -> bool:

@@ -1,0 +1,195 @@
+"""Verify and doctor: what holds, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from memfolio.clock import iso
+from memfolio.errors import HistoryError
+from memfolio.vault.audit import Trail
+from memfolio.vault.copies import original_of
+from memfolio.vault.git import CommitInfo, History, parse_seqs
+from memfolio.vault.lines import read_lines
+from memfolio.vault.log import read_log
+from memfolio.vault.paths import Form, agent_of, day_of, form_of
+from memfolio.vault.recent import to_text
+from memfolio.vault.settle import TORN
+from memfolio.vault.survey import look_over
+
+if TYPE_CHECKING:
+    from memfolio.vault.vault import Vault
+
+Level = Literal["ok", "note", "warning", "error"]
+MANY_LOOSE = 20_000
+LITTLE_SPACE = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at; `error` means that a promise does not hold."""
+
+    level: Level
+    where: str
+    message: str
+    hint: str = ""
+
+
+def verify(vault: Vault) -> list[Finding]:
+    """Check the trail against itself, against git, and against the files."""
+    return [*_check_trail(vault), *_check_anchors(vault.trail, vault.history), *_check_files(vault), *_check_git(vault)]
+
+
+def doctor(vault: Vault) -> list[Finding]:
+    """Everything `verify` looks at, and the surroundings that a home depends on."""
+    return [
+        *verify(vault),
+        *_check_access(vault),
+        *_check_waiting(vault),
+        *_check_litter(vault),
+        *_check_machine(vault),
+    ]
+
+
+def _check_trail(vault: Vault) -> Iterator[Finding]:
+    problems = vault.trail.problems()
+    hint = "compare with git: `git -C <home> log -p -- audit`"
+    yield from (Finding("error", "trail", problem, hint) for problem in problems)
+    if not problems:
+        yield Finding("ok", "trail", f"{vault.books.recent.head.seq} changes, each following the one before it")
+
+
+def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
+    """Commits name the trail's hash at their time, so a trail rewritten as a whole is found out."""
+    hashes = {line.seq: line.hash for line in trail.lines()}
+    try:
+        anchors = [anchor for commit in history.commits() if (anchor := _anchor(commit))]
+    except HistoryError as error:
+        yield Finding("warning", "git", error.message, error.hint)
+        return
+    wrong = [anchor for anchor in anchors if hashes.get(anchor.seq) != anchor.chain]
+    for anchor in wrong:
+        message = f"change {anchor.seq} is not what commit {anchor.commit[:10]} vouches for"
+        yield Finding("error", "trail", message, "the trail was rewritten: restore audit/ from git")
+    if anchors and not wrong:
+        yield Finding("ok", "trail", f"{len(anchors)} commits vouch for it")
+
+
+class Anchor(NamedTuple):
+    """A commit's word on the trail: the hash of its last change."""
+
+    seq: int
+    chain: str
+    commit: str
+
+
+def _anchor(commit: CommitInfo) -> Anchor | None:
+    seqs = parse_seqs(commit.trailers.get("Seq", ""))
+    chain = commit.trailers.get("Chain")
+    return Anchor(max(seqs), chain, commit.id) if seqs and chain else None
+
+
+def _check_files(vault: Vault) -> Iterator[Finding]:
+    survey = look_over(vault.home.root)
+    problems = {**survey.problems, **vault.problems}
+    yield from (Finding("warning", path, problem) for path, problem in sorted(problems.items()))
+    changed = [path for path in survey.files if _differs(vault, path)]
+    yield from (
+        Finding("note", path, "was changed and is not recorded yet", "any command records it") for path in changed
+    )
+    for path in survey.files:
+        yield from (Finding("warning", path, problem) for problem in _reading_problems(vault, path))
+    yield Finding("ok", "files", f"{len(survey.files)} files read")
+
+
+def _differs(vault: Vault, path: str) -> bool:
+    known = vault.books.known(path)
+    content = vault.home.disk.read(vault.home.path(path))
+    return known is None or content is None or vault.home.hash(content) != known.hash
+
+
+def _reading_problems(vault: Vault, path: str) -> tuple[str, ...]:
+    form = form_of(path)
+    if form is Form.PAGE:
+        return ()
+    content = vault.home.disk.read(vault.home.path(path)) or b""
+    if form is Form.LINES:
+        reading = read_lines(content)
+        return (*reading.problems, *((f"its last {reading.torn} bytes are no whole line",) if reading.torn else ()))
+    day, agent = day_of(path), agent_of(path)
+    if day is None or agent is None:
+        return ("is named like a day that does not exist",)
+    return read_log(to_text(content), day=day, tz=vault.home.zone, agent=agent).problems
+
+
+def _check_git(vault: Vault) -> Iterator[Finding]:
+    if not vault.config.git_enabled:
+        yield Finding(
+            "note", "git", "is switched off: there is a trail, but nothing can be undone", "set git.enabled = true"
+        )
+        return
+    if problems := vault.history.check():
+        yield from (Finding("error", "git", problem, "see docs/vault.md, “When git is broken”") for problem in problems)
+    else:
+        yield Finding("ok", "git", "every object of the newest commit can be read")
+
+
+def _check_access(vault: Vault) -> Iterator[Finding]:
+    if vault.trouble is not None:
+        yield Finding("warning", "home", vault.trouble.message, vault.trouble.hint)
+    else:
+        yield Finding("ok", "home", "can be written by this machine")
+    free = shutil.disk_usage(vault.home.root).free
+    if free < LITTLE_SPACE:
+        yield Finding("warning", "disk", f"only {free >> 20} MiB are free", "make room before it runs full")
+
+
+def _check_waiting(vault: Vault) -> Iterator[Finding]:
+    waiting = vault.commit()
+    if waiting:
+        reason = vault.committer.obstacle or "another process is committing"
+        yield Finding(
+            "warning", "git", f"changes wait to be committed: {reason}", "free git; they are committed by themselves"
+        )
+    if alerts := vault.alerts():
+        yield Finding("warning", "alerts", f"{len(alerts)} changes of critical files to look at", "memfolio alerts")
+    try:
+        if (loose := vault.history.loose_objects()) > MANY_LOOSE:
+            yield Finding(
+                "note",
+                "git",
+                f"{loose} loose objects take room",
+                "memfolio packs them when it tends; `git gc` does too",
+            )
+    except HistoryError:
+        return  # `verify` has said what is wrong with git
+
+
+def _check_litter(vault: Vault) -> Iterator[Finding]:
+    torn = vault.home.disk.names(vault.home.internal / TORN)
+    if torn:
+        yield Finding(
+            "note",
+            ".memfolio/torn",
+            f"{len(torn)} fragments of writes that were never finished",
+            "delete them if nothing is missing",
+        )
+    copies = [path for path in look_over(vault.home.root).files if original_of(path)]
+    yield from (
+        Finding("warning", path, "is a conflict copy that could not be merged", "merge it by hand") for path in copies
+    )
+
+
+def _check_machine(vault: Vault) -> Iterator[Finding]:
+    last = next(vault.trail.newest_first(), None)
+    if last is not None and last.at > iso(vault.home.now()):
+        yield Finding("warning", "clock", f"the newest change is from {last.at}, later than now", "set the clock")
+    if shutil.which("git") is None:
+        yield Finding("note", "git", "the git program is not installed", "memfolio does without; packing is slower")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        yield Finding(
+            "note", "user", "runs as root: files it makes belong to root", "run as the user whose memory it is"
+        )

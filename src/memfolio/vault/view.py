@@ -1,0 +1,155 @@
+"""The trail as people read it: changes joined with their commits and with what they were about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from memfolio.types import Action
+from memfolio.vault.audit import Trail, TrailLine
+from memfolio.vault.foreign import blocks_of
+from memfolio.vault.paths import Form, archive_log, form_of, ledger_of
+
+SUMMARY_LENGTH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """One change, ready to be shown. The summary is made when shown; the trail itself holds no content."""
+
+    seq: int
+    at: str
+    action: Action
+    actor: str
+    approval: str
+    trigger: str
+    session: str | None
+    paths: tuple[str, ...]
+    ids: tuple[str, ...]
+    about: tuple[int, ...]
+    summary: str
+    commit: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which changes to show; patterns may use `*`, and a path also stands for everything below it."""
+
+    path: str | None = None
+    actor: str | None = None
+    action: Action | None = None
+    session: str | None = None
+    source: str | None = None
+    about: str | None = None
+
+    def accepts(self, line: TrailLine) -> bool:
+        return (
+            (self.action is None or line.action is self.action)
+            and _fits(self.actor, [line.by.actor])
+            and _fits(self.session, [line.by.session or ""])
+            and _fits(self.source, [line.by.source or ""])
+            and (self.path is None or any(_is_below(path, self.path) for path in line.paths))
+        )
+
+
+def _fits(pattern: str | None, values: Iterable[str]) -> bool:
+    return pattern is None or any(fnmatchcase(value, pattern) for value in values)
+
+
+def _is_below(path: str, wanted: str) -> bool:
+    folder = wanted.rstrip("/")
+    return fnmatchcase(path, wanted) or path.startswith(f"{folder}/") or path.endswith(f"/{folder}")
+
+
+class View:
+    """Shows the trail."""
+
+    def __init__(
+        self, trail: Trail, read: Callable[[str], bytes | None], commits: Callable[[], dict[int, str]]
+    ) -> None:
+        self._trail = trail
+        self._read = read
+        self._commits = commits
+
+    def entries(self, wanted: Filter, *, limit: int) -> list[LogEntry]:
+        """The newest changes that the filter accepts, newest first."""
+        texts = _Texts(self._read)
+        commits = self._commits()
+        found: list[LogEntry] = []
+        for line in self._candidates(wanted, texts):
+            if len(found) >= limit:
+                break
+            found.append(self._entry(line, texts, commits))
+        return found
+
+    def _candidates(self, wanted: Filter, texts: _Texts) -> Iterator[TrailLine]:
+        lines = (line for line in self._trail.newest_first() if wanted.accepts(line))
+        if wanted.about is None:
+            yield from lines
+            return
+        needle = wanted.about.casefold()
+        yield from (line for line in lines if any(needle in text.casefold() for text in texts.of(line)))
+
+    def _entry(self, line: TrailLine, texts: _Texts, commits: dict[int, str]) -> LogEntry:
+        return LogEntry(
+            seq=line.seq,
+            at=line.at,
+            action=line.action,
+            actor=line.by.actor,
+            approval=line.by.approval.value,
+            trigger=line.by.trigger,
+            session=line.by.session,
+            paths=tuple(line.paths),
+            ids=line.ids,
+            about=line.about,
+            summary=_summary(line, texts),
+            commit=commits.get(line.seq),
+        )
+
+
+class _Texts:
+    """The words of memories, found where they lie now: in their log or in its archive."""
+
+    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+        self._read = read
+        self._files: dict[str, dict[str, str]] = {}
+
+    def of(self, line: TrailLine) -> list[str]:
+        """What the change was about, as far as it can still be read."""
+        texts = [text for path in line.paths for text in self._in_file(path, line)]
+        return texts or list(line.paths)
+
+    def _in_file(self, path: str, line: TrailLine) -> list[str]:
+        if form_of(path) is Form.PAGE:
+            return [path]
+        known = self._load(path)
+        if line.ids and line.count <= len(line.ids):
+            return [known[each] for each in line.ids if each in known]
+        return list(known.values())
+
+    def _load(self, path: str) -> dict[str, str]:
+        if path not in self._files:
+            places = [path, archive_log(path)] if form_of(path) is Form.LOG and ledger_of(path) else [path]
+            blocks = [block for place in places for block in blocks_of(place, self._read(place) or b"")]
+            self._files[path] = {each: text for each, text in blocks if each}
+        return self._files[path]
+
+
+def _summary(line: TrailLine, texts: _Texts) -> str:
+    if line.action in (Action.ALERT, Action.ACK):
+        return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
+    if line.about:
+        return f"takes back change {', '.join(map(str, line.about))}"
+    words = next((first_words(text) for text in texts.of(line)), "")
+    if line.count > 1:
+        return f"{line.count} entries: {words}"[:SUMMARY_LENGTH]
+    return words[:SUMMARY_LENGTH]
+
+
+def first_words(text: str) -> str:
+    """The first line of an entry's content, without its heading and meta lines."""
+    if not text.startswith("## "):
+        return text.strip().partition("\n")[0]
+    _, _, body = text.partition("\n\n")
+    return (body or text).strip().partition("\n")[0]
