@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -80,6 +81,9 @@ class _SteppingDisk(QuickDisk):
 
     def exchange(self, one: Path, other: Path) -> bool:
         return self._step(Call("exchange", one, other=other), lambda: Disk.exchange(self, one, other))
+
+    def rename_new(self, source: Path, target: Path) -> bool:
+        return self._step(Call("rename_new", source, other=target), lambda: Disk.rename_new(self, source, target))
 
     def unlink(self, path: Path) -> None:
         self._step(Call("unlink", path), lambda: Disk.unlink(self, path))
@@ -147,16 +151,21 @@ class CrashingDisk(_SteppingDisk):
 
     def _die(self, call: Call, act: Callable[[], object]) -> NoReturn:
         self.last = call
-        if call.name == "write" and self._torn is not None:
-            Disk.write(self, call.fd, call.data[: self._torn])
-        elif self._after and call.name == "open":
-            self._open.add(Disk.open(self, call.path or Path(), call.number))
-        elif self._after:
-            act()
-            self._open.discard(call.fd if call.name == "close" else -1)
+        with suppress(OSError):
+            self._act_last(call, act)
         for fd in self._open:
             Disk.close(self, fd)
         raise Crash
+
+    def _act_last(self, call: Call, act: Callable[[], object]) -> None:
+        if call.name == "write" and self._torn is not None:
+            Disk.write(self, call.fd, call.data[: self._torn])
+        elif self._after:
+            result = act()
+            if call.name == "open" and isinstance(result, int):
+                self._open.add(result)
+            elif call.name == "close":
+                self._open.discard(call.fd)
 
     def _check_alive(self) -> None:
         if self.last is not None:
@@ -189,6 +198,6 @@ class RecordingDisk(_SteppingDisk):
             call = Call("open", call.path, number=call.number, result=result)
         elif call.name == "write" and isinstance(result, int):
             call = Call("write", fd=call.fd, data=call.data[:result])
-        if call.name != "exchange" or result:
+        if call.name not in ("exchange", "rename_new") or result:
             self.calls.append(call)
         return result

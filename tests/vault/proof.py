@@ -15,8 +15,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pygit2  # noqa: F401 - loaded once, for all processes that are forked
+
 from memfolio.config import Config, load_config
 from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.vault.audit import TrailLine
+from memfolio.vault.git import parse_seqs
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log
 from memfolio.vault.paths import Form, day_of, form_of
@@ -164,3 +168,38 @@ def wait(pid: int) -> int:
 def kill(pid: int) -> int:
     os.kill(pid, signal.SIGKILL)
     return wait(pid)
+
+
+def check_continuity(vault: Vault) -> None:
+    """Every change of a file begins where the one before it in the trail ended."""
+    states: dict[str, tuple[str | None, int]] = {}
+    for line in vault.trail.lines():
+        for mark in line.files:
+            now, size = states.get(mark.path, (None, 0))
+            if mark.start is not None:
+                assert mark.start == size, f"change {line.seq} of {mark.path} at {mark.start}, the file ended at {size}"
+            else:
+                assert mark.was == now, f"change {line.seq} of {mark.path} is not of what change before it left"
+            states[mark.path] = (mark.now, mark.size if mark.now else 0)
+
+
+def check_commits(vault: Vault) -> None:
+    """Each change is in one commit, by its actor, with the content that the trail names."""
+    lines = {line.seq: line for line in vault.trail.lines()}
+    held: Counter[int] = Counter()
+    for commit in vault.history.commits():
+        seqs = parse_seqs(commit.trailers.get("Seq", ""))
+        held.update(seqs)
+        for seq in seqs:
+            assert commit.trailers["Actor"] == lines[seq].by.actor == commit.author
+        if seqs:
+            assert commit.trailers["Chain"] == lines[max(seqs)].hash
+            _check_blobs(vault, commit.id, lines[max(seqs)])
+    assert held == dict.fromkeys(lines, 1), "every change is in exactly one commit"
+
+
+def _check_blobs(vault: Vault, commit: str, line: TrailLine) -> None:
+    for mark in line.files:
+        content = vault.history.read(mark.path, commit=commit)
+        found = None if content is None else vault.home.hash(content)
+        assert found == mark.now, f"{mark.path} in git is not what change {line.seq} left"

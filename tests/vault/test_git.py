@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
 from memfolio.vault import pack
+from memfolio.vault.disk import Disk
 from memfolio.vault.git import CommitDraft, History, format_seqs, parse_seqs
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
@@ -438,14 +439,17 @@ def test_own_lock_left_by_a_killed_process_is_cleared(begun: History) -> None:
 
 
 def test_first_commit_cut_short_is_no_lost_branch(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die(*_: object) -> None:
-        raise KeyboardInterrupt
+    replace = os.replace
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(
-            os, "replace", lambda source, target: die() if target.name == "main" else os.rename(source, target)
-        )
+    def die(source: Path, target: Path) -> None:
+        if target.name == "main":
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", die)
+    with pytest.raises(KeyboardInterrupt):
         history.commit([draft({LOG: b"one\n"})])
+    monkeypatch.undo()
     assert (history.home / ".git/logs/HEAD").exists()
     assert history.tip() is None
     history.commit([draft({LOG: b"one\n"})])
@@ -476,8 +480,8 @@ def test_dying_between_index_and_marker_is_not_staged_work(begun: History) -> No
 def test_branch_moved_by_someone_else_is_never_overwritten(begun: History, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = pack.stage
 
-    def meanwhile(target: Path, scratch: Path, data: bytes) -> None:
-        stage(target, scratch, data)
+    def meanwhile(disk: Disk, target: Path, scratch: Path, data: bytes) -> None:
+        stage(disk, target, scratch, data)
         git(begun.home, "commit", "-q", "--allow-empty", "-m", "meanwhile")
 
     monkeypatch.setattr(pack, "stage", meanwhile)
@@ -536,11 +540,14 @@ def test_home_owned_by_another_user_is_used_all_the_same(begun: History) -> None
 
 
 def test_half_made_repository_is_never_seen(home: Path) -> None:
-    (home / ".memfolio-git-new/.git/objects").mkdir(parents=True)
+    (home / ".git-new/objects").mkdir(parents=True)
+    for name in ("HEAD", "HEAD.lock", "config", "config.lock"):
+        (home / ".git-new" / name).touch()
     history = History(home, branch="main")
     history.prepare()
     history.prepare()
     assert sorted(os.listdir(home)) == [".git"]
+    assert not list((home / ".git").rglob("*.lock"))
     assert history.tip() is None
     assert history.obstacle() is None
     assert history.files() == {}
@@ -651,6 +658,11 @@ def test_seq_trailers_come_back(begun: History) -> None:
     assert begun.seqs()[9] == begun.tip()
     git(begun.home, "reset", "-q", "--hard", "HEAD~2")
     assert sorted(begun.seqs()) == [1, 2, 3, 4, 7]
+    git(begun.home, "checkout", "-q", "-b", "side", "HEAD~1")
+    git(begun.home, "commit", "-q", "--allow-empty", "-m", "side\n\nSeq: 8\n")
+    git(begun.home, "checkout", "-q", "main")
+    git(begun.home, "merge", "-q", "-m", "merged", "side")
+    assert sorted(begun.seqs()) == [1, 2, 3, 4, 7, 8]
 
 
 @given(st.sets(st.integers(0, 400)))
@@ -755,6 +767,7 @@ COMMIT_FOR_EVER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from memfolio.vault.disk import Disk
 from memfolio.vault.git import CommitDraft, History
 home = Path(sys.argv[1])
 history = History(home, branch="main")

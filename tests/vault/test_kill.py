@@ -54,7 +54,7 @@ def kill_some_writers(home: Path, acks: Path, chance: random.Random) -> int:
     writers = chance.randint(1, 8)
     seeds = [chance.randrange(10**9) for _ in range(writers)]
     pids = [fork(lambda seed=seed: write_forever(home, acks, seed)) for seed in seeds]  # type: ignore[misc]
-    time.sleep(chance.uniform(0.0, 0.12))
+    time.sleep(chance.uniform(0.0, 0.2))
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     assert [wait(pid) for pid in pids] == [-signal.SIGKILL] * writers

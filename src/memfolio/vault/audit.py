@@ -120,7 +120,7 @@ def read_line(raw: bytes) -> TrailLine:
             by=by,
             files=files,
             ids=tuple(data.get("ids", ())),
-            count=data.get("count", 0),
+            count=data.get("count", len(data.get("ids", ()))),
             about=tuple(data.get("about", ())),
             key=data.get("key"),
             hash=data["hash"],

@@ -129,10 +129,18 @@ class Books:
         self._write(line, raw, done, month=at[:7], sync=sync)
         return line
 
+    def sync_trail(self) -> None:
+        """Make every line so far durable."""
+        if self.recent.head.part:
+            self.home.disk.sync_file(self.home.path(self.recent.head.part))
+
     def _write(self, line: TrailLine, raw: bytes, done: Sequence[Done], *, month: str, sync: bool) -> None:
         part = part_for(self.recent.head, month, len(raw), self.home.config.max_ledger_bytes)
         try:
-            stamp = self.home.disk.append(self.home.path(part), raw, sync=sync)
+            if part != self.recent.head.part:
+                self.sync_trail()  # a part that begins must not outlive the end of the one before
+            # A line without files has nothing that it could be written from again: it is made to last itself.
+            stamp = self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
             record = Record(
                 line, raw, Head(line.seq, line.hash, part, stamp.size), tuple(each.written() for each in done)
             )

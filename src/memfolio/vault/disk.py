@@ -27,8 +27,6 @@ _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _COMMON = _CLOEXEC | _NOFOLLOW | _BINARY
 _AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
-_RENAME_SWAP = 2
 
 
 T = TypeVar("T")
@@ -68,6 +66,10 @@ class Disk:
         """Swap two files in one step; False where the platform or file system cannot."""
         return _exchange(os.fsencode(one), os.fsencode(other))
 
+    def rename_new(self, source: Path, target: Path) -> bool:
+        """Rename unless the target exists; False when it does."""
+        return _rename_new(source, target)
+
     def unlink(self, path: Path) -> None:
         os.unlink(path)
 
@@ -100,30 +102,37 @@ class Disk:
     def stamp_of(self, fd: int) -> Stamp:
         return _stamp(os.fstat(fd))
 
-    def open_append(self, path: Path) -> tuple[int, bool]:
-        """A handle that appends, and whether the file is new; its folder is made when missing."""
-        flags = os.O_WRONLY | os.O_APPEND
-        try:
-            return self.open(path, flags), False
-        except FileNotFoundError:
-            self.make_dirs(path.parent)
-            return self.open(path, flags | os.O_CREAT), True
-
     def write_all(self, fd: int, data: bytes) -> None:
         view = memoryview(data)
         while view:
             view = view[self.write(fd, view) :]
 
     def append(self, path: Path, data: bytes, *, sync: bool) -> Stamp:
-        """Append `data`; when it fails, the file is cut back to what it was."""
-        fd, new = self.open_append(path)
+        """Append `data`, to a new file if there is none; when it fails, the file is cut back to what it was."""
         try:
-            return self.append_to(fd, path, data, new=new, sync=sync)
-        finally:
-            self.close(fd)
+            fd = self.open(path, os.O_WRONLY | os.O_APPEND)
+        except FileNotFoundError:
+            return self.create(path, data) or self.append(path, data, sync=sync)
+        with self.closing(fd):
+            return self.append_to(fd, data, sync=sync)
 
-    def append_to(self, fd: int, path: Path, data: bytes, *, new: bool, sync: bool) -> Stamp:
-        """`append` on an open handle. With `sync`, the bytes and the name of a new file survive power loss."""
+    def append_if(self, path: Path, data: bytes, expected: Stamp | None) -> Stamp | None:
+        """Append durably to a file that is as `expected` says (None: that is not there); None when it is not so."""
+        stamp = self._append_known(path, data, expected) if expected else self.create(path, data)
+        # An editor may have put another file in this one's place: then our bytes went into an orphan.
+        there = self.stamp(path)
+        return stamp if stamp and there and there.inode == stamp.inode else None
+
+    def _append_known(self, path: Path, data: bytes, expected: Stamp) -> Stamp | None:
+        try:
+            fd = self.open(path, os.O_WRONLY | os.O_APPEND)
+        except FileNotFoundError:
+            return None
+        with self.closing(fd):
+            return self.append_to(fd, data, sync=True) if self.stamp_of(fd) == expected else None
+
+    def append_to(self, fd: int, data: bytes, *, sync: bool) -> Stamp:
+        """`append` on an open handle; with `sync`, the bytes survive power loss."""
         before = self.stamp_of(fd).size
         try:
             self.write_all(fd, data)
@@ -132,9 +141,16 @@ class Disk:
         except OSError:
             self._cut_back(fd, before)
             raise
-        if sync and new:
-            self.sync_dir(path.parent)
         return self.stamp_of(fd)
+
+    @contextmanager
+    def closing(self, fd: int) -> Iterator[None]:
+        """Close the handle in the end; that this may fail says nothing about what was written and synced before."""
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                self.close(fd)
 
     def _cut_back(self, fd: int, size: int) -> None:
         # Best effort: what stays behind was never acknowledged and is recognised as torn later.
@@ -147,15 +163,27 @@ class Disk:
         self.make_dirs(target.parent)
         temporary = _beside(target)
         fd = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            self.write_all(fd, data)
-            self.fsync(fd)
-            return temporary, self.stamp_of(fd)
-        except OSError:
+        with self.closing(fd):
+            try:
+                self.write_all(fd, data)
+                self.fsync(fd)
+                return temporary, self.stamp_of(fd)
+            except OSError:
+                self.discard(temporary)
+                raise
+
+    def create(self, path: Path, data: bytes) -> Stamp | None:
+        """A new file that appears whole and durably, so that no crash leaves half of it; None when somebody has one."""
+        temporary, staged = self.stage(path, data)
+        if not self._settle_stage(temporary, lambda: self.rename_new(temporary, path)):
             self.discard(temporary)
+            return None
+        try:
+            self.sync_dir(path.parent)
+        except OSError:
+            self.discard(path)
             raise
-        finally:
-            self.close(fd)
+        return self._stamp_if_same(path, staged) or staged
 
     def put(self, path: Path, data: bytes) -> Stamp | None:
         """Replace or create the whole file, durably, whatever was there."""
@@ -209,11 +237,9 @@ class Disk:
     def cut(self, path: Path, size: int) -> None:
         """Shorten the file to `size` bytes, durably."""
         fd = self.open(path, os.O_WRONLY)
-        try:
+        with self.closing(fd):
             self.truncate(fd, size)
             self.fsync(fd)
-        finally:
-            self.close(fd)
 
     def remove(self, path: Path) -> None:
         """Delete the file if it is there, durably."""
@@ -231,20 +257,16 @@ class Disk:
     def sync_file(self, path: Path) -> None:
         """Make everything written to the file so far durable."""
         fd = self.open(path, os.O_WRONLY)
-        try:
+        with self.closing(fd):
             self.fsync(fd)
-        finally:
-            self.close(fd)
 
     def sync_dir(self, path: Path) -> None:
         """Make names created in or removed from the folder durable; Windows does this by itself."""
         if sys.platform == "win32":
             return
         fd = self.open(path, os.O_RDONLY)
-        try:
+        with self.closing(fd):
             self.fsync(fd)
-        finally:
-            self.close(fd)
 
     def make_dirs(self, path: Path) -> None:
         """Create the folder and its missing parents, each durably entered into its own parent."""
@@ -280,21 +302,40 @@ def _libc() -> Any:
 
 
 def _exchange(one: bytes, other: bytes) -> bool:
+    return _special_rename(one, other, linux=2, darwin=2) is None
+
+
+def _rename_new(source: Path, target: Path) -> bool:
+    code = _special_rename(os.fsencode(source), os.fsencode(target), linux=1, darwin=4)
+    if code == errno.ENOENT or (code in _CANNOT and not os.path.lexists(target)):
+        os.rename(source, target)
+        return True
+    return code is None
+
+
+_CANNOT = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+
+
+def _special_rename(one: bytes, other: bytes, *, linux: int, darwin: int) -> int | None:
+    """Rename with a flag that `os` does not know: RENAME_EXCHANGE or RENAME_NOREPLACE, RENAME_SWAP or RENAME_EXCL.
+
+    None when it is done, else why it is not; raises what is neither for lack of support nor of a file.
+    """
     if sys.platform == "linux":
         call = getattr(_libc(), "renameat2", None)
-        arguments: tuple[Any, ...] = (_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE)
+        arguments: tuple[Any, ...] = (_AT_FDCWD, one, _AT_FDCWD, other, linux)
     elif sys.platform == "darwin":
         call = getattr(_libc(), "renamex_np", None)
-        arguments = (one, other, _RENAME_SWAP)
+        arguments = (one, other, darwin)
     else:
-        return False
+        return errno.ENOSYS
     if call is None:
-        return False
+        return errno.ENOSYS
     if call(*arguments) == 0:
-        return True
+        return None
     code = ctypes.get_errno()
-    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOENT):
-        return False
+    if code in _CANNOT or code in (errno.ENOENT, errno.EEXIST):
+        return code
     raise OSError(code, os.strerror(code), os.fsdecode(one))
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
-from memfolio.clock import to_ms
-from memfolio.types import Action, Approval, Attribution
+from memfolio.errors import HomeBusyError
+from memfolio.types import Approval, Attribution
 from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
 from memfolio.vault.foreign import blocks_of
-from memfolio.vault.paths import SHARED, agent_of, agent_root
 from memfolio.vault.plan import Planned
-from memfolio.vault.settle import Settler
+from memfolio.vault.settle import LOOKS, Settler
 
 DISPLACED = Attribution(actor="human", approval=Approval.NONE, trigger="conflict-copy")
 
@@ -28,29 +29,41 @@ class Finisher:
 
     def finish(self, planned: Planned) -> Done:
         """Bring one file to where the intent wants it; a person's edit in between is kept."""
+        if planned.start is not None:
+            return self._finish_append(planned)
         content = self._books.read(planned.path)
         found = None if content is None else self._home.hash(content)
         if found == planned.now:
             return Done(planned, self._books.stamp(planned.path))
-        if planned.start is not None:
-            return self._finish_append(planned, content or b"", found)
         if found != planned.was:
             return self._stand_aside(planned)
         return Done(planned, self._replace(planned))
 
-    def _finish_append(self, planned: Planned, content: bytes, found: str | None) -> Done:
-        assert planned.start is not None
-        if found != planned.was:
-            if self._home.hash(content[: planned.start]) == (planned.was or self._home.hash(b"")):
-                # Our own append, torn by the crash: begin it again.
-                self._home.disk.cut(self._home.path(planned.path), planned.start)
-            else:
-                planned = self._moved(planned)
-        if not planned.data:
-            return Done(planned, self._books.stamp(planned.path))
-        self._begun.append(planned)
-        stamp = self._home.disk.append(self._home.path(planned.path), planned.data, sync=True)
-        return Done(planned, stamp)
+    def _finish_append(self, planned: Planned) -> Done:
+        disk, path = self._home.disk, self._home.path(planned.path)
+        for _ in range(LOOKS):
+            stamp, content = self._books.stamp(planned.path), self._books.read(planned.path)
+            found = None if content is None else self._home.hash(content)
+            if found == planned.now:
+                return Done(planned, stamp)
+            if found != planned.was:
+                if self._is_begun(planned, content or b""):
+                    disk.cut(path, planned.start or 0)
+                else:
+                    planned = self._moved(planned)
+                continue
+            self._begun.append(planned)
+            if stamp := disk.append_if(path, planned.data or b"", stamp):
+                return Done(planned, stamp)
+        raise HomeBusyError(f"{planned.path} is being changed all the time", hint="close its editor and try again")
+
+    def _is_begun(self, planned: Planned, content: bytes) -> bool:
+        """Whether the file ends in our own append, torn by the crash: then it is begun again."""
+        start, data = planned.start or 0, planned.data or b""
+        head, rest = content[:start], content[start:]
+        if self._home.hash(head) != (planned.was or self._home.hash(b"")) or len(rest) > len(data):
+            return False
+        return all(byte in (0, wanted) for byte, wanted in zip(rest, data, strict=False))
 
     def _moved(self, planned: Planned) -> Planned:
         """The append at the end of a file that somebody changed; without what is there already."""
@@ -86,19 +99,26 @@ class Finisher:
     def take_back(self) -> bool:
         """Restore the files touched so far; False when that fails too and the intent must stay."""
         try:
-            for planned in reversed(self._begun):
-                path = self._home.path(planned.path)
-                if planned.start:
-                    self._home.disk.cut(path, planned.start)
-                elif planned.start == 0:
-                    self._home.disk.remove(path)
-                else:
-                    self._put_back(planned)
+            return all(self._put_back(planned) for planned in reversed(self._begun))
         except OSError:
             return False
+
+    def _put_back(self, planned: Planned) -> bool:
+        if planned.start is None:
+            self._put_back_page(planned)
+            return True
+        path, content = self._home.path(planned.path), self._books.read(planned.path)
+        if content is None or self._home.hash(content) == planned.was:
+            return True
+        if not self._is_begun(planned, content):
+            return False
+        if planned.was is None:
+            self._home.disk.remove(path)
+        else:
+            self._home.disk.cut(path, planned.start)
         return True
 
-    def _put_back(self, planned: Planned) -> None:
+    def _put_back_page(self, planned: Planned) -> None:
         disk, path = self._home.disk, self._home.path(planned.path)
         content = disk.read(path)
         ours = content is None if planned.now is None else content is not None and self._is_ours(planned, content)
@@ -120,22 +140,19 @@ class Finisher:
         for planned in files:
             asides = self._home.disk.leftovers(self._home.path(planned.path)) if planned.start is None else []
             for aside in asides:
-                content = self._home.disk.read(aside)
-                if content and self._home.hash(content) != planned.was and not self._is_ours(planned, content):
-                    self._displaced.append((planned.path, content))
-            self._write_copies()
+                content = self._home.disk.read(aside) or b""
+                if self._home.hash(content) != planned.was and not self._is_ours(planned, content):
+                    self._displaced.append((planned.path, self._read_when_quiet(aside)))
+            while self._displaced:
+                self._settler.set_aside(*self._displaced.pop(), DISPLACED)
             for aside in asides:
                 self._home.disk.discard(aside)
 
-    def _write_copies(self) -> None:
-        while self._displaced:
-            path, content = self._displaced.pop()
-            copy = self._conflict_path(path)
-            stamp = self._home.disk.put(self._home.path(copy), content)
-            planned = Planned(copy, None, content, None, self._home.hash(content))
-            self._books.enter(Action.CREATE, DISPLACED, [Done(planned, stamp)])
-
-    def _conflict_path(self, path: str) -> str:
-        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
-        folder = f"{agent_root(agent_of(path) or SHARED)}/memory/conflicts"
-        return f"{folder}/{stem or suffix}.{to_ms(self._home.now())}{dot}{suffix if stem else 'md'}"
+    def _read_when_quiet(self, aside: Path) -> bytes:
+        """What was displaced under somebody's hands, once they are done: their editor still writes to it."""
+        disk, stamp = self._home.disk, None
+        for _ in range(LOOKS):
+            if stamp == (stamp := disk.stamp(aside)):
+                break
+            time.sleep(QUIET)
+        return disk.read(aside) or b""

@@ -31,10 +31,15 @@ class Piece:
 
 @dataclass(slots=True)
 class Own:
-    """What of a file's end is ours; everything from `whole` on is torn."""
+    """What of a file's end is ours; everything from `whole` on is torn, and `torn` is its id if it had one."""
 
     whole: int
     pieces: list[Piece] = field(default_factory=list)
+    torn: str | None = None
+
+    @property
+    def ids(self) -> list[str]:
+        return [piece.id for piece in self.pieces] + ([self.torn] if self.torn else [])
 
 
 def own_end(path: str, content: bytes, start: int, zone: tzinfo) -> Own | None:
@@ -49,7 +54,10 @@ def _own_entries(path: str, content: bytes, start: int, zone: tzinfo) -> Own | N
     if day is None or agent is None:
         return None
     own, offset = Own(start), start
+    earlier = {block.id for block in split_log(to_text(content[:start])) if block.id}
     blocks = split_log(to_text(content[start:]))
+    if any(block.id in earlier for block in blocks):
+        return None  # copied by hand: we write every id once
     for number, block in enumerate(blocks):
         end = offset + len(to_bytes(block.text))
         last = number == len(blocks) - 1
@@ -57,7 +65,7 @@ def _own_entries(path: str, content: bytes, start: int, zone: tzinfo) -> Own | N
         if block.id and is_whole(text, agent):
             own.pieces.append(_piece(text, own.whole, end, day, zone, agent))
             own.whole = end
-        elif last and (_is_torn(block.text, marked=block.id is not None) or _is_torn_title(block.text, day, offset)):
+        elif last and _is_torn(block.text, marked=block.id is not None):
             return own
         elif not _is_lead(block.text, day, offset):
             return None
@@ -81,10 +89,6 @@ def _is_torn(text: str, *, marked: bool) -> bool:
     """Whether a last block is the beginning of an entry that was cut off while it was written."""
     rest = text.lstrip("\n")
     return marked or "\0" in text or ("\n" not in rest and _TORN_HEADING.fullmatch(rest) is not None)
-
-
-def _is_torn_title(text: str, day: date, offset: int) -> bool:
-    return offset == 0 and "\n" not in text and title_line(day, 1).startswith(text)
 
 
 def _own_lines(content: bytes, start: int) -> Own | None:

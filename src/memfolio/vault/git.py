@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
 from memfolio.vault import pack
+from memfolio.vault.disk import Disk
 
 if TYPE_CHECKING:  # pygit2 takes 60 ms to import: it is loaded when a history is first used
     import pygit2
@@ -30,10 +31,7 @@ Parts = tuple[str, ...]
 COMMITTER = ("memfolio", "memfolio@memfolio.invalid")
 MAX_SEQ_SPAN = 100_000
 _NO_PAST: tuple[str, frozenset[str]] = ("", frozenset())
-_NO_COMMIT = "0" * 40
-_NEW_REF = "memfolio-ref.new"
 _LAST_SECOND = 253_402_300_799
-_KEY = re.compile(r"[A-Za-z0-9-]+")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
 _SEQ = re.compile(rb"^Seq: ?([\d, -]+)$", re.MULTILINE)
 _IGNORED_ON_MACS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -79,9 +77,10 @@ def _guard(method: Callable[Concatenate[History, P], T]) -> Callable[Concatenate
 class History:
     """The git repository of one home, on one branch; one object serves many threads."""
 
-    def __init__(self, home: Path, *, branch: str) -> None:
+    def __init__(self, home: Path, *, branch: str, disk: Disk | None = None) -> None:
         self.home = home
         self.branch = branch
+        self._disk = disk or Disk()
         self._ref = f"refs/heads/{branch}"
         self._local = threading.local()
         self._seq_lock = threading.Lock()
@@ -94,7 +93,7 @@ class History:
     def prepare(self) -> None:
         """Make sure that the home has a repository of its own, set up for plain bytes and power loss."""
         if not os.path.lexists(self.home / ".git"):
-            pack.create(self.home, self.branch)
+            pack.create(self._disk, self.home, self.branch)
         pack.configure(self._repo())
 
     def close(self) -> None:
@@ -137,21 +136,23 @@ class History:
         tip = self.tip()
         if tip is None or self.obstacle() is not None:
             return
-        repo = self._repo()
+        repo, disk = self._repo(), self._disk
         index, scratch = pack.index_files(repo)
         marker = Path(repo.path, pack.MARKER)
-        known, before = pack.marks(marker), pack.checksum(index)
-        if (tip, before) in known:
+        known, before = pack.marks(disk, marker), pack.checksum(disk, index)
+        content = (
+            pack.build_index(disk, repo, index, pack.commit_at(repo, tip).tree) if (tip, before) not in known else None
+        )
+        if content is None:
             return
-        if not pack.build_index(repo, index, scratch, pack.commit_at(repo, tip).tree):
-            return
-        mark = (tip, pack.checksum(scratch) or "")
+        pack.stage(disk, index, scratch, content)
+        mark = (tip, pack.checksum(disk, scratch) or "")
         # Both states are named before one replaces the other: dying in between never looks like staged work.
-        pack.put_marks(marker, [*known, mark])
-        with pack.locked(index, scratch):
-            if pack.checksum(index) != before:
+        pack.put_marks(disk, marker, [*known, mark])
+        with pack.locked(disk, index, scratch):
+            if pack.checksum(disk, index) != before:
                 raise HistoryError("somebody else changed the index", hint="try again")
-        pack.put_marks(marker, [mark])
+        pack.put_marks(disk, marker, [mark])
         self._origins, self._past = [], _NO_PAST
 
     @_guard
@@ -161,14 +162,10 @@ class History:
         reference = repo.references.get(self._ref)
         if reference is not None:
             return str(reference.resolve().target)
-        common = pack.common_dir(repo)
-        log = common / "logs" / self._ref
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-        # A first commit that was cut short has left its line and its scratch file.
-        if lines and not (lines[-1].startswith(_NO_COMMIT) and (common / _NEW_REF).exists()):
+        if (lost := pack.lost_tip(self._disk, repo, self._ref)) is not None:
             raise HistoryError(
                 f"branch {self.branch} of {self.home} is gone although it has a past",
-                hint=f"bring it back with `git update-ref {self._ref} {lines[-1][41:81]}`",
+                hint=f"bring it back with `git update-ref {self._ref} {lost}`",
             )
         return None
 
@@ -198,7 +195,7 @@ class History:
 
             tip = self.tip()
             seen: dict[pygit2.Oid, pygit2.Oid | None] = {}
-            for commit in self._repo().walk(tip, pygit2.enums.SortMode.TOPOLOGICAL) if tip else ():
+            for commit in self._repo().walk(tip, pygit2.enums.SortMode.NONE) if tip else ():
                 if parts is None or _touches(commit, parts, seen):
                     yield _info(commit)
 
@@ -239,7 +236,7 @@ class History:
     @_guard
     def pack(self) -> None:
         """Bring loose objects into packs; nothing is dropped that only somebody else may know of."""
-        pack.pack(self.home, self._repo())
+        pack.pack(self._disk, self.home, self._repo())
         self.close()
 
     @_guard
@@ -268,14 +265,14 @@ class History:
 
     def _is_staged(self, repo: pygit2.Repository) -> bool:
         index, _ = pack.index_files(repo)
-        state = pack.checksum(index)
+        state = pack.checksum(self._disk, index)
         if state is None:
             return False
         tip = self.tip()
-        known = [*pack.marks(Path(repo.path, pack.MARKER)), *self._origins]
+        known = [*pack.marks(self._disk, Path(repo.path, pack.MARKER)), *self._origins]
         # A mark counts while its commit is in the branch: `git reset --soft` makes the same index staged work.
         known = [mark for mark in known if tip and self._includes(tip, mark[0])]
-        if any(mark[1] == state for mark in known) or (not known and pack.is_empty_index(index)):
+        if any(mark[1] == state for mark in known) or (not known and pack.is_empty_index(self._disk, index)):
             return False
         origin = pack.index_origin(repo, filter(None, [tip, *(mark[0] for mark in known)]))
         if origin is not None:
@@ -295,32 +292,33 @@ class History:
 
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
         common = pack.common_dir(repo)
-        target, scratch = common / self._ref, common / _NEW_REF
-        pack.stage(target, scratch, f"{new}\n".encode())
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target, scratch = common / self._ref, common / pack.NEW_REF
+        pack.stage(self._disk, target, scratch, f"{new}\n".encode())
+        self._disk.make_dirs(target.parent)
         line = _log_line(base, new, draft)
-        with pack.locked(target, scratch):
+        with pack.locked(self._disk, target, scratch):
             if self.tip() != base:
                 raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
-            pack.append_line(common / "logs" / self._ref, line)
-            pack.append_line(Path(repo.path, "logs", "HEAD"), line)
+            for log in (common / "logs" / self._ref, Path(repo.path, "logs", "HEAD")):
+                pack.append_line(self._disk, log, line)
         if self._past[0] == base:
             self._past = (new, self._past[1])
 
     def _read_seqs(self, tip: str | None) -> None:
+        """Read the commits since the last look; all of them after a merge, or when the branch was rewritten."""
         import pygit2
 
-        repo, old = self._repo(), self._seq_tip
-        if old is None or tip is None or not (old in repo and repo.descendant_of(tip, old)):
-            self._seqs, old = {}, None
-        if tip is None:
-            return
-        walker = repo.walk(tip, pygit2.enums.SortMode.NONE)
-        if old is not None:
-            walker.hide(old)
-        found = [(number, commit.id) for commit in walker for number in _seqs_of(commit.raw_message)]
-        for number, oid in reversed(found):
-            self._seqs.setdefault(number, str(oid))
+        found: list[tuple[int, str]] = []
+        is_straight = True
+        for commit in self._repo().walk(tip, pygit2.enums.SortMode.NONE) if tip else ():
+            if is_straight and str(commit.id) == self._seq_tip:
+                break
+            is_straight = is_straight and len(commit.parent_ids) < 2
+            found += [(number, str(commit.id)) for number in _seqs_of(commit.raw_message)]
+        else:
+            self._seqs = {}
+        for number, commit_id in reversed(found):
+            self._seqs.setdefault(number, commit_id)
 
 
 def format_seqs(numbers: Iterable[int]) -> str:
@@ -475,10 +473,9 @@ def _trailers(message: str) -> dict[str, str]:
 
 def _message(draft: CommitDraft) -> str:
     lines = [draft.subject, *(value for _, value in draft.trailers)]
-    if not draft.subject.strip() or any(len(line.splitlines()) > 1 or "\0" in line for line in lines):
+    is_named = all(key.isascii() and key.replace("-", "").isalnum() for key, _ in draft.trailers)
+    if not is_named or not draft.subject.strip() or any(len(f"{line}.".splitlines()) > 1 for line in lines):
         raise InputError("a commit's subject and trailers have one line each", hint="content has no place in them")
-    if not all(_KEY.fullmatch(key) for key, _ in draft.trailers):
-        raise InputError("a trailer's name has only letters, digits and -", hint="like Actor or Seq")
     block = "".join(f"\n{key}: {value}" for key, value in draft.trailers)
     return f"{draft.subject}\n{block}\n".encode("utf-8", "replace").decode().rstrip("\n") + "\n"
 
@@ -492,7 +489,7 @@ def _author(actor: str) -> tuple[str, str]:
 
 def _log_line(old: str | None, new: str, draft: CommitDraft) -> bytes:
     name, address = COMMITTER
-    line = f"{old or _NO_COMMIT} {new} {name} <{address}> {_seconds(draft.at)} +0000\tcommit: {draft.subject}\n"
+    line = f"{old or pack.NO_COMMIT} {new} {name} <{address}> {_seconds(draft.at)} +0000\tcommit: {draft.subject}\n"
     return line.encode("utf-8", "replace")
 
 

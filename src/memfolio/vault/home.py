@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from memfolio.clock import Clock
 from memfolio.errors import HomeMissingError, NotOwnerError
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import GITIGNORE, INTERNAL
 
 if TYPE_CHECKING:
@@ -37,31 +36,27 @@ class Home:
         self._identity: tuple[int, int] | None = None
         self._checked: Stamp | None = None
 
+    def is_founded(self) -> bool:
+        return self._read_key() is not None
+
     def prepare(self) -> None:
-        """Create what is missing and remember which folder this is."""
-        self.disk.make_dirs(self.internal / "intents")
+        """Create what is missing, the secret last; the caller holds the write lock."""
+        # A folder that ignores itself needs nothing from the person's own .gitignore.
+        if self.disk.stamp(self.internal / GITIGNORE) is None:
+            self.disk.put(self.internal / GITIGNORE, b"*\n")
         if self.disk.stamp(self.internal / OWNER) is None:
             self.claim()
-        self.load()
+        if not self.is_founded():
+            self.disk.put(self.internal / KEY, secrets.token_hex(16).encode())
 
     def load(self) -> None:
-        """Read the secret, made on first use."""
-        key = self._read_key()
-        if key is None:
-            # Of several processes that found the home at once, one makes the secret of all.
-            with FileLock(self.internal / "lock", self.disk, timeout=self.config.lock_timeout)():
-                key = self._read_key() or self._make_key()
-        self._key = key
+        """Read the secret and remember which folder this is."""
+        self._key = self._read_key() or b""
         self._identity = self._look()
 
     def _read_key(self) -> bytes | None:
         key = self.disk.read(self.internal / KEY)
         return None if key is None or len(key) < 32 else key[:64]
-
-    def _make_key(self) -> bytes:
-        key = secrets.token_hex(16).encode()
-        self.disk.put(self.internal / KEY, key)
-        return key
 
     def path(self, relative: str) -> Path:
         return self.root / relative

@@ -24,7 +24,8 @@ FOLDER = "intents"
 class Intent:
     """What is about to happen, with everything needed to finish it."""
 
-    name: str
+    seq: int
+    """The number of its line in the trail, if nothing else was entered before that."""
     action: Action
     by: Attribution
     files: tuple[Planned, ...]
@@ -41,9 +42,13 @@ class Intents:
         self._disk = disk
 
     def save(self, seq: int, change: Change, plan: Plan) -> Path:
-        """Write the intent durably."""
+        """Write the intent durably; when that fails, there is none."""
         path = self._folder / f"{seq:012d}.json"
-        self._disk.put(path, json.dumps(_to_json(change, plan)).encode())
+        try:
+            self._disk.put(path, json.dumps(_to_json(change, plan)).encode())
+        except OSError:
+            self._disk.discard(path)
+            raise
         return path
 
     def waiting(self) -> list[Path]:
@@ -53,7 +58,7 @@ class Intents:
     def load(self, path: Path) -> Intent | None:
         """The intent in a file; None when it is not whole, which means that nothing was touched yet."""
         try:
-            return _from_json(path.stem, json.loads(self._disk.read(path) or b""))
+            return _from_json(int(path.stem), json.loads(self._disk.read(path) or b""))
         except (ValueError, KeyError, TypeError):
             return None
 
@@ -78,10 +83,10 @@ def _file_json(file: Planned) -> dict[str, Any]:
     return {"path": file.path, "from": file.start, "text": text, "was": file.was, "now": file.now}
 
 
-def _from_json(name: str, data: dict[str, Any]) -> Intent:
+def _from_json(seq: int, data: dict[str, Any]) -> Intent:
     actor, approval, trigger, session, source = data["by"]
     return Intent(
-        name=name,
+        seq=seq,
         action=Action(data["action"]),
         by=Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source),
         files=tuple(map(_read_file, data["files"])),

@@ -9,7 +9,6 @@ import shutil
 import stat
 import struct
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, InputError, MemfolioError
+from memfolio.vault.disk import Disk
 
 if TYPE_CHECKING:
     import pygit2
@@ -29,6 +29,8 @@ SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
 """For people's own git: bytes stay as they are, commits survive power loss. libgit2 reads neither."""
 
 MARKER = "memfolio-index"
+NEW_REF = "memfolio-ref.new"
+NO_COMMIT = "0" * 40
 _BROKEN = "run `git fsck` in the home; the files themselves are not affected"
 _ENTRY = struct.Struct(">10I20sH")
 _SETTLED_NS = 100_000_000
@@ -78,22 +80,23 @@ def open_repo(home: Path, ref: str) -> pygit2.Repository:
     return repo
 
 
-def create(home: Path, branch: str) -> None:
+def create(disk: Disk, home: Path, branch: str) -> None:
     """Make `.git` appear whole or not at all."""
     import pygit2
 
-    workshop = home / ".memfolio-git-new"
-    shutil.rmtree(workshop, ignore_errors=True)
-    repo = pygit2.init_repository(str(workshop), initial_head=branch)
+    workshop = home / ".git-new"
+    for file in _all_files(workshop):  # of an attempt that was cut short
+        disk.unlink(file)
+    repo = pygit2.init_repository(str(workshop), bare=True, initial_head=branch)
+    repo.config["core.bare"] = False
+    repo.config["core.logAllRefUpdates"] = True
     configure(repo)
-    repo.free()
-    for folder, _, names in os.walk(workshop / ".git"):
-        for name in names:
-            _sync(Path(folder, name))
-        _sync_dir(Path(folder))
-    os.rename(workshop / ".git", home / ".git")
-    _sync_dir(home)
-    workshop.rmdir()
+    for file in _all_files(workshop):
+        disk.sync_file(file)
+    for folder, _, _ in os.walk(workshop):
+        disk.sync_dir(Path(folder))
+    disk.rename(workshop, home / ".git")
+    disk.sync_dir(home)
 
 
 def configure(repo: pygit2.Repository) -> None:
@@ -115,93 +118,74 @@ def common_dir(repo: pygit2.Repository) -> Path:
         return gitdir
 
 
+def lost_tip(disk: Disk, repo: pygit2.Repository, ref: str) -> str | None:
+    """The last commit of a branch that is missing although it had one; None when it never had."""
+    common = common_dir(repo)
+    lines = (disk.read(common / "logs" / ref) or b"").decode("utf-8", "replace").splitlines()
+    # A first commit that was cut short has left its line and its scratch file.
+    is_unborn = not lines or (lines[-1].startswith(NO_COMMIT) and disk.stamp(common / NEW_REF) is not None)
+    return None if is_unborn else lines[-1][41:81]
+
+
 def has_foreign_lock(target: Path, scratch: Path) -> bool:
     """Whether somebody other than a dead process of ours holds git's lock on `target`."""
     lock = _lock_of(target)
     return os.path.lexists(lock) and not _is_same(lock, scratch)
 
 
-def stage(target: Path, scratch: Path, data: bytes) -> None:
+def stage(disk: Disk, target: Path, scratch: Path, data: bytes) -> None:
     """Put durable `data` into `scratch`, for `locked` to make it `target`; it is there until then, without a gap."""
-    clear_lock(target, scratch)
-    fresh = scratch.with_name(f"{scratch.name}.tmp")
-    fresh.unlink(missing_ok=True)
-    write_new(fresh, data)
-    os.replace(fresh, scratch)
-
-
-def clear_lock(target: Path, scratch: Path) -> None:
-    """Remove the lock that a killed process of ours left behind, and nobody else's."""
     lock = _lock_of(target)
-    # A lock that is the same file as our scratch was linked by us: no other program does that.
+    # A lock that is the same file as our scratch was linked by a process of ours that died: no other program does that.
     if _is_same(lock, scratch):
-        lock.unlink()
+        disk.unlink(lock)
+    for leftover in disk.leftovers(scratch):
+        disk.discard(leftover)
+    disk.put(scratch, data)
 
 
 @contextmanager
-def locked(target: Path, scratch: Path) -> Iterator[None]:
+def locked(disk: Disk, target: Path, scratch: Path) -> Iterator[None]:
     """Hold git's lock on `target`, then replace it by the durable file `scratch`; an exception leaves it as it was."""
     lock = _lock_of(target)
     try:
-        _link(scratch, lock)
+        _link(disk, scratch, lock)
     except FileExistsError as error:
         hint = f"wait for git to finish; if no git is running, delete {lock}"
         raise HistoryError(f"{lock} is held by another program", hint=hint) from error
     try:
         yield
-        os.replace(lock, target)
+        disk.rename(lock, target)
     except BaseException:
-        lock.unlink(missing_ok=True)
+        disk.discard(lock)
         raise
-    _sync_dir(target.parent)
-    scratch.unlink(missing_ok=True)
+    disk.sync_dir(target.parent)
+    disk.discard(scratch)
 
 
-def write_new(path: Path, data: bytes) -> None:
-    """Create a durable file; it must not exist."""
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def append_line(path: Path, line: bytes) -> None:
+def append_line(disk: Disk, path: Path, line: bytes) -> None:
     """Append to a log, on a line of its own even after a torn one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as file:
-        if file.tell():
-            file.seek(-1, os.SEEK_END)
-            line = line if file.read(1) == b"\n" else b"\n" + line
-        file.write(line)
+    is_torn = _tail(disk, path, 1) not in (None, b"", b"\n")
+    disk.append(path, b"\n" + line if is_torn else line, sync=False)
 
 
-def checksum(index: Path) -> str | None:
+def checksum(disk: Disk, index: Path) -> str | None:
     """What tells two states of an index file apart, from its last bytes; None when there is no file."""
-    try:
-        with index.open("rb") as file:
-            info = os.fstat(file.fileno())
-            file.seek(max(info.st_size - _HASH, 0))
-            tail = file.read()
-    except FileNotFoundError:
+    tail, stamp = _tail(disk, index, _HASH), disk.stamp(index)
+    if tail is None or stamp is None:
         return None
     # git writes zeros under index.skipHash.
-    return tail.hex() if any(tail) else f"{info.st_size}-{info.st_ino}-{info.st_mtime_ns}"
+    return tail.hex() if any(tail) else f"{stamp.size}-{stamp.inode}-{stamp.mtime_ns}"
 
 
-def marks(marker: Path) -> list[tuple[str, str]]:
+def marks(disk: Disk, marker: Path) -> list[tuple[str, str]]:
     """The commits the index was brought up to, each with the checksum it then had."""
-    try:
-        lines = marker.read_text(encoding="ascii", errors="replace").splitlines()
-    except FileNotFoundError:
-        return []
+    lines = (disk.read(marker) or b"").decode("ascii", "replace").splitlines()
     return [(commit, state) for commit, _, state in (line.partition(" ") for line in lines) if len(commit) == 2 * _HASH]
 
 
-def put_marks(marker: Path, entries: list[tuple[str, str]]) -> None:
-    scratch = marker.with_name(f"{marker.name}.tmp")
-    scratch.unlink(missing_ok=True)
-    write_new(scratch, "".join(f"{commit} {state}\n" for commit, state in entries).encode("ascii"))
-    os.replace(scratch, marker)
+def put_marks(disk: Disk, marker: Path, entries: list[tuple[str, str]]) -> None:
+    disk.put(marker, "".join(f"{commit} {state}\n" for commit, state in entries).encode("ascii"))
 
 
 def index_files(repo: pygit2.Repository) -> tuple[Path, Path]:
@@ -218,10 +202,9 @@ def index_origin(repo: pygit2.Repository, commits: Iterable[str]) -> str | None:
     return next((one for one in commits if not len(commit_at(repo, one).tree.diff_to_index(entries))), None)
 
 
-def is_empty_index(index: Path) -> bool:
+def is_empty_index(disk: Disk, index: Path) -> bool:
     """Whether the index lists nothing, as that of a repository nobody has used."""
-    with index.open("rb") as file:
-        return file.read(12)[8:] == bytes(4)
+    return (disk.read(index) or b"")[8:12] == bytes(4)
 
 
 def commit_at(repo: pygit2.Repository, commit: str) -> pygit2.Commit:
@@ -231,19 +214,18 @@ def commit_at(repo: pygit2.Repository, commit: str) -> pygit2.Commit:
     return repo[commit].peel(pygit2.Commit)
 
 
-def build_index(repo: pygit2.Repository, index: Path, scratch: Path, tree: pygit2.Tree) -> bool:
-    """Write into `scratch` the index of `tree`, with the times of files that are as the tree has them.
+def build_index(disk: Disk, repo: pygit2.Repository, index: Path, tree: pygit2.Tree) -> bytes | None:
+    """The bytes of an index of `tree`, with the times of files that are as the tree has them.
 
-    False, and nothing is written, where the present index holds more than names (a sparse checkout does).
+    None where the present index holds more than names (a sparse checkout's does) and must be left alone.
     """
-    known = _known_entries(index)
+    known = _known_entries(disk, index)
     if known is None:
-        return False
+        return None
     home, names = Path(repo.workdir), sorted(_index_names(tree, b""))
     entries = [known.get(name) or _index_entry(home, *name) for name in names]
     content = b"DIRC" + struct.pack(">II", 2, len(entries)) + b"".join(entries)
-    stage(index, scratch, content + hashlib.sha1(content, usedforsecurity=False).digest())
-    return True
+    return content + hashlib.sha1(content, usedforsecurity=False).digest()
 
 
 def _index_names(tree: pygit2.Tree, prefix: bytes) -> Iterator[IndexName]:
@@ -257,11 +239,10 @@ def _index_names(tree: pygit2.Tree, prefix: bytes) -> Iterator[IndexName]:
             yield path, int(entry.filemode), entry.id.raw
 
 
-def _known_entries(index: Path) -> dict[IndexName, bytes] | None:
+def _known_entries(disk: Disk, index: Path) -> dict[IndexName, bytes] | None:
     """Entries whose times can be taken over; None when the index must be left alone."""
-    try:
-        content, written = index.read_bytes(), index.stat().st_mtime_ns
-    except FileNotFoundError:
+    stamp, content = disk.stamp(index), disk.read(index)
+    if stamp is None or content is None:
         return {}
     version, count = struct.unpack_from(">II", content, 4)
     if version != 2:  # 3 has flags that only their owner understands; 4 is the same as 2, written shorter
@@ -273,7 +254,7 @@ def _known_entries(index: Path) -> dict[IndexName, bytes] | None:
         following = start + (end - start + 8) // 8 * 8
         seconds, fraction, mode = struct.unpack_from(">II8xI", content, start + 8)
         # A file changed while its index was being written can have changed again at the same time.
-        if 0 < seconds * 10**9 + fraction < written:
+        if 0 < seconds * 10**9 + fraction < stamp.mtime_ns:
             name = (content[start + _ENTRY.size : end], mode, content[start + 40 : start + 60])
             found[name] = content[start:following]
         start = following
@@ -302,7 +283,7 @@ def _times(path: Path, oid: bytes) -> tuple[int, ...] | None:
     return tuple(n & 0xFFFFFFFF for n in (*times, info.st_dev, info.st_ino, info.st_uid, info.st_gid, info.st_size))
 
 
-def pack(home: Path, repo: pygit2.Repository) -> None:
+def pack(disk: Disk, home: Path, repo: pygit2.Repository) -> None:
     """Bring loose objects into a pack with the git program, or without it when it is missing or unwilling."""
     repack = ["repack", "-d", "-q"]
     for how in (["--geometric=2"], ["-a", "-k"]):  # git before 2.32 knows no --geometric
@@ -311,7 +292,7 @@ def pack(home: Path, repo: pygit2.Repository) -> None:
         if done.returncode == 0:
             run_git(home, repo, "commit-graph", "write", "--reachable", "--changed-paths", "--no-progress")
             return
-    _pack_loose(repo)
+    _pack_loose(disk, repo)
 
 
 def check(home: Path, repo: pygit2.Repository, tip: str | None) -> list[str]:
@@ -330,13 +311,11 @@ def run_git(home: Path, repo: pygit2.Repository, *arguments: str) -> subprocess.
     program = shutil.which("git")
     if program is None:
         return None
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment["LC_ALL"] = "C"
     options = ["-c", "core.fsync=all", "-c", "core.fsmonitor=false", f"--git-dir={repo.path}", f"--work-tree={home}"]
     done = subprocess.run(
         [program, *options, *arguments],
         cwd=home,
-        env=environment,
+        env={"LC_ALL": "C"},  # neither GIT_DIR and the like nor a person's own settings play a part
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -353,7 +332,7 @@ def loose_objects(repo: pygit2.Repository) -> list[str]:
     return [folder + name for folder in folders for name in os.listdir(objects / folder) if _OBJECT.fullmatch(name)]
 
 
-def _pack_loose(repo: pygit2.Repository) -> None:
+def _pack_loose(disk: Disk, repo: pygit2.Repository) -> None:
     import pygit2
 
     loose = [pygit2.Oid(hex=name) for name in loose_objects(repo)]
@@ -370,7 +349,7 @@ def _pack_loose(repo: pygit2.Repository) -> None:
         if oid in packed:
             path = objects / str(oid)[:2] / str(oid)[2:]
             path.chmod(0o644)  # Windows deletes no read-only file
-            path.unlink()
+            disk.unlink(path)
 
 
 def _unreadable(repo: pygit2.Repository, tip: str) -> Iterator[str]:
@@ -407,6 +386,10 @@ def _failures() -> tuple[type[Exception], ...]:
     return pygit2.GitError, KeyError, ValueError, OSError, subprocess.SubprocessError
 
 
+def _all_files(folder: Path) -> list[Path]:
+    return [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
+
+
 def _lock_of(target: Path) -> Path:
     return target.with_name(f"{target.name}.lock")
 
@@ -418,25 +401,20 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
-def _link(source: Path, target: Path) -> None:
+def _link(disk: Disk, source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
-        write_new(target, source.read_bytes())
+        handle = disk.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            disk.write_all(handle, source.read_bytes())
+            disk.fsync(handle)
+        finally:
+            disk.close(handle)
 
 
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-def _sync_dir(path: Path) -> None:
-    if sys.platform == "win32":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _tail(disk: Disk, path: Path, size: int) -> bytes | None:
+    stamp = disk.stamp(path)
+    return None if stamp is None else disk.read(path, max(stamp.size - size, 0))

@@ -78,6 +78,7 @@ class Recent:
         self.damaged = False
         self._offset = 0
         self._inode = 0
+        self._is_new = True
 
     def catch_up(self) -> list[Record]:
         """Read what was added since the last look; the caller holds the write lock."""
@@ -89,6 +90,11 @@ class Recent:
                 return []
             self._inode = stamp.inode
         return self._read_from(self._offset) if stamp.size > self._offset else []
+
+    def is_new_to_us(self) -> bool:
+        """Whether this is the first look at this file: then its writers may have died with the power."""
+        first, self._is_new = self._is_new, False
+        return first
 
     def _read_from(self, offset: int) -> list[Record]:
         data = self._disk.read(self.path, offset) or b""

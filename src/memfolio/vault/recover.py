@@ -26,7 +26,7 @@ def catch_up(books: Books) -> list[Record]:
     books.follow(records)
     if books.recent.damaged:
         rebuild(books)
-    elif not _in_step(books):
+    elif not _in_step(books) or (books.recent.is_new_to_us() and books.trail.tail() != books.recent.head):
         realign(books)
     return records
 
@@ -63,9 +63,9 @@ def rebuild(books: Books) -> None:
 def realign(books: Books) -> None:
     """Let the trail and the recent bytes tell the same story again."""
     recent = books.recent
-    actual = books.stamp(recent.head.part) if recent.head.part else None
-    if recent.head.part and (actual is None or actual.size < recent.head.size):
-        _write_again(books)
+    tail = books.trail.tail()
+    if tail.seq < recent.head.seq:
+        _write_again(books, tail)
         return
     lines, head, torn = books.trail.since(recent.head)
     for sealed in lines:
@@ -76,9 +76,8 @@ def realign(books: Books) -> None:
     recent.rewrite()
 
 
-def _write_again(books: Books) -> None:
+def _write_again(books: Books, tail: Head) -> None:
     """The trail lost its end: write the lines that the recent bytes still have."""
-    tail = books.trail.tail()
     _set_aside_torn(books, tail)
     previous, wanted = tail.hash, books.recent.head.seq
     for record in books.recent.pending:

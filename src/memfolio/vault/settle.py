@@ -10,8 +10,10 @@ A file that is not as it was last left is one of these:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 from memfolio.clock import to_ms
 from memfolio.errors import FileNotHereError
@@ -20,13 +22,16 @@ from memfolio.vault.alerts import WATCHMAN, needs_alert
 from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
 from memfolio.vault.foreign import Own, lost_run, own_end
-from memfolio.vault.paths import Form, form_of
+from memfolio.vault.paths import SHARED, Form, agent_of, agent_root, form_of
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, to_bytes
 
 RESCUER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
+CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")
 TORN = "torn"
 LOOKS = 10
+QUIET = 0.05
+"""Seconds without a change after which an editor counts as done with saving a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,8 @@ class Settler:
         if known and seen.hash == known.hash:
             books.recent.restamp(path, FileState(known.hash, known.size, seen.stamp))
             return False
-        if not self._take_own(seen, known):
-            self._take_human(seen, known)
+        if not self._take_own(seen, known) and not self._take_human(seen, known):
+            return self.settle(path)
         return True
 
     def _look(self, path: str) -> Seen | None:
@@ -97,22 +102,45 @@ class Settler:
         if known and self._books.home.hash(seen.content[:size]) != known.hash:
             return False
         own = own_end(seen.path, seen.content, size, self._books.home.zone)
-        if own is None:
-            return False
+        if own is None or (known is None and not own.pieces) or self._are_known(own.ids):
+            return False  # a file of ours begins whole, and an id that the trail has was copied by a person
         if own.whole < len(seen.content):
             self._cut_torn(seen, own.whole)
         self._enter_own(seen, own, self._books.tail_behind(seen.content[:size] if known else None))
         return True
 
+    def _are_known(self, ids: list[str]) -> bool:
+        lines = self._books.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
+        return any(each in line.ids for line in lines for each in ids)
+
     def _cut_torn(self, seen: Seen, whole: int) -> None:
-        """Take an unacknowledged fragment out of the file; it is kept aside, should anybody miss it."""
-        home = self._books.home
-        name = f"{to_ms(home.now())}-{seen.path.rpartition('/')[2]}"
-        home.disk.put(home.internal / TORN / name, seen.content[whole:])
+        """Take an unacknowledged fragment out of the file; it is kept, should it be a person's after all."""
+        home, fragment = self._books.home, seen.content[whole:]
+        if b"\0" in fragment:
+            name = f"{to_ms(home.now())}-{seen.path.rpartition('/')[2]}"
+            home.disk.put(home.internal / TORN / name, fragment)
+        elif fragment.strip():
+            self.set_aside(seen.path, fragment, CUTTER)
         if whole:
             home.disk.cut(home.path(seen.path), whole)
         else:
             home.disk.remove(home.path(seen.path))
+
+    def set_aside(self, path: str, content: bytes, by: Attribution) -> None:
+        """Keep content that has no place in its file as a page under `conflicts/`."""
+        copy = self._conflict_path(path)
+        stamp = self._books.home.disk.put(self._books.home.path(copy), content)
+        planned = Planned(copy, None, content, None, self._books.home.hash(content))
+        self._books.enter(Action.CREATE, by, [Done(planned, stamp)])
+
+    def _conflict_path(self, path: str) -> str:
+        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+        folder = f"{agent_root(agent_of(path) or SHARED)}/memory/conflicts"
+        for ms in count(to_ms(self._books.home.now())):
+            copy = f"{folder}/{stem or suffix}.{ms}{dot}{suffix if stem else 'md'}"
+            if self._books.known(copy) is None and self._books.stamp(copy) is None:
+                return copy
+        raise AssertionError("count() does not end")
 
     def _enter_own(self, seen: Seen, own: Own, tail: Tail) -> None:
         home = self._books.home
@@ -123,14 +151,21 @@ class Settler:
             key = home.hash(piece.key.encode())[:16] if piece.key else None
             self._books.enter(Action.APPEND, piece.by, [Done(planned, None)], ids=[piece.id], key=key)
         if tail.hash:
-            self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, self._books.stamp(seen.path)))
+            # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
+            self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
 
-    def _take_human(self, seen: Seen, known: FileState | None) -> None:
-        action = Action.EDIT if known else Action.CREATE
-        before = self._before(seen.path) if known and form_of(seen.path) is not Form.PAGE else b""
+    def _take_human(self, seen: Seen, known: FileState | None) -> bool:
+        """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
         planned = Planned(seen.path, None, seen.content, known.hash if known else None, seen.hash)
-        self._enter_human(action, planned, seen.stamp)
-        self._rescue(seen, before)
+        lost = self._lost(seen) if known and form_of(seen.path) is not Form.PAGE else []
+        # What was saved over comes back before the trail knows of the edit: a crash in between only repeats this.
+        rescue = self._rescue(seen, [text for _, text in lost]) if lost else None
+        if lost and rescue is None:
+            return False
+        self._enter_human(Action.EDIT if known else Action.CREATE, planned, None if lost else seen.stamp)
+        if rescue:
+            self._books.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
+        return True
 
     def _before(self, path: str) -> bytes:
         """The file's content as we last left it, from git and the changes that are not there yet."""
@@ -141,21 +176,30 @@ class Settler:
                     content = write.after(content) or b""
         return content
 
-    def _rescue(self, seen: Seen, before: bytes) -> None:
-        """Append again what a stale editor saved over."""
-        lost = [(each, text) for each, text in lost_run(seen.path, before, seen.content) if self._is_young(each)]
-        if not lost or self._was_rescued([each for each, _ in lost]):
-            return
-        home, form = self._books.home, form_of(seen.path)
+    def _lost(self, seen: Seen) -> list[tuple[str, str]]:
+        """Blocks that a stale editor saved over, with their ids."""
+        run = lost_run(seen.path, self._before(seen.path), seen.content)
+        lost = [(each, text) for each, text in run if self._is_young(each)]
+        return lost if lost and not self._was_rescued([each for each, _ in lost]) else []
+
+    def _rescue(self, seen: Seen, texts: list[str]) -> Done | None:
+        """Append again what was saved over; None when somebody changed the file meanwhile."""
+        time.sleep(QUIET)  # a save that is only half done looks like this too
+        if self._books.stamp(seen.path) != seen.stamp:
+            return None
+        home, is_log = self._books.home, form_of(seen.path) is Form.LOG
         tail = self._books.tail_behind(seen.content)
-        blocks = [text.rstrip("\n") + "\n" for _, text in lost]
-        data = to_bytes(("\n" if form is Form.LOG else "").join(blocks))
-        lead = b"" if tail.last == b"\n" else b"\n"
-        after = tail.then(lead + (b"\n" if form is Form.LOG else b"") + data)
-        data = lead + (b"\n" if form is Form.LOG else b"") + data
-        stamp = home.disk.append(home.path(seen.path), data, sync=True)
-        planned = Planned(seen.path, tail.size, data, tail.hash, after.hash, after)
-        self._books.enter(Action.RESTORE, RESCUER, [Done(planned, stamp)], ids=[each for each, _ in lost])
+        lead = ("" if tail.last == b"\n" else "\n") + ("\n" if is_log else "")
+        data = to_bytes(lead + ("\n" if is_log else "").join(text.rstrip("\n") + "\n" for text in texts))
+        # In one step, since half of an entry that was torn here could not be told from one that a person shortened.
+        aside, stamp = home.disk.swap(home.path(seen.path), seen.content + data)
+        if aside and home.hash(home.disk.read(aside) or b"") != seen.hash:
+            home.disk.rename(aside, home.path(seen.path))
+            return None
+        if aside:
+            home.disk.discard(aside)
+        after = tail.then(data)
+        return Done(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), stamp)
 
     def _is_young(self, id: str) -> bool:
         home = self._books.home

@@ -99,12 +99,11 @@ def _reverse(version: Version, ours: bytes | None) -> bytes | None:
         return version.before
     if form_of(version.path) is Form.PAGE:
         return _reverse_page(version, ours)
-    blocks = merge_blocks(
-        ledger_blocks(version.path, version.after),
-        ledger_blocks(version.path, ours),
-        ledger_blocks(version.path, version.before),
-        lambda block: _order(version.path, block),
-    )
+    base, theirs = (ledger_blocks(version.path, content) for content in (version.after, version.before))
+    # A log's title belongs to the log, not to the change that happened to create it.
+    base = base or _title_of(theirs)
+    theirs = theirs or _title_of(base)
+    blocks = merge_blocks(base, ledger_blocks(version.path, ours), theirs, lambda block: _order(version.path, block))
     if blocks is None:
         raise UndoConflictError(version.path, diff=difference(version.path, version.after, ours))
     content = to_bytes("".join(blocks))
@@ -131,6 +130,10 @@ def ledger_blocks(path: str, content: bytes | None) -> list[str]:
     if carried and pieces:
         pieces[-1] += carried
     return pieces
+
+
+def _title_of(blocks: list[str]) -> list[str]:
+    return [block for block in blocks[:1] if block.startswith("# ")]
 
 
 def _order(path: str, block: str) -> tuple[int, str]:

@@ -32,6 +32,7 @@ from memfolio.vault.digest import TRIGGER, digest_path, render_digest
 from memfolio.vault.disk import Disk, disk_errors
 from memfolio.vault.git import History
 from memfolio.vault.home import Home
+from memfolio.vault.intent import FOLDER as INTENTS
 from memfolio.vault.lock import FileLock
 from memfolio.vault.log import read_log
 from memfolio.vault.past import Past
@@ -118,18 +119,23 @@ class Vault:
         return self.home.internal.is_dir()
 
     def _found(self) -> None:
-        """Create the home's folder and configuration on first use."""
+        """Create the home's folder and configuration on first use; of several processes that try, one does it."""
         root = self.home.root
         if root.exists() and not root.is_dir():
             raise HomeMissingError(f"{root} is a file", hint="name a folder for the home")
-        if self._is_home():
-            self.home.load()
-            return
-        self.home.disk.make_dirs(root)
-        self.home.prepare()
-        if not (root / CONFIG).exists():
-            toml = PutPage(CONFIG, default_toml().encode(), None)
-            self.writer.apply(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE))
+        if not self.home.is_founded() or self._lacks_config():
+            self.home.disk.make_dirs(self.home.internal / INTENTS)
+            with self._locks[0]():
+                self.home.prepare()
+                self.home.load()
+                if self._lacks_config():
+                    toml = PutPage(CONFIG, default_toml().encode(), None)
+                    self.writer.apply(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE))
+        self.home.load()
+
+    def _lacks_config(self) -> bool:
+        """Whether the home is new; a configuration that a person deleted stays deleted."""
+        return not (self.home.root / CONFIG).exists() and not self.trail.parts()
 
     def survey(self, *, accept_missing: bool = False) -> list[str]:
         """Record what people and sync programs did to the files; returns the files that had changed."""

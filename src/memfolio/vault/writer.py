@@ -17,7 +17,7 @@ from memfolio.clock import to_ms
 from memfolio.errors import HomeBusyError, InputError, PageChangedError
 from memfolio.types import Action, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
-from memfolio.vault.audit import TrailLine
+from memfolio.vault.audit import TrailLine, shorten_ids
 from memfolio.vault.books import Books, Done
 from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPage, Receipt
 from memfolio.vault.content import check_content
@@ -78,7 +78,7 @@ class Writer:
     def _make(self, change: Change) -> tuple[TrailLine, Plan]:
         for _ in range(ATTEMPTS):
             plan = self._compose(change)
-            if not plan.is_one_append:
+            if not self._tells_itself(change, plan):
                 return self._carry_out(change, plan), plan
             if stamp := self._append_file(plan.files[0]):
                 done = [Done(plan.files[0], stamp)]
@@ -88,6 +88,18 @@ class Writer:
             f"{plan.files[0].path} is being changed all the time", hint="close its editor and try again"
         )
 
+    def _tells_itself(self, change: Change, plan: Plan) -> bool:
+        """Whether the change is one block in one ledger that says all that the trail must know, so needs no intent.
+
+        Several blocks could be torn apart, and blocks that were there before say nothing about who brings them now.
+        """
+        if not plan.is_one_append or change.action is not Action.APPEND or change.about:
+            return False
+        if any(isinstance(operation, AddBlocks) for operation in change.operations):
+            return False
+        keys = [self._fingerprint(item.key) if item.key else None for item in plan.items] or [None]
+        return len(plan.ids) == 1 and keys == [change.key]
+
     def settle(self, paths: Sequence[str]) -> list[str]:
         """Record what others did to these files; returns the files that had changed."""
         with self.ready():
@@ -96,7 +108,7 @@ class Writer:
     def note(self, action: Action, by: Attribution, about: Sequence[int]) -> TrailLine:
         """Enter a line that changes no file, such as an acknowledgement."""
         with self.ready():
-            return self._books.enter(action, by, about=about)
+            return self._books.enter(action, by, about=about, sync=True)
 
     def _fingerprint(self, key: str) -> str:
         return self._home.hash(key.encode())[:16]
@@ -180,22 +192,17 @@ class Writer:
 
     def _append_file(self, planned: Planned) -> Stamp | None:
         """Append durably; None when the file is not what the change was composed against."""
-        disk, path = self._home.disk, self._home.path(planned.path)
         known = self._books.known(planned.path)
-        fd, new = disk.open_append(path)
-        try:
-            before = disk.stamp_of(fd)
-            if not new and (known is None or before != known.stamp):
-                return None
-            stamp = disk.append_to(fd, path, planned.data or b"", new=new, sync=True)
-        finally:
-            disk.close(fd)
-        # An editor may have put another file in this one's place: then our bytes went into an orphan.
-        there = disk.stamp(path)
-        return stamp if there is not None and there.inode == stamp.inode else None
+        if known is not None and known.stamp is None:
+            return None
+        return self._home.disk.append_if(
+            self._home.path(planned.path), planned.data or b"", known.stamp if known else None
+        )
 
     def _carry_out(self, change: Change, plan: Plan) -> TrailLine:
         """Make a change of several files, or of a page: completely, or not at all."""
+        # Only a trail that cannot lose lines any more has numbers by which to find this change's own line again.
+        self._books.sync_trail()
         intent = self._intents.save(self._books.recent.head.seq + 1, change, plan)
         finisher = Finisher(self._books, self._settler)
         try:
@@ -224,8 +231,14 @@ class Writer:
 
     def _is_entered(self, intent: Intent) -> bool:
         """Whether the crash came after the trail knew of the change."""
-        line = self._books.trail.line(int(intent.name)) if intent.name.isdigit() else None
-        return line is not None and [(m.path, m.now) for m in line.files] == [(f.path, f.now) for f in intent.files]
+        wanted = (intent.action, intent.by, shorten_ids(intent.ids), intent.about, intent.key)
+        paths = [file.path for file in intent.files]
+        for line in self._books.trail.newest_first():
+            if line.seq < intent.seq:
+                return False
+            if (line.action, line.by, line.ids, line.about, line.key) == wanted and line.paths == paths:
+                return True
+        return False
 
 
 class Taken:

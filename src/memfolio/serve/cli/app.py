@@ -1,0 +1,71 @@
+"""The program: reads the command line, runs one command, prints its one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from memfolio import __version__
+from memfolio.errors import InputError, MemfolioError
+from memfolio.serve.cli import daily, demo, trust
+from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, register
+from memfolio.serve.cli.errors import UsageError, report, report_usage
+from memfolio.serve.cli.output import Screen, print_json
+
+app = typer.Typer(
+    name="memfolio",
+    help="Long-term memory for AI agents, kept in Markdown files that a person can open, read, edit, diff and undo.",
+    epilog='Begin with: memfolio remember "Alex prefers tea"',
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+for commands in (daily.COMMANDS, trust.COMMANDS, demo.COMMANDS):
+    register(app, commands)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    home: Home = None,
+    agent: Agent = None,
+    as_json: Json = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    ctx.obj = Options(home=home, agent=agent, as_json=as_json)
+    if version and as_json:
+        print_json({"version": __version__})
+    elif version:
+        typer.echo(f"memfolio {__version__}")
+    elif ctx.invoked_subcommand is None and as_json:
+        raise InputError("no command was named", hint="`memfolio --help` lists them")
+    elif ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+    else:
+        return
+    raise typer.Exit
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    # Until the line is understood, nobody can ask the options: what stands before `--` decides how errors look.
+    as_json = "--json" in args[: [*args, "--"].index("--")]
+    try:
+        answer = typer.main.get_command(app).main(list(args), prog_name="memfolio", standalone_mode=False)
+    except MemfolioError as error:
+        return report(error, as_json=as_json)
+    except UsageError as error:
+        return report_usage(error, as_json=as_json)
+    except typer.Abort:
+        Screen(errors=True).say("Nothing was changed.")
+        return 1
+    return deliver(answer) if isinstance(answer, Answer) else int(answer or 0)
+
+
+def deliver(answer: Answer) -> int:
+    if answer.as_json:
+        print_json(answer.document)
+    else:
+        answer.show(Screen())
+    return answer.status

@@ -1,0 +1,130 @@
+"""What all commands share: the options each of them takes, how it reaches the memory, and the one answer it gives."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from memfolio.errors import ContentError, HomeMissingError, RefusedError
+from memfolio.serve.cli.output import Screen
+from memfolio.types import Approval, Attribution
+from memfolio.vault.paths import INTERNAL
+
+if TYPE_CHECKING:
+    from memfolio.config import Config
+    from memfolio.memory import Memory
+
+EVERYWHERE = "For every command"
+PERSON = Attribution(actor="human", approval=Approval.APPROVED, trigger="cli")
+
+Home = Annotated[
+    Path | None,
+    typer.Option("--home", help="The home, else $MEMFOLIO_HOME or ~/memfolio.", rich_help_panel=EVERYWHERE),
+]
+Agent = Annotated[
+    str | None, typer.Option("--agent", help="Whose memory, else $MEMFOLIO_AGENT or main.", rich_help_panel=EVERYWHERE)
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=EVERYWHERE)
+]
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a command has to say: a document for programs, a way to show it to people, and the exit code."""
+
+    document: dict[str, Any]
+    show: Callable[[Screen], None]
+    status: int = 0
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options that may stand before or after the command's name."""
+
+    home: Path | None = None
+    agent: str | None = None
+    as_json: bool = False
+
+    def config(self, *, create: bool = False) -> Config:
+        """The configuration of the home that is meant; only what writes memories may create one by the way."""
+        from memfolio.config import load_config
+
+        config = load_config(self.home, overrides={"agent": self.agent})
+        if not create and not is_home(config):
+            raise HomeMissingError(f"there is no home in {config.home}", hint="`memfolio init` makes one")
+        return config
+
+    @contextmanager
+    def memory(self, *, create: bool = False) -> Iterator[Memory]:
+        from memfolio.memory import Memory
+
+        config = self.config(create=create)
+        with Memory.open(config.home, config.agent) as memory:
+            yield memory
+
+    def confirm(self, deed: str, diff: str, *, yes: bool) -> bool:
+        """Go on if the person agrees, and say whether they were asked; where nobody can be, only `--yes` counts."""
+        if yes:
+            return False
+        if self.as_json or not sys.stdin.isatty():
+            raise RefusedError(f"nobody can be asked whether to {deed}", hint="look with --dry-run, then say --yes")
+        Screen(errors=True).diff(diff)
+        typer.confirm(f"{deed[0].upper()}{deed[1:]}?", abort=True, err=True)
+        return True
+
+
+def is_home(config: Config) -> bool:
+    return (config.home / INTERNAL).is_dir()
+
+
+class Command(NamedTuple):
+    """A command: its function, which gets the options first, and an example of its use."""
+
+    run: Callable[..., Answer]
+    example: str
+
+
+def register(app: typer.Typer, commands: Sequence[Command]) -> None:
+    """Make the functions commands of the program, each with the options that every command has."""
+    for command in commands:
+        name = command.run.__name__
+        app.command(name, epilog=f"Example: memfolio {command.example}")(with_options(command.run))
+
+
+def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    """`function` as the parser sees it: without its first parameter, with the shared options behind the others."""
+
+    def run(*, ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False, **own: Any) -> Answer:
+        before: Options = ctx.obj
+        options = Options(home=home or before.home, agent=agent or before.agent, as_json=as_json or before.as_json)
+        answer = function(options, **own)
+        answer.as_json = options.as_json
+        return answer
+
+    shared = inspect.signature(run, eval_str=True).parameters
+    own = inspect.signature(function, eval_str=True).parameters
+    behind = [each for each in shared.values() if each.kind is each.KEYWORD_ONLY]
+    both = [*(each.replace(kind=each.KEYWORD_ONLY) for each in list(own.values())[1:]), *behind]
+    run.__doc__ = function.__doc__
+    run.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in both}
+    return run
+
+
+def read_text(text: str) -> str:
+    """The text of an argument; `-` stands for standard input."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise ContentError("standard input is not UTF-8 text", hint="convert it first") from error

@@ -1,0 +1,52 @@
+"""Errors at the command line: one table of exit codes, one look for people, one shape for programs."""
+
+from __future__ import annotations
+
+import typer
+
+from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError, UndoConflictError
+from memfolio.serve.cli.output import Screen, print_json
+
+EXIT_CODES: dict[type[MemfolioError], int] = {
+    InputError: 2,
+    NotFoundError: 3,
+    ConflictError: 4,
+    RefusedError: 5,
+    MemfolioError: 1,
+}
+
+# The parser's own root of errors, which typer does not export.
+UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
+USAGE = 2
+
+
+def exit_code(error: MemfolioError) -> int:
+    return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+
+
+def report(error: MemfolioError, *, as_json: bool) -> int:
+    """Say what went wrong and return the exit code."""
+    diff = error.diff if isinstance(error, UndoConflictError) else ""
+    _say(error.code, error.message, error.hint, as_json=as_json, diff=diff)
+    return exit_code(error)
+
+
+def report_usage(error: typer.BadParameter, *, as_json: bool) -> int:
+    # Not every error of the parser knows where it happened.
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "memfolio"
+    _say("usage", error.format_message(), f"`{command} --help` shows how", as_json=as_json)
+    return USAGE
+
+
+def _say(code: str, message: str, hint: str, *, as_json: bool, diff: str = "") -> None:
+    if as_json:
+        document = {"code": code, "message": message, "hint": hint}
+        print_json({"error": document | ({"diff": diff} if diff else {})})
+        return
+    screen = Screen(errors=True)
+    screen.say(f"memfolio: {message}", style="bold red")
+    if hint:
+        screen.say(f"  {hint}", style="yellow")
+    if diff:
+        screen.diff(diff)

@@ -1,0 +1,96 @@
+"""How answers look: plain lines, tables and coloured differences for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memfolio.clock import iso
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from memfolio.types import MemoryItem
+
+WIDE = 1000
+"""Columns of output that goes to a file or another program: nothing is cut off there."""
+
+_DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+_CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def safe(text: str) -> str:
+    """`text` without what could steer a terminal: memories may come from anywhere."""
+    return text.translate(_CONTROL)
+
+
+def print_json(document: dict[str, Any]) -> None:
+    text = json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
+    # Bytes, so that neither the system's encoding nor its line ends have a say.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _plain(value: object) -> object:
+    return iso(value) if isinstance(value, datetime) else str(value)
+
+
+def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
+    """A memory for programs: what it has, times in UTC."""
+    fields = {each.name: getattr(item, each.name) for each in dataclasses.fields(item)}
+    fields["attributes"] = dict(item.attributes)
+    return {name: value for name, value in fields.items() if value is not None} | more
+
+
+class Screen:
+    """Where people read: the terminal, or a file when the output is sent to one."""
+
+    def __init__(self, *, errors: bool = False) -> None:
+        from rich.console import Console
+
+        stream = sys.stderr if errors else sys.stdout
+        self.console: Console = Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
+
+    def say(self, text: str = "", style: str = "") -> None:
+        """One or more lines, taken as they are."""
+        from rich.text import Text
+
+        self.console.print(Text(safe(text), style=style), soft_wrap=True)
+
+    def put(self, thing: RenderableType) -> None:
+        self.console.print(thing)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, wide: str = "") -> None:
+        """A table; on a narrow terminal the column `wide` gives way first."""
+        from rich.table import Table
+        from rich.text import Text
+
+        terminal = self.console.is_terminal
+        table = Table(
+            box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns), expand=terminal and wide
+        )
+        for name in columns:
+            table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1 if name == wide else None)
+        for row in rows:
+            table.add_row(*(Text(safe("" if cell is None else str(cell))) for cell in row))
+        self.console.print(table)
+
+    def diff(self, text: str) -> None:
+        """A unified difference, in colour where there is any."""
+        for line in text.splitlines():
+            style = next((style for start, style in _DIFF_STYLES.items() if line.startswith(start)), "")
+            self.say(line, style)
+
+    def page(self, text: str) -> None:
+        """A file's text: as it is for programs, coloured and without control characters for people."""
+        if not self.console.is_terminal:
+            self.console.file.write(text)
+            return
+        from rich.syntax import Syntax
+
+        self.put(Syntax(safe(text).rstrip("\n"), "markdown", background_color="default", word_wrap=True))

@@ -1,0 +1,254 @@
+"""Commands to look back, go back and check: log, diff, undo, rollback, verify, doctor, alerts, adopt."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError, NotFoundError
+from memfolio.intake import choose
+from memfolio.serve.cli.call import PERSON, Answer, Command, Options
+from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.pages import below_home, page_path
+from memfolio.serve.cli.times import find_time
+from memfolio.types import Action
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+    from memfolio.vault.audit import TrailLine
+    from memfolio.vault.past import Outcome
+    from memfolio.vault.report import Finding
+
+ACTIONS = ", ".join(action.lower() for action in Action)
+COLUMNS = ("#", "when", "action", "actor", "about", "commit")
+STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Actor = Annotated[str | None, typer.Option(help="All of this actor, such as human or bot:auto-detect.")]
+Session = Annotated[str | None, typer.Option(help="All of this session.")]
+Source = Annotated[str | None, typer.Option(help="All of this source.")]
+
+
+def log(
+    options: Options,
+    path: Annotated[str | None, typer.Argument(help="Only changes of this file or folder; * stands for any.")] = None,
+    actor: Actor = None,
+    action: Annotated[str | None, typer.Option(help=f"Only these: {ACTIONS}.")] = None,
+    session: Session = None,
+    source: Source = None,
+    about: Annotated[str | None, typer.Option(help="Only changes of memories with these words.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
+    digest: Annotated[str | None, typer.Option(metavar="MONTH", help="The page about a month: 2026-11.")] = None,
+) -> Answer:
+    """Show what happened, newest first: who changed what, and why."""
+    from memfolio.vault.view import Filter
+
+    with options.memory() as memory:
+        if digest is not None:
+            text = memory.vault.digest(digest)
+            return Answer({"month": digest, "text": text}, lambda screen: screen.page(text))
+        wanted = Filter(
+            path=path and below_home(memory, path),
+            actor=actor,
+            action=choose(Action, "action", action.upper()) if action else None,
+            session=session,
+            source=source,
+            about=about,
+        )
+        entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
+    rows = [(e.seq, local(e.at, zone), e.action, e.actor, e.summary, (e.commit or "waits")[:7]) for e in entries]
+    return Answer({"entries": list(map(asdict, entries))}, lambda screen: screen.table(COLUMNS, rows, wide="about"))
+
+
+def diff(
+    options: Options,
+    what: Annotated[str | None, typer.Argument(help="The number of a change, or a page.")] = None,
+    since: Annotated[str | None, typer.Option(help="Everything since a time or commit.")] = None,
+) -> Answer:
+    """Show what a change did (the newest if none is named), or what changed since a time or commit."""
+    with options.memory() as memory:
+        number = int(what) if what and what.isdecimal() else None
+        if number is not None and since is not None:
+            raise InputError("a change has no --since", hint="name a page, or leave one of them out")
+        page = page_path(memory, what) if what and number is None else None
+        if since is not None:
+            return differs({"since": since, "page": page}, memory.audit.diff_since(page, point(memory, since)))
+        seq = newest(memory, page) if number is None else number
+        return differs({"seq": seq}, memory.audit.diff(seq))
+
+
+def undo(
+    options: Options,
+    seqs: Annotated[list[int] | None, typer.Argument(metavar="SEQ", help="Numbers of changes, as in log.")] = None,
+    actor: Actor = None,
+    source: Source = None,
+    session: Session = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> Answer:
+    """Take changes back: by number, or all of an actor, source or session."""
+    if bool(seqs) == bool(actor or source or session):
+        raise InputError("name changes, or else an actor, source or session", hint="`memfolio log` shows them all")
+    with options.memory() as memory:
+        asked = False
+        outcome = memory.audit.undo(seqs or (), actor=actor, source=source, session=session, by=PERSON, dry_run=True)
+        if not dry_run:
+            deed = f"take back {len(outcome.seqs)} changes of {names(outcome)}"
+            asked = options.confirm(deed, outcome.diff, yes=yes or len(outcome.seqs) == 1)
+            # What was looked at is what is taken back, whatever is added meanwhile.
+            outcome = memory.audit.undo(outcome.seqs, by=PERSON)
+    seen = sorted(outcome.seqs)
+    words = f"change{'s' if len(seen) > 1 else ''} {', '.join(map(str, seen))} taken back"
+    return went_back({"undone": seen}, outcome, words, quiet=asked)
+
+
+def rollback(
+    options: Options,
+    to: Annotated[str, typer.Option(help="A time or a commit: yesterday, 2h ago, 2026-11-15T14:30, 3f2a91c.")],
+    page: Annotated[str | None, typer.Argument(help="A page; without one, the whole home.")] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> Answer:
+    """Bring a page, or the whole home, back to what it was."""
+    with options.memory() as memory:
+        path, target = page_path(memory, page) if page else None, point(memory, to)
+        asked, outcome = False, memory.audit.rollback(path, to=target, by=PERSON, dry_run=True)
+        if outcome.paths and not dry_run:
+            asked = options.confirm(f"bring {names(outcome)} back to {to}", outcome.diff, yes=yes)
+            outcome = memory.audit.rollback(path, to=target, by=PERSON)
+    return went_back({"to": to}, outcome, f"{names(outcome)} as at {to}", quiet=asked)
+
+
+def verify(options: Options) -> Answer:
+    """Check trail, git and files against each other; exits with 1 if a promise does not hold."""
+    with options.memory() as memory:
+        return findings(memory.vault.verify())
+
+
+def doctor(options: Options) -> Answer:
+    """Check everything that verify does, and what the home depends on."""
+    with options.memory() as memory:
+        return findings(memory.vault.doctor())
+
+
+def alerts(
+    options: Options,
+    ack: Annotated[list[int] | None, typer.Option(metavar="SEQ", help="Acknowledge an alert; may be repeated.")] = None,
+    ack_all: Annotated[bool, typer.Option("--ack-all", help="Acknowledge all of them.")] = False,
+) -> Answer:
+    """Show changes of critical files that nobody approved, until they are acknowledged."""
+    with options.memory() as memory:
+        found = {line.seq: line for line in memory.vault.alerts()}
+        seen = list(found) if ack_all else ack or []
+        if unknown := [seq for seq in seen if seq not in found]:
+            raise NotFoundError(f"there is no open alert {unknown[0]}", hint="`memfolio alerts` lists them")
+        if seen:
+            memory.vault.acknowledge(seen, PERSON)
+        rows = [alert(memory, line) for line in found.values() if line.seq not in seen]
+    return Answer({"alerts": rows, "acknowledged": seen}, lambda screen: draw_alerts(screen, rows, len(seen)))
+
+
+def adopt(
+    options: Options,
+    accept_missing: Annotated[bool, typer.Option("--accept-missing", help="What is gone is meant to be.")] = False,
+) -> Answer:
+    """Make this machine the one that writes the home."""
+    from memfolio.vault.vault import Vault
+
+    config = options.config()
+    with Vault.open(config=config, accept_missing=accept_missing) as vault:
+        vault.adopt(accept_missing=accept_missing)
+    document = {"home": config.home, "machine": config.machine_name}
+    return Answer(document, lambda screen: screen.say(f"{config.home} is written by {config.machine_name} now"))
+
+
+def local(at: str, zone: Any) -> str:
+    return f"{datetime.fromisoformat(at).astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def point(memory: Memory, text: str) -> datetime | str:
+    """The time that `text` names, else the commit."""
+    return find_time(text, memory.vault.home.zone, memory.vault.home.now()) or text
+
+
+def newest(memory: Memory, page: str | None) -> int:
+    """The newest change, of a page if there is one."""
+    from memfolio.vault.view import Filter
+
+    entries = memory.audit.log(Filter(path=page), limit=1)
+    if not entries:
+        raise NotFoundError(f"nothing ever happened to {page}", hint="`memfolio log` shows what did")
+    return entries[0].seq
+
+
+def differs(document: dict[str, Any], text: str) -> Answer:
+    return Answer(
+        document | {"diff": text}, lambda screen: screen.diff(text) if text else screen.say("No file is different.")
+    )
+
+
+def went_back(document: dict[str, Any], outcome: Outcome, words: str, *, quiet: bool) -> Answer:
+    """What undo and rollback did; `quiet` when the difference has been shown already."""
+    receipt = outcome.receipt
+    document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": receipt.seq if receipt else None}
+
+    def draw(screen: Screen) -> None:
+        screen.diff("" if quiet else outcome.diff)
+        if receipt:
+            screen.say(f"{words}, as change {receipt.seq}", "bold")
+        else:
+            screen.say("Nothing was changed." if outcome.paths else "Nothing is different.", "bold")
+
+    return Answer(document | {"dry_run": receipt is None}, draw)
+
+
+def names(outcome: Outcome) -> str:
+    first, *rest = outcome.paths or ("nothing",)
+    return f"{first} and {len(rest)} more" if rest else first
+
+
+def findings(found: list[Finding]) -> Answer:
+    failed = any(each.level == "error" for each in found)
+
+    def draw(screen: Screen) -> None:
+        for each in found:
+            screen.say(f"{each.level:8}{each.where}: {each.message}", STYLES[each.level])
+            if each.hint:
+                screen.say(f"{'':8}{each.hint}")
+
+    return Answer({"ok": not failed, "findings": list(map(asdict, found))}, draw, status=int(failed))
+
+
+def alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
+    """An alert with the change that it is about."""
+    about = memory.vault.trail.line(line.about[0]) if line.about else None
+    what = {"change": about.seq, "action": about.action, "actor": about.by.actor, "paths": about.paths} if about else {}
+    return {"seq": line.seq, "at": line.at, "trigger": line.by.trigger} | what
+
+
+def draw_alerts(screen: Screen, rows: list[dict[str, Any]], seen: int) -> None:
+    if seen:
+        screen.say(f"{seen} acknowledged")
+    if not rows:
+        screen.say("No alerts.", "green")
+        return
+    for row in rows:
+        where, change = ", ".join(row.get("paths", ["the trail"])), row.get("change")
+        screen.say(f"{row['seq']}  {where} was changed by {row.get('actor', 'somebody')}, unapproved", "bold red")
+        show = f"memfolio diff {change} shows it, memfolio undo {change} takes it back" if change else "memfolio verify"
+        screen.say(f"   {show}\n   memfolio alerts --ack {row['seq']} if it is as it should be")
+
+
+COMMANDS = (
+    Command(log, "log --session s-42"),
+    Command(diff, "diff MEMORY.md --since yesterday"),
+    Command(undo, "undo 12 --dry-run"),
+    Command(rollback, 'rollback MEMORY.md --to "2h ago" --dry-run'),
+    Command(verify, "verify"),
+    Command(doctor, "doctor --json"),
+    Command(alerts, "alerts --ack 17"),
+    Command(adopt, "adopt"),
+)

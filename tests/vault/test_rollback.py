@@ -1,0 +1,136 @@
+"""Rollback brings back a moment, except for the trail, the archive, and what was forgotten since."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.errors import HistoryError, NotFoundError, PathError
+from memfolio.vault.paths import state_ledger
+from memfolio.vault.vault import OWNER, Vault
+from tests.conftest import START
+from tests.vault.test_undo import BOT, LOG, MEMORY, add, contents, files, open_vault, undo, write
+
+STATE = "agents/main/memory/meta/state/0001.jsonl"
+
+
+@pytest.fixture
+def vault(home: Path, clock: SettableClock) -> Vault:
+    return open_vault(home, clock)
+
+
+def tip(vault: Vault) -> str:
+    assert vault.commit() == 0
+    commit = vault.history.tip()
+    assert commit is not None
+    return commit
+
+
+def test_a_home_goes_back_to_a_commit_byte_for_byte(vault: Vault) -> None:
+    add(vault, "one")
+    write(vault, MEMORY, "first\n")
+    before, commit = files(vault), tip(vault)
+    add(vault, "two")
+    write(vault, MEMORY, "second\n")
+    write(vault, "agents/main/USER.md", "new\n")
+    outcome = vault.past.rollback(to=commit, by=OWNER)
+    assert files(vault) == before
+    assert set(outcome.paths) == {LOG, MEMORY, "agents/main/USER.md"}
+
+
+def test_a_home_goes_back_to_a_time(vault: Vault, clock: SettableClock) -> None:
+    add(vault, "one")
+    clock.advance(hours=1)
+    add(vault, "two")
+    vault.past.rollback(to=START + timedelta(minutes=30), by=OWNER)
+    assert contents(vault) == ["one"]
+
+
+def test_one_page_goes_back_alone(vault: Vault) -> None:
+    write(vault, MEMORY, "first\n")
+    commit = tip(vault)
+    write(vault, MEMORY, "second\n")
+    add(vault, "two")
+    vault.past.rollback(MEMORY, to=commit, by=OWNER)
+    assert files(vault)[MEMORY] == b"first\n"
+    assert contents(vault) == ["two"]
+
+
+def test_a_rollback_is_a_change_and_can_be_undone(vault: Vault) -> None:
+    write(vault, MEMORY, "first\n")
+    commit = tip(vault)
+    write(vault, MEMORY, "second\n")
+    before = files(vault)
+    receipt = vault.past.rollback(to=commit, by=OWNER).receipt
+    assert receipt is not None
+    undo(vault, receipt.seq)
+    assert files(vault) == before
+
+
+def test_the_trail_is_never_rolled_back(vault: Vault) -> None:
+    add(vault, "one")
+    commit = tip(vault)
+    add(vault, "two")
+    seq = vault.books.recent.head.seq
+    vault.past.rollback(to=commit, by=OWNER)
+    assert vault.books.recent.head.seq == seq + 1
+    assert vault.trail.problems() == []
+
+
+def test_what_was_forgotten_since_stays_forgotten(vault: Vault) -> None:
+    one, two = add(vault, "one"), add(vault, "two")
+    commit = tip(vault)
+    vault.add_lines(state_ledger("main"), [{"op": "tombstone", "memory": one.ids[0]}], BOT)
+    vault.add_lines(state_ledger("main"), [{"op": "pin", "memory": two.ids[0]}], BOT)
+    undo(vault, one.seq)
+    vault.past.rollback(to=commit, by=OWNER)
+    assert contents(vault) == ["two"]
+    state = files(vault)[STATE].decode()
+    assert '"tombstone"' in state
+    assert '"pin"' not in state
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing(vault: Vault) -> None:
+    write(vault, MEMORY, "first\n")
+    commit = tip(vault)
+    write(vault, MEMORY, "second\n")
+    before = files(vault)
+    outcome = vault.past.rollback(to=commit, by=OWNER, dry_run=True)
+    assert "+first" in outcome.diff
+    assert files(vault) == before
+
+
+def test_a_persons_unrecorded_edit_is_in_git_before_it_is_rolled_back(vault: Vault) -> None:
+    write(vault, MEMORY, "first\n")
+    commit = tip(vault)
+    (vault.home.root / MEMORY).write_text("by hand\n")
+    vault.survey()
+    vault.past.rollback(to=commit, by=OWNER)
+    tip(vault)
+    versions = [vault.history.read(MEMORY, commit=each.id) for each in vault.history.commits(path=MEMORY)]
+    assert b"by hand\n" in versions
+
+
+def test_unknown_moments_commits_and_pages_are_not_found(vault: Vault) -> None:
+    add(vault, "one")
+    with pytest.raises(NotFoundError):
+        vault.past.rollback(to=START - timedelta(days=400), by=OWNER)
+    with pytest.raises(NotFoundError):
+        vault.past.rollback(to="0123456789", by=OWNER)
+    with pytest.raises(NotFoundError):
+        vault.past.rollback("agents/main/NOPE.md", to=tip(vault), by=OWNER)
+    with pytest.raises(PathError):
+        vault.past.rollback("../outside.md", to=tip(vault), by=OWNER)
+
+
+def test_rollback_says_why_when_git_is_not_free(vault: Vault) -> None:
+    add(vault, "one")
+    commit = tip(vault)
+    (vault.home.root / ".git" / "MERGE_HEAD").write_text(f"{commit}\n")
+    add(vault, "two")
+    with pytest.raises(HistoryError, match="merge"):
+        vault.past.rollback(to=commit, by=OWNER)
+    assert contents(vault) == ["one", "two"]
