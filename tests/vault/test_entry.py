@@ -422,3 +422,12 @@ def test_emptied_entry_keeps_its_id_and_is_reported() -> None:
     parsed = read("## 14:30 fact ^M-1794753005123-00000000\nsource: c\n\n")
     assert parsed.entry.item.id == "M-1794753005123-00000000"
     assert parsed.problems == ("the entry has no content",)
+
+
+def test_an_untouched_entry_keeps_its_time_when_the_home_moves_to_another_zone() -> None:
+    draft = MemoryItem(id="", content="lunch", created_at=NOW)
+    entry = mint(draft, Attribution(), agent="main", tz=UTC, created_ms=MS, taken=())
+    block = render_entry(entry, UTC)
+    there = parse_entry(block, day=DAY, tz=ZoneInfo("Asia/Tokyo"), agent="main")
+    assert there is not None
+    assert there.entry.item.event_time is None

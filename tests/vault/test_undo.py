@@ -143,7 +143,9 @@ def test_all_of_a_session_is_undone_as_one_change(vault: Vault) -> None:
 def test_all_of_a_source_and_all_of_an_actor_can_be_undone(vault: Vault) -> None:
     add(vault, "kept")
     add(vault, "imported", source="import:web")
-    vault.add("main", [MemoryItem(id="", content="skilled", created_at=START)], Attribution(actor="skill:x", trigger="run"))
+    vault.add(
+        "main", [MemoryItem(id="", content="skilled", created_at=START)], Attribution(actor="skill:x", trigger="run")
+    )
     vault.past.undo(source="import:web", by=OWNER)
     vault.past.undo(actor="skill:x", by=OWNER)
     assert contents(vault) == ["kept"]

@@ -73,6 +73,7 @@ __all__ = [
     "parse_entry",
     "render_entry",
     "text_id",
+    "whole_length",
 ]
 
 T = TypeVar("T")
@@ -161,6 +162,23 @@ def is_whole(block: str, agent: str) -> bool:
     at = mark.checksum_at
     blank = f"{text[:at]}{_BLANK}{text[at + 8 :]}".encode("utf-8", "surrogatepass")
     return _digest(agent, mark.ms, blank) == text[at : at + 8]
+
+
+def whole_length(block: str, agent: str) -> int:
+    """How much of `block` is, byte for byte, an entry as it was written; 0 when it does not begin with one."""
+    lines = block.split("\n")[:-1]
+    mark = find_mark(lines[0]) if lines else None
+    if mark is None:
+        return 0
+    at, length = mark.checksum_at, 0
+    digest = blake2b(f"{agent}\0{mark.ms}\0".encode())
+    for number, line in enumerate(lines):
+        blank = line if number else f"{line[:at]}{_BLANK}{line[at + 8 :]}"
+        digest.update(f"{blank}\n".encode("utf-8", "surrogatepass"))
+        length += len(line) + 1
+        if digest.copy().hexdigest()[:8] == lines[0][at : at + 8]:
+            return length
+    return 0
 
 
 def _digest(agent: str, ms: int, block: bytes) -> str:
@@ -294,6 +312,9 @@ def parse_entry(block: str, *, day: date, tz: tzinfo, agent: str, marked: bool =
     elif not content:
         header.problems.append("the entry has no content")
     item = _item(header, content, day, tz, agent)
+    if item.event_time and heading.mark and "at" not in header.fields and is_whole(block, agent):
+        # Nobody touched the entry, so its clock is as it was written: the home's time zone has changed since.
+        item = replace(item, event_time=None)
     return ParsedEntry(entry=Entry(item=item, by=_by(header, item)), problems=tuple(header.problems))
 
 

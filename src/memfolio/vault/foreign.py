@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, tzinfo
 
 from memfolio.types import Attribution
-from memfolio.vault.entry import is_whole, parse_entry
+from memfolio.vault.entry import parse_entry, whole_length
 from memfolio.vault.lines import read_lines, split_lines
 from memfolio.vault.log import split_log, title_line
 from memfolio.vault.paths import Form, agent_of, day_of, form_of
@@ -31,11 +31,13 @@ class Piece:
 
 @dataclass(slots=True)
 class Own:
-    """What of a file's end is ours; everything from `whole` on is torn, and `torn` is its id if it had one."""
+    """What of a file's end is ours. Everything from `whole` on is torn, or somebody else's if `is_followed` says so."""
 
     whole: int
     pieces: list[Piece] = field(default_factory=list)
     torn: str | None = None
+    """The id in the torn rest, if it had one."""
+    is_followed: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -43,10 +45,9 @@ class Own:
 
 
 def own_end(path: str, content: bytes, start: int, zone: tzinfo) -> Own | None:
-    """Our blocks behind `start`, or None when anything there is somebody else's."""
-    if form_of(path) is Form.LOG:
-        return _own_entries(path, content, start, zone)
-    return _own_lines(content, start)
+    """Our blocks behind `start`, or None when what begins there is somebody else's."""
+    own = _own_entries(path, content, start, zone) if form_of(path) is Form.LOG else _own_lines(content, start)
+    return own if own and (own.pieces or not own.is_followed) else None
 
 
 def _own_entries(path: str, content: bytes, start: int, zone: tzinfo) -> Own | None:
@@ -58,19 +59,22 @@ def _own_entries(path: str, content: bytes, start: int, zone: tzinfo) -> Own | N
     blocks = split_log(to_text(content[start:]))
     if any(block.id in earlier for block in blocks):
         return None  # copied by hand: we write every id once
-    for number, block in enumerate(blocks):
-        end = offset + len(to_bytes(block.text))
-        last = number == len(blocks) - 1
-        text = block.text.rstrip("\n") + "\n"
-        if block.id and is_whole(text, agent):
-            own.pieces.append(_piece(text, own.whole, end, day, zone, agent))
-            own.whole = end
-        elif last and _is_torn(block.text, marked=block.id is not None):
+    for block in blocks:
+        length = whole_length(block.text, agent) if block.id else 0
+        if length:
+            text = block.text[:length]
+            offset += len(to_bytes(text))
+            own.pieces.append(_piece(text, own.whole, offset, day, zone, agent))
+            own.whole = offset
+        rest = block.text[length:]
+        if not _is_lead(rest, day, offset):
+            is_last = block is blocks[-1]
+            own.is_followed = not (is_last and _is_torn(rest, marked=block.id is not None and not length))
+            own.torn = None if length or own.is_followed else block.id
             return own
-        elif not _is_lead(block.text, day, offset):
-            return None
-        offset = end
-    return own if own.pieces else None
+        offset += len(to_bytes(rest))
+    own.is_followed = own.whole < len(content)  # blank lines may be anybody's
+    return own
 
 
 def _piece(text: str, start: int, end: int, day: date, zone: tzinfo, agent: str) -> Piece:
@@ -91,22 +95,20 @@ def _is_torn(text: str, *, marked: bool) -> bool:
     return marked or "\0" in text or ("\n" not in rest and _TORN_HEADING.fullmatch(rest) is not None)
 
 
-def _own_lines(content: bytes, start: int) -> Own | None:
-    own, offset = Own(start), start
+def _own_lines(content: bytes, start: int) -> Own:
+    own = Own(start)
     for raw in split_lines(content[start:]):
-        end = offset + len(raw)
         if not raw.endswith(b"\n") or b"\0" in raw:
             return own
-        reading = read_lines(raw)
-        if not reading.records:
-            return None
-        record = reading.records[0].record
-        by = attribution_of(record)
-        if by is None or "id" not in record:
-            return None
-        own.pieces.append(Piece(own.whole, end, str(record["id"]), by))
-        own.whole = offset = end
-    return own if own.pieces else None
+        records = [line.record for line in read_lines(raw).records]
+        by = attribution_of(records[0]) if records else None
+        if by is None or "id" not in records[0]:
+            own.is_followed = True
+            return own
+        end = own.whole + len(raw)
+        own.pieces.append(Piece(own.whole, end, str(records[0]["id"]), by))
+        own.whole = end
+    return own
 
 
 def blocks_of(path: str, content: bytes) -> list[tuple[str | None, str]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KEY = "key"
 OWNER = "owner"
+MANY = 1000
 
 
 class Home:
@@ -35,6 +36,7 @@ class Home:
         self._key = b""
         self._identity: tuple[int, int] | None = None
         self._checked: Stamp | None = None
+        self._paths: dict[str, Path] = {}
 
     def is_founded(self) -> bool:
         return self._read_key() is not None
@@ -59,7 +61,12 @@ class Home:
         return None if key is None or len(key) < 32 else key[:64]
 
     def path(self, relative: str) -> Path:
-        return self.root / relative
+        """A file of the home; remembered, since a few files are asked for all the time."""
+        if (path := self._paths.get(relative)) is None:
+            if len(self._paths) > MANY:
+                self._paths.clear()
+            path = self._paths[relative] = self.root / relative
+        return path
 
     def hasher(self) -> blake2b:
         """A fresh keyed hash: without the home's secret nobody can test a guess against the trail."""

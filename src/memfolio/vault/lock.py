@@ -81,7 +81,7 @@ class FileLock:
             yield False
             return
         try:
-            if self._depth > 0 or not _try(self._handle()):
+            if self._depth > 0 or not self._take():
                 yield False
                 return
             self._depth += 1
@@ -101,35 +101,30 @@ class FileLock:
 
     def _handle(self) -> int:
         # A forked child shares its parent's handle and would share the lock with it: it opens its own.
-        if self._fd is not None and self._pid == os.getpid():
-            if self._still_there(self._fd):
-                return self._fd
-            self._disk.close(self._fd)
-        self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
-        self._pid = os.getpid()
+        if self._fd is None or self._pid != os.getpid():
+            self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
+            self._pid = os.getpid()
         return self._fd
-
-    def _still_there(self, fd: int) -> bool:
-        # The lock file may have been deleted or replaced by a sync program; a lock on an orphan excludes nobody.
-        stamp = self._disk.stamp(self.path)
-        return self._depth > 0 or (stamp is not None and stamp.inode == self._disk.stamp_of(fd).inode)
 
     def _acquire(self) -> None:
         deadline = time.monotonic() + self.timeout
         pause = 0.0001
-        while not (_try(self._handle()) and self._confirmed()):
+        while not self._take():
             if time.monotonic() > deadline:
                 raise self._busy()
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 1.3, 0.002)
 
-    def _confirmed(self) -> bool:
-        # Between opening and locking the file may have been replaced: then this lock is worth nothing.
-        fd = self._fd
-        if fd is not None and self._still_there(fd):
+    def _take(self) -> bool:
+        fd = self._handle()
+        if not _try(fd):
+            return False
+        stamp = self._disk.stamp(self.path)
+        if stamp is not None and stamp.inode == self._disk.stamp_of(fd).inode:
             return True
-        if fd is not None:
-            _release(fd)
+        # A sync program deleted or replaced the lock file; a lock on an orphan excludes nobody.
+        self._disk.close(fd)
+        self._fd = None
         return False
 
     def _busy(self) -> HomeBusyError:

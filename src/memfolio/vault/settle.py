@@ -51,7 +51,7 @@ class Settler:
         self._books = books
         self._committed = committed
 
-    def settle(self, path: str) -> bool:
+    def settle(self, path: str, *, looks: int = LOOKS) -> bool:
         """Whether the file had been changed by somebody else; afterwards the books say what is in it."""
         books = self._books
         known, stamp = books.known(path), books.stamp(path)
@@ -63,9 +63,17 @@ class Settler:
         if known and seen.hash == known.hash:
             books.recent.restamp(path, FileState(known.hash, known.size, seen.stamp))
             return False
-        if not self._take_own(seen, known) and not self._take_human(seen, known):
-            return self.settle(path)
-        return True
+        if self._take_own(seen, known):
+            return True
+        is_done = not looks or self._is_quiet(seen)
+        return (is_done and self._take_human(seen, known)) or self.settle(path, looks=max(looks - 1, 0))
+
+    def _is_quiet(self, seen: Seen) -> bool:
+        """Whether the file stays as it was seen: half of a save that is under way is nobody's edit."""
+        age = time.time() - seen.stamp.mtime_ns / 1e9
+        if 0 <= age < QUIET:
+            time.sleep(QUIET - age)
+        return self._books.stamp(seen.path) == seen.stamp
 
     def _look(self, path: str) -> Seen | None:
         books = self._books
@@ -104,10 +112,10 @@ class Settler:
         own = own_end(seen.path, seen.content, size, self._books.home.zone)
         if own is None or (known is None and not own.pieces) or self._are_known(own.ids):
             return False  # a file of ours begins whole, and an id that the trail has was copied by a person
-        if own.whole < len(seen.content):
+        if own.whole < len(seen.content) and not own.is_followed:
             self._cut_torn(seen, own.whole)
         self._enter_own(seen, own, self._books.tail_behind(seen.content[:size] if known else None))
-        return True
+        return not own.is_followed or self._take_human(seen, self._books.known(seen.path))
 
     def _are_known(self, ids: list[str]) -> bool:
         lines = self._books.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
@@ -184,9 +192,6 @@ class Settler:
 
     def _rescue(self, seen: Seen, texts: list[str]) -> Done | None:
         """Append again what was saved over; None when somebody changed the file meanwhile."""
-        time.sleep(QUIET)  # a save that is only half done looks like this too
-        if self._books.stamp(seen.path) != seen.stamp:
-            return None
         home, is_log = self._books.home, form_of(seen.path) is Form.LOG
         tail = self._books.tail_behind(seen.content)
         lead = ("" if tail.last == b"\n" else "\n") + ("\n" if is_log else "")

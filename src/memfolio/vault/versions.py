@@ -36,13 +36,13 @@ class Versions:
 
     def of(self, line: TrailLine) -> list[Version]:
         """The files of a change before and after it."""
-        commit = self._history.seqs().get(line.seq)
-        if commit is not None:
-            return [self._from_git(mark, commit) for mark in line.files]
         waiting = self._pending()
         if any(record.line.seq == line.seq for record in waiting):
             return [self._from_pending(mark, line.seq, waiting) for mark in line.files]
-        raise HistoryError(f"git does not have change {line.seq}", hint="run `memfolio verify`")
+        commit = self._history.seqs().get(line.seq)
+        if commit is None:
+            raise HistoryError(f"git does not have change {line.seq}", hint="run `memfolio verify`")
+        return [self._from_git(mark, commit) for mark in line.files]
 
     def _from_git(self, mark: FileMark, commit: str) -> Version:
         content = self._history.read(mark.path, commit=commit)
@@ -60,7 +60,7 @@ class Versions:
         return self._history.read(path, commit=parent)
 
     def _from_pending(self, mark: FileMark, seq: int, waiting: list[Record]) -> Version:
-        content = self._history.read(mark.path)
+        content = self._committed(mark.path)
         for record in waiting:
             for write in record.writes:
                 if write.path != mark.path:
@@ -69,3 +69,10 @@ class Versions:
                 if record.line.seq == seq:
                     return Version(mark.path, before, content)
         raise HistoryError(f"the bytes of change {seq} are not known", hint="run `memfolio verify`")
+
+    def _committed(self, path: str) -> bytes | None:
+        """A file's newest content in git; what a home without any history yet does not have."""
+        try:
+            return self._history.read(path)
+        except HistoryError:
+            return None

@@ -70,10 +70,8 @@ class Screen:
         from rich.table import Table
         from rich.text import Text
 
-        terminal = self.console.is_terminal
-        table = Table(
-            box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns), expand=terminal and wide
-        )
+        full = self.console.is_terminal and wide != ""
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns), expand=full)
         for name in columns:
             table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1 if name == wide else None)
         for row in rows:
