@@ -112,7 +112,7 @@ def fill(home: Path, *, entries: int, files: int, commits: int) -> None:
         page = home / f"agents/agent-{number % 100}/memory/graph/entities/{number // 1000}/concept--{number}.md"
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(f"# concept {number}\n\n{sentence(number)}\n")
-    with open_vault(home, clock) as vault:
+    with open_vault(home, clock, commit_delay=60) as vault:
         vault.commit()
         add_commits(vault, commits)
 

@@ -83,13 +83,12 @@ def test_same_key_twice_is_one_memory(memory: Memory) -> None:
     assert [item.content for item in memory.vault.entries("main")] == ["once"]
 
 
-def test_key_of_a_memory_that_is_gone_is_a_conflict(memory: Memory, home: Path) -> None:
-    memory.remember("before")
+def test_key_of_a_memory_that_is_gone_is_a_conflict(memory: Memory, home: Path, clock: SettableClock) -> None:
     memory.remember("once", key="k")
-    log = home / "agents/main/memory/2026-11-15.md"
-    log.write_text("- nothing left\n")
-    memory.vault.config  # noqa: B018
-    with pytest.raises(ConflictError, match="used in change"):
+    clock.advance(days=1)
+    (home / "agents/main/memory/2026-11-15.md").write_text("- nothing left\n")
+    memory.sync()
+    with pytest.raises(ConflictError, match="used in change 2"):
         memory.remember("again", key="k")
 
 

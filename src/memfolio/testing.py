@@ -100,8 +100,13 @@ class FailingDisk(_SteppingDisk):
         self._k = k
         self._code = code
         self._forever = forever
-        self.reached = False
+        self.failed: Call | None = None
+        """The first step that failed."""
+
+    @property
+    def reached(self) -> bool:
         """Whether any step has failed."""
+        return self.failed is not None
 
     def heal(self) -> None:
         """Nothing fails from now on."""
@@ -111,7 +116,7 @@ class FailingDisk(_SteppingDisk):
         self.steps += 1
         if self.steps != self._k and not (self._forever and self.steps > self._k):
             return act()
-        self.reached = True
+        self.failed = self.failed or call
         if call.name == "close":
             act()  # a close that reports an error has closed all the same
         raise OSError(self._code, os.strerror(self._code), call.path and str(call.path))

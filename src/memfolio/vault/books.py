@@ -49,6 +49,8 @@ class Books:
         self.trail = trail
         self.committed_seq = committed_seq
         self.unrecorded: set[str] = set()
+        self.is_loose = False
+        """Whether the trail has lines that are neither synced nor to be told from the files once we append to them."""
         self.listeners: list[Callable[[Record], None]] = []
         self._tails: dict[str, Tail] = {}
         self._parts: dict[Ledger, int] = {}
@@ -86,6 +88,7 @@ class Books:
     def follow(self, records: Sequence[Record]) -> None:
         """Carry remembered tails over the changes of other processes."""
         for record in records:
+            self.is_loose |= any(write.start is None for write in record.writes)
             for write in record.writes:
                 tail = self._tails.pop(write.path, None)
                 if tail and write.start == tail.size and write.data:
@@ -133,6 +136,7 @@ class Books:
         """Make every line so far durable."""
         if self.recent.head.part:
             self.home.disk.sync_file(self.home.path(self.recent.head.part))
+        self.is_loose = False
 
     def _write(self, line: TrailLine, raw: bytes, done: Sequence[Done], *, month: str, sync: bool) -> None:
         part = part_for(self.recent.head, month, len(raw), self.home.config.max_ledger_bytes)
@@ -141,14 +145,13 @@ class Books:
                 self.sync_trail()  # a part that begins must not outlive the end of the one before
             # A line without files has nothing that it could be written from again: it is made to last itself.
             stamp = self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
-            record = Record(
-                line, raw, Head(line.seq, line.hash, part, stamp.size), tuple(each.written() for each in done)
-            )
-            self.recent.add(record)
         except OSError:
             self.unrecorded.update(each.planned.path for each in done)
             if sync:
                 raise
             return
+        record = Record(line, raw, Head(line.seq, line.hash, part, stamp.size), tuple(each.written() for each in done))
+        self.recent.add(record)
+        self.is_loose = not sync and (self.is_loose or any(each.planned.start is None for each in done))
         for listener in self.listeners:
             listener(record)

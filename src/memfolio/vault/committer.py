@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from memfolio.errors import HistoryError, MemfolioError
+from memfolio.types import HUMAN
 from memfolio.vault.books import Books
-from memfolio.vault.git import CommitDraft, History, format_seqs, parse_seqs
+from memfolio.vault.disk import disk_errors
+from memfolio.vault.git import CommitDraft, History, format_seqs
 from memfolio.vault.lock import FileLock
 from memfolio.vault.recent import FileState, Record, Written
 from memfolio.vault.writer import Writer
@@ -30,10 +32,13 @@ class Group:
     contents: dict[str, bytes | None] = field(default_factory=dict)
 
     def welcomes(self, record: Record) -> bool:
-        """Appends of one actor and session within a second share a commit; everything else has its own."""
+        """Appends of one actor and session within a second share a commit, and so do edits found of different files."""
         first = self.records[0]
-        same = (first.line.by, first.line.action) == (record.line.by, record.line.action)
-        return same and _is_append(first) and _is_append(record) and _moment(record) - _moment(first) <= COMPANY
+        if first.line.by != record.line.by or _moment(record) - _moment(first) > COMPANY:
+            return False
+        if record.line.by == HUMAN:
+            return self.contents.keys().isdisjoint(record.line.paths)
+        return first.line.action is record.line.action and _is_append(first) and _is_append(record)
 
 
 class Committer:
@@ -77,11 +82,12 @@ class Committer:
     def commit_now(self, *, wait: bool = True) -> int:
         """Commit what waits; returns how many changes are still waiting. Another process may be doing it already."""
         try:
-            if wait:
-                with self._lock():
-                    return self._commit_all()
-            with self._lock.if_free() as held:
-                return self._commit_all() if held else self._try_later()
+            with disk_errors(self._books.home.root):
+                if wait:
+                    with self._lock():
+                        return self._commit_all()
+                with self._lock.if_free() as held:
+                    return self._commit_all() if held else self._try_later()
         except MemfolioError as error:
             self.obstacle = error.message
             return -1
@@ -176,8 +182,7 @@ class Committer:
 def committed_seq(history: History) -> int:
     """The newest change that is in git; 0 when none is, or git cannot say."""
     try:
-        marked = (parse_seqs(commit.trailers["Seq"]) for commit in history.commits() if "Seq" in commit.trailers)
-        return max(next(marked, [0]), default=0)
+        return history.last_seq()
     except HistoryError:
         return 0
 

@@ -70,6 +70,9 @@ class Disk:
         """Rename unless the target exists; False when it does."""
         return _rename_new(source, target)
 
+    def link(self, source: Path, target: Path) -> None:
+        os.link(source, target)
+
     def unlink(self, path: Path) -> None:
         os.unlink(path)
 

@@ -12,7 +12,7 @@ from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.plan import Planned
-from memfolio.vault.settle import LOOKS, Settler
+from memfolio.vault.settle import LOOKS, QUIET, Settler
 
 DISPLACED = Attribution(actor="human", approval=Approval.NONE, trigger="conflict-copy")
 
@@ -121,9 +121,10 @@ class Finisher:
     def _put_back_page(self, planned: Planned) -> None:
         disk, path = self._home.disk, self._home.path(planned.path)
         content = disk.read(path)
-        ours = content is None if planned.now is None else content is not None and self._is_ours(planned, content)
+        ours = (None if content is None else self._home.hash(content)) == planned.now
         for aside in disk.leftovers(path):
-            if ours and not self._is_ours(planned, disk.read(aside) or b""):
+            displaced = disk.read(aside) or b""
+            if ours and (self._home.hash(displaced) == planned.was or not self._is_ours(planned, displaced)):
                 disk.rename(aside, path)
                 ours = False
             else:

@@ -210,6 +210,15 @@ class History:
             return dict(self._seqs)
 
     @_guard
+    def last_seq(self) -> int:
+        """The newest change on the branch; commits that people made on top of it have none. 0 when there is none."""
+        tip = self.tip()
+        commit = pack.commit_at(self._repo(), tip) if tip else None
+        while commit is not None and not (numbers := _seqs_of(commit.raw_message)):
+            commit = commit.parents[0] if commit.parents else None
+        return max(numbers) if commit is not None else 0
+
+    @_guard
     def at_time(self, moment: datetime) -> str | None:
         """The branch's newest commit made at or before `moment`; commits know whole seconds."""
         import pygit2

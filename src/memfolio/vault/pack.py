@@ -403,7 +403,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _link(disk: Disk, source: Path, target: Path) -> None:
     try:
-        os.link(source, target)
+        disk.link(source, target)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links

@@ -178,8 +178,13 @@ class Recent:
             self._inode, self._offset, self.damaged = stamp.inode, stamp.size, False
 
     def _append(self, lines: Iterable[dict[str, Any]]) -> None:
-        data = b"".join(map(_encode, lines))
-        stamp = self._disk.append(self.path, data, sync=False)
+        if self.damaged:
+            return  # nothing may follow a gap: whoever looks next rebuilds the file
+        try:
+            stamp = self._disk.append(self.path, b"".join(map(_encode, lines)), sync=False)
+        except OSError:
+            self.damaged = True
+            return
         self._inode, self._offset = stamp.inode, stamp.size
 
 

@@ -48,6 +48,7 @@ def rebuild(books: Books) -> None:
     """Make the recent bytes anew: every file as its last line in the trail left it, still to be looked at."""
     recent = books.recent
     recent.clear()
+    books.is_loose = True
     committed = books.committed_seq()
     lines, head, torn = books.trail.since(Head())
     if torn:
@@ -63,6 +64,7 @@ def rebuild(books: Books) -> None:
 def realign(books: Books) -> None:
     """Let the trail and the recent bytes tell the same story again."""
     recent = books.recent
+    books.is_loose = True
     tail = books.trail.tail()
     if tail.seq < recent.head.seq:
         _write_again(books, tail)

@@ -85,14 +85,15 @@ class Settler:
         if content is None or stamp is None:
             return None
         if content and not content.strip(b"\0"):
-            raise FileNotHereError(
-                f"{path} is only a placeholder", hint="let your sync program fetch the file, then try again"
-            )
+            raise _not_here(path)
         return Seen(path, content, books.home.hash(content), stamp)
 
     def _note_missing(self, path: str, known: FileState | None) -> bool:
         if known is None:
             return False
+        folder, _, name = path.rpartition("/")
+        if self._books.stamp(f"{folder}/.{name}.icloud"):
+            raise _not_here(path)
         self._enter_human(Action.DELETE, Planned(path, None, None, known.hash, None), None)
         return True
 
@@ -110,7 +111,7 @@ class Settler:
         if known and self._books.home.hash(seen.content[:size]) != known.hash:
             return False
         own = own_end(seen.path, seen.content, size, self._books.home.zone)
-        if own is None or (known is None and not own.pieces) or self._are_known(own.ids):
+        if own is None or (size == 0 and not own.pieces) or self._are_known(own.ids):
             return False  # a file of ours begins whole, and an id that the trail has was copied by a person
         if own.whole < len(seen.content) and not own.is_followed:
             self._cut_torn(seen, own.whole)
@@ -215,3 +216,9 @@ class Settler:
         """An entry comes back once: a person who deletes it again means it."""
         lines = self._books.trail.lines(containing=[each.encode() for each in ids])
         return any(line.by.actor == RESCUER.actor for line in lines)
+
+
+def _not_here(path: str) -> FileNotHereError:
+    return FileNotHereError(
+        f"{path} is only a placeholder", hint="let your sync program fetch the file, then try again"
+    )

@@ -75,7 +75,7 @@ class Vault:
     def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
         self.config = config
         self.home = Home(config.home, config, clock or SystemClock(), disk or Disk())
-        self.history = History(config.home, branch=config.git_branch)
+        self.history = History(config.home, branch=config.git_branch, disk=self.home.disk)
         self.trail = Trail(config.home, self.home.disk)
         self.problems: dict[str, str] = {}
         self.trouble: MemfolioError | None = None

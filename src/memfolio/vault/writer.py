@@ -33,6 +33,7 @@ from memfolio.vault.plan import Plan, Planned, Tail, fill_parts, group_by_day
 from memfolio.vault.recover import catch_up
 from memfolio.vault.settle import Settler
 from memfolio.vault.signature import new_id, sign
+from memfolio.vault.survey import check_not_emptied
 
 ATTEMPTS = 100
 
@@ -51,6 +52,7 @@ class Writer:
     @contextmanager
     def ready(self) -> Iterator[None]:
         """Hold the lock with everything earlier understood: other processes' changes, crashes, the home itself."""
+        self._home.check_present()
         with disk_errors(self._home.root), self._lock():
             self._home.check_present()
             self._home.check_owner()
@@ -177,13 +179,19 @@ class Writer:
         )
 
     def _settled_tail(self, path: str) -> Tail:
-        check_path(path)
-        self._settler.settle(path)
+        self._settle(check_path(path))
         return self._books.tail_of(path)
+
+    def _settle(self, path: str) -> None:
+        """Settle a file that is to be written; that it is missing may mean that everything is."""
+        known = self._books.recent.known
+        if path in known and self._books.stamp(path) is None:
+            check_not_emptied(self._home.root, set(known), {each for each in known if self._books.stamp(each)})
+        self._settler.settle(path)
 
     def _compose_page(self, operation: PutPage) -> Planned:
         path = check_path(operation.path)
-        self._settler.settle(path)
+        self._settle(path)
         known = self._books.known(path)
         if (known.hash if known else None) != operation.expects:
             raise PageChangedError(path, current=self._books.read(path), current_hash=known.hash if known else None)
@@ -192,6 +200,8 @@ class Writer:
 
     def _append_file(self, planned: Planned) -> Stamp | None:
         """Append durably; None when the file is not what the change was composed against."""
+        if self._books.is_loose:
+            self._books.sync_trail()
         known = self._books.known(planned.path)
         if known is not None and known.stamp is None:
             return None

@@ -170,8 +170,12 @@ def local(at: str, zone: Any) -> str:
 
 
 def point(memory: Memory, text: str) -> datetime | str:
-    """The time that `text` names, else the commit."""
-    return find_time(text, memory.vault.home.zone, memory.vault.home.now()) or text
+    """The time that `text` names, else the commit, which stays the same whatever is committed meanwhile."""
+    home = memory.vault.home
+    if moment := find_time(text, home.zone, home.now()):
+        return moment
+    memory.vault.commit()
+    return memory.vault.history.resolve(text)
 
 
 def newest(memory: Memory, page: str | None) -> int:

@@ -1,0 +1,390 @@
+"""A home in a synced folder: one machine writes, conflict copies are taken in, what is not there is waited for."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.errors import FileNotHereError, HomeError, HomeMissingError, NotOwnerError
+from memfolio.types import Action
+from memfolio.vault.copies import original_of
+from memfolio.vault.paths import state_ledger
+from memfolio.vault.vault import Vault
+from tests.vault.proof import (
+    BOT,
+    blobs,
+    check_git,
+    check_home,
+    configured,
+    entries,
+    files,
+    item,
+)
+
+LOG = "agents/main/memory/2026-11-15.md"
+STATE = "agents/main/memory/meta/state/0001.jsonl"
+PAGE = "agents/main/MEMORY.md"
+OWN = (".git/", "audit/", ".memfolio/")
+
+STYLES: dict[str, Callable[[str, str], str]] = {
+    "Dropbox": lambda stem, end: f"{stem} (B's conflicted copy 2026-11-15){end}",
+    "Syncthing": lambda stem, end: f"{stem}.sync-conflict-20261115-143005-ABCDEF7{end}",
+    "Nextcloud": lambda stem, end: f"{stem} (conflicted copy 2026-11-15 143005){end}",
+    "OneDrive-like": lambda stem, end: f"{stem}-conflict-20261115-143005{end}",
+}
+
+
+class Sync:
+    """Copies what changed on one side to the other; where both did, the second side's becomes a conflict copy.
+
+    What is memfolio's own (trail, history, books) is not merged by anybody: the first side's version stays.
+    """
+
+    def __init__(self, one: Path, other: Path, style: str) -> None:
+        self._sides = (one, other)
+        self._style = STYLES[style]
+        self._base: dict[str, bytes] = {}
+
+    def run(self) -> None:
+        one, other = (_contents(side) for side in self._sides)
+        for path in sorted(self._base.keys() | one.keys() | other.keys()):
+            self._sync(path, one.get(path), other.get(path))
+        self._base = _contents(self._sides[0])
+        assert self._base == _contents(self._sides[1])
+
+    def _sync(self, path: str, one: bytes | None, other: bytes | None) -> None:
+        if one == other:
+            return
+        base = self._base.get(path)
+        if one == base:
+            _put(self._sides[0] / path, other)
+        elif other == base or other is None or path.startswith(OWN):
+            _put(self._sides[1] / path, one)
+        elif one is None:
+            _put(self._sides[0] / path, other)
+        else:
+            stem, dot, end = path.rpartition(".")
+            for side in self._sides:
+                _put(side / self._style(stem, dot + end), other)
+            _put(self._sides[1] / path, one)
+
+
+def _contents(root: Path) -> dict[str, bytes]:
+    found = (path for path in root.rglob("*") if path.is_file() and not path.name.endswith(("lock", ".tmp")))
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (0, 0))
+
+
+def open_on(machine: str, root: Path, clock: SettableClock) -> Vault:
+    return Vault.open(config=configured(root, machine=machine), clock=clock)
+
+
+def write_some(vault: Vault, chance: random.Random, done: dict[str, str]) -> None:
+    for _ in range(chance.randint(1, 4)):
+        note = f"{vault.config.machine} {chance.randrange(10**9)}"
+        if chance.random() < 0.3:
+            done |= {id: f'"{note}"' for id in vault.add_lines(state_ledger("main"), [{"note": note}], BOT).ids}
+        else:
+            done |= dict.fromkeys(vault.add("main", [item(note)], BOT).ids, note)
+    page = vault.page(PAGE)
+    content = (page.text if page else "") + f"page {chance.randrange(10**9)}\n"
+    vault.put_page(PAGE, content, expects=page.hash if page else None, by=BOT)
+
+
+def edit_by_hand(root: Path, chance: random.Random) -> list[bytes]:
+    """A person's words in some files, as an editor on that machine leaves them."""
+    said: list[bytes] = []
+    for path in (LOG, PAGE):
+        if chance.random() < 0.6:
+            words = f"by hand {chance.randrange(10**9)}".encode()
+            before = (root / path).read_bytes() if (root / path).exists() else b""
+            _put(root / path, before + b"\n- " + words + b"\n")
+            said.append(words)
+    return said
+
+
+def trial(folder: Path, clock: SettableClock, seed: int) -> None:
+    """A writes, B reads and is edited by hand; sometimes both believe that they are the writer."""
+    chance, done, said = random.Random(seed), dict[str, str](), list[bytes]()
+    a, b = folder / "a", folder / "b"
+    sync = Sync(a, b, chance.choice(sorted(STYLES)))
+    with open_on("a", a, clock) as first:
+        write_some(first, chance, done)
+        first.commit()
+    sync.run()
+    with open_on("b", b, clock) as second:
+        check_reading_only(second)
+        if chance.random() < 0.5:
+            second.adopt()
+            write_some(second, chance, done)
+    said += edit_by_hand(b, chance)
+    with open_on("a", a, clock) as first:
+        if first.trouble is None:
+            write_some(first, chance, done)
+    sync.run()
+    finish(a, clock, done, said)
+    sync.run()
+    with open_on("b", b, clock) as second:
+        assert isinstance(second.trouble, NotOwnerError)
+        check_present(b, done)
+
+
+def check_present(root: Path, done: dict[str, str]) -> None:
+    """Every memory is there once; what a person wrote below an entry belongs to it."""
+    there = entries(root)
+    for id, note in done.items():
+        assert [content.split("\n")[0] for content in there[id]] == [note]
+
+
+def check_reading_only(vault: Vault) -> None:
+    assert isinstance(vault.trouble, NotOwnerError)
+    before = files(vault.home.root)
+    with pytest.raises(NotOwnerError) as caught:
+        vault.add("main", [item("not here")], BOT)
+    assert "adopt" in caught.value.hint
+    page = vault.page(PAGE)
+    assert page is not None
+    assert files(vault.home.root) == before
+
+
+def finish(root: Path, clock: SettableClock, done: dict[str, str], said: list[bytes]) -> None:
+    """The copies are taken in on A, whoever owned the home in between."""
+    with open_on("a", root, clock) as vault:
+        if vault.trouble is not None:
+            vault.adopt()
+        assert not [path for path in files(root) if original_of(path)], "a conflict copy was left where it lay"
+        check_present(root, done)
+        assert vault.commit() == 0
+        assert vault.trail.problems() == []
+        everything = b"\n".join([*files(root).values(), *blobs(root)])
+        assert [words for words in said if words not in everything] == []
+    check_git(root)
+
+
+@pytest.mark.parametrize("trials", [50, pytest.param(5000, marks=pytest.mark.long)])
+def test_two_machines_lose_nothing_and_one_of_them_writes(
+    quick_path: Path, clock: SettableClock, trials: int
+) -> None:
+    for seed in range(trials):
+        trial(quick_path / str(seed), clock, seed)
+    print(f"\n{trials} pairs of machines")
+
+
+@pytest.fixture
+def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
+    with open_on("a", home, clock) as opened:
+        opened.add("main", [item("first")], BOT)
+        opened.put_page(PAGE, "the page\n", expects=None, by=BOT)
+        yield opened
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_conflict_copy_of_a_log_is_merged_by_id(home: Path, vault: Vault, style: str) -> None:
+    shared = (home / LOG).read_bytes()
+    [kept] = vault.add("main", [item("on this machine")], BOT).ids
+    here = (home / LOG).read_bytes()
+    vault.add("main", [item("on the other machine")], BOT)
+    theirs = shared + (home / LOG).read_bytes()[len(here) :]
+    (home / LOG).write_bytes(here)
+    os.utime(home / LOG, (0, 0))
+    _put(home / STYLES[style](LOG.removesuffix(".md"), ".md"), theirs)
+    vault.survey()
+    contents = sorted(content for found in entries(home).values() for content in found)
+    assert contents == ["first", "on the other machine", "on this machine"]
+    assert kept in entries(home)
+    assert [path for path in files(home) if original_of(path)] == []
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_conflict_copy_of_a_page_goes_to_conflicts(home: Path, vault: Vault, style: str) -> None:
+    name = STYLES[style](PAGE.removesuffix(".md"), ".md")
+    _put(home / name, b"their page\n")
+    vault.survey()
+    assert not (home / name).exists()
+    assert (home / PAGE).read_text() == "the page\n"
+    aside = home / "agents/main/memory/conflicts" / name.rpartition("/")[2]
+    assert aside.read_bytes() == b"their page\n"
+    assert [line.action for line in vault.trail.lines()][-1] is Action.MERGE
+
+
+def test_adopting_moves_the_ownership(home: Path, vault: Vault, clock: SettableClock) -> None:
+    vault.commit()
+    with open_on("b", home, clock) as other:
+        assert isinstance(other.trouble, NotOwnerError)
+        other.adopt()
+        assert other.trouble is None
+        other.add("main", [item("written by b")], BOT)
+        with pytest.raises(NotOwnerError):
+            vault.add("main", [item("no longer allowed")], BOT)
+        other.commit()
+    check_home(home, {}, configured(home, machine="b"))
+
+
+def make_sparse(path: Path) -> None:
+    size = path.stat().st_size
+    path.unlink()
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def make_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def make_link(path: Path) -> None:
+    elsewhere = path.parents[4] / "elsewhere.md"
+    shutil.move(path, elsewhere)
+    path.symlink_to(elsewhere)
+
+
+def make_icloud(path: Path) -> None:
+    path.unlink()
+    path.with_name(f".{path.name}.icloud").write_bytes(b"bplist00")
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def unmake(path: Path, content: bytes) -> None:
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    path.unlink(missing_ok=True)
+    path.with_name(f".{path.name}.icloud").unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
+PLACEHOLDERS = [make_sparse, make_fifo, make_link, make_icloud, make_folder]
+
+
+@pytest.mark.parametrize("make", PLACEHOLDERS)
+def test_a_placeholder_is_not_a_deletion_and_stops_nobody_else(
+    home: Path, vault: Vault, clock: SettableClock, make: Callable[[Path], None]
+) -> None:
+    [id] = vault.add("main", [item("in the cloud")], BOT).ids
+    content = (home / LOG).read_bytes()
+    make(home / LOG)
+    with pytest.raises(HomeError) as caught:
+        vault.add("main", [item("cannot be appended")], BOT)
+    assert caught.value.hint
+    (home / PAGE).write_text("edited meanwhile\n")
+    assert vault.survey() == [PAGE], "one bad file never stops the others"
+    assert LOG in vault.problems
+    vault.add("other", [item("elsewhere")], BOT)
+    vault.close()
+    with open_on("a", home, clock) as again:
+        assert LOG in again.problems
+        unmake(home / LOG, content)
+        assert again.survey() == []
+        assert again.problems == {}
+        again.add("main", [item("goes on")], BOT)
+        assert [line for line in again.trail.lines() if line.action is Action.DELETE] == []
+    check_home(home, {id: "in the cloud"}, configured(home, machine="a"))
+
+
+def test_an_unreadable_placeholder_page_is_a_typed_error(home: Path, vault: Vault) -> None:
+    make_fifo(home / PAGE)
+    with pytest.raises(FileNotHereError):
+        vault.page(PAGE)
+
+
+def move_away(home: Path) -> Path:
+    return home.rename(home.with_name("away"))
+
+
+def bring_back(home: Path, away: Path) -> None:
+    shutil.rmtree(home, ignore_errors=True)
+    away.rename(home)
+
+
+@pytest.mark.parametrize("replacement", ["nothing", "an empty folder", "another home", "a file"])
+def test_a_vanished_home_stops_writing_until_it_is_back(
+    home: Path, vault: Vault, clock: SettableClock, replacement: str
+) -> None:
+    away = move_away(home)
+    before = {path: path.read_bytes() for path in away.rglob("*") if path.is_file() and path.name != "lock"}
+    if replacement == "an empty folder":
+        home.mkdir()
+    elif replacement == "another home":
+        open_on("a", home, clock).close()
+    elif replacement == "a file":
+        home.write_text("not a folder")
+    for write in (lambda: vault.add("main", [item("nowhere")], BOT), vault.survey):
+        with pytest.raises(HomeMissingError) as caught:
+            write()
+        assert caught.value.hint
+    if replacement in ("nothing", "an empty folder"):
+        assert not home.exists() or list(home.iterdir()) == [], "nothing was written into the gap"
+    if home.is_file():
+        home.unlink()
+    bring_back(home, away)
+    assert {path: (home / path.relative_to(away)).read_bytes() for path in before} == before
+    vault.add("main", [item("back")], BOT)
+    assert [line for line in vault.trail.lines() if line.action is Action.DELETE] == []
+
+
+def fill(vault: Vault, pages: int) -> list[str]:
+    paths = [f"agents/main/mind/Page-{number}.md" for number in range(pages)]
+    for path in paths:
+        vault.put_page(path, f"{path}\n", expects=None, by=BOT)
+    return paths
+
+
+@pytest.mark.parametrize("trials", [4, pytest.param(100, marks=pytest.mark.long)])
+def test_an_emptied_home_is_not_taken_for_a_persons_wish(tmp_path: Path, clock: SettableClock, trials: int) -> None:
+    for number in range(trials):
+        home = tmp_path / str(number)
+        with open_on("a", home, clock) as vault:
+            vault.add("main", [item("first")], BOT)
+            fill(vault, 3 + number)
+            vault.commit()
+            kept = shutil.copytree(home / "agents", tmp_path / f"kept-{number}")
+            shutil.rmtree(home / "agents")
+            for write in (vault.survey, lambda vault=vault: vault.add("main", [item("too late")], BOT)):  # type: ignore[misc]
+                with pytest.raises(HomeMissingError) as caught:
+                    write()
+                assert "accept-missing" in caught.value.hint
+            with pytest.raises(HomeMissingError):
+                open_on("a", home, clock)
+            assert [line for line in vault.trail.lines() if line.action is Action.DELETE] == []
+            shutil.rmtree(home / "agents", ignore_errors=True)
+            shutil.copytree(kept, home / "agents")
+            vault.survey()
+            vault.add("main", [item("it is back")], BOT)
+            assert [line for line in vault.trail.lines() if line.action is Action.DELETE] == []
+    print(f"\n{trials} emptied homes")
+
+
+def test_an_emptied_home_can_be_accepted(home: Path, vault: Vault, clock: SettableClock) -> None:
+    paths = fill(vault, 4)
+    vault.commit()
+    shutil.rmtree(home / "agents")
+    vault.survey(accept_missing=True)
+    gone = {path for line in vault.trail.lines() if line.action is Action.DELETE for path in line.paths}
+    assert gone == {*paths, LOG, PAGE}
+    assert vault.commit() == 0
+    check_git(home)
+
+
+def test_a_few_deleted_pages_are_a_persons_wish(home: Path, vault: Vault) -> None:
+    paths = fill(vault, 6)
+    for path in paths[:2]:
+        (home / path).unlink()
+    assert vault.survey() == paths[:2]
