@@ -161,7 +161,7 @@ def bench_growth(board: Board) -> None:
                     item = turn(number)
                     appends[vault].append(timed(lambda v=vault, i=item: v.add("main", [i], BY)))  # type: ignore[misc]
                     if number % 10 == 9:
-                        commits[vault].append(timed(vault.commit))
+                        commits[vault].append(timed(vault.committer.commit_now))
     for name, times in (("append", appends), ("commit", commits)):
         was, now = statistics.median(times[empty]), statistics.median(times[full])
         board.show(f"{name} in a large home", now / was, 1.5, note=f"{now * 1e3:.2f} ms over {was * 1e3:.2f} ms")

@@ -14,7 +14,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = (
     *("errors", "types", "clock", "text", "duration", "machine", "settings", "config"),
     *("vault", "index", "embed", "llm", "graph", "recall", "stores", "procedures"),
-    *("knowledge", "govern", "mind", "tend", "reason", "intake", "memory", "serve"),
+    *("knowledge", "govern", "mind", "tend", "reason", "intake", "memory", "serve", "testing"),
 )
 """A room may import itself and what stands before it."""
 

@@ -38,7 +38,7 @@ def turn_of(turn: Mapping[str, Any]) -> MemoryItem:
     return draft_of(**turn, store=Store.SHORT_TERM, origin=origin)
 
 
-def choose(choices: type[E], name: str, value: object) -> E:
+def choose(choices: type[E], name: str, value: Any) -> E:
     """The member with this value; an unknown one is refused with the nearest that exists."""
     try:
         return choices(value)

@@ -258,20 +258,13 @@ def make_icloud(path: Path) -> None:
     path.with_name(f".{path.name}.icloud").write_bytes(b"bplist00")
 
 
-def make_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 def unmake(path: Path, content: bytes) -> None:
-    if path.is_dir() and not path.is_symlink():
-        path.rmdir()
     path.unlink(missing_ok=True)
     path.with_name(f".{path.name}.icloud").unlink(missing_ok=True)
     path.write_bytes(content)
 
 
-PLACEHOLDERS = [make_sparse, make_fifo, make_link, make_icloud, make_folder]
+PLACEHOLDERS = [make_sparse, make_fifo, make_link, make_icloud]
 
 
 @pytest.mark.parametrize("make", PLACEHOLDERS)

@@ -7,7 +7,8 @@ in the recent bytes; they are committed when the way is free again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -22,6 +23,11 @@ from memfolio.vault.writer import Writer
 
 COMPANY = timedelta(seconds=1)
 MAX_BATCH = 200
+IDLE = 0.3
+"""Seconds without a change after which git's index is brought up to date."""
+
+UNTIDY = 10.0
+"""Seconds after which it is brought up to date though there is no pause."""
 
 
 @dataclass(slots=True)
@@ -70,27 +76,45 @@ class Committer:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self.commit_now()
+        self.tidy()
 
     def _run(self) -> None:
+        tidied = time.monotonic()
         while not self._stopping.is_set():
             self._wake.wait()
             self._stopping.wait(self._delay)
             self._wake.clear()
-            if not self._stopping.is_set():
-                self.commit_now(wait=False)
+            if self._stopping.is_set():
+                return
+            self.commit_now(wait=False)
+            if not self._wake.wait(IDLE) or time.monotonic() - tidied > UNTIDY:
+                self.tidy()
+                tidied = time.monotonic()
 
     def commit_now(self, *, wait: bool = True) -> int:
         """Commit what waits; returns how many changes are still waiting. Another process may be doing it already."""
+        return self._under_lock(self._commit_all, wait=wait)
+
+    def tidy(self) -> None:
+        """Bring git's index up to date, so that a person who looks sees a clean status."""
+        self._under_lock(self._refresh, wait=False)
+
+    def _under_lock(self, step: Callable[[], int], *, wait: bool) -> int:
         try:
             with disk_errors(self._books.home.root):
                 if wait:
                     with self._lock():
-                        return self._commit_all()
+                        return step()
                 with self._lock.if_free() as held:
-                    return self._commit_all() if held else self._try_later()
+                    return step() if held else self._try_later()
         except MemfolioError as error:
             self.obstacle = error.message
             return -1
+
+    def _refresh(self) -> int:
+        if (self._books.home.root / ".git").exists():
+            self._history.refresh_index()
+        return 0
 
     def _try_later(self) -> int:
         # The process that holds the lock took its list before our change, perhaps: look again after a moment.
@@ -109,7 +133,6 @@ class Committer:
         while waiting:
             self._commit(waiting[:MAX_BATCH])
             waiting = self._waiting()
-        self._history.refresh_index()
         return 0
 
     def _waiting(self) -> list[Record]:
@@ -208,4 +231,5 @@ def _subject(group: Group) -> str:
     named = next(iter(paths), "audit")
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     counted = f" · {entries} {'entry' if entries == 1 else 'entries'}" if entries else ""
-    return f"[{line.action}] {named}{more}{counted}"
+    subject = f"[{line.action}] {named}{more}{counted}"
+    return "".join(character if character.isprintable() else "?" for character in subject)

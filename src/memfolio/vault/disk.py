@@ -86,7 +86,10 @@ class Disk:
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+            mode = os.fstat(fd).st_mode
+            if stat.S_ISDIR(mode):
+                return None
+            if not stat.S_ISREG(mode):
                 raise FileNotHereError(f"{path} is not a regular file", hint="move it out of the home")
             os.lseek(fd, start, os.SEEK_SET)
             with os.fdopen(os.dup(fd), "rb") as file:
@@ -220,6 +223,11 @@ class Disk:
         """What a crash left beside the file: what was to replace it, or what was displaced by that."""
         pattern = re.compile(re.escape(_beside(path, "#").name).replace(r"\#", "[0-9a-f]{12}"))
         return [path.parent / name for name in self.names(path.parent) if pattern.fullmatch(name)]
+
+    def sweep(self, path: Path) -> None:
+        """Throw away what is left beside a file that nothing is under way for."""
+        for each in self.leftovers(path):
+            self.discard(each)
 
     def _settle_stage(self, temporary: Path, step: Callable[[], T]) -> T:
         try:

@@ -59,11 +59,8 @@ class Finisher:
 
     def _is_begun(self, planned: Planned, content: bytes) -> bool:
         """Whether the file ends in our own append, torn by the crash: then it is begun again."""
-        start, data = planned.start or 0, planned.data or b""
-        head, rest = content[:start], content[start:]
-        if self._home.hash(head) != (planned.was or self._home.hash(b"")) or len(rest) > len(data):
-            return False
-        return all(byte in (0, wanted) for byte, wanted in zip(rest, data, strict=False))
+        head, rest = content[: planned.start], content[planned.start :]
+        return self._home.hash(head) == (planned.was or self._home.hash(b"")) and self._is_ours(planned, rest)
 
     def _moved(self, planned: Planned) -> Planned:
         """The append at the end of a file that somebody changed; without what is there already."""
@@ -133,8 +130,9 @@ class Finisher:
             disk.remove(path)
 
     def _is_ours(self, planned: Planned, content: bytes) -> bool:
-        """Whether this is what the change wanted to write, or the beginning of it."""
-        return planned.data is not None and planned.data.startswith(content)
+        """Whether this is what the change wanted to write, or what a crash left of that: the beginning, or zeros."""
+        wanted = planned.data or b""
+        return len(content) <= len(wanted) and all(a in (0, b) for a, b in zip(content, wanted, strict=False))
 
     def keep_displaced(self, files: Sequence[Planned]) -> None:
         """Write conflict copies of what two hands wanted in one place, then let go of what was displaced."""

@@ -27,7 +27,7 @@ _LOG = re.compile(
 _ARCHIVED_LOG = re.compile(r"(?:agents/[^/]+|shared)/memory/archive/\d{4}-\d\d/(?P<day>\d{4}-\d\d-\d\d)(?:-\d+)?\.md")
 _NUMBERED = re.compile(r"(?P<base>.+)/(?P<part>\d{4,})\.jsonl")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
-_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
 _JUNK = re.compile(r"(?i)\..+|~\$.*|.*~|.*\.(tmp|swp|swx|part|crdownload|icloud)|thumbs\.db|desktop\.ini|4913")
 MAX_TRACKED_BYTES = 16 * 1024 * 1024
 

@@ -278,7 +278,11 @@ class Vault:
 
     def commit(self) -> int:
         """Bring every change into git now; returns how many must wait (`committer.obstacle` says why)."""
-        return self.committer.commit_now() if self.config.git_enabled and self.trouble is None else 0
+        if not self.config.git_enabled or self.trouble is not None:
+            return 0
+        waiting = self.committer.commit_now()
+        self.committer.tidy()
+        return waiting
 
     def close(self) -> None:
         """Commit what waits and let go of everything."""

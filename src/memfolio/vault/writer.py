@@ -213,6 +213,8 @@ class Writer:
         """Make a change of several files, or of a page: completely, or not at all."""
         # Only a trail that cannot lose lines any more has numbers by which to find this change's own line again.
         self._books.sync_trail()
+        for planned in plan.files:
+            self._home.disk.sweep(self._home.path(planned.path))
         intent = self._intents.save(self._books.recent.head.seq + 1, change, plan)
         finisher = Finisher(self._books, self._settler)
         try:

@@ -16,7 +16,7 @@ import typer
 
 from memfolio.errors import MemfolioError
 from memfolio.serve.cli.call import PERSON, Answer, Command, Options
-from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.output import DIFF, PAGE, Screen
 from memfolio.vault.paths import day_log
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 SOUL = "agents/main/SOUL.md"
 ENOUGH = 60
 """After so many acknowledged memories the writer is killed."""
-
-STYLES = {"## ": "cyan", "source: ": "bright_black", "@@": "bright_black", "+": "green", "-": "red"}
 
 WRITER = """
 import sys
@@ -53,9 +51,8 @@ class Story:
 
     def quote(self, text: str) -> None:
         """Something as it stands in a file or on the command line."""
-        for line in text.strip("\n").splitlines():
-            style = next((style for start, style in STYLES.items() if line.startswith(start)), "")
-            self.say(f"   │ {line}", style)
+        if self.screen:
+            self.screen.lines(text.strip("\n"), DIFF | PAGE, margin="   │ ")
 
     def check(self, holds: bool, words: str) -> None:
         """Go on only if it holds."""

@@ -5,21 +5,22 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import iso
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from memfolio.types import MemoryItem
 
 WIDE = 1000
 """Columns of output that goes to a file or another program: nothing is cut off there."""
 
-_DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+DIFF = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+PAGE = {"# ": "bold", "## ": "bold cyan", "source: ": "dim", "<!-- ": "dim"}
 _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
@@ -62,9 +63,6 @@ class Screen:
 
         self.console.print(Text(safe(text), style=style), soft_wrap=True)
 
-    def put(self, thing: RenderableType) -> None:
-        self.console.print(thing)
-
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, wide: str = "") -> None:
         """A table; on a narrow terminal the column `wide` gives way first."""
         from rich.table import Table
@@ -80,15 +78,16 @@ class Screen:
 
     def diff(self, text: str) -> None:
         """A unified difference, in colour where there is any."""
-        for line in text.splitlines():
-            style = next((style for start, style in _DIFF_STYLES.items() if line.startswith(start)), "")
-            self.say(line, style)
+        self.lines(text, DIFF)
 
     def page(self, text: str) -> None:
         """A file's text: as it is for programs, coloured and without control characters for people."""
-        if not self.console.is_terminal:
+        if self.console.is_terminal:
+            self.lines(text, PAGE)
+        else:
             self.console.file.write(text)
-            return
-        from rich.syntax import Syntax
 
-        self.put(Syntax(safe(text).rstrip("\n"), "markdown", background_color="default", word_wrap=True))
+    def lines(self, text: str, styles: Mapping[str, str], *, margin: str = "") -> None:
+        """Lines, each in the style of the first beginning that it has."""
+        for line in text.splitlines():
+            self.say(margin + line, next((style for start, style in styles.items() if line.startswith(start)), ""))

@@ -12,7 +12,7 @@ from memfolio.errors import InputError, NotFoundError
 from memfolio.intake import choose
 from memfolio.serve.cli.call import PERSON, Answer, Command, Options
 from memfolio.serve.cli.output import Screen
-from memfolio.serve.cli.pages import below_home, page_path
+from memfolio.serve.cli.pages import page_path
 from memfolio.serve.cli.times import find_time
 from memfolio.types import Action
 
@@ -51,7 +51,7 @@ def log(
             text = memory.vault.digest(digest)
             return Answer({"month": digest, "text": text}, lambda screen: screen.page(text))
         wanted = Filter(
-            path=path and below_home(memory, path),
+            path=path,
             actor=actor,
             action=choose(Action, "action", action.upper()) if action else None,
             session=session,

@@ -1,0 +1,286 @@
+"""Input that cannot be accepted: a typed error that says what to do, and nothing is written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.config import load_config
+from memfolio.errors import (
+    AgentIdError,
+    ConfigError,
+    ContentError,
+    DiskError,
+    HomeFormatError,
+    HomeMissingError,
+    HomeReadOnlyError,
+    InputError,
+    MemfolioError,
+    NaiveTimeError,
+)
+from memfolio.types import Attribution, MemoryItem
+from memfolio.vault.disk import Disk
+from memfolio.vault.paths import state_ledger
+from memfolio.vault.vault import Vault
+from tests.vault.proof import BOT, check_home, configured, fork, item, snapshot, wait
+
+NOBODY = 65534
+NAIVE = datetime(2026, 11, 15, 12, 0)  # noqa: DTZ001
+
+
+@pytest.fixture
+def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
+    with Vault.open(config=configured(home), clock=clock) as opened:
+        opened.add("main", [item("already there")], BOT)
+        yield opened
+
+
+def refuses(vault: Vault, error: type[MemfolioError], act: Callable[[], object]) -> None:
+    """The act fails with exactly this error, with a hint, and the home is as it was."""
+    before = snapshot(vault.home.root)
+    with pytest.raises(error) as caught:
+        act()
+    assert caught.value.hint
+    assert caught.value.message
+    assert snapshot(vault.home.root) == before
+    assert vault.add("main", [item("the next one works")], BOT).ids
+
+
+CONTENTS = {
+    "empty": "",
+    "blank": " \n\t\n ",
+    "NUL": "one\0two",
+    "over-long": "x" * (1024 * 1024 + 1),
+    "over-long in bytes": "é" * (512 * 1024 + 1),
+    "half a surrogate pair": "one\ud800two",
+}
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
+def test_content_that_cannot_be_remembered_is_refused(vault: Vault, content: str) -> None:
+    refuses(vault, ContentError, lambda: vault.add("main", [item(content)], BOT))
+    refuses(vault, ContentError, lambda: vault.add("main", [item("good"), item(content)], BOT))
+
+
+def test_content_of_just_the_longest_length_is_accepted(home: Path, vault: Vault) -> None:
+    content = "x" * 1024 * 1024
+    [id] = vault.add("main", [item(content)], BOT).ids
+    vault.close()
+    check_home(home, {id: content})
+
+
+VALUES: dict[str, tuple[type[InputError], dict[str, object]]] = {
+    "naive event_time": (NaiveTimeError, {"event_time": NAIVE}),
+    "naive valid_from": (NaiveTimeError, {"valid_from": NAIVE}),
+    "naive valid_until": (NaiveTimeError, {"valid_until": NAIVE}),
+    "importance above 1": (InputError, {"importance": 1.01}),
+    "importance below 0": (InputError, {"importance": -0.01}),
+    "importance nan": (InputError, {"importance": float("nan")}),
+    "importance infinite": (InputError, {"importance": float("inf")}),
+    "confidence above 1": (InputError, {"confidence": 7}),
+    "decay_rate nan": (InputError, {"decay_rate": float("nan")}),
+    "attributes that are no JSON": (InputError, {"attributes": {"x": object()}}),
+}
+
+
+@pytest.mark.parametrize(("error", "values"), VALUES.values(), ids=VALUES.keys())
+def test_values_out_of_range_are_refused(
+    vault: Vault, error: type[InputError], values: dict[str, object]
+) -> None:
+    refuses(vault, error, lambda: vault.add("main", [item("words", **values)], BOT))
+
+
+@pytest.mark.parametrize("agent", ["../up", "a/b", "/etc", "", ".", "..", "A", "-x", "x" * 65, "a b", "ä", "a\0", "a\n"])
+def test_an_agent_id_that_could_be_a_path_is_refused(vault: Vault, agent: str) -> None:
+    refuses(vault, AgentIdError, lambda: vault.add(agent, [item("words")], BOT))
+
+
+@pytest.mark.parametrize("record", [{"id": "mine"}, {"actor": "human"}, {"x": float("nan")}, {"x": {1}}, {"x": "\ud800"}])
+def test_a_record_that_cannot_be_a_line_is_refused(vault: Vault, record: dict[str, object]) -> None:
+    refuses(vault, InputError, lambda: vault.add_lines(state_ledger("main"), [record], BOT))
+
+
+@pytest.mark.parametrize("values", [{"actor": "stranger"}, {"actor": "a b"}, {"trigger": "two words"}, {"session": "a\nb"}])
+def test_an_attribution_that_is_prose_is_refused(values: dict[str, str]) -> None:
+    with pytest.raises(InputError) as caught:
+        Attribution(**values)  # type: ignore[arg-type]
+    assert caught.value.hint
+
+
+def test_a_change_of_nothing_is_refused(vault: Vault) -> None:
+    refuses(vault, InputError, lambda: vault.add("main", list[MemoryItem](), BOT))
+
+
+def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    for path in (tmp_path / "home", tmp_path / "home/below"):
+        with pytest.raises(MemfolioError) as caught:
+            Vault.open(config=configured(path))
+        assert caught.value.hint
+    with pytest.raises(HomeMissingError):
+        Vault.open(config=configured(tmp_path / "home"))
+    assert snapshot(tmp_path) == {"home": b"a file"}
+
+
+def as_nobody(act: Callable[[], None]) -> None:
+    """Run in a process that the modes of files mean something to: root ignores them."""
+
+    def drop_and_act() -> None:
+        if os.getuid() == 0:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        act()
+
+    assert wait(fork(drop_and_act)) == 0
+
+
+def test_a_read_only_home_opens_for_reading(quick_path: Path) -> None:
+    quick_path.chmod(0o755)
+    home = quick_path / "home"
+    with Vault.open(config=configured(home)) as vault:
+        vault.put_page("agents/main/MEMORY.md", "words\n", expects=None, by=BOT)
+    if os.getuid() != 0:
+        subprocess.run(["chmod", "-R", "a-w", home], check=True)
+    before = snapshot(home)
+
+    def read_and_fail_to_write() -> None:
+        with Vault.open(config=configured(home)) as vault:
+            assert isinstance(vault.trouble, HomeReadOnlyError)
+            page = vault.page("agents/main/MEMORY.md")
+            assert page is not None
+            assert page.text == "words\n"
+            with pytest.raises(HomeReadOnlyError) as caught:
+                vault.add("main", [item("words")], BOT)
+            assert caught.value.hint
+
+    as_nobody(read_and_fail_to_write)
+    assert snapshot(home) == before
+    subprocess.run(["chmod", "-R", "u+w", home], check=True)
+
+
+def test_a_home_that_cannot_be_made_is_a_typed_error(quick_path: Path) -> None:
+    folder = quick_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o555)
+    quick_path.chmod(0o755)
+
+    def fail_to_open() -> None:
+        with pytest.raises(HomeReadOnlyError) as caught:
+            Vault.open(config=configured(folder / "home"))
+        assert caught.value.hint
+
+    as_nobody(fail_to_open)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of one megabyte."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("only root may mount a file system here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill_up(folder: Path) -> Path:
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for size in (4096, 1):
+            try:
+                while True:
+                    file.write(b"x" * size)
+            except OSError as error:
+                assert error.errno == errno.ENOSPC
+    return filler
+
+
+def test_a_full_disk_refuses_and_goes_on_when_there_is_room(small_disk: Path) -> None:
+    home = small_disk / "home"
+    with Vault.open(config=configured(home)) as vault:
+        done = {vault.add("main", [item("before")], BOT).ids[0]: "before"}
+        before = {path: path.read_bytes() for path in home.rglob("*.md")}
+        filler = fill_up(small_disk)
+        for act in (
+            lambda: vault.add("main", [item("x" * 9000)], BOT),
+            lambda: vault.add("other", [item("words")], BOT),
+            lambda: vault.put_page("agents/main/MEMORY.md", "x" * 9000, expects=None, by=BOT),
+        ):
+            with pytest.raises(DiskError) as caught:
+                act()
+            assert "space" in caught.value.hint
+        assert {path: path.read_bytes() for path in home.rglob("*.md")} == before
+        filler.unlink()
+        done[vault.add("main", [item("after")], BOT).ids[0]] = "after"
+    check_home(home, done)
+
+
+class FullDisk(Disk):
+    """Has room for half of what is written, and then for nothing."""
+
+    def __init__(self) -> None:
+        self.full = False
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        if not self.full:
+            return super().write(fd, data)
+        if len(data) > 1:
+            return super().write(fd, bytes(data[: len(data) // 2]))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_disk_that_fills_up_in_the_middle_of_a_write_leaves_nothing_half_done(home: Path) -> None:
+    disk = FullDisk()
+    with Vault.open(config=configured(home), disk=disk) as vault:
+        done = {vault.add("main", [item("before")], BOT).ids[0]: "before"}
+        before = snapshot(home)
+        disk.full = True
+        for act in (
+            lambda: vault.add("main", [item("words")], BOT),
+            lambda: vault.add("main", [item("two"), item("entries")], BOT),
+            lambda: vault.add("other", [item("words")], BOT),
+            lambda: vault.put_page("agents/main/MEMORY.md", "words\n", expects=None, by=BOT),
+        ):
+            with pytest.raises(DiskError) as caught:
+                act()
+            assert "space" in caught.value.hint
+        after = snapshot(home)
+        assert {path: data for path, data in after.items() if data is not None} == {
+            path: data for path, data in before.items() if data is not None
+        }
+        disk.full = False
+        done[vault.add("main", [item("after")], BOT).ids[0]] = "after"
+    check_home(home, done)
+
+
+BROKEN = {
+    "a newer format": ("format = 2\n", HomeFormatError),
+    "no TOML": ("timezone = \n", ConfigError),
+    "an unknown key": ("time_zone = 'UTC'\n", ConfigError),
+    "a wrong type": ("lock_timeout = 'soon'\n", ConfigError),
+    "out of range": ("max_content_bytes = -1\n", ConfigError),
+    "no such zone": ("timezone = 'Mars/Olympus'\n", ConfigError),
+}
+
+
+@pytest.mark.parametrize(("text", "error"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_or_newer_configuration_is_a_typed_error(
+    home: Path, vault: Vault, text: str, error: type[MemfolioError]
+) -> None:
+    vault.close()
+    (home / "memfolio.toml").write_text(text)
+    before = snapshot(home)
+    with pytest.raises(error) as caught:
+        Vault.open(config=load_config(home, environ={"HOME": str(home.parent)}))
+    assert caught.value.hint
+    assert str(home) in caught.value.message
+    assert snapshot(home) == before

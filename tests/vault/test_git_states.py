@@ -1,0 +1,296 @@
+"""Git in somebody's hands, broken or missing: commits wait, nothing is touched, later everything is caught up."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.types import Attribution
+from memfolio.vault.git import CommitInfo
+from memfolio.vault.vault import Vault
+from tests.vault.proof import (
+    BOT,
+    check_acknowledged,
+    check_commits,
+    check_git,
+    check_home,
+    configured,
+    files,
+    git,
+    item,
+)
+
+PAGE = "agents/main/MEMORY.md"
+
+
+@pytest.fixture
+def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
+    with Vault.open(config=configured(home), clock=clock) as opened:
+        opened.add("main", [item("first")], BOT)
+        assert opened.commit() == 0
+        yield opened
+
+
+def add(vault: Vault, note: str, by: Attribution = BOT) -> str:
+    return vault.add("main", [item(note)], by).ids[0]
+
+
+def refs(home: Path) -> dict[str, str]:
+    """Everything of git that a person could miss if we moved it."""
+    names = ["HEAD", "index", "MERGE_HEAD", "refs/heads/main"]
+    paths = [home / ".git" / name for name in names]
+    return {str(path): path.read_bytes().hex() for path in paths if path.exists()}
+
+
+def check_waiting(vault: Vault, obstacle: str) -> dict[str, str]:
+    """Memories are written while commits wait, and git is not touched."""
+    before, done = refs(vault.home.root), {}
+    for number in range(3):
+        done[add(vault, f"waiting {number}")] = f"waiting {number}"
+        assert vault.commit() > 0
+    assert obstacle in (vault.committer.obstacle or "")
+    assert refs(vault.home.root) == before
+    check_acknowledged(vault.home.root, done)
+    return done
+
+
+def check_caught_up(vault: Vault, done: dict[str, str]) -> None:
+    vault.survey()
+    assert vault.commit() == 0
+    assert vault.committer.obstacle is None
+    check_commits(vault)
+    check_git(vault.home.root)
+    check_acknowledged(vault.home.root, done)
+
+
+def test_commits_wait_while_head_is_detached(home: Path, vault: Vault) -> None:
+    git(home, "checkout", "-q", "--detach")
+    done = check_waiting(vault, "detached")
+    git(home, "checkout", "-q", "main")
+    check_caught_up(vault, done)
+
+
+def test_commits_wait_on_another_branch(home: Path, vault: Vault) -> None:
+    git(home, "checkout", "-q", "-b", "experiment")
+    done = check_waiting(vault, "experiment")
+    git(home, "checkout", "-q", "main")
+    check_caught_up(vault, done)
+
+
+def test_commits_wait_during_a_merge_and_go_on_after_it(home: Path, vault: Vault) -> None:
+    git(home, "checkout", "-q", "-b", "side")
+    (home / "notes.txt").write_text("mine\n")
+    git(home, "add", "notes.txt")
+    git(home, "commit", "-q", "-m", "my notes")
+    git(home, "checkout", "-q", "main")
+    git(home, "merge", "-q", "--no-commit", "--no-ff", "side")
+    done = check_waiting(vault, "merge")
+    git(home, "commit", "-q", "-m", "merged by hand")
+    check_caught_up(vault, done)
+    assert git(home, "show", "HEAD:notes.txt") == "mine\n"
+
+
+def test_commits_wait_during_a_merge_that_is_then_aborted(home: Path, vault: Vault) -> None:
+    git(home, "checkout", "-q", "-b", "side")
+    (home / "notes.txt").write_text("mine\n")
+    git(home, "add", "notes.txt")
+    git(home, "commit", "-q", "-m", "my notes")
+    git(home, "checkout", "-q", "main")
+    git(home, "merge", "-q", "--no-commit", "--no-ff", "side")
+    done = check_waiting(vault, "merge")
+    git(home, "merge", "--abort")
+    check_caught_up(vault, done)
+
+
+def test_commits_wait_for_staged_work(home: Path, vault: Vault) -> None:
+    (home / "notes.txt").write_text("mine\n")
+    git(home, "add", "notes.txt")
+    done = check_waiting(vault, "staged")
+    assert git(home, "diff", "--cached", "--name-only") == "notes.txt\n"
+    git(home, "commit", "-q", "-m", "my notes")
+    check_caught_up(vault, done)
+
+
+def test_staged_work_that_is_withdrawn_frees_the_way(home: Path, vault: Vault) -> None:
+    (home / "notes.txt").write_text("mine\n")
+    git(home, "add", "notes.txt")
+    done = check_waiting(vault, "staged")
+    git(home, "rm", "-q", "--cached", "notes.txt")
+    (home / "notes.txt").unlink()
+    check_caught_up(vault, done)
+
+
+def test_a_rebase_under_way_is_waited_for(home: Path, vault: Vault) -> None:
+    (home / ".git/rebase-merge").mkdir()
+    done = check_waiting(vault, "rebase")
+    (home / ".git/rebase-merge").rmdir()
+    check_caught_up(vault, done)
+
+
+def test_a_lock_of_another_git_is_waited_for(home: Path, vault: Vault) -> None:
+    (home / ".git/index.lock").write_bytes(b"")
+    done = check_waiting(vault, "index.lock")
+    (home / ".git/index.lock").unlink()
+    check_caught_up(vault, done)
+
+
+def test_waiting_commits_survive_reopening(home: Path, clock: SettableClock, vault: Vault) -> None:
+    git(home, "checkout", "-q", "--detach")
+    done = check_waiting(vault, "detached")
+    vault.close()
+    git(home, "checkout", "-q", "main")
+    with Vault.open(config=configured(home), clock=clock) as again:
+        check_caught_up(again, done)
+
+
+def test_a_deleted_git_folder_begins_a_history_with_everything_in_it(
+    home: Path, clock: SettableClock, vault: Vault
+) -> None:
+    vault.put_page(PAGE, "words\n", expects=None, by=BOT)
+    vault.commit()
+    shutil.rmtree(home / ".git")
+    done = {add(vault, "after"): "after"}
+    assert vault.commit() == 0
+    vault.close()
+    check_home(home, done)
+    assert {path: git(home, "show", f"HEAD:{path}").encode() for path in files(home)} == files(home)
+
+
+def test_a_broken_git_folder_stops_no_memory_and_is_caught_up_when_it_is_whole(
+    home: Path, tmp_path: Path, vault: Vault
+) -> None:
+    shutil.copytree(home / ".git", tmp_path / "kept")
+    (home / ".git/HEAD").write_text("nonsense")
+    shutil.rmtree(home / ".git/objects")
+    done = {add(vault, f"while broken {number}"): f"while broken {number}" for number in range(3)}
+    assert vault.commit() != 0
+    assert vault.committer.obstacle
+    assert vault.survey() == []
+    shutil.rmtree(home / ".git")
+    shutil.copytree(tmp_path / "kept", home / ".git")
+    check_caught_up(vault, done)
+
+
+def test_a_git_folder_of_garbage_lets_a_home_open(home: Path, clock: SettableClock, vault: Vault) -> None:
+    vault.close()
+    shutil.rmtree(home / ".git")
+    (home / ".git").write_text("garbage")
+    with Vault.open(config=configured(home), clock=clock) as again:
+        done = {add(again, "words"): "words"}
+        assert again.commit() != 0
+        check_acknowledged(home, done)
+    (home / ".git").unlink()
+    check_home(home, done)
+
+
+def test_no_git_program_is_needed(home: Path, vault: Vault, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with monkeypatch.context() as without:
+        without.setenv("PATH", str(tmp_path))
+        done = {add(vault, f"note {number}"): f"note {number}" for number in range(3)}
+        assert vault.commit() == 0
+        vault.history.pack()
+        assert vault.history.check() == []
+    check_caught_up(vault, done)
+
+
+def test_home_without_git_writes_all_the_same(home: Path, clock: SettableClock) -> None:
+    with Vault.open(config=configured(home, git_enabled=False), clock=clock) as vault:
+        done = {add(vault, "words"): "words"}
+        assert vault.commit() == 0
+        assert not (home / ".git").exists()
+    check_home(home, done)
+
+
+def test_a_person_may_commit_our_files(home: Path, vault: Vault) -> None:
+    done = {add(vault, "words"): "words"}
+    (home / PAGE).write_text("by hand\n")
+    git(home, "add", "-A")
+    git(home, "commit", "-q", "-m", "everything")
+    done[add(vault, "more words")] = "more words"
+    check_caught_up(vault, done)
+    assert "A Person" in git(home, "log", "--format=%an")
+
+
+def test_a_person_may_reset_to_an_older_commit(home: Path, vault: Vault) -> None:
+    kept = {add(vault, "kept"): "kept"}
+    assert vault.commit() == 0
+    vault.put_page(PAGE, "words\n", expects=None, by=BOT)
+    assert vault.commit() == 0
+    git(home, "revert", "--no-edit", "HEAD")
+    vault.survey()
+    done = {add(vault, "after"): "after"}
+    assert vault.commit() == 0
+    assert vault.trail.problems() == []
+    check_acknowledged(home, {**kept, **done})
+    check_git(home)
+
+
+def test_git_show_of_every_commit_is_whole(home: Path, vault: Vault) -> None:
+    for number in range(5):
+        page = vault.page(PAGE)
+        vault.put_page(PAGE, f"{number}\n", expects=page.hash if page else None, by=BOT)
+    vault.commit()
+    contents = [git(home, "show", f"{commit.id}:{PAGE}") for commit in vault.history.commits(path=PAGE)]
+    assert contents == ["4\n", "3\n", "2\n", "1\n", "0\n"]
+
+
+def ours(vault: Vault) -> list[CommitInfo]:
+    assert vault.commit() == 0
+    commits = [commit for commit in vault.history.commits() if commit.trailers["Actor"] != "system:init"]
+    return list(reversed(commits))[1:]
+
+
+ALICE = Attribution(actor="bot:alice", trigger="observe", session="s-1")
+ALICE_LATER = Attribution(actor="bot:alice", trigger="observe", session="s-2")
+BOB = Attribution(actor="bot:bob", trigger="observe")
+
+
+def test_appends_of_one_actor_and_session_within_a_second_share_a_commit(vault: Vault, clock: SettableClock) -> None:
+    clock.advance(seconds=5)
+    for by in (ALICE, ALICE, ALICE, BOB, ALICE, ALICE_LATER):
+        add(vault, "words", by)
+    clock.advance(seconds=1.5)
+    add(vault, "words", ALICE_LATER)
+    commits = ours(vault)
+    assert [(commit.author, commit.trailers["Seq"].count(",")) for commit in commits] == [
+        ("bot:alice", 0),
+        ("bot:bob", 0),
+        ("bot:alice", 0),
+        ("bot:alice", 0),
+        ("bot:alice", 0),
+    ]
+    first = list(vault.trail.lines())[-7].seq
+    seqs = [f"{first}-{first + 2}", *(str(first + number) for number in range(3, 7))]
+    assert [commit.trailers["Seq"] for commit in commits] == seqs
+    assert [commit.trailers.get("Session") for commit in commits] == ["s-1", None, "s-1", "s-2", "s-2"]
+    check_commits(vault)
+
+
+def test_every_page_replacement_has_a_commit_of_its_own(vault: Vault) -> None:
+    for number in range(3):
+        page = vault.page(PAGE)
+        vault.put_page(PAGE, f"{number}\n", expects=page.hash if page else None, by=BOT)
+    assert [commit.subject for commit in ours(vault)] == [f"[CREATE] {PAGE}", f"[EDIT] {PAGE}", f"[EDIT] {PAGE}"]
+    check_commits(vault)
+
+
+def test_commits_name_the_head_of_the_chain_and_no_content(home: Path, vault: Vault) -> None:
+    add(vault, "a secret that stays in its file")
+    [commit] = ours(vault)
+    last = list(vault.trail.lines())[-1]
+    assert commit.trailers["Chain"] == last.hash
+    assert commit.trailers["Seq"] == str(last.seq)
+    assert "secret" not in git(home, "log", "--format=%B")
+    assert "secret" not in (home / vault.trail.parts()[0]).read_text()
+
+
+def test_nothing_to_do_makes_no_commit(home: Path, vault: Vault) -> None:
+    before = git(home, "rev-parse", "HEAD")
+    for _ in range(3):
+        vault.survey()
+        assert vault.commit() == 0
+    assert git(home, "rev-parse", "HEAD") == before
