@@ -55,4 +55,4 @@ def from_ms(ms: int) -> datetime:
 
 def iso(moment: datetime) -> str:
     """`2026-11-15T14:30:05.123Z`: UTC, milliseconds, sortable as text."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

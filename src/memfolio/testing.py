@@ -23,7 +23,16 @@ from typing import NoReturn, TypeVar
 from memfolio.clock import SettableClock
 from memfolio.vault.disk import Disk, Stamp
 
-__all__ = ["Call", "Crash", "CrashingDisk", "FailingDisk", "QuickDisk", "RecordingDisk", "SettableClock"]
+__all__ = [
+    "Call",
+    "Crash",
+    "CrashingDisk",
+    "FailingDisk",
+    "InterruptedDisk",
+    "QuickDisk",
+    "RecordingDisk",
+    "SettableClock",
+]
 
 T = TypeVar("T")
 
@@ -100,8 +109,12 @@ class FailingDisk(_SteppingDisk):
         self._k = k
         self._code = code
         self._forever = forever
+        self._healed = False
         self.failed: Call | None = None
         """The first step that failed."""
+
+    def __repr__(self) -> str:
+        return f"FailingDisk({self._k}, {errno.errorcode[self._code]}, forever={self._forever}), {self.failed}"
 
     @property
     def reached(self) -> bool:
@@ -110,11 +123,11 @@ class FailingDisk(_SteppingDisk):
 
     def heal(self) -> None:
         """Nothing fails from now on."""
-        self._k, self._forever = -1, False
+        self._healed = True
 
     def _step(self, call: Call, act: Callable[[], T]) -> T:
         self.steps += 1
-        if self.steps != self._k and not (self._forever and self.steps > self._k):
+        if self._healed or (self.steps != self._k and not (self._forever and self.steps > self._k)):
             return act()
         self.failed = self.failed or call
         if call.name == "close":
@@ -141,6 +154,14 @@ class CrashingDisk(_SteppingDisk):
         self._open: set[int] = set()
         self.last: Call | None = None
         """The step at which it happened; None while the process lives."""
+
+    def __repr__(self) -> str:
+        return f"CrashingDisk({self._k}, after={self._after}, torn={self._torn}), {self.last}"
+
+    @property
+    def torn_bytes(self) -> bytes | None:
+        """What of a torn write came to the file; None when none was torn."""
+        return self.last.data[: self._torn] if self.last and self._torn is not None else None
 
     def _step(self, call: Call, act: Callable[[], T]) -> T:
         self._check_alive()
@@ -187,6 +208,27 @@ class CrashingDisk(_SteppingDisk):
     def stamp_of(self, fd: int) -> Stamp:
         self._check_alive()
         return super().stamp_of(fd)
+
+
+class InterruptedDisk(_SteppingDisk):
+    """Just before step number `k`, `interrupt` is called: a person or another process does something."""
+
+    def __init__(self, k: int, interrupt: Callable[[], None]) -> None:
+        super().__init__()
+        self._k = k
+        self._interrupt = interrupt
+        self.reached: Call | None = None
+        """The step that was interrupted."""
+
+    def __repr__(self) -> str:
+        return f"InterruptedDisk({self._k}), {self.reached}"
+
+    def _step(self, call: Call, act: Callable[[], T]) -> T:
+        self.steps += 1
+        if self.steps == self._k:
+            self.reached = call
+            self._interrupt()
+        return act()
 
 
 class RecordingDisk(_SteppingDisk):

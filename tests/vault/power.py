@@ -15,6 +15,7 @@ from pathlib import Path
 
 from memfolio.testing import Call
 
+LONG_AGO = 1_700_000_000
 CHANGES = frozenset({"write", "truncate", "rename", "rename_new", "exchange", "unlink", "mkdir", "open"})
 
 
@@ -165,6 +166,7 @@ def _load(path: Path) -> Folder:
 def _write(node: Node, target: Path, chance: random.Random) -> None:
     if isinstance(node, File):
         target.write_bytes(node.after_loss(chance))
+        os.utime(target, (LONG_AGO, LONG_AGO))
         return
     target.mkdir()
     for name, each in sorted(node.after_loss(chance).items()):

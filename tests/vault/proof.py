@@ -86,8 +86,8 @@ def entries(home: Path) -> dict[str, list[str]]:
     """The contents under every marked id of the home's logs and ledgers; a doubled entry has two."""
     found: dict[str, list[str]] = {}
     for path, data in files(home).items():
-        for id, content in _entries_of(path, data):
-            found.setdefault(id, []).append(content)
+        for mark, content in _entries_of(path, data):
+            found.setdefault(mark, []).append(content)
     return found
 
 
@@ -102,20 +102,22 @@ def _entries_of(path: str, data: bytes) -> list[tuple[str, str]]:
     text = data.decode("utf-8", "surrogateescape")
     reading = read_log(text, day=day_of(path) or date(1970, 1, 1), tz=UTC, agent=path.split("/")[1])
     found = [(each.entry.item, len(each.places)) for each in reading.entries]
-    doubled = [(id, "") for problem in reading.problems if "already the id" in problem for id in problem.split()[2:3]]
+    doubled = [
+        (mark, "") for problem in reading.problems if "already the id" in problem for mark in problem.split()[2:3]
+    ]
     return [(item.id, item.content) for item, times in found if item.id[0] == "M" for _ in range(times)] + doubled
 
 
 def appended(vault: Vault) -> Counter[str]:
     """How often each id was appended, by the trail."""
-    return Counter(id for line in vault.trail.lines() if line.action is Action.APPEND for id in line.ids)
+    return Counter(mark for line in vault.trail.lines() if line.action is Action.APPEND for mark in line.ids)
 
 
 def check_acknowledged(home: Path, acknowledged: Mapping[str, str]) -> None:
     """Every acknowledged memory is there exactly once, with the content that was written."""
     there = entries(home)
-    for id, content in acknowledged.items():
-        assert there.get(id) == [content], f"{id}: wrote {content!r}, found {there.get(id)}"
+    for mark, content in acknowledged.items():
+        assert there.get(mark) == [content], f"{mark}: wrote {content!r}, found {there.get(mark)}"
 
 
 def check_home(home: Path, acknowledged: Mapping[str, str], config: Config | None = None) -> None:
@@ -126,8 +128,8 @@ def check_home(home: Path, acknowledged: Mapping[str, str], config: Config | Non
         check_acknowledged(home, wanted)
         counted, there = appended(vault), entries(home)
         assert vault.trail.problems() == []
-        assert {id: counted[id] for id in wanted} == dict.fromkeys(wanted, 1), "every id is in one APPEND line"
-        assert {id for id, found in there.items() if len(found) > 1} == set(), "no id stands twice"
+        assert {mark: counted[mark] for mark in wanted} == dict.fromkeys(wanted, 1), "every id is in one APPEND line"
+        assert {mark for mark, found in there.items() if len(found) > 1} == set(), "no id stands twice"
         assert vault.commit() == 0, vault.committer.obstacle
         assert vault.problems == {}
     check_git(home)

@@ -32,7 +32,7 @@ from memfolio.vault.vault import Vault
 from tests.vault.proof import BOT, check_home, configured, fork, item, snapshot, wait
 
 NOBODY = 65534
-NAIVE = datetime(2026, 11, 15, 12, 0)  # noqa: DTZ001
+NAIVE = datetime(2026, 11, 15, 12, 0)
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def test_content_that_cannot_be_remembered_is_refused(vault: Vault, content: str
 
 def test_content_of_just_the_longest_length_is_accepted(home: Path, vault: Vault) -> None:
     content = "x" * 1024 * 1024
-    [id] = vault.add("main", [item(content)], BOT).ids
+    [mark] = vault.add("main", [item(content)], BOT).ids
     vault.close()
-    check_home(home, {id: content})
+    check_home(home, {mark: content})
 
 
 VALUES: dict[str, tuple[type[InputError], dict[str, object]]] = {
@@ -91,23 +91,27 @@ VALUES: dict[str, tuple[type[InputError], dict[str, object]]] = {
 
 
 @pytest.mark.parametrize(("error", "values"), VALUES.values(), ids=VALUES.keys())
-def test_values_out_of_range_are_refused(
-    vault: Vault, error: type[InputError], values: dict[str, object]
-) -> None:
+def test_values_out_of_range_are_refused(vault: Vault, error: type[InputError], values: dict[str, object]) -> None:
     refuses(vault, error, lambda: vault.add("main", [item("words", **values)], BOT))
 
 
-@pytest.mark.parametrize("agent", ["../up", "a/b", "/etc", "", ".", "..", "A", "-x", "x" * 65, "a b", "ä", "a\0", "a\n"])
+@pytest.mark.parametrize(
+    "agent", ["../up", "a/b", "/etc", "", ".", "..", "A", "-x", "x" * 65, "a b", "ä", "a\0", "a\n"]
+)
 def test_an_agent_id_that_could_be_a_path_is_refused(vault: Vault, agent: str) -> None:
     refuses(vault, AgentIdError, lambda: vault.add(agent, [item("words")], BOT))
 
 
-@pytest.mark.parametrize("record", [{"id": "mine"}, {"actor": "human"}, {"x": float("nan")}, {"x": {1}}, {"x": "\ud800"}])
+@pytest.mark.parametrize(
+    "record", [{"id": "mine"}, {"actor": "human"}, {"x": float("nan")}, {"x": {1}}, {"x": "\ud800"}]
+)
 def test_a_record_that_cannot_be_a_line_is_refused(vault: Vault, record: dict[str, object]) -> None:
     refuses(vault, InputError, lambda: vault.add_lines(state_ledger("main"), [record], BOT))
 
 
-@pytest.mark.parametrize("values", [{"actor": "stranger"}, {"actor": "a b"}, {"trigger": "two words"}, {"session": "a\nb"}])
+@pytest.mark.parametrize(
+    "values", [{"actor": "stranger"}, {"actor": "a b"}, {"trigger": "two words"}, {"session": "a\nb"}]
+)
 def test_an_attribution_that_is_prose_is_refused(values: dict[str, str]) -> None:
     with pytest.raises(InputError) as caught:
         Attribution(**values)  # type: ignore[arg-type]
@@ -185,7 +189,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of one megabyte."""
     folder = tmp_path / "small"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False
+    )
     if mounted.returncode != 0:
         pytest.skip("only root may mount a file system here")
     yield folder
@@ -210,11 +216,12 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(small_disk: Path) ->
         done = {vault.add("main", [item("before")], BOT).ids[0]: "before"}
         before = {path: path.read_bytes() for path in home.rglob("*.md")}
         filler = fill_up(small_disk)
-        for act in (
+        acts: list[Callable[[], object]] = [
             lambda: vault.add("main", [item("x" * 9000)], BOT),
             lambda: vault.add("other", [item("words")], BOT),
             lambda: vault.put_page("agents/main/MEMORY.md", "x" * 9000, expects=None, by=BOT),
-        ):
+        ]
+        for act in acts:
             with pytest.raises(DiskError) as caught:
                 act()
             assert "space" in caught.value.hint
@@ -244,12 +251,13 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_write_leaves_nothing_half_done(
         done = {vault.add("main", [item("before")], BOT).ids[0]: "before"}
         before = snapshot(home)
         disk.full = True
-        for act in (
+        acts: list[Callable[[], object]] = [
             lambda: vault.add("main", [item("words")], BOT),
             lambda: vault.add("main", [item("two"), item("entries")], BOT),
             lambda: vault.add("other", [item("words")], BOT),
             lambda: vault.put_page("agents/main/MEMORY.md", "words\n", expects=None, by=BOT),
-        ):
+        ]
+        for act in acts:
             with pytest.raises(DiskError) as caught:
                 act()
             assert "space" in caught.value.hint

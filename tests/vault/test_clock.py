@@ -16,6 +16,7 @@ from memfolio.vault.log import read_log, title_line
 from memfolio.vault.paths import day_of
 from memfolio.vault.vault import Vault
 from tests.conftest import START
+from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, appended, check_home, configured, entries, fork, item, wait
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe"]
@@ -38,23 +39,27 @@ moments = st.one_of(
 )
 
 
-def check_entry(home: Path, path: str, id: str, note: str, moment: datetime, zone: ZoneInfo) -> None:
+def check_entry(home: Path, path: str, mark: str, note: str, moment: datetime, zone: ZoneInfo) -> None:
     """The entry stands in the log of its day, under that day's title, with the hour a clock there shows."""
     here = moment.astimezone(zone)
     day = day_of(path)
     assert day == here.date()
     text = (home / path).read_text()
     assert text.startswith(title_line(here.date()))
-    [entry] = [each.entry for each in read_log(text, day=day, tz=zone, agent="main").entries if each.entry.item.id == id]
+    [entry] = [
+        each.entry for each in read_log(text, day=day, tz=zone, agent="main").entries if each.entry.item.id == mark
+    ]
     assert (entry.item.content, entry.item.event_time) in [(note, None), (note, moment)]
-    heading = next(line for line in text.split("\n") if line.endswith(id))
+    heading = next(line for line in text.split("\n") if line.endswith(mark))
     assert heading.startswith(f"## {here:%H:%M:%S} ")
 
 
 def check_trail(vault: Vault, ids: list[str]) -> None:
     lines = list(vault.trail.lines())
     assert [line.seq for line in lines] == list(range(1, len(lines) + 1))
-    assert [id for line in lines for id in line.ids if id.startswith("M-")] == ids, "order is the order of writing"
+    assert [mark for line in lines for mark in line.ids if mark.startswith("M-")] == ids, (
+        "order is the order of writing"
+    )
     months = [part.split("/")[1] for part in vault.trail.parts()]
     assert months == sorted(months), "the trail never goes back to an earlier month"
     assert vault.trail.problems() == []
@@ -62,7 +67,7 @@ def check_trail(vault: Vault, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize("trials", [200, pytest.param(20_000, marks=pytest.mark.long)])
-def test_entries_land_on_their_day_whatever_the_clock_does(quick_path: Path, trials: int) -> None:
+def test_entries_land_on_their_day_whatever_the_clock_does(quick_path: Path, trials: int, tally: Tally) -> None:
     made = random.Random(0)
 
     @settings(max_examples=trials)
@@ -78,7 +83,9 @@ def test_entries_land_on_their_day_whatever_the_clock_does(quick_path: Path, tri
                 clock.set(moment)
                 receipt = vault.add("main", [item(f"note {number}")], BOT)
                 ids += receipt.ids
-                check_entry(home, receipt.paths[0], receipt.ids[0], f"note {number}", receipt.items[0].created_at, config.zone)
+                check_entry(
+                    home, receipt.paths[0], receipt.ids[0], f"note {number}", receipt.items[0].created_at, config.zone
+                )
                 assert abs(receipt.items[0].created_at - moment) < timedelta(milliseconds=20)
             check_trail(vault, ids)
         with Vault.open(config=config, clock=clock) as vault:
@@ -86,7 +93,7 @@ def test_entries_land_on_their_day_whatever_the_clock_does(quick_path: Path, tri
             check_trail(vault, ids)
 
     check()
-    print(f"\n{trials} wandering clocks")
+    tally("clocks that go back and forward", trials)
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -113,10 +120,10 @@ def test_a_clock_that_stands_still_gives_every_memory_its_own_id(home: Path, clo
         ids = [vault.add("main", [item("the same words")], BOT).ids[0] for _ in range(200)]
         more = vault.add("main", [item("the same words")] * 100, BOT).ids
     assert len({*ids, *more}) == 300
-    assert {id: len(found) for id, found in entries(home).items()} == dict.fromkeys([*ids, *more], 1)
+    assert {mark: len(found) for mark, found in entries(home).items()} == dict.fromkeys([*ids, *more], 1)
 
 
-def test_the_same_request_twice_is_one_memory(home: Path, clock: SettableClock) -> None:
+def test_the_same_request_twice_is_one_memory(home: Path, clock: SettableClock, tally: Tally) -> None:
     trials = 100
     with Vault.open(config=configured(home), clock=clock) as vault:
         for number in range(trials):
@@ -131,7 +138,7 @@ def test_the_same_request_twice_is_one_memory(home: Path, clock: SettableClock) 
     (home / ".memfolio/recent.jsonl").unlink()
     with Vault.open(config=configured(home), clock=clock) as vault:
         assert vault.add("main", [item("note 1")], BOT, key="request 1").repeated
-    print(f"\n{trials} requests made twice")
+    tally("same request twice", trials)
 
 
 def test_a_request_that_was_refused_can_be_made_again(home: Path, clock: SettableClock) -> None:

@@ -2,65 +2,48 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-from memfolio.errors import MemfolioError
-from memfolio.testing import Crash, CrashingDisk
-from tests.vault.faults import LOG, SCENARIOS, SECOND_LOG, Scenario, Stage, judge
+from tests.vault.conftest import Tally
+from tests.vault.faults import COMMITTING, LOG, PAGE, SCENARIOS, Scenario, named
+from tests.vault.trials import die_before_a_person, die_everywhere, die_twice
 
-
-def deaths(k: int, size: int | None) -> Iterator[CrashingDisk]:
-    """The ways to die at step `k`; `size` is how many bytes it writes, None when it is no write."""
-    yield CrashingDisk(k)
-    yield CrashingDisk(k, after=True)
-    if size is not None:
-        for torn in sorted({1, size // 3, size // 2, size - 1}):
-            yield CrashingDisk(k, torn=torn)
-
-
-def die(scenario: Scenario, home: Path, disk: CrashingDisk) -> Stage:
-    """Play the scenario until the process dies."""
-    shutil.rmtree(home, ignore_errors=True)
-    stage = Stage(home)
-    scenario.prepare(stage)
-    stage.disk = disk
-    try:
-        scenario.act(stage)
-    except (Crash, MemfolioError):
-        # A dead process has no locks left to release, which the unwinding code takes for an error of the disk.
-        if disk.last is None:
-            raise
-    if disk.last and disk._torn is not None and not disk.last.data[: disk._torn].strip():
-        stage.edits.setdefault(LOG, [])  # a blank line may be anybody's, so it is a person's
-        stage.edits.setdefault(SECOND_LOG, [])
-    return stage
-
-
-def die_everywhere(scenario: Scenario, home: Path) -> int:
-    """How many deaths the scenario survived."""
-    trials = 0
-    for k in count(1):
-        first = CrashingDisk(k)
-        die(scenario, home, first)
-        if first.last is None:
-            return trials
-        for disk in deaths(k, len(first.last.data) if first.last.name == "write" else None):
-            stage = die(scenario, home, disk)
-            try:
-                judge(stage)
-            except BaseException as error:
-                error.add_note(f"died at step {k}: {disk.last}, after={disk._after} torn={disk._torn}")
-                raise
-            trials += 1
-    raise AssertionError("unreachable")
+DEATHS = "death at a step"
+RECOVERING = ("several files at once", "a stale editor saved over memories", "trail rolls over")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_death_at_any_step_loses_nothing_and_leaves_nothing_half_done(scenario: Scenario, home: Path) -> None:
-    trials = die_everywhere(scenario, home)
-    print(f"\n{scenario}: {trials} deaths")
+def test_death_at_any_step_loses_nothing(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_everywhere(scenario, quick_path / "home"))
+
+
+@pytest.mark.parametrize("name", RECOVERING)
+def test_death_while_recovering_from_death_loses_nothing(name: str, quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_twice(named(name), quick_path / "home", stride=17, second_stride=5))
+
+
+@pytest.mark.parametrize("name", ["several files at once", "page created, replaced, deleted", "further memories"])
+def test_what_a_person_writes_after_a_death_is_kept(name: str, quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_before_a_person(named(name), quick_path / "home", (LOG, PAGE), stride=3))
+
+
+def test_death_between_commits_leaves_git_whole(quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_everywhere(COMMITTING, quick_path / "home", stride=13, git=True))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_death_before_or_behind_any_step_and_again_loses_nothing(
+    scenario: Scenario, quick_path: Path, tally: Tally
+) -> None:
+    home = quick_path / "home"
+    tally(DEATHS, die_everywhere(scenario, home, after=True))
+    tally(DEATHS, die_twice(scenario, home, stride=2))
+    tally(DEATHS, die_before_a_person(scenario, home, (LOG, PAGE)))
+
+
+@pytest.mark.long
+def test_death_at_any_step_between_commits_leaves_git_whole(quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_everywhere(COMMITTING, quick_path / "home", git=True))

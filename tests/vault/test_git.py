@@ -737,7 +737,7 @@ def test_packing_keeps_everything_and_shrinks(begun: History, program: bool, mon
         begun.pack()
         after = sum(file.stat().st_size for file in (begun.home / ".git/objects").rglob("*") if file.is_file())
         assert after < before / 3
-        assert begun.loose_objects() == 0
+        assert begun.loose_objects() <= 1 + round_, "only what nobody refers to may stay as it is"
         assert {info.id: begun.read(LOG, commit=info.id) for info in begun.commits()} == contents
         assert git(begun.home, "cat-file", "-t", lost).strip() == "commit"
         assert is_sound(begun.home)

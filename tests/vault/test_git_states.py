@@ -215,7 +215,9 @@ def test_a_person_may_commit_our_files(home: Path, vault: Vault) -> None:
     assert "A Person" in git(home, "log", "--format=%an")
 
 
-def test_a_person_may_reset_to_an_older_commit(home: Path, vault: Vault) -> None:
+def test_a_commit_that_a_person_reverts_takes_its_line_from_the_trail_and_raises_an_alert(
+    home: Path, vault: Vault
+) -> None:
     kept = {add(vault, "kept"): "kept"}
     assert vault.commit() == 0
     vault.put_page(PAGE, "words\n", expects=None, by=BOT)
@@ -224,7 +226,7 @@ def test_a_person_may_reset_to_an_older_commit(home: Path, vault: Vault) -> None
     vault.survey()
     done = {add(vault, "after"): "after"}
     assert vault.commit() == 0
-    assert vault.trail.problems() == []
+    assert [line.by.trigger for line in vault.alerts()] == ["trail-cut"]
     check_acknowledged(home, {**kept, **done})
     check_git(home)
 

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from memfolio.errors import PageChangedError
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
+from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, check_home, configured, fork, item, wait
 
 KILLS_PER_HOME = 20
@@ -28,25 +30,25 @@ def write_forever(home: Path, acks: Path, seed: int) -> None:
         note = f"{seed}.{number} " + "x" * chance.choice([1, 50, 200, 6000])
         match chance.choice(["entry", "entry", "entry", "several", "line", "page"]):
             case "entry":
-                done = [(id, note) for id in vault.add(f"a{seed % 3}", [item(note)], BOT).ids]
+                done = [(mark, note) for mark in vault.add(f"a{seed % 3}", [item(note)], BOT).ids]
             case "several":
                 notes = [f"{note} {part}" for part in range(3)]
                 done = list(zip(vault.add("main", [item(each) for each in notes], BOT).ids, notes, strict=True))
             case "line":
-                done = [(id, f'"{note}"') for id in vault.add_lines(state_ledger("main"), [{"note": note}], BOT).ids]
+                done = [
+                    (mark, f'"{note}"') for mark in vault.add_lines(state_ledger("main"), [{"note": note}], BOT).ids
+                ]
             case _:
                 done = []
                 replace_page(vault, note)
-        for id, content in done:
-            os.write(fd, f"{id}\t{content}\n".encode())
+        for mark, content in done:
+            os.write(fd, f"{mark}\t{content}\n".encode())
 
 
 def replace_page(vault: Vault, content: str) -> None:
     page = vault.page("agents/main/MEMORY.md")
-    try:
+    with suppress(PageChangedError):  # another writer was quicker
         vault.put_page("agents/main/MEMORY.md", content, expects=page.hash if page else None, by=BOT)
-    except PageChangedError:
-        pass  # another writer was quicker
 
 
 def kill_some_writers(home: Path, acks: Path, chance: random.Random) -> int:
@@ -67,29 +69,29 @@ def acknowledged_in(acks: Path) -> dict[str, str]:
     return dict(line.split("\t") for line in lines)
 
 
-def kill_until(kills: int, folder: Path) -> None:
+def kill_until(kills: int, folder: Path, tally: Tally) -> None:
     chance = random.Random(kills)
-    done = acknowledged = homes = 0
+    done = homes = 0
     while done < kills:
         homes += 1
         home, acks = folder / f"home-{homes}", folder / f"acks-{homes}"
         for _ in range(max(1, min(KILLS_PER_HOME, kills - done) // 4)):
             done += kill_some_writers(home, acks, chance)
             check_home(home, acknowledged_in(acks))
-        acknowledged += len(acknowledged_in(acks))
-    print(f"\n{done} processes killed in {homes} homes; {acknowledged} acknowledged memories, none lost or doubled")
+        tally("memories acknowledged before a kill -9", len(acknowledged_in(acks)))
+    tally("kill -9 of one to eight writers", done)
 
 
-def test_acknowledged_memories_survive_kill_9(tmp_path: Path) -> None:
-    kill_until(200, tmp_path)
+def test_acknowledged_memories_survive_kill_9(tmp_path: Path, tally: Tally) -> None:
+    kill_until(200, tmp_path, tally)
 
 
 @pytest.mark.long
-def test_acknowledged_memories_survive_10000_kills(tmp_path: Path) -> None:
-    kill_until(10_000, tmp_path)
+def test_acknowledged_memories_survive_10000_kills(tmp_path: Path, tally: Tally) -> None:
+    kill_until(10_000, tmp_path, tally)
 
 
-def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(tmp_path: Path) -> None:
+def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(tmp_path: Path, tally: Tally) -> None:
     home, acks = tmp_path / "home", tmp_path / "acks"
     chance = random.Random(7)
 
@@ -107,4 +109,4 @@ def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(tmp_
         os.kill(pid, signal.SIGKILL)
         wait(pid)
         check_home(home, acknowledged_in(acks))
-    print(f"\n40 committers killed; {len(acknowledged_in(acks))} memories")
+    tally("kill -9 of a committer", 40)

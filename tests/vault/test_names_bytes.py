@@ -17,7 +17,7 @@ from memfolio.errors import ConfigError, HomeFormatError, PathError
 from memfolio.types import Action
 from memfolio.vault.vault import Vault
 from tests.conftest import START
-from tests.vault.conftest import MEMORY
+from tests.vault.conftest import MEMORY, Tally
 from tests.vault.proof import BOT, check_git, check_home, configured, item
 
 LOG = "agents/main/memory/2026-11-15.md"
@@ -79,11 +79,11 @@ def test_odd_bytes_of_a_person_are_kept_as_they_are(home: Path, vault: Vault, pa
 @pytest.mark.parametrize("content", ODD.values(), ids=ODD.keys())
 def test_we_append_to_odd_bytes_without_touching_them(home: Path, vault: Vault, content: bytes) -> None:
     save(home / LOG, content)
-    [id] = vault.add("main", [item("ours")], BOT).ids
+    [mark] = vault.add("main", [item("ours")], BOT).ids
     if len(content) < 128 * 1024:
         assert (home / LOG).read_bytes().startswith(content)
     vault.close()
-    check_home(home, {id: "ours"})
+    check_home(home, {mark: "ours"})
 
 
 def test_a_name_in_both_normal_forms_is_reported_and_both_files_are_kept(home: Path, vault: Vault) -> None:
@@ -118,7 +118,9 @@ def test_a_name_that_is_not_utf8_is_reported_and_left_alone(home: Path, vault: V
     assert Path(os.fsdecode(odd)).read_bytes() == b"one\n"
 
 
-@pytest.mark.parametrize("name", ["CON.md", "aux", "what?.md", "a:b.md", "tab\tname.md", "line\nname.md", "dot.", "x" * 240])
+@pytest.mark.parametrize(
+    "name", ["CON.md", "aux", "what?.md", "a:b.md", "tab\tname.md", "line\nname.md", "dot.", "x" * 240]
+)
 def test_a_name_that_other_systems_refuse_is_tolerated_where_a_person_made_it(
     home: Path, vault: Vault, name: str
 ) -> None:
@@ -181,7 +183,7 @@ names = st.text(
 
 
 @pytest.mark.parametrize("way", ["few", pytest.param("many", marks=pytest.mark.long)])
-def test_any_name_is_refused_or_stored_inside_the_home(standing: Vault, way: str) -> None:
+def test_any_name_is_refused_or_stored_inside_the_home(standing: Vault, way: str, tally: Tally) -> None:
     @settings(max_examples=500 * WAYS[way] ** 2)
     @given(names)
     @example("..")
@@ -203,7 +205,7 @@ def test_any_name_is_refused_or_stored_inside_the_home(standing: Vault, way: str
         assert not stored.exists()
 
     check()
-    print(f"\n{500 * WAYS[way] ** 2} names")
+    tally("names", 500 * WAYS[way] ** 2)
 
 
 markdown = st.lists(
@@ -233,14 +235,16 @@ markdown = st.lists(
 lines = st.lists(
     st.one_of(
         st.binary(max_size=40),
-        st.sampled_from([b'{"id":"S-1-00000000"}\n', b"{", b"}\n", b"[[[[", b"null\n", b'{"a":1e999}\n', b"\n", b'"\n']),
+        st.sampled_from(
+            [b'{"id":"S-1-00000000"}\n', b"{", b"}\n", b"[[[[", b"null\n", b'{"a":1e999}\n', b"\n", b'"\n']
+        ),
     ),
     max_size=8,
 ).map(b"".join)
 
 
 @pytest.mark.parametrize("way", ["few", pytest.param("many", marks=pytest.mark.long)])
-def test_malformed_files_never_stop_a_survey_and_are_never_rewritten(standing: Vault, way: str) -> None:
+def test_malformed_files_never_stop_a_survey_and_are_never_rewritten(standing: Vault, way: str, tally: Tally) -> None:
     home = standing.home.root
 
     @settings(max_examples=1000 * WAYS[way])
@@ -257,11 +261,11 @@ def test_malformed_files_never_stop_a_survey_and_are_never_rewritten(standing: V
 
     check()
     assert standing.trail.problems() == []
-    print(f"\n{3000 * WAYS[way]} malformed files")
+    tally("malformed files", 3000 * WAYS[way])
 
 
 @pytest.mark.parametrize("way", ["few", pytest.param("many", marks=pytest.mark.long)])
-def test_any_text_appended_by_a_person_stays_findable(standing: Vault, way: str) -> None:
+def test_any_text_appended_by_a_person_stays_findable(standing: Vault, way: str, tally: Tally) -> None:
     home = standing.home.root
 
     @settings(max_examples=500 * WAYS[way])
@@ -284,14 +288,24 @@ def test_any_text_appended_by_a_person_stays_findable(standing: Vault, way: str)
         standing.survey(accept_missing=True)
 
     check()
-    print(f"\n{500 * WAYS[way]} appended texts")
+    tally("texts appended by a person", 500 * WAYS[way])
 
 
 toml = st.lists(
     st.one_of(
         st.text(max_size=20),
         st.sampled_from(
-            ["format = 1\n", "format = 2\n", "[git]\n", "enabled = false\n", "timezone = ", '"UTC"\n', "[[", '"""', "\n"]
+            [
+                "format = 1\n",
+                "format = 2\n",
+                "[git]\n",
+                "enabled = false\n",
+                "timezone = ",
+                '"UTC"\n',
+                "[[",
+                '"""',
+                "\n",
+            ]
         ),
     ),
     max_size=6,
@@ -299,7 +313,9 @@ toml = st.lists(
 
 
 @pytest.mark.parametrize("way", ["few", pytest.param("many", marks=pytest.mark.long)])
-def test_a_malformed_configuration_is_a_typed_error_and_never_rewritten(quick_path: Path, way: str) -> None:
+def test_a_malformed_configuration_is_a_typed_error_and_never_rewritten(
+    quick_path: Path, way: str, tally: Tally
+) -> None:
     home = quick_path / "home"
     Vault.open(config=configured(home, git_enabled=False)).close()
 
@@ -314,7 +330,7 @@ def test_a_malformed_configuration_is_a_typed_error_and_never_rewritten(quick_pa
         assert (home / "memfolio.toml").read_bytes() == content
 
     check()
-    print(f"\n{500 * WAYS[way]} configurations")
+    tally("malformed configurations", 500 * WAYS[way])
 
 
 def test_a_file_that_becomes_a_folder_and_back_is_understood(home: Path, vault: Vault) -> None:

@@ -19,6 +19,7 @@ from memfolio.vault.audit import TrailLine
 from memfolio.vault.disk import Disk
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
+from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, appended, check_git, check_home, configured, fork, item, kill, wait
 
 PROCESSES = 8
@@ -37,10 +38,10 @@ def work(home: Path, report: Path, seed: int, operations: int) -> None:
             note, began = f"{seed}.{number}", time.monotonic()
             match chance.choices(["entry", "line", "page", "survey"], [80, 10, 8, 2])[0]:
                 case "entry":
-                    done += [(id, note) for id in vault.add("main", [item(note)], BOT).ids]
+                    done += [(mark, note) for mark in vault.add("main", [item(note)], BOT).ids]
                 case "line":
                     receipt = vault.add_lines(state_ledger("main"), [{"note": note}], BOT)
-                    done += [(id, f'"{note}"') for id in receipt.ids]
+                    done += [(mark, f'"{note}"') for mark in receipt.ids]
                 case "page":
                     done += [(f"page-{note}", note)] if count_up(vault, note) else []
                 case _:
@@ -79,8 +80,8 @@ def run_together(home: Path, folder: Path, operations: int) -> tuple[dict[str, s
 
 
 def check_histories(home: Path, done: dict[str, str]) -> None:
-    pages = [content for id, content in done.items() if id.startswith("page-")]
-    notes = {id: content for id, content in done.items() if not id.startswith("page-")}
+    pages = [content for mark, content in done.items() if mark.startswith("page-")]
+    notes = {mark: content for mark, content in done.items() if not mark.startswith("page-")}
     check_home(home, notes)
     assert Counter((home / "shared/board.md").read_text().split()) == Counter(pages)
     with Vault.open(config=configured(home)) as vault:
@@ -95,8 +96,8 @@ def check_histories(home: Path, done: dict[str, str]) -> None:
 def check_order(lines: list[TrailLine], notes: dict[str, str]) -> None:
     """What one process wrote has numbers in the order in which it was written."""
     numbers: dict[str, list[int]] = {}
-    for id in (id for line in lines for id in line.ids if id in notes):
-        seed, number = notes[id].strip('"').split(".")
+    for mark in (mark for line in lines for mark in line.ids if mark in notes):
+        seed, number = notes[mark].strip('"').split(".")
         numbers.setdefault(seed, []).append(int(number))
     assert all(each == sorted(each) for each in numbers.values())
 
@@ -107,24 +108,27 @@ def waits_are_short(waits: list[float]) -> bool:
 
 
 @pytest.mark.parametrize("operations", [250, pytest.param(5000, marks=pytest.mark.long)])
-def test_eight_processes_lose_and_double_nothing_and_wait_little(home: Path, tmp_path: Path, operations: int) -> None:
+def test_eight_processes_lose_and_double_nothing_and_wait_little(
+    home: Path, tmp_path: Path, operations: int, tally: Tally
+) -> None:
     Vault.open(config=configured(home)).close()
     done, waits = run_together(home, tmp_path, operations)
     median = sorted(waits)[len(waits) // 2]
-    print(f"\n{PROCESSES} × {operations} operations; longest wait {max(waits):.3f} s, median {median:.4f} s")
-    assert waits_are_short(waits), f"longest {max(waits):.2f} s"
+    assert waits_are_short(waits), f"longest {max(waits):.2f} s, median {median:.4f} s"
+    tally("operations of eight processes at once", len(waits))
+    tally("longest wait among eight processes, in ms", round(max(waits) * 1000))
     check_histories(home, done)
 
 
 @pytest.mark.parametrize("rounds", [10, pytest.param(1000, marks=pytest.mark.long)])
-def test_short_crowds_leave_a_consistent_home(tmp_path: Path, rounds: int) -> None:
+def test_short_crowds_leave_a_consistent_home(tmp_path: Path, rounds: int, tally: Tally) -> None:
     for number in range(rounds):
         folder = tmp_path / str(number)
         folder.mkdir()
         Vault.open(config=configured(folder / "home")).close()
         done, _ = run_together(folder / "home", folder, 25)
         check_histories(folder / "home", done)
-    print(f"\n{rounds} crowds of {PROCESSES}")
+    tally("crowds of eight processes", rounds)
 
 
 def test_processes_that_found_a_home_together_share_it(tmp_path: Path) -> None:
@@ -132,7 +136,7 @@ def test_processes_that_found_a_home_together_share_it(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         done, _ = run_together(folder / "home", folder, 3)
-        check_home(folder / "home", {id: note for id, note in done.items() if not id.startswith("page-")})
+        check_home(folder / "home", {mark: note for mark, note in done.items() if not mark.startswith("page-")})
 
 
 def test_threads_of_one_vault_lose_nothing(home: Path) -> None:
@@ -222,14 +226,14 @@ def stop_and_wake(home: Path, vault: Vault, folder: Path, moment: str, number: i
 
 @pytest.mark.parametrize("trials", [32, pytest.param(1000, marks=pytest.mark.long)])
 def test_a_stopped_lock_holder_makes_others_busy_and_clobbers_nothing(
-    home: Path, tmp_path: Path, opened: Vault, trials: int
+    home: Path, tmp_path: Path, opened: Vault, trials: int, tally: Tally
 ) -> None:
     done: dict[str, str] = {}
     for number in range(trials):
         done |= stop_and_wake(home, opened, tmp_path, MOMENTS[number % len(MOMENTS)], number)
     opened.commit()
     check_home(home, done)
-    print(f"\n{trials} lock holders stopped and woken")
+    tally("lock holder stopped and woken or killed", trials)
 
 
 def test_a_holder_that_wakes_after_its_lock_file_was_replaced_is_not_alone_with_an_orphan(home: Path) -> None:

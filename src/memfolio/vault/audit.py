@@ -20,6 +20,7 @@ from memfolio.vault.paths import AUDIT, audit_ledger
 
 GENESIS = "0" * 32
 MAX_IDS = 8
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _MONTH = re.compile(r"\d{4}-\d\d")
 _PART = re.compile(r"\d{4,}\.jsonl")
 _SEAL = re.compile(rb',"hash":"([0-9a-f]{32})"\}$')
@@ -85,7 +86,7 @@ def shorten_ids(ids: Sequence[str]) -> tuple[str, ...]:
 
 def seal(line: TrailLine, previous: str) -> tuple[TrailLine, bytes]:
     """The line with its hash, and the bytes that go into the file."""
-    body = json.dumps(_fields(line), ensure_ascii=False, separators=(",", ":")).encode()
+    body = _ENCODER.encode(_fields(line)).encode()
     digest = _chain(previous, body)
     return replace(line, hash=digest), body[:-1] + b',"hash":"' + digest.encode() + b'"}\n'
 

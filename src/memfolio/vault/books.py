@@ -104,11 +104,12 @@ class Books:
         about: Sequence[int] = (),
         key: str | None = None,
         sync: bool = False,
+        strict: bool = False,
     ) -> TrailLine:
         """Enter a change that has happened: its line in the trail, its bytes for the committer.
 
-        The change is durable already, so trouble here must not make it fail: the line is written later from
-        what the files say.
+        A change of ours is durable already, so trouble here must not make it fail: the line is written later from
+        what the files say. With `strict` or `sync` it does fail, because nobody waits for an acknowledgement yet.
         """
         head = self.recent.head
         at = iso(self.home.now())
@@ -129,7 +130,15 @@ class Books:
         for each in done:
             if each.planned.tail:
                 self._tails[each.planned.path] = each.planned.tail
-        self._write(line, raw, done, month=at[:7], sync=sync)
+        try:
+            record = self._write(line, raw, done, month=at[:7], sync=sync)
+        except OSError:
+            self.unrecorded.update(each.planned.path for each in done)
+            if sync or strict:
+                raise
+            return line
+        for listener in self.listeners:
+            listener(record)
         return line
 
     def sync_trail(self) -> None:
@@ -138,20 +147,13 @@ class Books:
             self.home.disk.sync_file(self.home.path(self.recent.head.part))
         self.is_loose = False
 
-    def _write(self, line: TrailLine, raw: bytes, done: Sequence[Done], *, month: str, sync: bool) -> None:
+    def _write(self, line: TrailLine, raw: bytes, done: Sequence[Done], *, month: str, sync: bool) -> Record:
         part = part_for(self.recent.head, month, len(raw), self.home.config.max_ledger_bytes)
-        try:
-            if part != self.recent.head.part:
-                self.sync_trail()  # a part that begins must not outlive the end of the one before
-            # A line without files has nothing that it could be written from again: it is made to last itself.
-            stamp = self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
-        except OSError:
-            self.unrecorded.update(each.planned.path for each in done)
-            if sync:
-                raise
-            return
+        if part != self.recent.head.part:
+            self.sync_trail()  # a part that begins must not outlive the end of the one before
+        # A line without files has nothing that it could be written from again: it is made to last itself.
+        stamp = self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
         record = Record(line, raw, Head(line.seq, line.hash, part, stamp.size), tuple(each.written() for each in done))
         self.recent.add(record)
         self.is_loose = not sync and (self.is_loose or any(each.planned.start is None for each in done))
-        for listener in self.listeners:
-            listener(record)
+        return record

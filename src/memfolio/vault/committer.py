@@ -19,6 +19,7 @@ from memfolio.vault.disk import disk_errors
 from memfolio.vault.git import CommitDraft, History, format_seqs
 from memfolio.vault.lock import FileLock
 from memfolio.vault.recent import FileState, Record, Written
+from memfolio.vault.recover import rebuild
 from memfolio.vault.writer import Writer
 
 COMPANY = timedelta(seconds=1)
@@ -130,10 +131,19 @@ class Committer:
         self.obstacle = self._history.obstacle()
         if self.obstacle is not None:
             return len(waiting)
+        if self._history.tip() is None:
+            waiting = self._begin_anew()
         while waiting:
             self._commit(waiting[:MAX_BATCH])
             waiting = self._waiting()
         return 0
+
+    def _begin_anew(self) -> list[Record]:
+        """A history without commits needs every change, also those that were in one that somebody deleted."""
+        with self._writer.ready():
+            if self._books.recent.committed:
+                rebuild(self._books)
+            return list(self._books.recent.pending)
 
     def _waiting(self) -> list[Record]:
         with self._writer.ready():

@@ -147,7 +147,9 @@ class Disk:
         except OSError:
             self._cut_back(fd, before)
             raise
-        return self.stamp_of(fd)
+        after = self.stamp_of(fd)
+        # Somebody else may have written to the file too: then it is marked to be read again.
+        return after if after.size == before + len(data) else after._replace(size=before + len(data), ctime_ns=0)
 
     @contextmanager
     def closing(self, fd: int) -> Iterator[None]:
@@ -225,9 +227,13 @@ class Disk:
         return [path.parent / name for name in self.names(path.parent) if pattern.fullmatch(name)]
 
     def sweep(self, path: Path) -> None:
-        """Throw away what is left beside a file that nothing is under way for."""
-        for each in self.leftovers(path):
+        """Throw away what is left beside a file, durably as far as the disk lets us."""
+        leftovers = self.leftovers(path)
+        for each in leftovers:
             self.discard(each)
+        if leftovers:
+            with suppress(OSError):
+                self.sync_dir(path.parent)
 
     def _settle_stage(self, temporary: Path, step: Callable[[], T]) -> T:
         try:

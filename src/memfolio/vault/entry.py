@@ -110,7 +110,14 @@ class Entry:
 def mint(
     draft: MemoryItem, by: Attribution, *, agent: str, tz: tzinfo, created_ms: int, taken: Container[str]
 ) -> Entry:
-    """`draft` as an entry with an id that is not in `taken`; its milliseconds move on until there is one.
+    """`draft` as an entry with an id that is not in `taken`; see `mint_block`."""
+    return mint_block(draft, by, agent=agent, tz=tz, created_ms=created_ms, taken=taken)[0]
+
+
+def mint_block(
+    draft: MemoryItem, by: Attribution, *, agent: str, tz: tzinfo, created_ms: int, taken: Container[str]
+) -> tuple[Entry, str]:
+    """`draft` as an entry with an id that is not in `taken`, and its block; milliseconds move on until there is one.
 
     The draft's id and created_at are replaced, its times become UTC, and what can change later (access, pin,
     supersession, tombstone) is left out, because that is written elsewhere. Raises InputError for bad values.
@@ -118,9 +125,11 @@ def mint(
     by = attributed(draft, by.actor, by.approval, by.trigger)
     for ms in count(created_ms):
         item = _at(draft, ms)
-        checked = f"M-{ms}-{checksum(agent, ms, _render(item, by, tz))}"
-        if checked not in taken:
-            return Entry(item=replace(item, id=checked), by=by)
+        block = _render(item, by, tz)
+        digits = checksum(agent, ms, block)
+        if (checked := f"M-{ms}-{digits}") not in taken:
+            heading, _, rest = block.partition("\n")
+            return Entry(item=replace(item, id=checked), by=by), f"{heading[: -len(_BLANK)]}{digits}\n{rest}"
     raise AssertionError("count() does not end")
 
 
@@ -172,8 +181,8 @@ def whole_length(block: str, agent: str) -> int:
         return 0
     at, length = mark.checksum_at, 0
     digest = blake2b(f"{agent}\0{mark.ms}\0".encode())
-    for number, line in enumerate(lines):
-        blank = line if number else f"{line[:at]}{_BLANK}{line[at + 8 :]}"
+    for line in lines:
+        blank = line if length else f"{line[:at]}{_BLANK}{line[at + 8 :]}"
         digest.update(f"{blank}\n".encode("utf-8", "surrogatepass"))
         length += len(line) + 1
         if digest.copy().hexdigest()[:8] == lines[0][at : at + 8]:

@@ -64,7 +64,7 @@ class Finisher:
 
     def _moved(self, planned: Planned) -> Planned:
         """The append at the end of a file that somebody changed; without what is there already."""
-        self._settler.settle(planned.path)
+        self._settler.settle(planned.path, takes_own=False)
         tail = self._books.tail_of(planned.path)
         present = {each for each, _ in blocks_of(planned.path, self._books.read(planned.path) or b"")}
         blocks = blocks_of(planned.path, planned.data or b"")
@@ -144,8 +144,9 @@ class Finisher:
                     self._displaced.append((planned.path, self._read_when_quiet(aside)))
             while self._displaced:
                 self._settler.set_aside(*self._displaced.pop(), DISPLACED)
-            for aside in asides:
-                self._home.disk.discard(aside)
+            if asides:
+                # Durably: what comes back after a power cut would look like another person's work.
+                self._home.disk.sweep(self._home.path(planned.path))
 
     def _read_when_quiet(self, aside: Path) -> bytes:
         """What was displaced under somebody's hands, once they are done: their editor still writes to it."""

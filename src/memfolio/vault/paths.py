@@ -10,6 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from memfolio.errors import AgentIdError, PathError
@@ -138,6 +139,7 @@ def sensitivity(path: str) -> Sensitivity:
     return Sensitivity.STANDARD
 
 
+@lru_cache(maxsize=1024)
 def check_path(path: str) -> str:
     """`path` in NFC if it is safe to write below the home on every platform."""
     path = unicodedata.normalize("NFC", path)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from memfolio.types import MemoryItem
-from memfolio.vault.paths import Form, Ledger, day_log
+from memfolio.vault.paths import Form, Ledger
 
 if TYPE_CHECKING:
-    from memfolio.vault.entry import Entry
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +57,6 @@ class Plan:
     @property
     def is_one_append(self) -> bool:
         return len(self.files) == 1 and self.files[0].start is not None
-
-
-def group_by_day(
-    agent: str, entries: Iterable[Entry], local: Callable[[datetime], datetime]
-) -> dict[Ledger, list[Entry]]:
-    """Entries under the log of the day they happened on."""
-    days: dict[Ledger, list[Entry]] = {}
-    for entry in entries:
-        moment = entry.item.event_time or entry.item.created_at
-        days.setdefault(day_log(agent, local(moment).date()), []).append(entry)
-    return days
 
 
 def fill_parts(

@@ -19,6 +19,7 @@ from memfolio.vault.disk import Disk, Stamp
 NAME = "recent.jsonl"
 ROTATE_BYTES = 4 * 1024 * 1024
 NEWEST_IDS = 4096
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,11 @@ class Recent:
             self.remember(write.path, write.state)
         self.head = record.head
         self.pending.append(record)
-        for each in record.line.ids:
+        self.learn_ids(record.line.ids)
+
+    def learn_ids(self, ids: Iterable[str]) -> None:
+        """Take note of ids that are in use, as many as could be given out again."""
+        for each in ids:
             self.newest_ids[each] = None
         while len(self.newest_ids) > NEWEST_IDS:
             del self.newest_ids[next(iter(self.newest_ids))]
@@ -189,7 +194,7 @@ class Recent:
 
 
 def _encode(line: dict[str, Any]) -> bytes:
-    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(line).encode() + b"\n"
 
 
 def _head_json(head: Head) -> list[Any]:

@@ -53,8 +53,10 @@ def rebuild(books: Books) -> None:
     lines, head, torn = books.trail.since(Head())
     if torn:
         _set_aside_torn(books, head)
-    for mark in (mark for sealed in lines for mark in sealed.line.files):
-        recent.remember(mark.path, _state(mark))
+    for sealed in lines:
+        recent.learn_ids(sealed.line.ids)
+        for mark in sealed.line.files:
+            recent.remember(mark.path, _state(mark))
     recent.committed = min(committed, head.seq)
     recent.head = head
     recent.pending = [_record(books, sealed) for sealed in lines if sealed.line.seq > recent.committed]

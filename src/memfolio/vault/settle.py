@@ -51,8 +51,11 @@ class Settler:
         self._books = books
         self._committed = committed
 
-    def settle(self, path: str, *, looks: int = LOOKS) -> bool:
-        """Whether the file had been changed by somebody else; afterwards the books say what is in it."""
+    def settle(self, path: str, *, looks: int = LOOKS, takes_own: bool = True) -> bool:
+        """Whether the file had been changed by somebody else; afterwards the books say what is in it.
+
+        Without `takes_own`, entries of ours that are not in the trail are left to the change that they belong to.
+        """
         books = self._books
         known, stamp = books.known(path), books.stamp(path)
         if (known is None and stamp is None) or (known is not None and stamp is not None and known.stamp == stamp):
@@ -63,10 +66,12 @@ class Settler:
         if known and seen.hash == known.hash:
             books.recent.restamp(path, FileState(known.hash, known.size, seen.stamp))
             return False
-        if self._take_own(seen, known):
+        if takes_own and self._take_own(seen, known):
             return True
         is_done = not looks or self._is_quiet(seen)
-        return (is_done and self._take_human(seen, known)) or self.settle(path, looks=max(looks - 1, 0))
+        return (is_done and self._take_human(seen, known)) or self.settle(
+            path, looks=max(looks - 1, 0), takes_own=takes_own
+        )
 
     def _is_quiet(self, seen: Seen) -> bool:
         """Whether the file stays as it was seen: half of a save that is under way is nobody's edit."""
@@ -99,7 +104,7 @@ class Settler:
 
     def _enter_human(self, action: Action, planned: Planned, stamp: Stamp | None) -> None:
         first = self._books.recent.head.seq == 0
-        line = self._books.enter(action, HUMAN, [Done(planned, stamp)])
+        line = self._books.enter(action, HUMAN, [Done(planned, stamp)], strict=True)
         if needs_alert(line) and not first:
             self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
 
@@ -158,7 +163,7 @@ class Settler:
             before, tail = tail, tail.then(data)
             planned = Planned(seen.path, before.size, data, before.hash, tail.hash, tail)
             key = home.hash(piece.key.encode())[:16] if piece.key else None
-            self._books.enter(Action.APPEND, piece.by, [Done(planned, None)], ids=[piece.id], key=key)
+            self._books.enter(Action.APPEND, piece.by, [Done(planned, None)], ids=[piece.id], key=key, strict=True)
         if tail.hash:
             # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
             self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -170,7 +171,7 @@ class Vault:
         """Append memories to an agent's logs as one change."""
         agent_root(agent)
         items = tuple(items)
-        by = replace(by, session=by.session or _common(items, "session"), source=by.source or _common(items, "source"))
+        by = _within(by, by.session or _common(items, "session"), by.source or _common(items, "source"))
         return self.apply(Change(operations=(AddEntries(agent, items),), by=by, action=Action.APPEND, key=key))
 
     def add_lines(self, ledger: Ledger, records: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
@@ -299,6 +300,12 @@ class Vault:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@lru_cache(maxsize=256)
+def _within(by: Attribution, session: str | None, source: str | None) -> Attribution:
+    """The changes of a session share one attribution; finding it is cheaper than checking it anew."""
+    return replace(by, session=session, source=source)
 
 
 def _common(items: Sequence[MemoryItem], name: str) -> str | None:

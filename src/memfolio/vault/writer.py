@@ -22,14 +22,14 @@ from memfolio.vault.books import Books, Done
 from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPage, Receipt
 from memfolio.vault.content import check_content
 from memfolio.vault.disk import Stamp, disk_errors
-from memfolio.vault.entry import mint, render_entry
+from memfolio.vault.entry import mint_block
 from memfolio.vault.finish import Finisher
 from memfolio.vault.intent import Intent, Intents
 from memfolio.vault.lines import render_line
 from memfolio.vault.lock import FileLock
 from memfolio.vault.log import title_line
-from memfolio.vault.paths import Form, Ledger, check_path, day_of
-from memfolio.vault.plan import Plan, Planned, Tail, fill_parts, group_by_day
+from memfolio.vault.paths import Form, Ledger, check_path, day_log, day_of
+from memfolio.vault.plan import Plan, Planned, Tail, fill_parts
 from memfolio.vault.recover import catch_up
 from memfolio.vault.settle import Settler
 from memfolio.vault.signature import new_id, sign
@@ -60,8 +60,9 @@ class Writer:
                 self._learn(record.line)
             for path in self._intents.waiting():
                 self._roll_forward(path)
-            while self._books.unrecorded:
-                self._settler.settle(self._books.unrecorded.pop())
+            for path in sorted(self._books.unrecorded):
+                self._settler.settle(path)
+                self._books.unrecorded.discard(path)
             yield
 
     def apply(self, change: Change) -> Receipt:
@@ -70,7 +71,7 @@ class Writer:
             key = self._fingerprint(change.key) if change.key else None
             if key and (line := self._used(key)):
                 return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
-            change = replace(change, key=key)
+            change = replace(change, key=key) if key else change
             line, plan = self._make(change)
             self._learn(line)
             if needs_alert(line):
@@ -85,10 +86,17 @@ class Writer:
             if stamp := self._append_file(plan.files[0]):
                 done = [Done(plan.files[0], stamp)]
                 return self._books.enter(change.action, change.by, done, **_details(change, plan)), plan
-            # Somebody changed the file between our look and our write: look again.
+            # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
+            if line := self._found_again(plan):
+                return line, plan
         raise HomeBusyError(
             f"{plan.files[0].path} is being changed all the time", hint="close its editor and try again"
         )
+
+    def _found_again(self, plan: Plan) -> TrailLine | None:
+        self._settler.settle(plan.files[0].path)
+        lines = self._books.trail.newest_first(containing=[plan.ids[0].encode()])
+        return next(lines, None) if plan.ids[0] in self._books.recent.newest_ids else None
 
     def _tells_itself(self, change: Change, plan: Plan) -> bool:
         """Whether the change is one block in one ledger that says all that the trail must know, so needs no intent.
@@ -146,16 +154,17 @@ class Writer:
 
     def _compose_entries(self, plan: Plan, operation: AddEntries, by: Attribution) -> None:
         taken, ms, zone = Taken(self._books.recent.newest_ids), to_ms(self._home.now()), self._home.zone
-        entries = []
+        days: dict[Ledger, list[bytes]] = {}
         for item in operation.items:
             check_content(item.content, self._home.config.max_content_bytes)
-            entry = mint(item, by, agent=operation.agent, tz=zone, created_ms=ms, taken=taken)
+            entry, block = mint_block(item, by, agent=operation.agent, tz=zone, created_ms=ms, taken=taken)
             taken.add(entry.item.id)
-            entries.append(entry)
-        plan.items += [entry.item for entry in entries]
-        plan.ids += [entry.item.id for entry in entries]
-        for ledger, day in group_by_day(operation.agent, entries, lambda moment: moment.astimezone(zone)).items():
-            plan.files += self._lay(ledger, [render_entry(entry, zone).encode() for entry in day])
+            plan.items.append(entry.item)
+            plan.ids.append(entry.item.id)
+            happened = (entry.item.event_time or entry.item.created_at).astimezone(zone)
+            days.setdefault(day_log(operation.agent, happened.date()), []).append(block.encode())
+        for ledger, blocks in days.items():
+            plan.files += self._lay(ledger, blocks)
 
     def _compose_lines(self, plan: Plan, operation: AddLines, by: Attribution) -> None:
         taken, now = Taken(self._books.recent.newest_ids), self._home.now()
