@@ -11,7 +11,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.types import Attribution
 from memfolio.vault.git import CommitInfo
-from memfolio.vault.vault import Vault
+from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import (
     BOT,
     check_acknowledged,
@@ -296,3 +296,17 @@ def test_nothing_to_do_makes_no_commit(home: Path, vault: Vault) -> None:
         vault.survey()
         assert vault.commit() == 0
     assert git(home, "rev-parse", "HEAD") == before
+
+
+def test_a_clone_goes_on_with_the_same_trail_and_calls_nothing_edited(vault: Vault, tmp_path: Path) -> None:
+    vault.put_page("agents/main/SOUL.md", "be good\n", expects=None, by=OWNER)
+    vault.commit()
+    seq, clone = vault.books.recent.head.seq, tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(vault.home.root), str(clone))
+    with Vault.open(config=configured(clone)) as copy:
+        assert copy.books.recent.head.seq == seq
+        assert copy.alerts() == []
+        add(copy, "second")
+        assert [each.content for each in copy.entries("main")] == ["first", "second"]
+        assert copy.trail.problems() == []
+    assert git(clone, "status", "--porcelain") == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from memfolio.vault.home import Home
 from memfolio.vault.paths import Ledger
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, Recent, Record, Written
+
+logger = logging.getLogger("memfolio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,10 @@ class Books:
                 raise
             return line
         for listener in self.listeners:
-            listener(record)
+            try:
+                listener(record)
+            except Exception:  # a subscriber's mistake is not the writer's: the change is made
+                logger.exception("a subscriber failed on change %d", record.line.seq)
         return line
 
     def sync_trail(self) -> None:

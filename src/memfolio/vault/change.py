@@ -60,6 +60,7 @@ class Change:
     action: Action
     about: tuple[int, ...] = ()
     key: str | None = None
+    """The mark (`Home.key_mark`) under which the same change is made only once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

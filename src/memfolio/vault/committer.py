@@ -89,16 +89,16 @@ class Committer:
                 return
             self.commit_now(wait=False)
             if not self._wake.wait(IDLE) or time.monotonic() - tidied > UNTIDY:
-                self.tidy()
+                self.tidy(wait=False)
                 tidied = time.monotonic()
 
     def commit_now(self, *, wait: bool = True) -> int:
         """Commit what waits; returns how many changes are still waiting. Another process may be doing it already."""
         return self._under_lock(self._commit_all, wait=wait)
 
-    def tidy(self) -> None:
+    def tidy(self, *, wait: bool = True) -> None:
         """Bring git's index up to date, so that a person who looks sees a clean status."""
-        self._under_lock(self._refresh, wait=False)
+        self._under_lock(self._refresh, wait=wait)
 
     def _under_lock(self, step: Callable[[], int], *, wait: bool) -> int:
         try:

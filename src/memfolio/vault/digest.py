@@ -43,7 +43,8 @@ def _summary(lines: Sequence[TrailLine]) -> list[str]:
         f"{_count(len(lines), 'change')} of {_count(len(files), 'file')}, in {_count(len(sessions), 'session')}",
         f"{_count(sum(line.count for line in lines if line.action is Action.APPEND), 'entry', 'entries')} appended",
         f"{_count(len(reflections), 'reflection')}",
-        f"{_count(_number(lines, Action.DECAY), 'decay transition')}, {_count(_number(lines, Action.ARCHIVE), 'archival')}",
+        f"{_count(_number(lines, Action.DECAY), 'decay transition')}",
+        f"{_count(_number(lines, Action.ARCHIVE), 'archival')}",
         f"{_count(len(critical), 'change')} of critical files",
     ]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from memfolio.errors import HomeBusyError
+from memfolio.errors import HomeBusyError, PageChangedError
 from memfolio.types import Approval, Attribution
 from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
@@ -27,14 +27,20 @@ class Finisher:
         self._begun: list[Planned] = []
         self._displaced: list[tuple[str, bytes]] = []
 
-    def finish(self, planned: Planned) -> Done:
-        """Bring one file to where the intent wants it; a person's edit in between is kept."""
+    def finish(self, planned: Planned, *, gives_way: bool = True) -> Done:
+        """Bring one file to where the intent wants it; a person's edit in between is kept.
+
+        A page that somebody else changed meanwhile stays, and ours goes beside it; unless `gives_way`, that is a
+        PageChangedError, because there is still a caller to tell.
+        """
         if planned.start is not None:
             return self._finish_append(planned)
         content = self._books.read(planned.path)
         found = None if content is None else self._home.hash(content)
         if found == planned.now:
             return Done(planned, self._books.stamp(planned.path))
+        if found != planned.was and not gives_way:
+            raise PageChangedError(planned.path, current=content, current_hash=found)
         if found != planned.was:
             return self._stand_aside(planned)
         return Done(planned, self._replace(planned))

@@ -33,6 +33,8 @@ class Home:
         self.disk = disk
         self.internal = root / INTERNAL
         self.zone: tzinfo = config.zone
+        self.has_new_key = False
+        """Whether the secret was made just now: in a clone, hashes in the trail were made with another."""
         self._key = b""
         self._identity: tuple[int, int] | None = None
         self._checked: Stamp | None = None
@@ -50,6 +52,7 @@ class Home:
             self.claim()
         if not self.is_founded():
             self.disk.put(self.internal / KEY, secrets.token_hex(16).encode())
+            self.has_new_key = True
 
     def load(self) -> None:
         """Read the secret and remember which folder this is."""
@@ -76,6 +79,10 @@ class Home:
         digest = self.hasher()
         digest.update(data)
         return digest.hexdigest()
+
+    def key_mark(self, agent: str, key: str) -> str:
+        """How an agent's idempotency key is named in the trail."""
+        return self.hash(f"{agent}\0{key}".encode())[:16]
 
     def now(self) -> datetime:
         return self.clock.now()

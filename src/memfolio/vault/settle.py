@@ -63,8 +63,8 @@ class Settler:
         seen = self._look(path)
         if seen is None:
             return self._note_missing(path, known)
-        if known and seen.hash == known.hash:
-            books.recent.restamp(path, FileState(known.hash, known.size, seen.stamp))
+        if known and (seen.hash == known.hash or self._is_cloned(seen)):
+            books.recent.restamp(path, FileState(seen.hash, known.size, seen.stamp))
             return False
         if takes_own and self._take_own(seen, known):
             return True
@@ -72,6 +72,10 @@ class Settler:
         return (is_done and self._take_human(seen, known)) or self.settle(
             path, looks=max(looks - 1, 0), takes_own=takes_own
         )
+
+    def _is_cloned(self, seen: Seen) -> bool:
+        """Whether a file whose hash cannot be checked here is what git has."""
+        return self._books.home.has_new_key and self._committed(seen.path) == seen.content
 
     def _is_quiet(self, seen: Seen) -> bool:
         """Whether the file stays as it was seen: half of a save that is under way is nobody's edit."""
@@ -162,7 +166,7 @@ class Settler:
             data = seen.content[piece.start : piece.end]
             before, tail = tail, tail.then(data)
             planned = Planned(seen.path, before.size, data, before.hash, tail.hash, tail)
-            key = home.hash(piece.key.encode())[:16] if piece.key else None
+            key = home.key_mark(agent_of(seen.path) or "", piece.key) if piece.key else None
             self._books.enter(Action.APPEND, piece.by, [Done(planned, None)], ids=[piece.id], key=key, strict=True)
         if tail.hash:
             # What was cut has another stamp, and so has what a person saved since we looked: it is read again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SH
 
 TOP = ("agents", SHARED, AUDIT)
 FEW = 3
+_LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.tmp")
 
 
 @dataclass(slots=True)
@@ -69,6 +71,15 @@ def _sort_in(path: str, info: os.stat_result, survey: Survey) -> None:
         survey.problems[path] = f"is larger than {MAX_TRACKED_BYTES >> 20} MiB and has no history"
     else:
         survey.files.append(path)
+
+
+def leftovers(root: Path) -> Iterator[tuple[str, str]]:
+    """Temporary files that killed processes of ours left, each with the file beside which it was made."""
+    for top in TOP:
+        for folder, _, names in os.walk(root / top):
+            for match in filter(None, map(_LEFTOVER.fullmatch, names)):
+                relative = Path(folder).relative_to(root).as_posix()
+                yield f"{relative}/{match[0]}", f"{relative}/{match['name']}"
 
 
 def _is_utf8(path: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from memfolio.errors import NotFoundError, RefusedError, UndoConflictError
+from memfolio.errors import InputError, NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, PutPage
@@ -52,6 +52,8 @@ def choose(
     source: str | None = None,
 ) -> list[TrailLine]:
     """The changes to take back, newest first: the numbered ones, or all of an actor, session or source."""
+    if not seqs and actor is session is source is None:
+        raise InputError("nothing is named that could be undone", hint="name changes, an actor, a session or a source")
     reverts: list[TrailLine] = []
     found: list[TrailLine] = []
     for line in lines:

@@ -172,7 +172,10 @@ class Vault:
         agent_root(agent)
         items = tuple(items)
         by = _within(by, by.session or _common(items, "session"), by.source or _common(items, "source"))
-        return self.apply(Change(operations=(AddEntries(agent, items),), by=by, action=Action.APPEND, key=key))
+        if key is not None:
+            items = tuple(replace(item, key=key) for item in items[:1]) + items[1:]
+        mark = self.home.key_mark(agent, key) if key is not None else None
+        return self.apply(Change(operations=(AddEntries(agent, items),), by=by, action=Action.APPEND, key=mark))
 
     def add_lines(self, ledger: Ledger, records: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
         """Append records to a JSON-lines ledger as one change."""
@@ -249,8 +252,10 @@ class Vault:
     def find(self, id: str) -> Found | None:
         """Where a memory is: in a log, or in the archive of one."""
         for path in (path for path in look_over(self.home.root).files if form_of(path) is Form.LOG):
-            for item in self._read_log(path) if id.encode() in (self._bytes(path) or b"") else ():
-                if item.id == id:
+            # The id of hand-written text is made from its words and stands nowhere.
+            if id.startswith("H-") or id.encode() in (self._bytes(path) or b""):
+                item = next((item for item in self._read_log(path) if item.id == id), None)
+                if item is not None:
                     return Found(item, path, archived=ledger_of(path) is None)
         return None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPa
 from memfolio.vault.content import check_content
 from memfolio.vault.disk import Stamp, disk_errors
 from memfolio.vault.entry import mint_block
-from memfolio.vault.finish import Finisher
+from memfolio.vault.finish import DISPLACED, Finisher
 from memfolio.vault.intent import Intent, Intents
 from memfolio.vault.lines import render_line
 from memfolio.vault.lock import FileLock
@@ -33,7 +32,7 @@ from memfolio.vault.plan import Plan, Planned, Tail, fill_parts
 from memfolio.vault.recover import catch_up
 from memfolio.vault.settle import Settler
 from memfolio.vault.signature import new_id, sign
-from memfolio.vault.survey import check_not_emptied
+from memfolio.vault.survey import check_not_emptied, leftovers
 
 ATTEMPTS = 100
 
@@ -48,6 +47,7 @@ class Writer:
         self._lock = lock
         self._intents = Intents(books.home.internal, books.home.disk)
         self._keys: dict[str, TrailLine] | None = None
+        self._swept = False
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -58,20 +58,29 @@ class Writer:
             self._home.check_owner()
             for record in catch_up(self._books):
                 self._learn(record.line)
-            for path in self._intents.waiting():
-                self._roll_forward(path)
+            for intent in self._intents.waiting():
+                self._roll_forward(intent)
             for path in sorted(self._books.unrecorded):
                 self._settler.settle(path)
                 self._books.unrecorded.discard(path)
+            if not self._swept:
+                self._sweep()
             yield
+
+    def _sweep(self) -> None:
+        """Clear away what killed processes left beside files; what may be a person's becomes a conflict copy."""
+        for leftover, path in list(leftovers(self._home.root)):
+            content, there = self._books.read(leftover) or b"", self._books.read(path)
+            if there is not None and not there.startswith(content):
+                self._settler.set_aside(path, content, DISPLACED)
+            self._home.disk.discard(self._home.path(leftover))
+        self._swept = True
 
     def apply(self, change: Change) -> Receipt:
         """Make the change; when this returns, it is on disk."""
         with self.ready():
-            key = self._fingerprint(change.key) if change.key else None
-            if key and (line := self._used(key)):
+            if change.key and (line := self._used(change.key)):
                 return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
-            change = replace(change, key=key) if key else change
             line, plan = self._make(change)
             self._learn(line)
             if needs_alert(line):
@@ -105,10 +114,12 @@ class Writer:
         """
         if not plan.is_one_append or change.action is not Action.APPEND or change.about:
             return False
-        if any(isinstance(operation, AddBlocks) for operation in change.operations):
-            return False
-        keys = [self._fingerprint(item.key) if item.key else None for item in plan.items] or [None]
-        return len(plan.ids) == 1 and keys == [change.key]
+        match change.operations:
+            case (AddEntries(agent, (item,)),):
+                return change.key == (self._home.key_mark(agent, item.key) if item.key else None)
+            case (AddLines(),):
+                return len(plan.ids) == 1 and change.key is None
+        return False
 
     def settle(self, paths: Sequence[str]) -> list[str]:
         """Record what others did to these files; returns the files that had changed."""
@@ -119,9 +130,6 @@ class Writer:
         """Enter a line that changes no file, such as an acknowledgement."""
         with self.ready():
             return self._books.enter(action, by, about=about, sync=True)
-
-    def _fingerprint(self, key: str) -> str:
-        return self._home.hash(key.encode())[:16]
 
     def _used(self, key: str) -> TrailLine | None:
         """The change that was made under this key; the trail is read once, then followed."""
@@ -227,8 +235,8 @@ class Writer:
         intent = self._intents.save(self._books.recent.head.seq + 1, change, plan)
         finisher = Finisher(self._books, self._settler)
         try:
-            done = [finisher.finish(planned) for planned in plan.files]
-        except OSError:
+            done = [finisher.finish(planned, gives_way=False) for planned in plan.files]
+        except (OSError, PageChangedError):
             if finisher.take_back():
                 self._intents.drop(intent)
             raise
