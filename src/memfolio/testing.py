@@ -158,11 +158,6 @@ class CrashingDisk(_SteppingDisk):
     def __repr__(self) -> str:
         return f"CrashingDisk({self._k}, after={self._after}, torn={self._torn}), {self.last}"
 
-    @property
-    def torn_bytes(self) -> bytes | None:
-        """What of a torn write came to the file; None when none was torn."""
-        return self.last.data[: self._torn] if self.last and self._torn is not None else None
-
     def _step(self, call: Call, act: Callable[[], T]) -> T:
         self._check_alive()
         self.steps += 1

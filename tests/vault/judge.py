@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memfolio.testing import QuickDisk
 from memfolio.types import HUMAN, Action
+from memfolio.vault.audit import TrailLine
 from memfolio.vault.entry import is_whole
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import split_log
@@ -110,14 +111,28 @@ def _judge_trail(stage: Stage, vault: Vault) -> None:
         mark = vault.trail.last_mark(path)
         assert mark is not None, f"{path} is not in the trail"
         assert mark.now == vault.home.hash(content), f"the trail says something else about {path}"
-    by_hand = {path for line in lines if line.by.actor == HUMAN.actor for path in line.paths}
+    by_hand = _edited_by_hand(lines)
     allowed = {CONFIG, GITIGNORE, *stage.edits, *(path for path in by_hand if stage.edits and "/conflicts/" in path)}
     assert by_hand <= allowed, f"our own writing is ascribed to a person: {by_hand - allowed}"
+    edited = {path for path, shown in stage.edits.items() if shown}
+    assert edited <= by_hand or any("/conflicts/" in path for path in by_hand), f"nobody was seen: {edited - by_hand}"
     entered = Counter((mark.path, mark.now) for line in lines if line.by == BOT for mark in line.files)
     for request in stage.requests:
         for path, data in request.pages.items():
             now = None if data is None else vault.home.hash(data)
-            assert request.receipt is None or entered[path, now] == 1, f"{path}: {entered[path, now]} lines"
+            times = entered[path, now]
+            assert times == 1 or (times == 0 and request.receipt is None), f"{path}: {times} lines"
+
+
+def _edited_by_hand(lines: list[TrailLine]) -> set[str]:
+    """The files that a person is said to have changed; a single byte, the blank line before an entry, is anybody's."""
+    found, sizes = set(), dict[str, int]()
+    for line in lines:
+        for mark in line.files:
+            if line.by.actor == HUMAN.actor and mark.size != sizes.get(mark.path, 0) + 1:
+                found.add(mark.path)
+            sizes[mark.path] = mark.size
+    return found
 
 
 def _judge_git(stage: Stage) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memfolio.errors import MemfolioError
-from memfolio.vault import books, finish, foreign, lock, recover, writer
+from memfolio.vault import books, foreign, lock, recover
 from memfolio.vault.audit import GENESIS, TrailLine, seal
 from memfolio.vault.books import Books, Done
 from memfolio.vault.change import Change, PutPage
@@ -25,22 +26,23 @@ from memfolio.vault.recent import Recent, Written
 from memfolio.vault.settle import Settler
 from memfolio.vault.writer import Writer
 from tests.vault.conftest import Tally
-from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, named
+from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, Stage, named
 from tests.vault.trials import (
     cut_the_power,
     die_before_a_person,
     die_everywhere,
-    die_twice,
+    in_place,
     intrude_everywhere,
     meddle_everywhere,
     refuse_everywhere,
+    same_size,
 )
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 Hunt = Callable[[Path], object]
 
-FIRST = named("first memory of a new home")
 MORE = named("further memories")
+FULL = named("log and ledger roll over")
 ROLLING = named("trail rolls over")
 MANY = named("many memories over several parts")
 PAGES = named("page created, replaced, deleted")
@@ -73,8 +75,8 @@ def errors(scenario: Scenario) -> Hunt:
     return lambda folder: refuse_everywhere(scenario, folder / "home")
 
 
-def person(scenario: Scenario, path: str, *, by_rename: bool = False) -> Hunt:
-    return lambda folder: meddle_everywhere(scenario, folder / "home", path, by_rename=by_rename)
+def person(scenario: Scenario, path: str, how: Callable[[Stage, str], None]) -> Hunt:
+    return lambda folder: meddle_everywhere(scenario, folder / "home", path, how)
 
 
 def becomes(owner: object, name: str, broken: Any) -> Plant:
@@ -87,10 +89,8 @@ def appends_without_sync(self: Disk, fd: int, data: bytes, *, sync: bool) -> Sta
 
 
 def appends_and_ignores_errors(self: Disk, fd: int, data: bytes, *, sync: bool) -> Stamp:
-    try:
+    with suppress(OSError):
         self.write_all(fd, data)
-    except OSError:
-        pass
     return self.stamp_of(fd)
 
 
@@ -151,18 +151,12 @@ def writes_several_files_without_intent(self: Writer, change: Change, plan: Plan
 
 
 def notes_past_a_gap(self: Recent, lines: Sequence[dict[str, Any]]) -> None:
-    data = b"".join(recent_line(line) for line in lines)
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     try:
         stamp = self._disk.append(self.path, data, sync=False)
     except OSError:
         return
     self._inode, self._offset = stamp.inode, stamp.size
-
-
-def recent_line(line: dict[str, Any]) -> bytes:
-    from memfolio.vault.recent import _encode
-
-    return _encode(line)
 
 
 def commits_what_is_there_now(self: Committer, write: Written, before: bytes) -> bytes | None:
@@ -178,17 +172,26 @@ def seals_each_line_alone(line: TrailLine, previous: str) -> tuple[TrailLine, by
     return seal(line, GENESIS)
 
 
+def keep_nothing_displaced(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Finisher, "keep_displaced", lambda self, files: None)
+    patch.setattr(Writer, "_sweep", lambda self: None)
+
+
 def shows_no_stamp_change(self: Settler, path: str, **more: object) -> bool:
     return False
 
 
 BUGS = (
     Bug("the ledger is not synced", becomes(Disk, "append_to", appends_without_sync), power(MORE)),
-    Bug("folders are not synced", becomes(Disk, "sync_dir", lambda self, path: None), power(FIRST)),
+    Bug("folders are not synced", becomes(Disk, "sync_dir", lambda self, path: None), power(MANY)),
     Bug("staged files are not synced", becomes(Disk, "stage", stages_without_sync), power(PAGES)),
-    Bug("a new file is written in place", becomes(Disk, "create", creates_in_place), crash(FIRST)),
+    Bug("a new file is written in place", becomes(Disk, "create", creates_in_place), crash(FULL)),
     Bug("errors of a write are ignored", becomes(Disk, "append_to", appends_and_ignores_errors), errors(MORE)),
-    Bug("the stamp is not checked", becomes(Disk, "_append_known", appends_whatever_is_there), person(MORE, LOG)),
+    Bug(
+        "the stamp is not checked",
+        becomes(Disk, "_append_known", appends_whatever_is_there),
+        person(MORE, LOG, same_size),
+    ),
     Bug("a page's hash is not checked", becomes(Writer, "_compose_page", overwrites_pages), crash(QUICKER)),
     Bug("the trail is written first", becomes(Writer, "_make", enters_before_it_writes), crash(MORE)),
     Bug("several blocks go without intent", becomes(Writer, "_tells_itself", lambda *_: True), crash(KEYED)),
@@ -210,7 +213,7 @@ BUGS = (
     Bug("own entries are taken for a person's", becomes(Settler, "_take_own", lambda *_: False), crash(MORE)),
     Bug("other people's edits are not seen", becomes(Settler, "settle", shows_no_stamp_change), crash(EDITED)),
     Bug("stale editors win", becomes(Settler, "_lost", lambda self, seen: []), crash(STALE)),
-    Bug("no conflict copies", becomes(Finisher, "keep_displaced", lambda self, files: None), person(EXTENDED, PAGE)),
+    Bug("no conflict copies", keep_nothing_displaced, person(EXTENDED, PAGE, in_place)),
     Bug(
         "a person's end of a file is cut",
         becomes(Finisher, "_is_begun", lambda *_: True),

@@ -6,7 +6,7 @@ import errno
 import os
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memfolio.errors import HomeBusyError, MemfolioError
 from memfolio.testing import Call, Crash, CrashingDisk, FailingDisk, InterruptedDisk, RecordingDisk
 from memfolio.vault.vault import Vault
-from tests.vault.faults import LOG, SECOND_LOG, Request, Scenario, Stage
+from tests.vault.faults import Request, Scenario, Stage
 from tests.vault.judge import judge
 from tests.vault.power import Cache, Forgetful, moments
 from tests.vault.proof import BOT, configured, item
@@ -50,9 +50,6 @@ def die(scenario: Scenario, stage: Stage, disk: CrashingDisk) -> bool:
         # A dead process has no locks left to release, which the unwinding code takes for an error of the disk.
         if disk.last is None:
             raise
-    if disk.torn_bytes is not None and not disk.torn_bytes.strip():
-        for log in (LOG, SECOND_LOG):
-            stage.edits.setdefault(log, [])  # a blank line may be anybody's, so it is taken for a person's
     return disk.last is not None
 
 
@@ -137,26 +134,35 @@ def refuse_everywhere(
     raise AssertionError("count() does not end")
 
 
-def meddle_everywhere(scenario: Scenario, home: Path, path: str, *, by_rename: bool, stride: int = 1) -> int:
-    """Have a person add a line to a file before every step; returns how often."""
+def in_place(stage: Stage, path: str) -> None:
+    stage.person_appends(path, "a person meddles")
 
-    def meddle(stage: Stage) -> None:
-        if not (home / path).exists():
-            return
-        if by_rename:
-            content = (home / path).read_bytes()
-            stage.person_saves(path, content + b"\na person meddles\n", shown="a person meddles")
-        else:
-            stage.person_appends(path, "a person meddles")
 
+def by_rename(stage: Stage, path: str) -> None:
+    content = (stage.home / path).read_bytes()
+    stage.person_saves(path, content + b"\na person meddles\n", shown="a person meddles")
+
+
+def same_size(stage: Stage, path: str) -> None:
+    content = (stage.home / path).read_bytes()
+    (stage.home / path).write_bytes(content.replace(b"Sunday", b"SUNDAY"))
+    stage.edits.setdefault(path, []).append("SUNDAY")
+
+
+def meddle_everywhere(
+    scenario: Scenario, home: Path, path: str, how: Callable[[Stage, str], None], *, stride: int = 1
+) -> int:
+    """Have a person change a file before every step; returns how often."""
     for trials, k in enumerate(count(1, stride)):
         stage = prepared(scenario, home)
-        stage.disk = disk = InterruptedDisk(k, lambda stage=stage: meddle(stage))  # type: ignore[misc]
+        stage.disk = disk = InterruptedDisk(k, lambda stage=stage: how(stage, path))  # type: ignore[misc]
         with told(scenario, "a person came", disk):
             scenario.act(stage)
             if disk.reached is None:
                 return trials
-            judge(stage)
+            # Nobody can see a change that keeps the size and comes between the last look and the write.
+            if how is not same_size or disk.reached.name != "write":
+                judge(stage)
     raise AssertionError("count() does not end")
 
 

@@ -70,8 +70,7 @@ class Finisher:
 
     def _moved(self, planned: Planned) -> Planned:
         """The append at the end of a file that somebody changed; without what is there already."""
-        self._settler.settle(planned.path, takes_own=False)
-        tail = self._books.tail_of(planned.path)
+        tail = self._settler.tail(planned.path, takes_own=False)
         present = {each for each, _ in blocks_of(planned.path, self._books.read(planned.path) or b"")}
         blocks = blocks_of(planned.path, planned.data or b"")
         text = "".join(text for each, text in blocks if each is None or each not in present)

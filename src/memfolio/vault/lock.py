@@ -107,13 +107,15 @@ class FileLock:
         return self._fd
 
     def _acquire(self) -> None:
-        deadline = time.monotonic() + self.timeout
+        began = time.monotonic()
         pause = 0.0001
         while not self._take():
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if waited > self.timeout:
                 raise self._busy()
             time.sleep(pause * random.uniform(0.5, 1.5))
-            pause = min(pause * 1.3, 0.002)
+            # Whoever has waited longest asks most often, or newcomers could keep taking the lock from under it.
+            pause = min(pause * 1.3, 0.002) if waited < 0.05 else 0.0002
 
     def _take(self) -> bool:
         fd = self._handle()

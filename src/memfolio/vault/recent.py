@@ -124,6 +124,8 @@ class Recent:
             self.remember(data["file"], _read_state(data))
         if "head" in data:
             self.head = Head(*data["head"])
+        if "ids" in data:
+            self.learn_ids(data["ids"])
         if "committed" in data:
             self._drop_committed(data["committed"])
         return None
@@ -176,6 +178,7 @@ class Recent:
         """Start the file afresh with what is still needed; other processes notice and read it anew."""
         lines: list[dict[str, Any]] = [{"committed": self.committed}]
         lines += [_state_json(path, state) for path, state in self.known.items()]
+        lines.append({"ids": list(self.newest_ids)})
         lines += [_record_json(record) for record in self.pending]
         lines.append({"head": _head_json(self.head)})
         stamp = self._disk.put(self.path, b"".join(map(_encode, lines)))

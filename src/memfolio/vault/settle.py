@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from memfolio.clock import to_ms
-from memfolio.errors import FileNotHereError
+from memfolio.errors import FileNotHereError, HomeBusyError
 from memfolio.types import HUMAN, Action, Approval, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
 from memfolio.vault.books import Books, Done
@@ -76,6 +76,17 @@ class Settler:
     def _is_cloned(self, seen: Seen) -> bool:
         """Whether a file whose hash cannot be checked here is what git has."""
         return self._books.home.has_new_key and self._committed(seen.path) == seen.content
+
+    def tail(self, path: str, *, takes_own: bool = True) -> Tail:
+        """How the file ends as it was settled, not as somebody left it a moment later."""
+        for _ in range(LOOKS):
+            self.settle(path, takes_own=takes_own)
+            tail, known = self._books.tail_of(path), self._books.known(path)
+            if tail.hash == (known.hash if known else None):
+                return tail
+            # Changed since it was settled, or in the very moment of our last write, which its stamp does not show.
+            self._books.recent.remember(path, known and replace(known, stamp=None))
+        raise HomeBusyError(f"{path} is being changed all the time", hint="close its editor and try again")
 
     def _is_quiet(self, seen: Seen) -> bool:
         """Whether the file stays as it was seen: half of a save that is under way is nobody's edit."""

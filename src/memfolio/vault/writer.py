@@ -27,7 +27,7 @@ from memfolio.vault.intent import Intent, Intents
 from memfolio.vault.lines import render_line
 from memfolio.vault.lock import FileLock
 from memfolio.vault.log import title_line
-from memfolio.vault.paths import Form, Ledger, check_path, day_log, day_of
+from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of
 from memfolio.vault.plan import Plan, Planned, Tail, fill_parts
 from memfolio.vault.recover import catch_up
 from memfolio.vault.settle import Settler
@@ -71,10 +71,16 @@ class Writer:
         """Clear away what killed processes left beside files; what may be a person's becomes a conflict copy."""
         for leftover, path in list(leftovers(self._home.root)):
             content, there = self._books.read(leftover) or b"", self._books.read(path)
-            if there is not None and not there.startswith(content):
+            if there is not None and not path.startswith(f"{AUDIT}/") and not self._is_ours(content, there):
                 self._settler.set_aside(path, content, DISPLACED)
             self._home.disk.discard(self._home.path(leftover))
         self._swept = True
+
+    def _is_ours(self, content: bytes, there: bytes) -> bool:
+        """Whether a leftover is a state of the file that the trail has, or what a crash left of such a state."""
+        if all(byte in (0, wanted) for byte, wanted in zip(content, there, strict=False)):
+            return True
+        return next(self._books.trail.lines(containing=[self._home.hash(content).encode()]), None) is not None
 
     def apply(self, change: Change) -> Receipt:
         """Make the change; when this returns, it is on disk."""
@@ -197,7 +203,7 @@ class Writer:
 
     def _settled_tail(self, path: str) -> Tail:
         self._settle(check_path(path))
-        return self._books.tail_of(path)
+        return self._settler.tail(path)
 
     def _settle(self, path: str) -> None:
         """Settle a file that is to be written; that it is missing may mean that everything is."""
