@@ -22,7 +22,7 @@ from pathlib import Path
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.types import Attribution, MemoryItem
-from memfolio.vault.git import CommitDraft
+from memfolio.vault.git.history import CommitDraft
 from memfolio.vault.vault import Vault
 
 ROUNDS = 500

@@ -22,7 +22,7 @@ DISK = "vault/disk.py"
 LOCK = "vault/lock.py"
 
 OWNERS = {
-    "pygit2": ("vault/git.py", "vault/pack.py"),
+    "pygit2": ("vault/git/",),
     "fcntl": (DISK, LOCK),
     "msvcrt": (DISK, LOCK),
     "ctypes": (DISK,),

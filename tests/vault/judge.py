@@ -8,9 +8,9 @@ from pathlib import Path
 from memfolio.testing import QuickDisk
 from memfolio.types import HUMAN, Action
 from memfolio.vault.audit import TrailLine
-from memfolio.vault.entry import is_whole
-from memfolio.vault.lines import read_lines
-from memfolio.vault.log import split_log
+from memfolio.vault.format.entry import is_whole
+from memfolio.vault.format.lines import read_lines
+from memfolio.vault.format.log import split_log
 from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
 from memfolio.vault.vault import Vault
 from tests.vault.faults import Stage

@@ -16,7 +16,7 @@ from pathlib import Path
 from memfolio.testing import Call
 
 LONG_AGO = 1_700_000_000
-CHANGES = frozenset({"write", "truncate", "rename", "rename_new", "exchange", "unlink", "mkdir", "open"})
+CHANGES = frozenset("write truncate rename rename_new exchange link unlink mkdir rmdir open".split())
 
 
 @dataclass(eq=False)
@@ -27,9 +27,9 @@ class File:
     safe: bytes = b""
     steps: list[tuple[int, bytes | None]] = field(default_factory=list)
 
-    def write(self, data: bytes) -> None:
-        self.steps.append((len(self.now), data))
-        self.now += data
+    def write(self, at: int, data: bytes) -> None:
+        self.steps.append((at, data))
+        self.now = self.now[:at].ljust(at, b"\0") + data + self.now[at + len(data) :]
 
     def truncate(self, size: int) -> None:
         self.steps.append((size, None))
@@ -84,6 +84,23 @@ class Folder:
 Node = File | Folder
 
 
+@dataclass(eq=False)
+class Handle:
+    """An open file or folder, and where it writes next: at the end if `at` is None."""
+
+    node: Node
+    at: int | None
+
+    @property
+    def file(self) -> File:
+        assert isinstance(self.node, File)
+        return self.node
+
+    def write(self, data: bytes) -> None:
+        self.file.write(len(self.file.now) if self.at is None else self.at, data)
+        self.at = None if self.at is None else self.at + len(data)
+
+
 def _rename(names: dict[str, Node], step: dict[str, Node | None]) -> None:
     for name, node in step.items():
         if node is None:
@@ -98,7 +115,7 @@ class Cache:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._top = _load(root)
-        self._handles: dict[int, Node] = {}
+        self._handles: dict[int, Handle] = {}
 
     def take(self, call: Call) -> None:
         """Follow one step."""
@@ -106,41 +123,47 @@ class Cache:
             case "open":
                 self._open(call)
             case "write":
-                self._file(call.fd).write(call.data)
+                self._handles[call.fd].write(call.data)
+            case "lseek":
+                self._handles[call.fd].at = call.number
             case "truncate":
-                self._file(call.fd).truncate(call.number)
+                self._handles[call.fd].file.truncate(call.number)
             case "fsync":
-                self._handles[call.fd].sync()
+                self._handles[call.fd].node.sync()
             case "close":
                 del self._handles[call.fd]
             case _:
                 self._change_names(call)
-
-    def _file(self, fd: int) -> File:
-        node = self._handles[fd]
-        assert isinstance(node, File)
-        return node
 
     def _open(self, call: Call) -> None:
         assert call.path
         folder, name = self._place(call.path)
         if call.number & os.O_CREAT and name not in folder.now:
             folder.change({name: File()})
-        self._handles[call.result] = folder.now[name] if name else self._top
+        handle = Handle(folder.now[name] if name else self._top, None if call.number & os.O_APPEND else 0)
+        if call.number & os.O_TRUNC:
+            handle.file.truncate(0)
+        self._handles[call.result] = handle
 
     def _change_names(self, call: Call) -> None:
         assert call.path
         folder, name = self._place(call.path)
         if call.name == "mkdir":
             folder.change({name: Folder()})
-        elif call.name == "unlink":
+        elif call.name in ("unlink", "rmdir"):
             folder.change({name: None})
         else:
             assert call.other
             other, target = self._place(call.other)
-            assert other is folder, "a rename over two folders is not durable in one step"
-            swapped = folder.now[target] if call.name == "exchange" else None
-            folder.change({name: swapped, target: folder.now[name]})
+            node = folder.now[name]
+            here: dict[str, Node | None] = {name: other.now[target] if call.name == "exchange" else None}
+            if call.name == "link":
+                other.change({target: node})
+            elif other is folder:
+                folder.change(here | {target: node})
+            else:
+                other.change({target: node})
+                folder.change(here)
 
     def _place(self, path: Path) -> tuple[Folder, str]:
         *parents, name = path.relative_to(self._root).parts or ("",)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memfolio.clock import from_ms, to_ms
 from memfolio.errors import ContentError, InputError, NaiveTimeError
 from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
-from memfolio.vault.entry import (
+from memfolio.vault.format.entry import (
     Entry,
     ParsedEntry,
     check_content,
@@ -25,7 +25,7 @@ from memfolio.vault.entry import (
     render_entry,
     text_id,
 )
-from memfolio.vault.fields import local
+from memfolio.vault.format.fields import local
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ZONES: tuple[tzinfo, ...] = (

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
-from memfolio.vault import pack
 from memfolio.vault.disk import Disk
-from memfolio.vault.git import CommitDraft, History, format_seqs, parse_seqs
+from memfolio.vault.git import gitdir, gitindex, pack
+from memfolio.vault.git.history import CommitDraft, History, format_seqs, parse_seqs
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 LOG = "agents/main/memory/2026-11-15.md"
@@ -335,7 +335,7 @@ def test_staged_deletion_and_intent_to_add_are_staged_work(begun: History) -> No
 
 
 def test_lost_marker_is_no_staged_work_while_the_index_is_the_tip(begun: History) -> None:
-    (begun.home / ".git" / pack.MARKER).unlink()
+    (begun.home / ".git" / gitindex.MARKER).unlink()
     assert begun.obstacle() is None
     (begun.home / ".git/index").unlink()
     assert begun.obstacle() is None
@@ -428,7 +428,7 @@ def test_live_lock_on_the_branch_is_respected_and_left(begun: History) -> None:
 
 def test_own_lock_left_by_a_killed_process_is_cleared(begun: History) -> None:
     gitdir = begun.home / ".git"
-    for scratch, lock in ((pack.MARKER + ".new", "index.lock"), ("memfolio-ref.new", "refs/heads/main.lock")):
+    for scratch, lock in ((gitindex.MARKER + ".new", "index.lock"), ("memfolio-ref.new", "refs/heads/main.lock")):
         (gitdir / scratch).write_bytes(b"half")
         os.link(gitdir / scratch, gitdir / lock)
     assert begun.obstacle() is None
@@ -458,14 +458,14 @@ def test_first_commit_cut_short_is_no_lost_branch(history: History, monkeypatch:
 
 def test_leftover_of_a_killed_refresh_never_shares_bytes_with_the_index(begun: History) -> None:
     gitdir = begun.home / ".git"
-    os.link(gitdir / "index", gitdir / (pack.MARKER + ".new"))
+    os.link(gitdir / "index", gitdir / (gitindex.MARKER + ".new"))
     begun.commit([draft(put(begun.home, LOG, b"two\n"))])
     begun.refresh_index()
     assert git(begun.home, "status", "--porcelain") == ""
 
 
 def test_dying_between_index_and_marker_is_not_staged_work(begun: History) -> None:
-    marker = begun.home / ".git" / pack.MARKER
+    marker = begun.home / ".git" / gitindex.MARKER
     old = marker.read_bytes()
     begun.commit([draft(put(begun.home, LOG, b"two\n"))])
     begun.refresh_index()
@@ -478,13 +478,13 @@ def test_dying_between_index_and_marker_is_not_staged_work(begun: History) -> No
 
 
 def test_branch_moved_by_someone_else_is_never_overwritten(begun: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = pack.stage
+    stage = gitdir.stage
 
     def meanwhile(disk: Disk, target: Path, scratch: Path, data: bytes) -> None:
         stage(disk, target, scratch, data)
         git(begun.home, "commit", "-q", "--allow-empty", "-m", "meanwhile")
 
-    monkeypatch.setattr(pack, "stage", meanwhile)
+    monkeypatch.setattr(gitdir, "stage", meanwhile)
     with pytest.raises(HistoryError, match="moved"):
         begun.commit([draft({LOG: b"x\n"})])
     assert git(begun.home, "log", "-1", "--format=%s").strip() == "meanwhile"
@@ -768,7 +768,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from memfolio.vault.disk import Disk
-from memfolio.vault.git import CommitDraft, History
+from memfolio.vault.git.history import CommitDraft, History
 home = Path(sys.argv[1])
 history = History(home, branch="main")
 history.prepare()
@@ -827,5 +827,5 @@ def test_many_threads_read_while_one_commits(begun: History) -> None:
 
 
 def test_importing_the_history_loads_no_pygit2() -> None:
-    code = "import sys, memfolio.vault.git; sys.exit('pygit2' in sys.modules)"
+    code = "import sys, memfolio.vault.git.history; sys.exit('pygit2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from memfolio.clock import from_ms
 from memfolio.types import Attribution, MemoryItem, Type
-from memfolio.vault.entry import Entry, mint, render_entry, text_id
-from memfolio.vault.log import LogReading, read_log, split_log, title_line
+from memfolio.vault.format.entry import Entry, mint, render_entry, text_id
+from memfolio.vault.format.log import LogReading, read_log, split_log, title_line
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAY = date(2026, 11, 15)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memfolio.vault.merge import merge_blocks, merge_text, unified
+from memfolio.vault.past.merge import merge_blocks, merge_text, unified
 
 letters = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=8)
 texts = (

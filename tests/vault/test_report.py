@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.vault.report import Finding
+from memfolio.vault.past.report import Finding
 from memfolio.vault.vault import Vault
 from tests.vault.test_undo import LOG, MEMORY, add, open_vault, write
 

@@ -14,8 +14,8 @@ from memfolio.config import load_config
 from memfolio.errors import NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, PutPage, Receipt
+from memfolio.vault.past.undo import ledger_blocks
 from memfolio.vault.paths import state_ledger
-from memfolio.vault.undo import ledger_blocks
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
 

@@ -9,8 +9,8 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError
 from memfolio.types import Action
+from memfolio.vault.past.view import Filter
 from memfolio.vault.vault import OWNER, Vault
-from memfolio.vault.view import Filter
 from tests.vault.test_undo import LOG, MEMORY, add, files, open_vault, undo, write
 
 

@@ -142,12 +142,12 @@ class Disk:
         before = self.stamp_of(fd).size
         try:
             self.write_all(fd, data)
+            after = self.stamp_of(fd)  # before the sync, which takes long enough for somebody else to write
             if sync:
                 self.fsync(fd)
         except OSError:
             self._cut_back(fd, before)
             raise
-        after = self.stamp_of(fd)
         # Somebody else may have written to the file too: then it is marked to be read again.
         return after if after.size == before + len(data) else after._replace(size=before + len(data), ctime_ns=0)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import date, tzinfo
 
 from memfolio.types import Attribution
-from memfolio.vault.entry import parse_entry, whole_length
-from memfolio.vault.lines import read_lines, split_lines
-from memfolio.vault.log import split_log, title_line
+from memfolio.vault.format.entry import parse_entry, whole_length
+from memfolio.vault.format.lines import read_lines, split_lines
+from memfolio.vault.format.log import split_log, title_line
+from memfolio.vault.format.signature import attribution_of
 from memfolio.vault.paths import Form, agent_of, day_of, form_of
 from memfolio.vault.recent import to_bytes, to_text
-from memfolio.vault.signature import attribution_of
 
 _TORN_HEADING = re.compile(r"#{1,2}|## \d?|## \d\d:?|## \d\d:\d\d?|## \d\d:\d\d:\d?|## \d\d:\d\d:\d\d( .*)?")
 

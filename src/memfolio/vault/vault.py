@@ -29,14 +29,15 @@ from memfolio.vault.books import Books
 from memfolio.vault.change import AddEntries, AddLines, Change, Page, PutPage, Receipt
 from memfolio.vault.committer import Committer, committed_seq
 from memfolio.vault.copies import merge_copies
-from memfolio.vault.digest import TRIGGER, digest_path, render_digest
 from memfolio.vault.disk import Disk, disk_errors
-from memfolio.vault.git import History
+from memfolio.vault.format.log import read_log
+from memfolio.vault.git.history import History
 from memfolio.vault.home import Home
 from memfolio.vault.intent import FOLDER as INTENTS
 from memfolio.vault.lock import FileLock
-from memfolio.vault.log import read_log
-from memfolio.vault.past import Past
+from memfolio.vault.past.digest import TRIGGER, digest_path, render_digest
+from memfolio.vault.past.past import Past
+from memfolio.vault.past.report import Finding, doctor, verify
 from memfolio.vault.paths import (
     CONFIG,
     Form,
@@ -52,7 +53,6 @@ from memfolio.vault.paths import (
 )
 from memfolio.vault.recent import Recent, Record, to_text
 from memfolio.vault.recover import forget_stamps
-from memfolio.vault.report import Finding, doctor, verify
 from memfolio.vault.settle import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.writer import Writer

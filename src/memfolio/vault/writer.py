@@ -19,19 +19,19 @@ from memfolio.vault.alerts import WATCHMAN, needs_alert
 from memfolio.vault.audit import TrailLine, shorten_ids
 from memfolio.vault.books import Books, Done
 from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPage, Receipt
-from memfolio.vault.content import check_content
 from memfolio.vault.disk import Stamp, disk_errors
-from memfolio.vault.entry import mint_block
 from memfolio.vault.finish import DISPLACED, Finisher
+from memfolio.vault.format.content import check_content
+from memfolio.vault.format.entry import mint_block
+from memfolio.vault.format.lines import render_line
+from memfolio.vault.format.log import title_line
+from memfolio.vault.format.signature import new_id, sign
 from memfolio.vault.intent import Intent, Intents
-from memfolio.vault.lines import render_line
 from memfolio.vault.lock import FileLock
-from memfolio.vault.log import title_line
 from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of
 from memfolio.vault.plan import Plan, Planned, Tail, fill_parts
 from memfolio.vault.recover import catch_up
 from memfolio.vault.settle import Settler
-from memfolio.vault.signature import new_id, sign
 from memfolio.vault.survey import check_not_emptied, leftovers
 
 ATTEMPTS = 100

@@ -107,7 +107,7 @@ def status(options: Options) -> Answer:
 
 
 def read_importance(text: str) -> float:
-    from memfolio.vault.fields import read_importance
+    from memfolio.vault.format.fields import read_importance
 
     value = read_importance(text)
     if value is None:

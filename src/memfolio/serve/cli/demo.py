@@ -21,7 +21,7 @@ from memfolio.vault.paths import day_log
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
-    from memfolio.vault.view import LogEntry
+    from memfolio.vault.past.view import LogEntry
 
 SOUL = "agents/main/SOUL.md"
 ENOUGH = 60

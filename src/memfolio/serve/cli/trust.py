@@ -19,8 +19,8 @@ from memfolio.types import Action
 if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.vault.audit import TrailLine
-    from memfolio.vault.past import Outcome
-    from memfolio.vault.report import Finding
+    from memfolio.vault.past.past import Outcome
+    from memfolio.vault.past.report import Finding
 
 ACTIONS = ", ".join(action.lower() for action in Action)
 COLUMNS = ("#", "when", "action", "actor", "about", "commit")
@@ -44,7 +44,7 @@ def log(
     digest: Annotated[str | None, typer.Option(metavar="MONTH", help="The page about a month: 2026-11.")] = None,
 ) -> Answer:
     """Show what happened, newest first: who changed what, and why."""
-    from memfolio.vault.view import Filter
+    from memfolio.vault.past.view import Filter
 
     with options.memory() as memory:
         if digest is not None:
@@ -180,7 +180,7 @@ def point(memory: Memory, text: str) -> datetime | str:
 
 def newest(memory: Memory, page: str | None) -> int:
     """The newest change, of a page if there is one."""
-    from memfolio.vault.view import Filter
+    from memfolio.vault.past.view import Filter
 
     entries = memory.audit.log(Filter(path=page), limit=1)
     if not entries:

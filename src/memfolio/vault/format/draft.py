@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from memfolio.errors import ContentError, InputError, NaiveTimeError
 from memfolio.types import EMPTY, MemoryItem
-from memfolio.vault.content import normalise_content
-from memfolio.vault.fields import plain
+from memfolio.vault.format.content import normalise_content
+from memfolio.vault.format.fields import plain
 
 
 def as_created(draft: MemoryItem, id: str, created: datetime) -> MemoryItem:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memfolio.errors import HistoryError, NotFoundError
 from memfolio.vault.audit import FileMark, Trail, TrailLine
-from memfolio.vault.git import History
+from memfolio.vault.git.history import History
 from memfolio.vault.recent import Record
 
 

@@ -7,8 +7,8 @@ from datetime import time
 from typing import NamedTuple
 
 from memfolio.types import MemoryItem
-from memfolio.vault.content import HEADING, MARK, TIME
-from memfolio.vault.fields import META_KEYS, SEPARATOR, number, read_importance, read_tags
+from memfolio.vault.format.content import HEADING, MARK, TIME
+from memfolio.vault.format.fields import META_KEYS, SEPARATOR, number, read_importance, read_tags
 
 SAFE_TAG = re.compile(r"\w[\w/-]*")
 MAX_MS = 253_402_300_799_999

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
-from memfolio.vault import pack
 from memfolio.vault.disk import Disk
+from memfolio.vault.git import gitdir, gitindex, pack
 
 if TYPE_CHECKING:  # pygit2 takes 60 ms to import: it is loaded when a history is first used
     import pygit2
@@ -65,7 +65,7 @@ def _guard(method: Callable[Concatenate[History, P], T]) -> Callable[Concatenate
     @wraps(method)
     def guarded(self: History, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            with pack.guarded(self.home):
+            with gitdir.guarded(self.home):
                 return method(self, *args, **kwargs)
         except HistoryError:
             self.close()  # what libgit2 remembers may be what is wrong
@@ -93,8 +93,8 @@ class History:
     def prepare(self) -> None:
         """Make sure that the home has a repository of its own, set up for plain bytes and power loss."""
         if not os.path.lexists(self.home / ".git"):
-            pack.create(self._disk, self.home, self.branch)
-        pack.configure(self._repo())
+            gitdir.create(self._disk, self.home, self.branch)
+        gitdir.configure(self._repo())
 
     def close(self) -> None:
         """Let go of this thread's open files; the next call opens them again."""
@@ -113,7 +113,7 @@ class History:
             return f"on branch {head.removeprefix('refs/heads/')}"
         if (state := repo.state()) != pygit2.enums.RepositoryState.NONE:
             return f"{state.name.lower().replace('_', ' ')} in progress"
-        if pack.has_foreign_lock(*pack.index_files(repo)):
+        if gitdir.has_foreign_lock(*gitindex.index_files(repo)):
             return "index.lock present"
         return "staged changes" if self._is_staged(repo) else None
 
@@ -137,22 +137,24 @@ class History:
         if tip is None or self.obstacle() is not None:
             return
         repo, disk = self._repo(), self._disk
-        index, scratch = pack.index_files(repo)
-        marker = Path(repo.path, pack.MARKER)
-        known, before = pack.marks(disk, marker), pack.checksum(disk, index)
+        index, scratch = gitindex.index_files(repo)
+        marker = Path(repo.path, gitindex.MARKER)
+        known, before = gitindex.marks(disk, marker), gitindex.checksum(disk, index)
         content = (
-            pack.build_index(disk, repo, index, pack.commit_at(repo, tip).tree) if (tip, before) not in known else None
+            gitindex.build_index(disk, repo, index, gitdir.commit_at(repo, tip).tree)
+            if (tip, before) not in known
+            else None
         )
         if content is None:
             return
-        pack.stage(disk, index, scratch, content)
-        mark = (tip, pack.checksum(disk, scratch) or "")
+        gitdir.stage(disk, index, scratch, content)
+        mark = (tip, gitindex.checksum(disk, scratch) or "")
         # Both states are named before one replaces the other: dying in between never looks like staged work.
-        pack.put_marks(disk, marker, [*known, mark])
-        with pack.locked(disk, index, scratch):
-            if pack.checksum(disk, index) != before:
+        gitindex.put_marks(disk, marker, [*known, mark])
+        with gitdir.locked(disk, index, scratch):
+            if gitindex.checksum(disk, index) != before:
                 raise HistoryError("somebody else changed the index", hint="try again")
-        pack.put_marks(disk, marker, [mark])
+        gitindex.put_marks(disk, marker, [mark])
         self._origins, self._past = [], _NO_PAST
 
     @_guard
@@ -162,7 +164,7 @@ class History:
         reference = repo.references.get(self._ref)
         if reference is not None:
             return str(reference.resolve().target)
-        if (lost := pack.lost_tip(self._disk, repo, self._ref)) is not None:
+        if (lost := gitdir.lost_tip(self._disk, repo, self._ref)) is not None:
             raise HistoryError(
                 f"branch {self.branch} of {self.home} is gone although it has a past",
                 hint=f"bring it back with `git update-ref {self._ref} {lost}`",
@@ -190,7 +192,7 @@ class History:
     def commits(self, *, path: str | None = None) -> Iterator[CommitInfo]:
         """The branch's commits, newest first; with `path`, those that changed this file or folder."""
         parts = None if path is None else _parts(path)
-        with pack.guarded(self.home):
+        with gitdir.guarded(self.home):
             import pygit2
 
             tip = self.tip()
@@ -213,7 +215,7 @@ class History:
     def last_seq(self) -> int:
         """The newest change on the branch; commits that people made on top of it have none. 0 when there is none."""
         tip = self.tip()
-        commit = pack.commit_at(self._repo(), tip) if tip else None
+        commit = gitdir.commit_at(self._repo(), tip) if tip else None
         while commit is not None and not (numbers := _seqs_of(commit.raw_message)):
             commit = commit.parents[0] if commit.parents else None
         return max(numbers) if commit is not None else 0
@@ -257,7 +259,7 @@ class History:
         """What is wrong with the repository; empty when everything can be read."""
         self.close()  # what libgit2 still remembers would hide what the disk has lost
         try:
-            with pack.guarded(self.home):
+            with gitdir.guarded(self.home):
                 return pack.check(self.home, self._repo(), self.tip())
         except HistoryError as error:
             return [error.message]
@@ -265,25 +267,25 @@ class History:
     def _repo(self) -> pygit2.Repository:
         repo: pygit2.Repository | None = getattr(self._local, "repo", None)
         if repo is None:
-            repo = self._local.repo = pack.open_repo(self.home, self._ref)
+            repo = self._local.repo = gitdir.open_repo(self.home, self._ref)
         return repo
 
     def _tree(self, commit: str | None) -> pygit2.Tree | None:
         rev = self.tip() if commit is None else self.resolve(commit)
-        return None if rev is None else pack.commit_at(self._repo(), rev).tree
+        return None if rev is None else gitdir.commit_at(self._repo(), rev).tree
 
     def _is_staged(self, repo: pygit2.Repository) -> bool:
-        index, _ = pack.index_files(repo)
-        state = pack.checksum(self._disk, index)
+        index, _ = gitindex.index_files(repo)
+        state = gitindex.checksum(self._disk, index)
         if state is None:
             return False
         tip = self.tip()
-        known = [*pack.marks(self._disk, Path(repo.path, pack.MARKER)), *self._origins]
+        known = [*gitindex.marks(self._disk, Path(repo.path, gitindex.MARKER)), *self._origins]
         # A mark counts while its commit is in the branch: `git reset --soft` makes the same index staged work.
         known = [mark for mark in known if tip and self._includes(tip, mark[0])]
-        if any(mark[1] == state for mark in known) or (not known and pack.is_empty_index(self._disk, index)):
+        if any(mark[1] == state for mark in known) or (not known and gitindex.is_empty_index(self._disk, index)):
             return False
-        origin = pack.index_origin(repo, filter(None, [tip, *(mark[0] for mark in known)]))
+        origin = gitindex.index_origin(repo, filter(None, [tip, *(mark[0] for mark in known)]))
         if origin is not None:
             self._origins = [(origin, state)]
         return origin is None
@@ -300,16 +302,16 @@ class History:
         return True
 
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
-        common = pack.common_dir(repo)
-        target, scratch = common / self._ref, common / pack.NEW_REF
-        pack.stage(self._disk, target, scratch, f"{new}\n".encode())
+        common = gitdir.common_dir(repo)
+        target, scratch = common / self._ref, common / gitdir.NEW_REF
+        gitdir.stage(self._disk, target, scratch, f"{new}\n".encode())
         self._disk.make_dirs(target.parent)
         line = _log_line(base, new, draft)
-        with pack.locked(self._disk, target, scratch):
+        with gitdir.locked(self._disk, target, scratch):
             if self.tip() != base:
                 raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
             for log in (common / "logs" / self._ref, Path(repo.path, "logs", "HEAD")):
-                pack.append_line(self._disk, log, line)
+                gitdir.append_line(self._disk, log, line)
         if self._past[0] == base:
             self._past = (new, self._past[1])
 
@@ -378,7 +380,7 @@ def _create_commit(repo: pygit2.Repository, draft: CommitDraft, parent: str | No
     import pygit2
 
     message = _message(draft)
-    old = None if parent is None else pack.commit_at(repo, parent).tree
+    old = None if parent is None else gitdir.commit_at(repo, parent).tree
     tree = _graft(repo, old, {_parts(path): data for path, data in draft.writes.items()})
     second, offset = _seconds(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
     author = pygit2.Signature(*_author(draft.author), second, offset)
@@ -498,7 +500,7 @@ def _author(actor: str) -> tuple[str, str]:
 
 def _log_line(old: str | None, new: str, draft: CommitDraft) -> bytes:
     name, address = COMMITTER
-    line = f"{old or pack.NO_COMMIT} {new} {name} <{address}> {_seconds(draft.at)} +0000\tcommit: {draft.subject}\n"
+    line = f"{old or gitdir.NO_COMMIT} {new} {name} <{address}> {_seconds(draft.at)} +0000\tcommit: {draft.subject}\n"
     return line.encode("utf-8", "replace")
 
 

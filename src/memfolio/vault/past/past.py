@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from memfolio.errors import HistoryError, NotFoundError
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
+from memfolio.vault.past.rollback import is_rolled_back, restore
+from memfolio.vault.past.undo import Reversal, as_change, choose, difference, take_back, with_archive
+from memfolio.vault.past.versions import Versions
+from memfolio.vault.past.view import Filter, LogEntry, View
 from memfolio.vault.paths import archive_log, check_path
-from memfolio.vault.rollback import is_rolled_back, restore
-from memfolio.vault.undo import Reversal, as_change, choose, difference, take_back, with_archive
-from memfolio.vault.versions import Versions
-from memfolio.vault.view import Filter, LogEntry, View
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault

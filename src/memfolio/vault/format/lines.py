@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.vault.fields import plain, read_object
+from memfolio.vault.format.fields import plain, read_object
 
 _BOM = b"\xef\xbb\xbf"
 

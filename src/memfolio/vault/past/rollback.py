@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from memfolio.vault.foreign import blocks_of
-from memfolio.vault.lines import read_lines, split_lines
+from memfolio.vault.format.lines import read_lines, split_lines
+from memfolio.vault.past.undo import ledger_blocks
 from memfolio.vault.paths import AUDIT, Form, form_of, ledger_of
 from memfolio.vault.recent import to_bytes
-from memfolio.vault.undo import ledger_blocks
 
 LASTING = frozenset({"tombstone", "purge"})
 """Operations of state lines that outlive a rollback."""

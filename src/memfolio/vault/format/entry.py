@@ -33,7 +33,7 @@ from memfolio.types import (
     check_actor,
     default_kind,
 )
-from memfolio.vault.content import (
+from memfolio.vault.format.content import (
     check_content,
     encoded,
     escape,
@@ -42,8 +42,8 @@ from memfolio.vault.content import (
     unescape,
     without_surrogates,
 )
-from memfolio.vault.draft import as_created
-from memfolio.vault.fields import (
+from memfolio.vault.format.draft import as_created
+from memfolio.vault.format.fields import (
     META_KEYS,
     SEPARATOR,
     is_ambiguous,
@@ -60,7 +60,7 @@ from memfolio.vault.fields import (
     render_comment,
     take_importance,
 )
-from memfolio.vault.heading import MAX_MS, Heading, find_mark, read_heading, render_heading, tags_are_safe
+from memfolio.vault.format.heading import MAX_MS, Heading, find_mark, read_heading, render_heading, tags_are_safe
 
 __all__ = [
     "Entry",

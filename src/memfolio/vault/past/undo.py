@@ -14,11 +14,11 @@ from memfolio.types import Action, Attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.foreign import blocks_of
-from memfolio.vault.log import title_line
-from memfolio.vault.merge import merge_blocks, merge_text, unified
+from memfolio.vault.format.log import title_line
+from memfolio.vault.past.merge import merge_blocks, merge_text, unified
+from memfolio.vault.past.versions import Version
 from memfolio.vault.paths import Form, archive_log, day_of, form_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
-from memfolio.vault.versions import Version
 
 FINAL = frozenset({Action.ALERT, Action.ACK, Action.PURGE})
 

@@ -15,10 +15,10 @@ from itertools import pairwise
 from typing import Literal
 
 from memfolio.types import EMPTY, HUMAN, MemoryItem
-from memfolio.vault.content import HEADING, text_id, without_surrogates
-from memfolio.vault.entry import Entry, attributed, moment_of, parse_entry
-from memfolio.vault.heading import MAX_MS
-from memfolio.vault.notes import Note, Span, closed_fences, read_notes
+from memfolio.vault.format.content import HEADING, text_id, without_surrogates
+from memfolio.vault.format.entry import Entry, attributed, moment_of, parse_entry
+from memfolio.vault.format.heading import MAX_MS
+from memfolio.vault.format.notes import Note, Span, closed_fences, read_notes
 
 BlockKind = Literal["preamble", "entry", "text"]
 Start = tuple[int, str | None]

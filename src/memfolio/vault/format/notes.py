@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import time
 
-from memfolio.vault.content import TIME, normalise_content, unescape
-from memfolio.vault.fields import take_importance
-from memfolio.vault.heading import read_clock
+from memfolio.vault.format.content import TIME, normalise_content, unescape
+from memfolio.vault.format.fields import take_importance
+from memfolio.vault.format.heading import read_clock
 
 Span = tuple[int, int]
 

@@ -1,0 +1,1 @@
+"""How files are written and read: the entry, the daily log, hand-written notes, JSON lines. Pure."""

@@ -1,0 +1,1 @@
+"""Looking back and going back: the log, differences, undo, rollback, verify."""
