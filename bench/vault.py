@@ -22,7 +22,7 @@ from pathlib import Path
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.types import Attribution, MemoryItem
-from memfolio.vault.git.history import CommitDraft
+from memfolio.vault.git.message import CommitDraft
 from memfolio.vault.vault import Vault
 
 ROUNDS = 500
@@ -69,11 +69,16 @@ class Board:
     def __init__(self) -> None:
         self.failed = False
 
-    def show(self, name: str, value: float, limit: float, *, unit: str = "×", most: bool = True, note: str = "") -> None:
+    def show(
+        self, name: str, value: float, limit: float, *, unit: str = "×", most: bool = True, note: str = ""
+    ) -> None:
         kept = value <= limit if most else value >= limit
         self.failed |= not kept
         bound = f"{'at most' if most else 'at least'} {limit:,g}{unit}"
-        print(f"{'ok  ' if kept else 'FAIL'} {name}: {value:,.2f}{unit} ({bound}){' · ' + note if note else ''}", flush=True)
+        print(
+            f"{'ok  ' if kept else 'FAIL'} {name}: {value:,.2f}{unit} ({bound}){' · ' + note if note else ''}",
+            flush=True,
+        )
 
 
 def bare_append(fd: int, data: bytes) -> None:
@@ -180,7 +185,8 @@ def run_writers(home: Path, workers: int, count: int) -> tuple[float, float]:
     context = multiprocessing.get_context("spawn")
     gate, results = context.Barrier(workers), context.Queue()
     crew = [
-        context.Process(target=write_for_a_while, args=(home, number, count, gate, results)) for number in range(workers)
+        context.Process(target=write_for_a_while, args=(home, number, count, gate, results))
+        for number in range(workers)
     ]
     for process in crew:
         process.start()
@@ -201,7 +207,9 @@ def bench_processes(board: Board) -> None:
     note = f"{eight:,.0f} over {single:,.0f} a second"
     board.show("8 processes at once", eight / single, 0.7, most=False, note=note)
     board.show("longest wait", wait, 1.0, unit=" s")
-    board.show("entries lost or doubled", abs(4000 - len(ids)) + abs(len(ids) - len(set(ids))) + len(sealed), 0, unit="")
+    board.show(
+        "entries lost or doubled", abs(4000 - len(ids)) + abs(len(ids) - len(set(ids))) + len(sealed), 0, unit=""
+    )
 
 
 def folder_bytes(path: Path) -> int:
@@ -221,7 +229,9 @@ def bench_size(board: Board) -> None:
         loose = folder_bytes(home / ".git")
         vault.history.pack()
         git, trail = folder_bytes(home / ".git"), folder_bytes(home / "audit")
-    note = f"git {git / count:,.0f} + trail {trail / count:,.0f} ({loose / count:,.0f} before packing), {count:,} entries"
+    note = (
+        f"git {git / count:,.0f} + trail {trail / count:,.0f} ({loose / count:,.0f} before packing), {count:,} entries"
+    )
     board.show("git and trail", (git + trail) / count, 1500, unit=" bytes an entry", note=note)
 
 

@@ -22,7 +22,7 @@ from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
-from memfolio.vault.git.history import parse_seqs
+from memfolio.vault.git.message import parse_seqs
 from memfolio.vault.paths import Form, day_of, form_of
 from memfolio.vault.survey import look_over
 from memfolio.vault.vault import Vault

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
 from memfolio.vault.disk import Disk
 from memfolio.vault.git import gitdir, gitindex, pack
-from memfolio.vault.git.history import CommitDraft, History, format_seqs, parse_seqs
+from memfolio.vault.git.history import History
+from memfolio.vault.git.message import CommitDraft, format_seqs, parse_seqs
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 LOG = "agents/main/memory/2026-11-15.md"
@@ -768,7 +769,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from memfolio.vault.disk import Disk
-from memfolio.vault.git.history import CommitDraft, History
+from memfolio.vault.git.history import History
+from memfolio.vault.git.message import CommitDraft
 home = Path(sys.argv[1])
 history = History(home, branch="main")
 history.prepare()

@@ -10,7 +10,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.types import Attribution
-from memfolio.vault.git.history import CommitInfo
+from memfolio.vault.git.message import CommitInfo
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import (
     BOT,

@@ -16,7 +16,8 @@ from memfolio.errors import HistoryError, MemfolioError
 from memfolio.types import HUMAN
 from memfolio.vault.books import Books
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.git.history import CommitDraft, History, format_seqs
+from memfolio.vault.git.history import History
+from memfolio.vault.git.message import CommitDraft, format_seqs
 from memfolio.vault.lock import FileLock
 from memfolio.vault.recent import FileState, Record, Written
 from memfolio.vault.recover import rebuild

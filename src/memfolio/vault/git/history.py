@@ -10,16 +10,26 @@ import os
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
+from memfolio.errors import HistoryError, NotFoundError, PathError
 from memfolio.vault.disk import Disk
 from memfolio.vault.git import gitdir, gitindex, pack
+from memfolio.vault.git.message import (
+    COMMITTER,
+    CommitDraft,
+    CommitInfo,
+    author_of,
+    info_of,
+    message_of,
+    reflog_line,
+    seconds_of,
+    seqs_of,
+)
 
 if TYPE_CHECKING:  # pygit2 takes 60 ms to import: it is loaded when a history is first used
     import pygit2
@@ -28,37 +38,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Parts = tuple[str, ...]
 
-COMMITTER = ("memfolio", "memfolio@memfolio.invalid")
-MAX_SEQ_SPAN = 100_000
 _NO_PAST: tuple[str, frozenset[str]] = ("", frozenset())
-_LAST_SECOND = 253_402_300_799
-_TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
-_SEQ = re.compile(rb"^Seq: ?([\d, -]+)$", re.MULTILINE)
 _IGNORED_ON_MACS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _GIT_FOLDER = re.compile(r"(?i)(\.git|git~\d+)[ .]*(:.*)?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitDraft:
-    """A commit to be: `writes` maps paths to their whole new content, None deletes; `author` is an actor tag."""
-
-    writes: Mapping[str, bytes | None]
-    subject: str
-    author: str
-    at: datetime
-    trailers: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitInfo:
-    """What a commit says about itself, its time in UTC; values of a repeated trailer are joined by `, `."""
-
-    id: str
-    at: datetime
-    author: str
-    subject: str
-    parents: tuple[str, ...] = ()
-    trailers: Mapping[str, str] = field(default_factory=dict)
 
 
 def _guard(method: Callable[Concatenate[History, P], T]) -> Callable[Concatenate[History, P], T]:
@@ -199,7 +181,7 @@ class History:
             seen: dict[pygit2.Oid, pygit2.Oid | None] = {}
             for commit in self._repo().walk(tip, pygit2.enums.SortMode.NONE) if tip else ():
                 if parts is None or _touches(commit, parts, seen):
-                    yield _info(commit)
+                    yield info_of(commit)
 
     @_guard
     def seqs(self) -> dict[int, str]:
@@ -216,7 +198,7 @@ class History:
         """The newest change on the branch; commits that people made on top of it have none. 0 when there is none."""
         tip = self.tip()
         commit = gitdir.commit_at(self._repo(), tip) if tip else None
-        while commit is not None and not (numbers := _seqs_of(commit.raw_message)):
+        while commit is not None and not (numbers := seqs_of(commit.raw_message)):
             commit = commit.parents[0] if commit.parents else None
         return max(numbers) if commit is not None else 0
 
@@ -225,7 +207,7 @@ class History:
         """The branch's newest commit made at or before `moment`; commits know whole seconds."""
         import pygit2
 
-        second = _seconds(moment)
+        second = seconds_of(moment)
         if (tip := self.tip()) is None:
             return None
         walker = self._repo().walk(tip, pygit2.enums.SortMode.NONE)
@@ -306,7 +288,7 @@ class History:
         target, scratch = common / self._ref, common / gitdir.NEW_REF
         gitdir.stage(self._disk, target, scratch, f"{new}\n".encode())
         self._disk.make_dirs(target.parent)
-        line = _log_line(base, new, draft)
+        line = reflog_line(base, new, draft)
         with gitdir.locked(self._disk, target, scratch):
             if self.tip() != base:
                 raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
@@ -325,40 +307,11 @@ class History:
             if is_straight and str(commit.id) == self._seq_tip:
                 break
             is_straight = is_straight and len(commit.parent_ids) < 2
-            found += [(number, str(commit.id)) for number in _seqs_of(commit.raw_message)]
+            found += [(number, str(commit.id)) for number in seqs_of(commit.raw_message)]
         else:
             self._seqs = {}
         for number, commit_id in reversed(found):
             self._seqs.setdefault(number, commit_id)
-
-
-def format_seqs(numbers: Iterable[int]) -> str:
-    """`41-43,47`: the value of a `Seq:` trailer."""
-    spans: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
-
-
-def parse_seqs(value: str) -> list[int]:
-    """The numbers in a `Seq:` trailer; parts that make no sense are left out, since people write commits too."""
-    numbers: list[int] = []
-    for part in value.split(","):
-        low, dash, high = part.strip().partition("-")
-        high = high if dash else low
-        if low.isdecimal() and high.isdecimal() and len(low + high) < 40:
-            first, last = int(low), int(high)
-            if last - first < MAX_SEQ_SPAN:
-                numbers.extend(range(first, last + 1))
-    return numbers
-
-
-def _seqs_of(message: bytes) -> list[int]:
-    found = _SEQ.findall(message.rstrip().rpartition(b"\n\n")[2])
-    return [number for value in found for number in parse_seqs(value.decode("ascii"))]
 
 
 def _parts(path: str) -> Parts:
@@ -379,11 +332,11 @@ def _parts(path: str) -> Parts:
 def _create_commit(repo: pygit2.Repository, draft: CommitDraft, parent: str | None) -> str:
     import pygit2
 
-    message = _message(draft)
+    message = message_of(draft)
     old = None if parent is None else gitdir.commit_at(repo, parent).tree
     tree = _graft(repo, old, {_parts(path): data for path, data in draft.writes.items()})
-    second, offset = _seconds(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
-    author = pygit2.Signature(*_author(draft.author), second, offset)
+    second, offset = seconds_of(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
+    author = pygit2.Signature(*author_of(draft.author), second, offset)
     committer = pygit2.Signature(*COMMITTER, second, offset)
     parents = [] if parent is None else [parent]
     return str(repo.create_commit(None, author, committer, message, tree or repo.TreeBuilder().write(), parents))
@@ -458,53 +411,3 @@ def _id_at(commit: pygit2.Commit, parts: Parts, seen: dict[pygit2.Oid, pygit2.Oi
         entry = _entry(commit.tree, parts)
         seen[commit.id] = None if entry is None else entry.id
     return seen[commit.id]
-
-
-def _info(commit: pygit2.Commit) -> CommitInfo:
-    message = commit.raw_message.decode("utf-8", "replace")
-    return CommitInfo(
-        id=str(commit.id),
-        at=datetime.fromtimestamp(min(max(commit.commit_time, 0), _LAST_SECOND), UTC),
-        author=commit.author.raw_name.decode("utf-8", "replace"),
-        subject=message.partition("\n")[0],
-        parents=tuple(map(str, commit.parent_ids)),
-        trailers=_trailers(message),
-    )
-
-
-def _trailers(message: str) -> dict[str, str]:
-    _, blank, last = message.rstrip().rpartition("\n\n")
-    found: dict[str, str] = {}
-    for line in last.splitlines() if blank else ():
-        if match := _TRAILER.fullmatch(line):
-            key, value = match.groups()
-            found[key] = f"{found[key]}, {value}" if key in found else value
-    return found
-
-
-def _message(draft: CommitDraft) -> str:
-    lines = [draft.subject, *(value for _, value in draft.trailers)]
-    is_named = all(key.isascii() and key.replace("-", "").isalnum() for key, _ in draft.trailers)
-    if not is_named or not draft.subject.strip() or any(len(f"{line}.".splitlines()) > 1 for line in lines):
-        raise InputError("a commit's subject and trailers have one line each", hint="content has no place in them")
-    block = "".join(f"\n{key}: {value}" for key, value in draft.trailers)
-    return f"{draft.subject}\n{block}\n".encode("utf-8", "replace").decode().rstrip("\n") + "\n"
-
-
-def _author(actor: str) -> tuple[str, str]:
-    """Name and address of an actor, without what git forbids in them."""
-    name = re.sub(r"[<>\x00-\x1f\ud800-\udfff]", "_", actor).strip(" .,:;\"'\\") or COMMITTER[0]
-    role = re.sub(r"[^A-Za-z0-9_-]", "", actor.partition(":")[0]) or COMMITTER[0]
-    return name, f"{role}@memfolio.invalid"
-
-
-def _log_line(old: str | None, new: str, draft: CommitDraft) -> bytes:
-    name, address = COMMITTER
-    line = f"{old or gitdir.NO_COMMIT} {new} {name} <{address}> {_seconds(draft.at)} +0000\tcommit: {draft.subject}\n"
-    return line.encode("utf-8", "replace")
-
-
-def _seconds(moment: datetime) -> int:
-    if moment.utcoffset() is None:
-        raise NaiveTimeError(f"{moment} has no time zone", hint="use an aware datetime")
-    return max(int(moment.timestamp() // 1), 0)

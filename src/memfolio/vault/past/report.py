@@ -14,7 +14,8 @@ from memfolio.vault.audit import Trail
 from memfolio.vault.copies import original_of
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
-from memfolio.vault.git.history import CommitInfo, History, parse_seqs
+from memfolio.vault.git.history import History
+from memfolio.vault.git.message import CommitInfo, parse_seqs
 from memfolio.vault.paths import Form, agent_of, day_of, form_of
 from memfolio.vault.recent import to_text
 from memfolio.vault.settle import TORN
