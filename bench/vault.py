@@ -1,4 +1,4 @@
-"""What the vault costs, as ratios within one run: `make bench`, or `python bench/vault.py append growth processes size`.
+"""What the vault costs, as ratios within one run: `make bench`, or a part: `python bench/vault.py append growth`.
 
 Each measurement stands beside its floor, the barest thing that would do the job, and its limit. Exits with 1 when a
 limit is not kept.

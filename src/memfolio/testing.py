@@ -94,6 +94,9 @@ class _SteppingDisk(QuickDisk):
     def rename_new(self, source: Path, target: Path) -> bool:
         return self._step(Call("rename_new", source, other=target), lambda: Disk.rename_new(self, source, target))
 
+    def link(self, source: Path, target: Path) -> None:
+        self._step(Call("link", source, other=target), lambda: Disk.link(self, source, target))
+
     def unlink(self, path: Path) -> None:
         self._step(Call("unlink", path), lambda: Disk.unlink(self, path))
 

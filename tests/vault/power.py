@@ -176,7 +176,7 @@ class Cache:
 
     def lose(self, target: Path, chance: random.Random) -> None:
         """Write one state that the disk may be in when the power comes back."""
-        _write(self._top, target, chance)
+        _write(self._top, target, chance, {})
 
 
 def _load(path: Path) -> Folder:
@@ -186,14 +186,17 @@ def _load(path: Path) -> Folder:
     return Folder(dict(names), dict(names))
 
 
-def _write(node: Node, target: Path, chance: random.Random) -> None:
-    if isinstance(node, File):
+def _write(node: Node, target: Path, chance: random.Random, written: dict[File, Path]) -> None:
+    if isinstance(node, Folder):
+        target.mkdir()
+        for name, each in sorted(node.after_loss(chance).items()):
+            _write(each, target / name, chance, written)
+    elif node in written:
+        target.hardlink_to(written[node])
+    else:
         target.write_bytes(node.after_loss(chance))
         os.utime(target, (LONG_AGO, LONG_AGO))
-        return
-    target.mkdir()
-    for name, each in sorted(node.after_loss(chance).items()):
-        _write(each, target / name, chance)
+        written[node] = target
 
 
 class Forgetful(random.Random):

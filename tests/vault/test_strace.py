@@ -54,7 +54,7 @@ vault.commit()
 
 def run(home: Path, *strace: str) -> subprocess.CompletedProcess[str]:
     command = ["strace", "-f", "-qq", *strace, sys.executable, "-c", WRITER, str(home)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 

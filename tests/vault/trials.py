@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memfolio.errors import HomeBusyError, MemfolioError
 from memfolio.testing import Call, Crash, CrashingDisk, FailingDisk, InterruptedDisk, RecordingDisk
 from memfolio.vault.vault import Vault
-from tests.vault.faults import Request, Scenario, Stage
+from tests.vault.faults import Request, Scenario, Stage, let_settle
 from tests.vault.judge import judge
 from tests.vault.power import Cache, Forgetful, moments
 from tests.vault.proof import BOT, configured, item
@@ -146,6 +146,7 @@ def by_rename(stage: Stage, path: str) -> None:
 def same_size(stage: Stage, path: str) -> None:
     content = (stage.home / path).read_bytes()
     (stage.home / path).write_bytes(content.replace(b"Sunday", b"SUNDAY"))
+    let_settle(stage.home / path)
     stage.edits.setdefault(path, []).append("SUNDAY")
 
 

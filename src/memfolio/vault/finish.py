@@ -146,20 +146,23 @@ class Finisher:
         for planned in files:
             asides = self._home.disk.leftovers(self._home.path(planned.path)) if planned.start is None else []
             for aside in asides:
-                content = self._home.disk.read(aside) or b""
-                if self._home.hash(content) != planned.was and not self._is_ours(planned, content):
-                    self._displaced.append((planned.path, self._read_when_quiet(aside)))
+                if content := self._words_in(aside, planned):
+                    self._displaced.append((planned.path, content))
             while self._displaced:
                 self._settler.set_aside(*self._displaced.pop(), DISPLACED)
             if asides:
                 # Durably: what comes back after a power cut would look like another person's work.
                 self._home.disk.sweep(self._home.path(planned.path))
 
-    def _read_when_quiet(self, aside: Path) -> bytes:
-        """What was displaced under somebody's hands, once they are done: their editor still writes to it."""
+    def _words_in(self, aside: Path, planned: Planned) -> bytes | None:
+        """Somebody's words that were displaced, once they are all there: the editor may still be writing to them."""
         disk, stamp = self._home.disk, None
+        content = disk.read(aside) or b""
+        if content == planned.data or self._home.hash(content) == planned.was:
+            return None
         for _ in range(LOOKS):
             if stamp == (stamp := disk.stamp(aside)):
                 break
             time.sleep(QUIET)
-        return disk.read(aside) or b""
+        content = disk.read(aside) or b""
+        return None if self._is_ours(planned, content) else content

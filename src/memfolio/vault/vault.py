@@ -129,10 +129,15 @@ class Vault:
             with self._locks[0]():
                 self.home.prepare()
                 self.home.load()
-                if self._lacks_config():
-                    toml = PutPage(CONFIG, default_toml().encode(), None)
-                    self.writer.apply(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE))
+                self._configure()
         self.home.load()
+
+    def _configure(self) -> None:
+        """Write the configuration of a new home, unless somebody died over it and getting ready has finished it."""
+        with self.writer.ready():
+            if self._lacks_config():
+                toml = PutPage(CONFIG, default_toml().encode(), None)
+                self.writer.apply(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE))
 
     def _lacks_config(self) -> bool:
         """Whether the home is new; a configuration that a person deleted stays deleted."""

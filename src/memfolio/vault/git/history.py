@@ -109,6 +109,8 @@ class History:
         for draft in drafts:
             ids.append(_create_commit(repo, draft, ids[-1] if ids else base))
         if ids:
+            # libgit2 syncs every object and the folder it lies in, but not the folder of that folder.
+            self._disk.sync_dir(gitdir.common_dir(repo) / "objects")
             self._move_branch(repo, base, ids[-1], drafts[-1])
         return ids
 
