@@ -107,8 +107,9 @@ def _judge_trail(stage: Stage, vault: Vault) -> None:
     counted = Counter(each for line in lines if line.action in (Action.APPEND, Action.MERGE) for each in line.ids)
     present = entries(stage.home)
     assert counted == Counter(present.keys()), "the trail and the files name different memories"
+    marks = {mark.path: mark for line in lines for mark in line.files}
     for path, content in files(stage.home).items():
-        mark = vault.trail.last_mark(path)
+        mark = marks.get(path)
         assert mark is not None, f"{path} is not in the trail"
         assert mark.now == vault.home.hash(content), f"the trail says something else about {path}"
     by_hand = _edited_by_hand(lines)

@@ -10,6 +10,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.types import Attribution
+from memfolio.vault import committer
 from memfolio.vault.git.message import CommitInfo
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import (
@@ -310,3 +311,14 @@ def test_a_clone_goes_on_with_the_same_trail_and_calls_nothing_edited(vault: Vau
         assert [each.content for each in copy.entries("main")] == ["first", "second"]
         assert copy.trail.problems() == []
     assert git(clone, "status", "--porcelain") == ""
+
+
+def test_loose_objects_are_packed_in_a_pause_before_there_are_too_many(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "MANY_LOOSE", 200)
+    for number in range(120):
+        vault.put_page(f"agents/main/memory/notes/{number}.md", f"{number}\n", expects=None, by=OWNER)
+    vault.commit()
+    assert vault.history.loose_objects() < 200
+    check_git(vault.home.root)

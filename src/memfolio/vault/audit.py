@@ -228,15 +228,6 @@ class Trail:
                 return Head(last[0].seq, last[0].hash, part, last[1])
         return Head()
 
-    def last_mark(self, path: str) -> FileMark | None:
-        """What the newest change of a file left there."""
-        needle = json.dumps(path, ensure_ascii=False).encode()
-        for line in self.newest_first(containing=[needle]):
-            for mark in line.files:
-                if mark.path == path:
-                    return mark
-        return None
-
     def line(self, seq: int) -> TrailLine | None:
         """The change with this number."""
         return next(self.lines(containing=[b'"seq":%d,' % seq]), None)

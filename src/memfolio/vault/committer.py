@@ -25,6 +25,9 @@ from memfolio.vault.writer import Writer
 
 COMPANY = timedelta(seconds=1)
 MAX_BATCH = 200
+MANY_LOOSE = 6_700
+"""Objects in files of their own from which on they are packed, as many as git itself bears."""
+
 IDLE = 0.3
 """Seconds without a change after which git's index is brought up to date."""
 
@@ -116,6 +119,9 @@ class Committer:
     def _refresh(self) -> int:
         if (self._books.home.root / ".git").exists():
             self._history.refresh_index()
+            # Packing takes seconds: it is put off while somebody waits for this process to end.
+            if self._history.is_crowded(MANY_LOOSE * 4 if self._stopping.is_set() else MANY_LOOSE):
+                self._history.pack()
         return 0
 
     def _try_later(self) -> int:

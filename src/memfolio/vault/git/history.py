@@ -235,6 +235,12 @@ class History:
         self.close()
 
     @_guard
+    def is_crowded(self, limit: int) -> bool:
+        """Whether more than `limit` objects lie in files of their own, judged by one folder of 256 as git does."""
+        sample = self._disk.names(gitdir.common_dir(self._repo()) / "objects" / "17")
+        return len(sample) * 256 > limit
+
+    @_guard
     def loose_objects(self) -> int:
         """How many objects lie in files of their own."""
         return len(pack.loose_objects(self._repo()))

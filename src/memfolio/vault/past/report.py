@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
 Level = Literal["ok", "note", "warning", "error"]
-MANY_LOOSE = 20_000
 LITTLE_SPACE = 256 * 1024 * 1024
 
 
@@ -157,16 +156,6 @@ def _check_waiting(vault: Vault) -> Iterator[Finding]:
         )
     if alerts := vault.alerts():
         yield Finding("warning", "alerts", f"{len(alerts)} changes of critical files to look at", "memfolio alerts")
-    try:
-        if (loose := vault.history.loose_objects()) > MANY_LOOSE:
-            yield Finding(
-                "note",
-                "git",
-                f"{loose} loose objects take room",
-                "memfolio packs them when it tends; `git gc` does too",
-            )
-    except HistoryError:
-        return  # `verify` has said what is wrong with git
 
 
 def _check_litter(vault: Vault) -> Iterator[Finding]:
