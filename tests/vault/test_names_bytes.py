@@ -104,6 +104,17 @@ def test_names_that_differ_only_in_case_are_reported_and_both_files_are_kept(hom
     assert list(vault.problems) == ["agents/main/mind/goals.md"]
     assert ((home / "agents/main/mind/Goals.md").read_bytes(), vault.commit()) == (b"one\n", 0)
     assert (home / "agents/main/mind/goals.md").read_bytes() == b"two\n"
+    assert vault.history.read("agents/main/mind/goals.md") == b"two\n"
+
+
+def test_a_stray_copy_of_the_trail_is_reported_and_left_alone(home: Path, vault: Vault) -> None:
+    vault.put_page(PAGE, "page\n", expects=None, by=BOT)
+    part = vault.books.recent.head.part
+    copy = part.replace(".jsonl", " (conflicted copy).jsonl")
+    save(home / copy, b"{}\n")
+    vault.survey()
+    assert list(vault.problems) == [copy]
+    assert vault.trail.problems() == []
 
 
 def test_a_name_that_is_not_utf8_is_reported_and_left_alone(home: Path, vault: Vault) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memfolio.errors import HomeMissingError
-from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk
+from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk, ledger_of
 
 TOP = ("agents", SHARED, AUDIT)
 FEW = 3
@@ -60,6 +60,8 @@ def _walk(root: Path, relative: str, survey: Survey) -> Iterator[tuple[str, os.s
 
 def _sort_in(path: str, info: os.stat_result, survey: Survey) -> None:
     if path.startswith(f"{AUDIT}/") and path.endswith(".jsonl"):
+        if ledger_of(path) is None:
+            survey.problems[path] = "is not a part of the trail: compare it with its neighbours, then move it away"
         return
     if not _is_utf8(path):
         survey.problems[path.encode("utf-8", "replace").decode()] = "has a name that is not UTF-8: rename it"

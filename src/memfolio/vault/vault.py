@@ -157,8 +157,6 @@ class Vault:
 
     def _settle_one(self, path: str) -> bool:
         """Settle a file; what stands in its way is noted and does not stop the others."""
-        if path in self.problems and path not in self.books.recent.known:
-            return False
         try:
             with disk_errors(self.home.root):
                 return self._settler.settle(path)
