@@ -13,13 +13,13 @@ TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="tr
 _NEEDLES = (b'"action":"ALERT"', b'"action":"ACK"')
 
 
-def needs_alert(line: TrailLine) -> bool:
+def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
     """Whether the owner must be told: a critical file changed behind our back or without approval."""
-    if all(sensitivity(path) is not Sensitivity.CRITICAL for path in line.paths):
+    if all(sensitivity(path) is not Sensitivity.CRITICAL for path in paths):
         return False
-    if line.by.actor == HUMAN.actor:
-        return line.by.trigger == HUMAN.trigger
-    return line.by.approval is not Approval.APPROVED and line.by.actor != "system:init"
+    if by.actor == HUMAN.actor:
+        return by.trigger == HUMAN.trigger
+    return by.approval is not Approval.APPROVED and by.actor != "system:init"
 
 
 def open_alerts(trail: Trail) -> list[TrailLine]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from memfolio.clock import iso
 from memfolio.types import Action, Attribution
@@ -55,6 +55,7 @@ class Books:
         self.is_loose = False
         """Whether the trail has lines that are neither synced nor to be told from the files once we append to them."""
         self.listeners: list[Callable[[Record], None]] = []
+        self._keys: dict[str, TrailLine] | None = None
         self._tails: dict[str, Tail] = {}
         self._parts: dict[Ledger, int] = {}
 
@@ -83,6 +84,8 @@ class Books:
 
     def newest_part(self, ledger: Ledger) -> int:
         number = self._parts.get(ledger, 1)
+        while number > 1 and ledger.part(number) not in self.recent.known:
+            number -= 1
         while ledger.part(number + 1) in self.recent.known:
             number += 1
         self._parts[ledger] = number
@@ -91,11 +94,34 @@ class Books:
     def follow(self, records: Sequence[Record]) -> None:
         """Carry remembered tails over the changes of other processes."""
         for record in records:
+            self.learn(record.line)
             self.is_loose |= any(write.start is None for write in record.writes)
             for write in record.writes:
                 tail = self._tails.pop(write.path, None)
                 if tail and write.start == tail.size and write.data:
                     self._tails[write.path] = tail.then(write.data)
+
+    def made_under(self, key: str) -> TrailLine | None:
+        """The change that was made under this key; the trail is read once, then followed."""
+        if self._keys is None:
+            lines = self.trail.lines(containing=[b'"key":'])
+            self._keys = {line.key: line for line in lines if line.key}
+        return self._keys.get(key)
+
+    def learn(self, line: TrailLine) -> None:
+        """Take note of a line that is in the trail: its key cannot be used again."""
+        if self._keys is not None and line.key:
+            self._keys[line.key] = line
+
+    def forget_keys(self) -> None:
+        """Have the trail read again for keys."""
+        self._keys = None
+
+    def look_again(self, paths: Iterable[str]) -> None:
+        """Have these files read at the next look, whatever their stamps say."""
+        for path in paths:
+            if known := self.known(path):
+                self.recent.remember(path, replace(known, stamp=None))
 
     def enter(
         self,
@@ -130,6 +156,7 @@ class Books:
             ),
             head.hash,
         )
+        self.learn(line)
         for each in done:
             if each.planned.tail:
                 self._tails[each.planned.path] = each.planned.tail

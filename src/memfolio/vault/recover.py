@@ -48,6 +48,7 @@ def rebuild(books: Books) -> None:
     """Make the recent bytes anew: every file as its last line in the trail left it, still to be looked at."""
     recent = books.recent
     recent.clear()
+    books.forget_keys()
     books.is_loose = True
     committed = books.committed_seq()
     lines, head, torn = books.trail.since(Head())
@@ -73,6 +74,7 @@ def realign(books: Books) -> None:
         return
     lines, head, torn = books.trail.since(recent.head)
     for sealed in lines:
+        books.learn(sealed.line)
         recent.add(_record(books, sealed))
     if torn:
         _set_aside_torn(books, head)

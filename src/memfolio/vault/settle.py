@@ -17,12 +17,12 @@ from itertools import count
 
 from memfolio.clock import to_ms
 from memfolio.errors import FileNotHereError, HomeBusyError
-from memfolio.types import HUMAN, Action, Approval, Attribution
+from memfolio.types import HUMAN, ID_PATTERN, Action, Approval, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
 from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
 from memfolio.vault.foreign import Own, lost_run, own_end
-from memfolio.vault.paths import SHARED, Form, agent_of, agent_root, form_of
+from memfolio.vault.paths import SHARED, Form, agent_of, form_of, ledger_of
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, to_bytes
 from memfolio.vault.recover import forget_stamps
@@ -121,7 +121,7 @@ class Settler:
     def _enter_human(self, action: Action, planned: Planned, stamp: Stamp | None) -> None:
         first = self._books.recent.head.seq == 0
         line = self._books.enter(action, HUMAN, [Done(planned, stamp)], strict=True)
-        if needs_alert(line) and not first:
+        if needs_alert(line.paths, line.by) and not first:
             self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
 
     def _take_own(self, seen: Seen, known: FileState | None) -> bool:
@@ -132,16 +132,21 @@ class Settler:
         if known and self._books.home.hash(seen.content[:size]) != known.hash:
             return False
         own = own_end(seen.path, seen.content, size, self._books.home.zone)
-        if own is None or (size == 0 and not own.pieces) or self._are_known(own.ids):
+        if own is None or (size == 0 and not own.pieces) or self._are_known(seen.path, own.ids):
             return False  # a file of ours begins whole, and an id that the trail has was copied by a person
         if own.whole < len(seen.content) and not own.is_followed:
             self._cut_torn(seen, own.whole)
         self._enter_own(seen, own, self._books.tail_behind(seen.content[:size] if known else None))
         return not own.is_followed or self._take_human(seen, self._books.known(seen.path))
 
-    def _are_known(self, ids: list[str]) -> bool:
-        lines = self._books.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
-        return any(each in line.ids for line in lines for each in ids)
+    def _are_known(self, path: str, ids: list[str]) -> bool:
+        """Whether the trail has one of these, or another log: large changes name only their first and last there."""
+        marks = [each.encode() for each in ids]
+        lines = self._books.trail.lines(containing=marks) if ids else iter(())
+        if any(each in line.ids for line in lines for each in ids):
+            return True
+        others = (other for other in self._books.recent.known if other != path and form_of(other) is Form.LOG)
+        return any(mark in (self._books.read(other) or b"") for other in others for mark in marks)
 
     def _cut_torn(self, seen: Seen, whole: int) -> None:
         """Take an unacknowledged fragment out of the file; it is kept, should it be a person's after all."""
@@ -165,7 +170,8 @@ class Settler:
 
     def _conflict_path(self, path: str) -> str:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
-        folder = f"{agent_root(agent_of(path) or SHARED)}/memory/conflicts"
+        agent = agent_of(path)
+        folder = f"{f'agents/{agent}' if agent and agent != SHARED else SHARED}/memory/conflicts"
         for ms in count(to_ms(self._books.home.now())):
             copy = f"{folder}/{stem or suffix}.{ms}{dot}{suffix if stem else 'md'}"
             if self._books.known(copy) is None and self._books.stamp(copy) is None:
@@ -208,9 +214,11 @@ class Settler:
 
     def _lost(self, seen: Seen) -> list[tuple[str, str]]:
         """Blocks that a stale editor saved over, with their ids."""
+        if ledger_of(seen.path) is None:
+            return []
         run = lost_run(seen.path, self._before(seen.path), seen.content)
         lost = [(each, text) for each, text in run if self._is_young(each)]
-        return lost if lost and not self._was_rescued([each for each, _ in lost]) else []
+        return lost if self._is_unseen([each for each, _ in lost]) else []
 
     def _rescue(self, seen: Seen, texts: list[str]) -> Done | None:
         """Append again what was saved over; None when somebody changed the file meanwhile."""
@@ -229,14 +237,17 @@ class Settler:
         return Done(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), stamp)
 
     def _is_young(self, id: str) -> bool:
+        if not ID_PATTERN.fullmatch(id):
+            return False
         home = self._books.home
         age = to_ms(home.now()) - int(id.split("-")[1])
         return age < home.config.stale_editor_window.total_seconds() * 1000
 
-    def _was_rescued(self, ids: list[str]) -> bool:
-        """An entry comes back once: a person who deletes it again means it."""
-        lines = self._books.trail.lines(containing=[each.encode() for each in ids])
-        return any(line.by.actor == RESCUER.actor for line in lines)
+    def _is_unseen(self, ids: list[str]) -> bool:
+        """Whether the editor cannot have seen all of these: a person who deletes again what came back means it."""
+        lines = self._books.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
+        rescued = {each for line in lines if line.by.actor == RESCUER.actor for each in line.ids}
+        return not rescued.issuperset(ids)
 
 
 def _not_here(path: str) -> FileNotHereError:

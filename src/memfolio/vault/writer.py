@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memfolio.clock import to_ms
-from memfolio.errors import HomeBusyError, InputError, PageChangedError
+from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError, PageChangedError
 from memfolio.types import Action, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
 from memfolio.vault.audit import TrailLine, shorten_ids
@@ -46,7 +46,6 @@ class Writer:
         self._settler = settler
         self._lock = lock
         self._intents = Intents(books.home.internal, books.home.disk)
-        self._keys: dict[str, TrailLine] | None = None
         self._swept = False
 
     @contextmanager
@@ -56,8 +55,7 @@ class Writer:
         with disk_errors(self._home.root), self._lock():
             self._home.check_present()
             self._home.check_owner()
-            for record in catch_up(self._books):
-                self._learn(record.line)
+            catch_up(self._books)
             for intent in self._intents.waiting():
                 self._roll_forward(intent)
             for path in sorted(self._books.unrecorded):
@@ -85,25 +83,25 @@ class Writer:
     def apply(self, change: Change) -> Receipt:
         """Make the change; when this returns, it is on disk."""
         with self.ready():
-            if change.key and (line := self._used(change.key)):
-                return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
-            line, plan = self._make(change)
-            self._learn(line)
-            if needs_alert(line):
-                self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
-            return _receipt(line, plan)
+            receipt = self._make(change)
+            if needs_alert(receipt.paths, change.by) and not receipt.repeated:
+                self._books.enter(Action.ALERT, WATCHMAN, about=[receipt.seq])
+            return receipt
 
-    def _make(self, change: Change) -> tuple[TrailLine, Plan]:
+    def _make(self, change: Change) -> Receipt:
         for _ in range(ATTEMPTS):
             plan = self._compose(change)
+            # Asked only now: composing has settled the file, and with it what a process that died wrote there.
+            if change.key and (line := self._books.made_under(change.key)):
+                return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
             if not self._tells_itself(change, plan):
-                return self._carry_out(change, plan), plan
+                return _receipt(self._carry_out(change, plan), plan)
             if stamp := self._append_file(plan.files[0]):
                 done = [Done(plan.files[0], stamp)]
-                return self._books.enter(change.action, change.by, done, **_details(change, plan)), plan
+                return _receipt(self._books.enter(change.action, change.by, done, **_details(change, plan)), plan)
             # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
             if line := self._found_again(plan):
-                return line, plan
+                return _receipt(line, plan)
         raise HomeBusyError(
             f"{plan.files[0].path} is being changed all the time", hint="close its editor and try again"
         )
@@ -136,17 +134,6 @@ class Writer:
         """Enter a line that changes no file, such as an acknowledgement."""
         with self.ready():
             return self._books.enter(action, by, about=about, sync=True)
-
-    def _used(self, key: str) -> TrailLine | None:
-        """The change that was made under this key; the trail is read once, then followed."""
-        if self._keys is None:
-            lines = self._books.trail.lines(containing=[b'"key":'])
-            self._keys = {line.key: line for line in lines if line.key}
-        return self._keys.get(key)
-
-    def _learn(self, line: TrailLine) -> None:
-        if self._keys is not None and line.key:
-            self._keys[line.key] = line
 
     def _compose(self, change: Change) -> Plan:
         plan = Plan()
@@ -213,7 +200,8 @@ class Writer:
         self._settler.settle(path)
 
     def _compose_page(self, operation: PutPage) -> Planned:
-        path = check_path(operation.path)
+        # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
+        path = operation.path if self._books.known(operation.path) else check_path(operation.path)
         self._settle(path)
         known = self._books.known(path)
         if (known.hash if known else None) != operation.expects:
@@ -242,9 +230,13 @@ class Writer:
         finisher = Finisher(self._books, self._settler)
         try:
             done = [finisher.finish(planned, gives_way=False) for planned in plan.files]
-        except (OSError, PageChangedError):
-            if finisher.take_back():
-                self._intents.drop(intent)
+        except (OSError, MemfolioError) as error:
+            if not finisher.take_back():
+                raise DiskError(
+                    f"the change could neither be finished nor taken back: {error}",
+                    hint="do not repeat it: it is finished as soon as the home can be written again",
+                ) from error
+            self._intents.drop(intent)
             raise
         line = self._books.enter(change.action, change.by, done, **_details(change, plan), sync=True)
         finisher.keep_displaced(plan.files)

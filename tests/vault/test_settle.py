@@ -1,0 +1,160 @@
+"""What is found in a file that somebody else, or a process that died, has written to."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.errors import DiskError, HomeBusyError, InputError
+from memfolio.types import Attribution
+from memfolio.vault.disk import Disk, Stamp
+from memfolio.vault.vault import OWNER, Vault
+from tests.vault.proof import BOT, configured, fork, item
+
+PAGE = "agents/main/MEMORY.md"
+
+
+@pytest.fixture
+def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
+    with Vault.open(config=configured(home), clock=clock) as opened:
+        yield opened
+
+
+def contents(vault: Vault) -> list[str]:
+    return [each.content for each in vault.entries("main")]
+
+
+class DyingDisk(Disk):
+    """A disk under which the process dies as soon as it appends to a file of this name."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def append(self, path: Path, data: bytes, *, sync: bool) -> Stamp:
+        if self.folder in path.as_posix() and b"key" in data and b"APPEND" in data:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().append(path, data, sync=sync)
+
+
+@pytest.mark.parametrize("place", ["/audit/", "/.memfolio/"])
+def test_a_key_that_a_dying_process_used_is_not_used_again(home: Path, vault: Vault, place: str) -> None:
+    vault.add("main", [item("warm")], BOT, key="other")
+
+    def remember_and_die() -> None:
+        with Vault.open(config=configured(home), disk=DyingDisk(place)) as dying:
+            dying.add("main", [item("only once")], BOT, key="k")
+
+    pid = fork(remember_and_die)
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    again = vault.add("main", [item("only once")], BOT, key="k")
+    assert again.repeated
+    assert contents(vault) == ["warm", "only once"]
+    assert [each.id for each in vault.entries("main")][-1:] == list(again.ids)
+
+
+class BusyDisk(Disk):
+    """A disk on which somebody else is always faster, once it is switched on."""
+
+    busy = False
+
+    def append_if(self, path: Path, data: bytes, expected: Stamp | None) -> Stamp | None:
+        return None if self.busy else super().append_if(path, data, expected)
+
+
+def test_a_change_that_cannot_be_made_is_not_made_later_either(home: Path) -> None:
+    disk = BusyDisk()
+    with Vault.open(config=configured(home), disk=disk) as vault:
+        vault.add("main", [item("first")], BOT)
+        disk.busy = True
+        with pytest.raises(HomeBusyError):
+            vault.add("main", [item("one"), item("two")], BOT)
+        disk.busy = False
+        vault.add("main", [item("one"), item("two")], BOT)
+        assert contents(vault) == ["first", "one", "two"]
+        assert vault.trail.problems() == []
+
+
+def test_a_stale_editor_that_saves_twice_destroys_nothing(home: Path, vault: Vault) -> None:
+    log = home / vault.add("main", [item("first")], BOT).paths[0]
+    buffer = log.read_bytes()
+    vault.add("main", [item("second")], BOT)
+    log.write_bytes(buffer + b"\n- a note\n")
+    vault.survey()
+    vault.add("main", [item("third")], BOT)
+    log.write_bytes(buffer + b"\n- a note\n- another\n")
+    vault.survey()
+    assert contents(vault)[1:] == ["second", "third"]
+    assert b"- another" in log.read_bytes()
+
+
+def test_odd_ids_in_a_file_of_json_lines_stop_nothing(home: Path, vault: Vault) -> None:
+    export = home / "agents/main/export.jsonl"
+    export.parent.mkdir(parents=True)
+    export.write_text('{"id":"one"}\n{"id":"two-x-y"}\n')
+    vault.survey()
+    export.write_text('{"id":"one"}\n')
+    assert vault.survey() == ["agents/main/export.jsonl"]
+    assert export.read_text() == '{"id":"one"}\n'
+
+
+def test_an_entry_that_a_person_copied_out_of_a_large_change_is_the_persons(home: Path, vault: Vault) -> None:
+    receipt = vault.add("main", [item(f"number {number}") for number in range(20)], BOT)
+    log = home / receipt.paths[0]
+    block = log.read_text().split("\n## ")[10]
+    other = home / "agents/main/memory/2026-11-14.md"
+    other.write_text(f"# 2026-11-14 · Saturday\n\n## {block}")
+    vault.survey()
+    assert vault.past.log(limit=1)[0].actor == "human"
+
+
+def test_prose_and_broken_text_are_refused_as_identifiers() -> None:
+    for session in ("two words", "\ud800", "a·b", ""):
+        with pytest.raises(InputError):
+            Attribution(actor="bot:x", session=session)
+
+
+def test_a_page_with_a_name_that_other_systems_refuse_can_be_changed_where_it_is(home: Path, vault: Vault) -> None:
+    path = "agents/main/Why?.md"
+    (home / path).parent.mkdir(parents=True)
+    (home / path).write_text("because\n")
+    vault.survey()
+    known = vault.books.known(path)
+    assert known is not None
+    vault.put_page(path, "because of that\n", expects=known.hash, by=OWNER)
+    assert (home / path).read_text() == "because of that\n"
+
+
+class StuckDisk(Disk):
+    """A disk that stops working in the middle of a change, and does not let it be taken back either."""
+
+    stuck = False
+
+    def rename(self, source: Path, target: Path) -> None:
+        if self.stuck and ".memfolio" not in target.as_posix():
+            raise OSError(5, "Input/output error")
+        super().rename(source, target)
+
+    def exchange(self, one: Path, other: Path) -> bool:
+        if self.stuck:
+            raise OSError(5, "Input/output error")
+        return super().exchange(one, other)
+
+
+def test_a_page_that_the_disk_refuses_is_as_it_was(home: Path) -> None:
+    disk = StuckDisk()
+    with Vault.open(config=configured(home), disk=disk) as vault:
+        vault.put_page(PAGE, "one\n", expects=None, by=BOT)
+        page = vault.page(PAGE)
+        assert page is not None
+        disk.stuck = True
+        with pytest.raises(DiskError):
+            vault.put_page(PAGE, "two\n", expects=page.hash, by=BOT)
+        disk.stuck = False
+        assert (home / PAGE).read_text() == "one\n"
+        vault.put_page(PAGE, "three\n", expects=page.hash, by=BOT)
+        assert vault.trail.problems() == []
