@@ -1,0 +1,149 @@
+"""The promises, each shown once in the plainest way; `tests/vault` tries to break them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memfolio import Memory, PageChangedError
+from memfolio.types import Action
+from memfolio.vault.paths import state_ledger
+from memfolio.vault.vault import OWNER
+
+WRITER = """
+import sys
+from memfolio import Memory
+memory = Memory.open(sys.argv[1])
+for number in range(10_000):
+    memory.remember(f"number {number}")
+    print(number, flush=True)
+"""
+
+
+def snapshot(home: Path) -> dict[str, tuple[int, int]]:
+    """Every file below the home, git's and our own included, with its size and time."""
+    paths = [path for path in home.rglob("*") if path.is_file()]
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
+
+
+def contents(memory: Memory) -> list[str]:
+    return [item.content for item in memory.vault.entries(memory.agent)]
+
+
+def test_1_files_are_the_truth(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.remember("Alex prefers tea")
+        before = memory.vault.entries("main")
+    shutil.rmtree(home / ".git")
+    (home / ".memfolio" / "recent.jsonl").unlink()
+    with Memory.open(home) as memory:
+        assert memory.vault.entries("main") == before
+
+
+def test_2_an_acknowledged_memory_is_on_disk_after_kill_9(home: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(home)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        acknowledged = [int(process.stdout.readline()) for _ in range(30)]
+        process.send_signal(signal.SIGKILL)
+        acknowledged += [int(line) for line in process.stdout.read().split()]
+    with Memory.open(home) as memory:
+        found = contents(memory)
+    assert found[: len(acknowledged)] == [f"number {number}" for number in acknowledged]
+    assert len(found) <= len(acknowledged) + 1
+
+
+def test_3_no_write_is_silently_replaced(home: Path) -> None:
+    with Memory.open(home) as memory:
+        vault = memory.vault
+        vault.put_page("agents/main/MEMORY.md", "one\n", expects=None, by=OWNER)
+        page = vault.page("agents/main/MEMORY.md")
+        assert page is not None
+        vault.put_page(page.path, "two\n", expects=page.hash, by=OWNER)
+        with pytest.raises(PageChangedError) as caught:
+            vault.put_page(page.path, "three\n", expects=page.hash, by=OWNER)
+    assert caught.value.current == b"two\n"
+
+
+def test_4_a_persons_edit_is_never_lost(home: Path) -> None:
+    with Memory.open(home) as memory:
+        vault = memory.vault
+        vault.put_page("agents/main/USER.md", "one\n", expects=None, by=OWNER)
+        (home / "agents/main/USER.md").write_text("in my own words\n")
+        memory.sync()
+        page = vault.page("agents/main/USER.md")
+        assert page is not None
+        vault.put_page(page.path, "two\n", expects=page.hash, by=OWNER)
+        vault.commit()
+        commits = list(vault.history.commits(path=page.path))
+        assert vault.history.read(page.path, commit=commits[1].id) == b"in my own words\n"
+        assert commits[1].author == "human"
+
+
+def test_5_every_change_is_one_line_and_in_git_and_can_be_undone(home: Path) -> None:
+    with Memory.open(home) as memory:
+        before = contents(memory)
+        memory.remember("a mistake", session="s-1")
+        memory.vault.commit()
+        entry = memory.audit.log(limit=1)[0]
+        assert (entry.action, entry.actor, entry.approval, entry.trigger) == (
+            Action.APPEND,
+            "bot:trigger-remember",
+            "auto",
+            "remember",
+        )
+        assert entry.commit is not None
+        memory.audit.undo([entry.seq], by=OWNER)
+        assert contents(memory) == before
+
+
+def test_6_an_idle_home_is_left_alone(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.remember("the last thing for a while")
+        deadline = time.monotonic() + 20
+        while memory.audit.log(limit=1)[0].commit is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1.5)
+        before, used = snapshot(home), time.process_time()
+        time.sleep(2)
+        assert time.process_time() - used < 0.1
+        assert snapshot(home) == before
+
+
+def test_7_one_bad_file_does_not_stop_the_others_and_is_not_rewritten(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.remember("good")
+    bad = home / "agents/main/memory/2026-02-30.md"
+    bad.write_bytes(b"\xff\xfe## 99:99 \x00 nonsense")
+    (home / "agents/main/memory/meta/state").mkdir(parents=True)
+    (home / "agents/main/memory/meta/state/0001.jsonl").write_bytes(b'{"half a line')
+    with Memory.open(home) as memory:
+        memory.remember("still good")
+        assert contents(memory) == ["good", "still good"]
+    assert bad.read_bytes() == b"\xff\xfe## 99:99 \x00 nonsense"
+
+
+def test_9_forgotten_stays_forgotten_when_the_home_is_rolled_back(home: Path) -> None:
+    with Memory.open(home) as memory:
+        item = memory.remember("a secret")
+        memory.vault.commit()
+        then = memory.vault.history.tip()
+        assert then is not None
+        memory.vault.add_lines(state_ledger("main"), [{"op": "tombstone", "memory": item.id}], OWNER)
+        memory.audit.undo([memory.audit.log(limit=2)[1].seq], by=OWNER)
+        memory.audit.rollback(to=then, by=OWNER)
+        assert contents(memory) == []
+
+
+def test_10_agents_see_only_what_they_may(home: Path) -> None:
+    with Memory.open(home, "one") as one, Memory.open(home, "two") as two:
+        item = one.remember("mine")
+        assert one.get(item.id) == item
+        assert two.get(item.id) is None
+        assert os.listdir(home / "agents") == ["one"]
