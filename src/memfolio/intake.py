@@ -30,11 +30,13 @@ def draft_of(**given: object) -> MemoryItem:
 
 def turn_of(turn: Mapping[str, Any]) -> MemoryItem:
     """One turn of a conversation as such a memory."""
+    if not isinstance(turn, Mapping):
+        raise InputError(f"a turn is a {type(turn).__name__}", hint="pass a dictionary with a role and a content")
     if unknown := [str(name) for name in turn if name not in TURN]:
         raise InputError(f"a turn has no {unknown[0]!r}", hint=nearest(unknown[0], TURN))
     if missing := [name for name in TURN[:2] if turn.get(name) is None]:
         raise InputError(f"a turn lacks its {missing[0]}", hint="every turn needs a role and a content")
-    origin = Origin.UNTRUSTED if turn["role"] in OUTSIDE else Origin.AGENT
+    origin = Origin.UNTRUSTED if _token("role", turn["role"]).casefold() in OUTSIDE else Origin.AGENT
     return draft_of(**turn, store=Store.SHORT_TERM, origin=origin)
 
 

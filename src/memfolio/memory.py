@@ -15,7 +15,7 @@ from memfolio.errors import ConflictError
 from memfolio.intake import TURN, draft_of, turn_of
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.audit import TrailLine
-from memfolio.vault.paths import SHARED, agent_of, check_agent
+from memfolio.vault.paths import SHARED, check_agent
 from memfolio.vault.vault import Found, Vault
 
 OBSERVER = Attribution(actor="bot:auto-detect", trigger="observe")
@@ -134,8 +134,7 @@ class Memory:
 
     def find(self, id: str) -> Found | None:
         """The memory with this id and the file it stands in; None when this agent has none such."""
-        found = self.vault.find(id)
-        return found if found and agent_of(found.path) in (self.agent, SHARED) else None
+        return self.vault.find(id, agents=(self.agent, SHARED))
 
     def status(self) -> Status:
         """How the home is doing, in numbers."""

@@ -119,8 +119,15 @@ class Stage:
         """A person saves a file in an editor that syncs it; `shown` is what they would miss."""
         self.edits.setdefault(path, []).append(shown)
         disk = self.disk if isinstance(self.disk, RecordingDisk) else QuickDisk()
-        disk.put(self.home / path, content)
-        let_settle(self.home / path)
+        target = self.home / path
+        draft = target.with_name(f".{target.name}.swp")
+        fd = disk.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        with disk.closing(fd):
+            disk.write_all(fd, content)
+            disk.fsync(fd)
+        disk.rename(draft, target)
+        disk.sync_dir(target.parent)
+        let_settle(target)
         self.acknowledged()
 
     def person_appends(self, path: str, text: str) -> None:

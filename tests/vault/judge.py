@@ -51,7 +51,7 @@ def memories(stage: Stage) -> dict[str, list[str]]:
 
 
 def _without(text: str, by_hand: list[str]) -> str:
-    for shown in by_hand:
+    for shown in reversed(by_hand):
         text = text.removesuffix(f"\n{shown}").rstrip()
     return text
 

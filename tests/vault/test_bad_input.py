@@ -18,16 +18,20 @@ from memfolio.errors import (
     ConfigError,
     ContentError,
     DiskError,
+    FileNotHereError,
+    HomeError,
     HomeFormatError,
     HomeMissingError,
     HomeReadOnlyError,
     InputError,
     MemfolioError,
     NaiveTimeError,
+    PathError,
 )
+from memfolio.memory import Memory
 from memfolio.types import Attribution, MemoryItem
 from memfolio.vault.disk import Disk
-from memfolio.vault.paths import state_ledger
+from memfolio.vault.paths import audit_ledger, state_ledger
 from memfolio.vault.vault import Vault
 from tests.vault.proof import BOT, check_home, configured, fork, item, snapshot, wait
 
@@ -120,6 +124,55 @@ def test_an_attribution_that_is_prose_is_refused(values: dict[str, str]) -> None
 
 def test_a_change_of_nothing_is_refused(vault: Vault) -> None:
     refuses(vault, InputError, lambda: vault.add("main", list[MemoryItem](), BOT))
+
+
+def test_lines_for_the_trail_are_refused(vault: Vault) -> None:
+    refuses(vault, PathError, lambda: vault.add_lines(audit_ledger("2026-11"), [{"x": 1}], BOT))
+
+
+@pytest.mark.parametrize("month", ["0000-05", "２０２６-11", "2026-13", "2026-1", "2026-11\n", ""])
+def test_a_digest_of_no_month_is_refused(vault: Vault, month: str) -> None:
+    refuses(vault, InputError, lambda: vault.digest(month))
+
+
+def test_a_trail_that_is_a_link_is_a_typed_error_whatever_is_asked(home: Path, tmp_path: Path, vault: Vault) -> None:
+    part = home / vault.trail.parts()[0]
+    part.rename(tmp_path / "elsewhere.jsonl")
+    part.symlink_to(tmp_path / "elsewhere.jsonl")
+    acts: list[Callable[[], object]] = [
+        vault.alerts,
+        vault.verify,
+        vault.doctor,
+        lambda: vault.digest("2026-11"),
+        lambda: Memory(vault, "main").status(),
+        lambda: vault.add("main", [item("words")], BOT),
+    ]
+    for act in acts:
+        with pytest.raises(FileNotHereError) as caught:
+            act()
+        assert "link" in caught.value.hint
+    part.unlink()
+    (tmp_path / "elsewhere.jsonl").rename(part)
+
+
+def test_what_was_closed_is_not_written_and_can_still_be_read(home: Path, vault: Vault) -> None:
+    vault.close()
+    before = snapshot(home)
+    acts: list[Callable[[], object]] = [
+        lambda: vault.add("main", [item("too late")], BOT),
+        lambda: vault.put_page("agents/main/USER.md", "too late\n", expects=None, by=BOT),
+        lambda: vault.acknowledge([1]),
+        vault.survey,
+        vault.adopt,
+    ]
+    for act in acts:
+        with pytest.raises(HomeError) as caught:
+            act()
+        assert "open it again" in caught.value.hint
+    assert [each.content for each in vault.entries("main")] == ["already there"]
+    assert vault.digest("2026-11")
+    vault.close()
+    assert snapshot(home) == before
 
 
 def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -35,13 +35,20 @@ def test_death_between_commits_leaves_git_whole(quick_path: Path, tally: Tally) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_death_before_or_behind_any_step_and_again_loses_nothing(
-    scenario: Scenario, quick_path: Path, tally: Tally
-) -> None:
-    home = quick_path / "home"
-    tally(DEATHS, die_everywhere(scenario, home, after=True))
-    tally(DEATHS, die_twice(scenario, home, stride=2))
-    tally(DEATHS, die_before_a_person(scenario, home, (LOG, PAGE)))
+def test_death_before_or_behind_any_step_loses_nothing(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_everywhere(scenario, quick_path / "home", after=True))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_death_at_any_step_of_a_recovery_loses_nothing(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_twice(scenario, quick_path / "home", stride=3))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_what_a_person_writes_after_any_death_is_kept(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
+    tally(DEATHS, die_before_a_person(scenario, quick_path / "home", (LOG, PAGE)))
 
 
 @pytest.mark.long

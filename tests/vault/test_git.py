@@ -21,9 +21,11 @@ from memfolio.vault.disk import Disk
 from memfolio.vault.git import gitdir, gitindex, pack
 from memfolio.vault.git.history import History
 from memfolio.vault.git.message import CommitDraft, format_seqs, parse_seqs
+from memfolio.vault.git.names import can_hold
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 LOG = "agents/main/memory/2026-11-15.md"
+CHAIN = "c0ffee" + "0" * 26
 
 
 def git(home: Path, *arguments: str, check: bool = True) -> str:
@@ -53,7 +55,7 @@ def draft(
     subject: str = f"[APPEND] {LOG} · 3 entries",
 ) -> CommitDraft:
     trailers = [("Actor", author), ("Approval", "auto"), ("Trigger", "observe")]
-    trailers += [("Seq", seq)] if seq else []
+    trailers += [("Seq", seq), ("Chain", CHAIN)] if seq else []
     return CommitDraft(writes=writes, subject=subject, author=author, at=at, trailers=trailers)
 
 
@@ -236,6 +238,7 @@ def test_names_that_are_not_utf8_can_be_listed(begun: History) -> None:
 )  # fmt: skip
 def test_dangerous_path_is_refused(begun: History, path: str) -> None:
     tip = begun.tip()
+    assert not can_hold(path)
     with pytest.raises(PathError):
         begun.commit([draft({path: b"x"})])
     with pytest.raises(PathError):
@@ -654,13 +657,14 @@ def test_seq_trailers_come_back(begun: History) -> None:
     assert begun.seqs() == {1: begun.resolve("HEAD~1")} | dict.fromkeys((2, 3, 4, 7), two)
     [five] = begun.commit([draft({LOG: b"3"}, seq="5")])
     assert begun.seqs()[5] == five
-    git(begun.home, "commit", "-q", "--allow-empty", "-m", "mine\n\nSeq: 2, 9\nSeq: x, 1-99999999999\n")
+    message = f"mine\n\nSeq: 2, 9\nSeq: x, 1-99999999999\nChain: {CHAIN}\n"
+    git(begun.home, "commit", "-q", "--allow-empty", "-m", message)
     assert begun.seqs()[2] == two
     assert begun.seqs()[9] == begun.tip()
     git(begun.home, "reset", "-q", "--hard", "HEAD~2")
     assert sorted(begun.seqs()) == [1, 2, 3, 4, 7]
     git(begun.home, "checkout", "-q", "-b", "side", "HEAD~1")
-    git(begun.home, "commit", "-q", "--allow-empty", "-m", "side\n\nSeq: 8\n")
+    git(begun.home, "commit", "-q", "--allow-empty", "-m", f"side\n\nSeq: 8\nChain: {CHAIN}\n")
     git(begun.home, "checkout", "-q", "main")
     git(begun.home, "merge", "-q", "-m", "merged", "side")
     assert sorted(begun.seqs()) == [1, 2, 3, 4, 7, 8]
@@ -674,6 +678,21 @@ def test_seqs_round_trip(numbers: set[int]) -> None:
 @given(st.text())
 def test_any_text_is_read_as_seqs_without_harm(text: str) -> None:
     assert all(number >= 0 for number in parse_seqs(text))
+
+
+def test_a_commit_without_the_trails_hash_vouches_for_nothing(begun: History) -> None:
+    git(begun.home, "commit", "-q", "--allow-empty", "-m", "mine\n\nSeq: 9\n")
+    assert sorted(begun.seqs()) == [1]
+    assert [(anchor.seq, anchor.chain) for anchor in begun.anchors()] == [(1, CHAIN)]
+
+
+def test_anchors_follow_the_branch_and_those_that_merges_brought_in_on_request(begun: History) -> None:
+    git(begun.home, "checkout", "-q", "-b", "side")
+    git(begun.home, "commit", "-q", "--allow-empty", "-m", f"side\n\nSeq: 8\nChain: {CHAIN}\n")
+    git(begun.home, "checkout", "-q", "main")
+    git(begun.home, "merge", "-q", "--no-ff", "-m", "merged", "side")
+    assert [anchor.seq for anchor in begun.anchors()] == [1]
+    assert sorted(anchor.seq for anchor in begun.anchors(merged=True)) == [1, 8]
 
 
 def test_at_time_finds_the_newest_of_equal_times(begun: History) -> None:
@@ -780,7 +799,7 @@ while True:
     data = b"%d\\n" % number * 2000
     (home / "log.md").write_bytes(data)
     writes = {"log.md": data, f"deep/{number % 50}/x.md": data[:100]}
-    seq = [("Seq", str(number))]
+    seq = [("Seq", str(number)), ("Chain", "0" * 32)]
     history.commit([CommitDraft(writes=writes, subject="s", author="bot:x", at=datetime.now(UTC), trailers=seq)])
     history.refresh_index()
     print(number, flush=True)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from memfolio.clock import SettableClock
+from memfolio.testing import QuickDisk
 from memfolio.types import Attribution
-from memfolio.vault import committer
+from memfolio.vault import committer, recent
+from memfolio.vault.committer import Committer
+from memfolio.vault.disk import Stamp
 from memfolio.vault.git.message import CommitInfo
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import (
     BOT,
+    blobs,
     check_acknowledged,
     check_commits,
     check_git,
@@ -322,3 +327,233 @@ def test_loose_objects_are_packed_in_a_pause_before_there_are_too_many(
     vault.commit()
     assert vault.history.loose_objects() < 200
     check_git(vault.home.root)
+
+
+def test_a_file_that_git_cannot_hold_keeps_no_other_from_being_committed(home: Path, vault: Vault) -> None:
+    (home / "agents/main/a\\b.md").write_text("x")
+    vault.writer.settle(["agents/main/a\\b.md"])  # the survey leaves it out, but a trail may have it
+    note = add(vault, "later")
+    assert vault.commit() == 0
+    check_acknowledged(home, {note: "later"})
+    assert "agents/main/a\\b.md" in [path for line in vault.trail.lines() for path in line.paths]
+    assert any(b"later" in content for content in blobs(home))
+
+
+@pytest.mark.parametrize("claim", ["Seq: 5000", "Seq: 4", f"Seq: 4\nChain: {'0' * 32}"])
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_persons_claim_to_hold_changes_is_not_believed(
+    home: Path, clock: SettableClock, vault: Vault, claim: str, forgets: bool
+) -> None:
+    git(home, "commit", "-q", "--allow-empty", "-m", f"mine\n\n{claim}")
+    if forgets:
+        vault.close()
+        (home / ".memfolio/recent.jsonl").unlink()
+    with Vault.open(config=configured(home), clock=clock) as again:
+        done = {add(again, f"note {number}"): f"note {number}" for number in range(3)}
+        assert again.commit() == 0
+        held = again.history.seqs()
+        assert held.keys() >= {line.seq for line in again.trail.lines()}
+        check_acknowledged(home, done)
+        check_git(home)
+
+
+def test_changes_that_were_committed_before_a_crash_are_not_committed_twice(
+    home: Path, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(vault, "words")
+    with monkeypatch.context() as dying:
+        dying.setattr(Committer, "_mark_committed", lambda self, seq: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            vault.commit()
+    git(home, "commit", "-q", "--allow-empty", "-m", "mine\n\nSeq: 5000")
+    add(vault, "more words", ALICE)
+    assert vault.commit() == 0
+    assert vault.books.recent.committed == vault.books.recent.head.seq
+    claimed = [seq for anchor in vault.history.anchors() for seq in anchor.seqs]
+    assert sorted(claimed) == [line.seq for line in vault.trail.lines()]
+
+
+def pages(vault: Vault, count: int) -> None:
+    for number in range(count):
+        vault.put_page(f"agents/main/p{number}.md", "x\n", expects=None, by=BOT)
+    assert vault.commit() == 0
+
+
+def check_trail_in_git(vault: Vault) -> None:
+    part = vault.trail.parts()[-1]
+    assert vault.history.read(part) == (vault.home.root / part).read_bytes()
+    assert [finding for finding in vault.verify() if finding.level == "error"] == []
+    check_git(vault.home.root)
+
+
+@pytest.mark.parametrize("part_bytes", [128 * 1024, 4096])
+def test_looking_at_an_old_commit_takes_no_line_from_the_trail(
+    home: Path, clock: SettableClock, part_bytes: int
+) -> None:
+    with Vault.open(config=configured(home, max_ledger_bytes=part_bytes), clock=clock) as vault:
+        pages(vault, 40)
+        lines = vault.books.recent.head.seq
+        git(home, "checkout", "-q", "HEAD~30")
+        done = {add(vault, "while detached"): "while detached"}
+        assert vault.trail.problems() == []
+        assert vault.commit() > 0
+        git(home, "checkout", "-q", "-f", "main")
+        vault.survey()
+        done[add(vault, "back")] = "back"
+        assert vault.commit() == 0
+        assert vault.alerts() == []
+        assert vault.books.recent.head.seq > lines
+        check_acknowledged(home, done)
+        check_trail_in_git(vault)
+
+
+def test_a_trail_with_a_hole_in_git_is_whole_again_after_the_next_change(home: Path, vault: Vault) -> None:
+    pages(vault, 3)
+    part = home / vault.trail.parts()[-1]
+    whole = part.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    part.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    git(home, "commit", "-q", "-m", "a hole", str(part))
+    part.write_bytes(whole)
+    assert any("newest commit" in finding.message for finding in vault.verify() if finding.level == "error")
+    add(vault, "words")
+    assert vault.commit() == 0
+    check_trail_in_git(vault)
+
+
+def test_lines_written_while_the_trail_was_short_go_behind_those_that_come_back(home: Path, vault: Vault) -> None:
+    pages(vault, 4)
+    part = home / vault.trail.parts()[-1]
+    whole = part.read_bytes()
+    shutil.move(home / ".git", home / "away")
+    part.write_bytes(b"".join(whole.splitlines(keepends=True)[:3]))
+    add(vault, "while short")
+    assert [line.by.trigger for line in vault.alerts()] == ["trail-cut"]
+    shutil.move(home / "away", home / ".git")
+    part.write_bytes(whole)
+    add(vault, "whole again")
+    assert vault.trail.problems() == []
+    assert vault.commit() == 0
+    check_trail_in_git(vault)
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 10) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
+
+
+def test_changes_that_wait_are_committed_soon_after_the_way_is_free(home: Path) -> None:
+    with Vault.open(config=configured(home, commit_delay=0.0)) as vault:
+        add(vault, "first")
+        vault.commit()
+        git(home, "checkout", "-q", "--detach")
+        add(vault, "while detached")
+        assert wait_until(lambda: vault.committer.obstacle is not None)
+        git(home, "checkout", "-q", "main")
+        assert wait_until(lambda: not vault.books.recent.pending)
+        assert wait_until(lambda: vault.committer.obstacle is None)
+
+
+def test_nothing_is_looked_at_while_nothing_waits(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committer, "FIRST_RETRY", 0.02)
+    monkeypatch.setattr(committer, "LAST_RETRY", 0.02)
+    with Vault.open(config=configured(home, commit_delay=0.0)) as vault:
+        add(vault, "first")
+        assert wait_until(lambda: not vault.books.recent.pending)
+        time.sleep(0.5)
+        looks: list[Callable[[], int]] = []
+        monkeypatch.setattr(vault.committer, "_under_lock", lambda step, wait: looks.append(step))
+        time.sleep(0.3)
+        assert looks == []
+
+
+def test_closing_does_not_wait_for_the_next_try(home: Path) -> None:
+    vault = Vault.open(config=configured(home, commit_delay=0.0))
+    add(vault, "first")
+    vault.commit()
+    git(home, "checkout", "-q", "--detach")
+    add(vault, "while detached")
+    assert wait_until(lambda: vault.committer.obstacle is not None)
+    time.sleep(1.5)
+    began = time.monotonic()
+    vault.close()
+    assert time.monotonic() - began < 1
+
+
+class CountingDisk(QuickDisk):
+    """Counts how often the recent bytes are written as a whole."""
+
+    rewrites = 0
+
+    def put(self, path: Path, data: bytes) -> Stamp | None:
+        self.rewrites += path.name == "recent.jsonl"
+        return super().put(path, data)
+
+
+def test_catching_up_writes_the_recent_bytes_afresh_once(
+    home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "ROTATE_BYTES", 10_000)
+    monkeypatch.setattr(committer, "MAX_BATCH", 10)
+    disk = CountingDisk()
+    with Vault.open(config=configured(home), clock=clock, disk=disk) as vault:
+        add(vault, "first")
+        vault.commit()
+        git(home, "checkout", "-q", "--detach")
+        for number in range(100):
+            add(vault, f"note {number}")
+        git(home, "checkout", "-q", "main")
+        disk.rewrites = 0
+        assert vault.commit() == 0
+        assert disk.rewrites == 1
+        assert vault.books.recent.path.stat().st_size < 10_000
+
+
+def test_without_git_the_recent_bytes_stay_small(
+    home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "ROTATE_BYTES", 10_000)
+    disk = CountingDisk()
+    with Vault.open(config=configured(home, git_enabled=False), clock=clock, disk=disk) as vault:
+        for number in range(300):
+            add(vault, f"note {number}")
+            clock.advance(minutes=1)
+        assert vault.books.recent.path.stat().st_size < 100_000
+        assert len(vault.books.recent.pending) < 100
+        assert disk.rewrites < 40
+
+
+def test_without_git_a_stale_editor_still_loses_nothing(
+    home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "ROTATE_BYTES", 1_000)
+    with Vault.open(config=configured(home, git_enabled=False), clock=clock) as vault:
+        for number in range(50):
+            add(vault, f"note {number}")
+            clock.advance(minutes=1)
+        [path] = {line.paths[0] for line in vault.trail.lines() if line.ids}
+        stale = (home / path).read_bytes()
+        newest = {add(vault, f"newest {number}"): f"newest {number}" for number in range(2)}
+        (home / path).write_bytes(stale)
+        vault.survey()
+        check_acknowledged(home, newest)
+
+
+@pytest.mark.parametrize("had_git", [False, True])
+def test_git_that_is_switched_on_later_gets_every_change(
+    home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch, had_git: bool
+) -> None:
+    monkeypatch.setattr(recent, "ROTATE_BYTES", 1_000)
+    done: dict[str, str] = {}
+    for enabled in (had_git, False, True):
+        with Vault.open(config=configured(home, git_enabled=enabled), clock=clock) as vault:
+            for number in range(30):
+                done[add(vault, f"note {number}")] = f"note {number}"
+                clock.advance(minutes=1)
+            assert vault.commit() == 0
+    with Vault.open(config=configured(home), clock=clock) as vault:
+        check_commits(vault)
+        check_trail_in_git(vault)
+    check_home(home, done)

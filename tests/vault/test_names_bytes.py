@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
-from memfolio.errors import ConfigError, HomeFormatError, PathError
+from memfolio.errors import ConfigError, FileNotHereError, HomeFormatError, PathError
 from memfolio.types import Action
 from memfolio.vault.vault import Vault
 from tests.conftest import START
@@ -141,7 +141,113 @@ def test_a_name_that_other_systems_refuse_is_tolerated_where_a_person_made_it(
     check_git(home)
 
 
+@pytest.mark.parametrize("name", ["a\\b.md", "GIT~1", "git~1/page.md"])
+def test_a_name_that_git_cannot_hold_is_reported_and_holds_up_no_commit(home: Path, vault: Vault, name: str) -> None:
+    path = f"agents/main/mind/{name}"
+    save(home / path, b"one\n")
+    save(home / PAGE, b"page\n")
+    assert vault.survey() == [PAGE]
+    assert "git cannot hold" in vault.problems[path]
+    assert vault.commit() == 0
+    assert (home / path).read_bytes() == b"one\n"
+
+
+@pytest.mark.parametrize("linked", ["agents/evil", "agents/evil/memory", "agents", "shared"])
+def test_nothing_is_read_or_written_through_a_linked_folder(
+    home: Path, tmp_path: Path, vault: Vault, linked: str
+) -> None:
+    outside = tmp_path / "outside"
+    save(outside / "victim.md", b"outside\n")
+    save(outside / "evil/memory/victim.md", b"outside\n")
+    save(outside / "memory/victim.md", b"outside\n")
+    before = sorted(outside.rglob("*"))
+    agent = "shared" if linked == "shared" else "evil"
+    root = "shared" if agent == "shared" else "agents/evil"
+    (home / linked).parent.mkdir(parents=True, exist_ok=True)
+    (home / linked).symlink_to(outside)
+    acts: list[Callable[[], object]] = [
+        lambda: vault.add(agent, [item("words")], BOT),
+        lambda: vault.add(agent, [item("two"), item("entries")], BOT),
+        lambda: vault.page(f"{root}/memory/victim.md"),
+        lambda: vault.put_page(f"{root}/memory/victim.md", "ours\n", expects=None, by=BOT),
+        lambda: vault.put_page(f"{root}/memory/deep/new.md", "ours\n", expects=None, by=BOT),
+    ]
+    for act in acts:
+        with pytest.raises(FileNotHereError) as caught:
+            act()
+        assert "link" in caught.value.hint
+    assert vault.survey() == []
+    assert linked in vault.problems
+    assert vault.entries(agent) == []
+    assert sorted(outside.rglob("*")) == before
+    assert (outside / "memory/victim.md").read_bytes() == b"outside\n"
+    vault.put_page("audit/notes.md", "elsewhere it goes on\n", expects=None, by=BOT)
+
+
+def test_a_folder_that_becomes_a_link_is_neither_deleted_nor_followed(home: Path, tmp_path: Path, vault: Vault) -> None:
+    vault.add("main", [item("first")], BOT)
+    log = (home / LOG).read_bytes()
+    (home / "agents/main").rename(tmp_path / "moved")
+    (home / "agents/main").symlink_to(tmp_path / "moved")
+    with pytest.raises(FileNotHereError):
+        vault.add("main", [item("second")], BOT)
+    assert vault.survey() == []
+    assert (tmp_path / "moved/memory/2026-11-15.md").read_bytes() == log
+    (home / "agents/main").unlink()
+    (tmp_path / "moved").rename(home / "agents/main")
+    vault.add("main", [item("second")], BOT)
+    assert [line for line in vault.trail.lines() if line.action is Action.DELETE] == []
+
+
+def test_the_inside_of_a_home_is_not_reached_through_a_link(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    home.mkdir()
+    (home / ".memfolio").symlink_to(tmp_path / "outside")
+    with pytest.raises(FileNotHereError) as caught:
+        Vault.open(config=configured(home))
+    assert caught.value.hint
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_a_home_may_itself_be_a_link_or_below_one(home: Path, tmp_path: Path, clock: SettableClock, below: str) -> None:
+    (tmp_path / "real").mkdir()
+    home.symlink_to(tmp_path / "real")
+    home /= below
+    with Vault.open(config=configured(home), clock=clock) as vault:
+        [mark] = vault.add("main", [item("words")], BOT).ids
+    check_home(home, {mark: "words"})
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_page_keeps_its_mode_and_the_inside_is_the_owners_alone(home: Path, vault: Vault) -> None:
+    page = home / "agents/main/USER.md"
+    vault.put_page("agents/main/USER.md", "one\n", expects=None, by=BOT)
+    assert mode(page) == 0o644
+    page.chmod(0o600)
+    read = vault.page("agents/main/USER.md")
+    assert read is not None
+    vault.put_page("agents/main/USER.md", "two\n", expects=read.hash, by=BOT)
+    assert (mode(page), page.read_text()) == (0o600, "two\n")
+    inside = [home / ".memfolio", *(home / ".memfolio").rglob("*")]
+    assert {mode(path) for path in inside if path.is_file()} == {0o600}
+    assert {mode(path) for path in inside if path.is_dir()} == {0o700}
+
+
 REFUSED = [
+    "audit/2026-11/0001.jsonl",
+    "audit/2026-11/0002.JSONL",
     "../outside.md",
     "agents/../../outside.md",
     "agents/main/../../../outside.md",

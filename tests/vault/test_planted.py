@@ -16,7 +16,7 @@ from memfolio.errors import MemfolioError
 from memfolio.vault import books, foreign, lock, recover
 from memfolio.vault.audit import GENESIS, TrailLine, seal
 from memfolio.vault.books import Books, Done
-from memfolio.vault.change import Change, PutPage
+from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Disk, Stamp
 from memfolio.vault.finish import Finisher
@@ -24,7 +24,7 @@ from memfolio.vault.intent import Intents
 from memfolio.vault.plan import Plan, Planned
 from memfolio.vault.recent import Recent, Written
 from memfolio.vault.settle import Settler
-from memfolio.vault.writer import Writer
+from memfolio.vault.writer import Writer, _receipt
 from tests.vault.conftest import Tally
 from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, Stage, named
 from tests.vault.trials import (
@@ -126,14 +126,14 @@ def overwrites_pages(self: Writer, operation: PutPage) -> Planned:
     return Planned(operation.path, None, operation.content, was, self._home.hash(operation.content))
 
 
-def enters_before_it_writes(self: Writer, change: Change) -> tuple[TrailLine, Plan]:
+def enters_before_it_writes(self: Writer, change: Change) -> Receipt:
     plan = self._compose(change)
     if not self._tells_itself(change, plan):
-        return self._carry_out(change, plan), plan
+        return _receipt(self._carry_out(change, plan), plan)
     details: dict[str, Any] = {"ids": plan.ids, "key": change.key}
     line = self._books.enter(change.action, change.by, [Done(plan.files[0], None)], **details)
     self._append_file(plan.files[0])
-    return line, plan
+    return _receipt(line, plan)
 
 
 def drops_the_intent_too_early(self: Writer, change: Change, plan: Plan) -> TrailLine:
@@ -203,7 +203,7 @@ BUGS = (
     Bug("the intent is dropped too early", becomes(Writer, "_carry_out", drops_the_intent_too_early), crash(PAGES)),
     Bug("intents are not rolled forward", becomes(Intents, "waiting", lambda self: []), crash(SEVERAL)),
     Bug("intents are rolled forward twice", becomes(Writer, "_is_entered", lambda self, intent: False), crash(PAGES)),
-    Bug("keys are forgotten", becomes(Writer, "_used", lambda self, key: None), crash(KEYED)),
+    Bug("keys are forgotten", becomes(Books, "made_under", lambda self, key: None), crash(KEYED)),
     Bug("torn entries are not cut off", becomes(Settler, "_cut_torn", lambda self, seen, whole: None), crash(MORE)),
     Bug(
         "torn entries are taken for whole",

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -145,6 +146,74 @@ def test_threads_of_one_vault_lose_nothing(home: Path) -> None:
     with Vault.open(config=configured(home, commit_delay=0.01)) as vault, ThreadPoolExecutor(8) as threads:
         receipts = list(threads.map(lambda n: vault.add("main", [item(f"note {n}")], BOT), range(400)))
     check_home(home, {receipt.ids[0]: f"note {n}" for n, receipt in enumerate(receipts)})
+
+
+def test_a_process_forked_while_a_thread_writes_can_write(home: Path) -> None:
+    done, stop = dict[str, str](), threading.Event()
+
+    def write_on(vault: Vault) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            done[vault.add("main", [item(f"parent {number}")], BOT).ids[0]] = f"parent {number}"
+
+    def write_once(vault: Vault, report: Path) -> None:
+        report.write_text(vault.add("main", [item(report.name)], BOT).ids[0])
+
+    reports = [home.parent / f"child {number}" for number in range(8)]
+    with Vault.open(config=configured(home, lock_timeout=5.0)) as vault:
+        thread = threading.Thread(target=write_on, args=[vault])
+        thread.start()
+        pids = []
+        for report in reports:
+            pids.append(fork(lambda report=report: write_once(vault, report)))  # type: ignore[misc]
+            time.sleep(0.01)
+        ends = [wait(pid) for pid in pids]
+        stop.set()
+        thread.join()
+    assert ends == [0] * len(reports)
+    check_home(home, {**done, **{report.read_text(): report.name for report in reports}})
+
+
+def test_a_forked_process_that_lives_on_does_not_hold_its_dead_parents_lock(home: Path) -> None:
+    Vault.open(config=configured(home)).close()
+    reading, writing = os.pipe()
+
+    def hold_fork_and_die() -> None:
+        with Vault.open(config=configured(home)).writer.ready():
+            os.write(writing, b"%d\n" % fork(lambda: time.sleep(30)))
+            os._exit(0)
+
+    assert wait(fork(hold_fork_and_die)) == 0
+    orphan = int(os.read(reading, 20))
+    os.close(reading)
+    os.close(writing)
+    try:
+        check_home(home, {}, configured(home, lock_timeout=1.0))
+    finally:
+        os.kill(orphan, signal.SIGKILL)
+
+
+def test_files_that_come_and_go_stop_no_survey(home: Path) -> None:
+    stop = threading.Event()
+
+    def come_and_go() -> None:
+        while not stop.is_set():
+            for number in range(50):
+                (home / f"shared/{number}.md").write_text("x")
+                (home / f"shared/{number}.md").unlink()
+
+    with Vault.open(config=configured(home)) as vault:
+        vault.put_page("shared/board.md", "first\n", expects=None, by=BOT)
+        thread = threading.Thread(target=come_and_go)
+        thread.start()
+        try:
+            for _ in range(300):
+                assert vault.entries("main") == []
+            vault.survey()
+        finally:
+            stop.set()
+            thread.join()
 
 
 class SlowDisk(Disk):

@@ -10,6 +10,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.vault.past.report import Finding
 from memfolio.vault.vault import Vault
+from tests.vault.proof import git
 from tests.vault.test_undo import LOG, MEMORY, add, open_vault, write
 
 TRAIL = "audit/2026-11/0001.jsonl"
@@ -96,3 +97,27 @@ def test_doctor_names_waiting_commits_alerts_and_fragments(vault: Vault) -> None
 def test_doctor_sees_a_clock_that_went_back(vault: Vault, clock: SettableClock) -> None:
     clock.advance(days=-3)
     assert "clock" in {finding.where for finding in of_level(vault.doctor(), "warning")}
+
+
+def test_changes_that_no_commit_has_are_found(vault: Vault) -> None:
+    add(vault, "never committed")
+    vault.books.recent.mark_committed(vault.books.recent.head.seq)
+    errors = of_level(vault.verify(), "error")
+    assert any("no commit of 1 changes (4)" in error.message for error in errors)
+    assert TRAIL in {error.where for error in errors}
+
+
+def test_a_newest_commit_with_another_trail_is_found(vault: Vault) -> None:
+    trail = vault.home.root / TRAIL
+    content = trail.read_bytes()
+    trail.write_bytes(content[: content.index(b"\n") + 1])
+    git(vault.home.root, "commit", "-q", "-m", "shorter", TRAIL)
+    trail.write_bytes(content)
+    assert [error.where for error in of_level(vault.verify(), "error")] == [TRAIL]
+
+
+def test_changes_that_wait_are_no_error(vault: Vault) -> None:
+    git(vault.home.root, "checkout", "-q", "--detach")
+    add(vault, "waits")
+    assert vault.commit() > 0
+    assert of_level(vault.verify(), "error") == []

@@ -9,10 +9,11 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import HistoryError, NotFoundError, PathError
+from memfolio.vault.format.content import text_id
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
-from tests.vault.test_undo import BOT, LOG, MEMORY, add, contents, files, open_vault, undo, write
+from tests.vault.test_undo import BOT, LOG, MEMORY, add, contents, files, forget, open_vault, undo, write
 
 STATE = "agents/main/memory/meta/state/0001.jsonl"
 
@@ -91,6 +92,55 @@ def test_what_was_forgotten_since_stays_forgotten(vault: Vault) -> None:
     state = files(vault)[STATE].decode()
     assert '"tombstone"' in state
     assert '"pin"' not in state
+
+
+def test_what_was_forgotten_stays_forgotten_when_only_its_log_is_rolled_back(vault: Vault) -> None:
+    one = add(vault, "one")
+    add(vault, "two")
+    commit = tip(vault)
+    forget(vault, one.ids[0])
+    undo(vault, one.seq)
+    state = files(vault)[STATE]
+    add(vault, "three")
+    outcome = vault.past.rollback(LOG, to=commit, by=OWNER)
+    assert contents(vault) == ["two"]
+    assert outcome.paths == (LOG,)
+    assert files(vault)[STATE] == state
+
+
+def test_what_another_agent_forgot_earlier_stays_forgotten_too(vault: Vault) -> None:
+    one = add(vault, "one")
+    add(vault, "two")
+    commit = tip(vault)
+    vault.add_lines(state_ledger("other"), [{"op": "purge", "memory": one.ids[0]}], BOT)
+    undo(vault, one.seq)
+    vault.past.rollback(LOG, to=commit, by=OWNER)
+    assert contents(vault) == ["two"]
+
+
+def test_forgotten_hand_written_text_stays_forgotten(vault: Vault) -> None:
+    add(vault, "one")
+    log = vault.home.root / LOG
+    written = log.read_bytes()
+    log.write_bytes(written.replace(b"Sunday\n", b"Sunday\n\n- a secret\n- a word\n"))
+    vault.survey()
+    commit = tip(vault)
+    log.write_bytes(written)
+    vault.survey()
+    forget(vault, text_id("main", "a secret"))
+    vault.past.rollback(LOG, to=commit, by=OWNER)
+    assert contents(vault) == ["a word", "one"]
+
+
+def test_undoing_a_rollback_does_not_bring_back_what_was_forgotten_since(vault: Vault) -> None:
+    commit = tip(vault)
+    one = add(vault, "one")
+    add(vault, "two")
+    receipt = vault.past.rollback(to=commit, by=OWNER).receipt
+    assert receipt is not None
+    forget(vault, one.ids[0])
+    undo(vault, receipt.seq)
+    assert contents(vault) == ["two"]
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(vault: Vault) -> None:

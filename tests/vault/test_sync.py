@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.errors import FileNotHereError, HomeError, HomeMissingError, NotOwnerError
+from memfolio.errors import DiskError, FileNotHereError, HomeError, HomeMissingError, NotOwnerError, PageChangedError
 from memfolio.types import Action
 from memfolio.vault.copies import original_of
+from memfolio.vault.disk import Disk
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 from tests.vault.conftest import Tally
@@ -26,6 +27,7 @@ from tests.vault.proof import (
     configured,
     entries,
     files,
+    git,
     item,
 )
 
@@ -222,6 +224,106 @@ def test_a_conflict_copy_of_a_page_goes_to_conflicts(home: Path, vault: Vault, s
     aside = home / "agents/main/memory/conflicts" / name.rpartition("/")[2]
     assert aside.read_bytes() == b"their page\n"
     assert [line.action for line in vault.trail.lines()][-1] is Action.MERGE
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "notes (B's conflicted copy 2026-11-15).md",
+        "notes (conflicted copy alex 2026-11-15 143005).md",
+        "notes (Conflicted copy phone 202611151430).md",
+        "notes (case conflict 1).md",
+        "notes.sync-conflict-20261115-143005-ABCDEF7.md",
+        "notes_conflict-20261115-143005.md",
+        "notes (SFConflict alex@example.org 2026-11-15-14-30-05).md",
+        "notes_Alex-PC_Nov-15-1430-2026_CaseConflict_1.md",
+        "notes.Conflict.md",
+    ],
+)
+def test_the_names_that_sync_programs_give_are_known(name: str) -> None:
+    assert original_of(f"shared/{name}") == "shared/notes.md"
+
+
+@pytest.mark.parametrize("name", ["Team retro (conflict resolution).md", "merge-conflict-2026-01-05.md"])
+def test_a_page_about_conflicts_is_no_conflict_copy(home: Path, vault: Vault, name: str) -> None:
+    for each in (name, "Team retro.md", "merge.md"):
+        _put(home / "shared" / each, b"a page\n")
+    vault.survey()
+    assert (home / "shared" / name).read_bytes() == b"a page\n"
+
+
+def test_a_name_like_a_conflict_copy_without_an_original_is_a_page(home: Path, vault: Vault) -> None:
+    name = STYLES["Dropbox"]("shared/lonely", ".md")
+    _put(home / name, b"a page\n")
+    assert vault.survey() == [name]
+    assert (home / name).read_bytes() == b"a page\n"
+
+
+def test_a_conflict_copy_of_a_page_that_vanished_meanwhile_is_taken_in(home: Path, vault: Vault) -> None:
+    name = STYLES["Dropbox"](PAGE.removesuffix(".md"), ".md")
+    (home / PAGE).rename(home / name)
+    vault.survey()
+    assert (home / "agents/main/memory/conflicts" / name.rpartition("/")[2]).read_text() == "the page\n"
+
+
+@pytest.mark.parametrize(
+    "bad", ["agents/My Agent/notes (conflicted copy).md", "agents/main/notes (conflicted copy 10:20).md"]
+)
+def test_a_conflict_copy_that_cannot_be_merged_is_noted_and_stops_no_other(home: Path, vault: Vault, bad: str) -> None:
+    good = STYLES["Dropbox"](PAGE.removesuffix(".md"), ".md")
+    for path in (bad, f"{bad.partition(' (')[0]}.md", good):
+        _put(home / path, b"words\n")
+    vault.survey()
+    assert list(vault.problems) == [bad]
+    assert (home / bad).exists()
+    assert not (home / good).exists()
+    vault.add("main", [item("goes on")], BOT)
+
+
+def test_a_clone_whose_first_opening_was_killed_calls_nothing_edited(
+    home: Path, tmp_path: Path, vault: Vault, clock: SettableClock
+) -> None:
+    vault.close()
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(home), str(clone))
+    half = Vault(configured(clone, machine="b"), clock=clock)
+    half._found()  # and here the process dies
+    with open_on("b", clone, clock) as again:
+        assert [line for line in again.trail.lines() if line.by.actor == "human"] == []
+        (clone / PAGE).write_text("edited\n")
+        assert again.survey() == [PAGE]
+    with open_on("b", clone, clock) as again:
+        assert not again.home.has_new_key
+
+
+class Meddler(Disk):
+    """Somebody makes the file in the very moment in which we put ours there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def rename_new(self, source: Path, target: Path) -> bool:
+        if target.name == self._name and not target.exists():
+            target.write_text("a person's page\n")
+        return super().rename_new(source, target)
+
+
+def test_a_page_that_a_person_makes_in_the_moment_of_ours_stays(home: Path, clock: SettableClock) -> None:
+    with Vault.open(config=configured(home, machine="a"), clock=clock, disk=Meddler("plan.md")) as vault:
+        with pytest.raises(PageChangedError) as caught:
+            vault.put_page("agents/main/plan.md", "a bot's page\n", expects=None, by=BOT)
+        assert caught.value.current == b"a person's page\n"
+        vault.survey()
+        assert (home / "agents/main/plan.md").read_text() == "a person's page\n"
+    check_home(home, {}, configured(home, machine="a"))
+
+
+def test_a_folder_where_a_page_should_be_is_a_typed_error(home: Path, vault: Vault) -> None:
+    (home / "agents/main/plan.md").mkdir()
+    with pytest.raises(DiskError) as caught:
+        vault.put_page("agents/main/plan.md", "words\n", expects=None, by=BOT)
+    assert caught.value.hint
+    vault.add("main", [item("goes on")], BOT)
 
 
 def test_adopting_moves_the_ownership(home: Path, vault: Vault, clock: SettableClock) -> None:

@@ -14,7 +14,8 @@ from memfolio.config import load_config
 from memfolio.errors import NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, PutPage, Receipt
-from memfolio.vault.past.undo import ledger_blocks
+from memfolio.vault.format.content import text_id
+from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
@@ -216,6 +217,193 @@ def test_undo_works_while_git_is_in_somebodys_hands(vault: Vault) -> None:
     assert contents(vault) == ["one"]
     (vault.home.root / ".git" / "MERGE_HEAD").unlink()
     assert vault.commit() == 0
+
+
+def add_mixed(vault: Vault, **texts: str) -> Receipt:
+    """One change with one entry per session, and a source of the same name."""
+    items = [
+        MemoryItem(id="", content=text, created_at=START, session=name, source=name) for name, text in texts.items()
+    ]
+    return vault.add("main", items, BOT)
+
+
+def forget(vault: Vault, id: str, op: str = "tombstone") -> Receipt:
+    return vault.add_lines(state_ledger("main"), [{"op": op, "memory": id}], BOT)
+
+
+@pytest.mark.parametrize("label", ["session", "source"])
+def test_of_a_change_with_several_sessions_only_the_named_ones_entries_are_undone(vault: Vault, label: str) -> None:
+    add_mixed(vault, a="poison", b="fine")
+    both = add_mixed(vault, b="good", c="well")
+    wanted = {label: "a"}
+    outcome = vault.past.undo(by=OWNER, session=wanted.get("session"), source=wanted.get("source"))
+    assert contents(vault) == ["fine", "good", "well"]
+    assert b"poison" in files(vault)[ARCHIVE]
+    assert both.seq not in outcome.seqs
+
+
+def test_the_rest_of_a_partly_undone_change_can_be_undone_and_everything_comes_back(vault: Vault) -> None:
+    change = add_mixed(vault, a="one", b="two", c="three")
+    before = files(vault)
+    first = vault.past.undo(session="b", by=OWNER).receipt
+    with pytest.raises(NotFoundError):
+        vault.past.undo(session="b", by=OWNER)
+    second = undo(vault, change.seq)
+    assert contents(vault) == []
+    assert LOG not in files(vault)
+    with pytest.raises(NotFoundError):
+        undo(vault, change.seq)
+    undo(vault, second.seq)
+    assert contents(vault) == ["one", "three"]
+    assert first is not None
+    undo(vault, first.seq)
+    assert files(vault) == before
+    undo(vault, change.seq)
+    assert contents(vault) == []
+
+
+def test_a_session_whose_name_the_trail_cannot_hold_is_found_in_the_entries(vault: Vault) -> None:
+    add(vault, "one", session="Monday, at lunch")
+    add(vault, "two", session="s-2")
+    vault.past.undo(session="Monday, at lunch", by=OWNER)
+    assert contents(vault) == ["two"]
+
+
+def test_an_edited_entry_of_a_mixed_change_is_refused_and_nothing_changes(vault: Vault) -> None:
+    add_mixed(vault, a="one", b="two")
+    log = vault.home.root / LOG
+    log.write_bytes(log.read_bytes().replace(b"\none\n", b"\none, corrected by hand\n"))
+    before = files(vault)
+    with pytest.raises(UndoConflictError):
+        vault.past.undo(session="a", by=OWNER)
+    assert files(vault) == before
+    vault.past.undo(session="b", by=OWNER)
+    assert contents(vault) == ["one, corrected by hand"]
+
+
+def test_blank_lines_that_people_left_do_not_stand_in_the_way(vault: Vault) -> None:
+    add(vault, "zero")
+    log = vault.home.root / LOG
+    log.write_bytes(log.read_bytes() + b"\n\n")
+    add_mixed(vault, a="one", b="two")
+    vault.past.undo(session="a", by=OWNER)
+    assert contents(vault) == ["zero", "two"]
+
+
+def test_an_entry_that_leaves_while_another_comes_back_is_in_the_archive(vault: Vault) -> None:
+    one, two = add(vault, "one"), add(vault, "two")
+    gone = undo(vault, one.seq)
+    undo(vault, gone.seq, two.seq)
+    assert contents(vault) == ["one"]
+    found = vault.find(two.ids[0])
+    assert found is not None
+    assert found.archived
+
+
+def test_an_entry_undone_together_with_its_undo_stays_in_the_archive(vault: Vault) -> None:
+    one, two = add(vault, "one"), add(vault, "two")
+    gone = undo(vault, one.seq, two.seq)
+    back = undo(vault, gone.seq)
+    again = undo(vault, one.seq)
+    undo(vault, again.seq, back.seq, one.seq)
+    assert contents(vault) == []
+    for receipt in (one, two):
+        found = vault.find(receipt.ids[0])
+        assert found is not None
+        assert found.archived
+
+
+def test_a_forgotten_entry_does_not_come_back_when_its_undo_is_undone(vault: Vault) -> None:
+    one, two = add(vault, "one"), add(vault, "two")
+    gone = undo(vault, one.seq, two.seq)
+    forget(vault, one.ids[0])
+    undo(vault, gone.seq)
+    assert contents(vault) == ["two"]
+    found = vault.find(one.ids[0])
+    assert found is not None
+    assert found.archived
+
+
+def test_nothing_is_undone_when_all_of_it_is_forgotten(vault: Vault) -> None:
+    one = add(vault, "one")
+    gone = undo(vault, one.seq)
+    forget(vault, one.ids[0])
+    before = files(vault)
+    with pytest.raises(NotFoundError):
+        undo(vault, gone.seq)
+    assert files(vault) == before
+
+
+def test_undoing_the_forgetting_too_brings_an_entry_back(vault: Vault) -> None:
+    one = add(vault, "one")
+    gone = undo(vault, one.seq)
+    forgotten = forget(vault, one.ids[0])
+    undo(vault, gone.seq, forgotten.seq)
+    assert contents(vault) == ["one"]
+
+
+def test_a_purged_entry_does_not_even_come_back_to_the_archive(vault: Vault) -> None:
+    one = add(vault, "one")
+    back = undo(vault, undo(vault, one.seq).seq)
+    log = vault.home.root / LOG
+    log.unlink()
+    vault.survey()
+    forget(vault, one.ids[0], op="purge")
+    with pytest.raises(NotFoundError):
+        undo(vault, back.seq)
+    assert vault.find(one.ids[0]) is None
+
+
+def test_forgotten_hand_written_text_does_not_come_back(vault: Vault) -> None:
+    add(vault, "one")
+    log = vault.home.root / LOG
+    written = log.read_bytes()
+    log.write_bytes(written.replace(b"Sunday\n", b"Sunday\n\n- a secret\n- a word\n"))
+    vault.survey()
+    log.write_bytes(written)
+    vault.survey()
+    removal = vault.past.log(limit=1)[0]
+    forget(vault, text_id("main", "a secret"))
+    undo(vault, removal.seq)
+    assert contents(vault) == ["a word", "one"]
+
+
+def test_a_large_undo_lets_other_writers_work_and_takes_their_entries_along(vault: Vault) -> None:
+    for number in range(40):
+        add(vault, f"number {number}", session=f"s-{number % 2}")
+    read, meanwhile = vault.past._now, iter(["while composing"])
+
+    def read_late(path: str) -> bytes | None:
+        content = read(path)
+        for text in meanwhile:
+            add(vault, text)
+        return content
+
+    vault.past._now = read_late  # type: ignore[method-assign]
+    vault.past.undo(session="s-1", by=OWNER)
+    assert contents(vault) == [*(f"number {number}" for number in range(0, 40, 2)), "while composing"]
+
+
+def test_an_entry_deleted_by_hand_does_not_stand_in_the_way_of_the_others(vault: Vault) -> None:
+    receipts = [add(vault, f"number {number}", session="s-1") for number in range(3)]
+    add(vault, "kept")
+    log = vault.home.root / LOG
+    blocks = ledger_blocks(LOG, log.read_bytes())
+    log.write_text("".join(block for block in blocks if receipts[1].ids[0] not in block))
+    vault.past.undo(session="s-1", by=OWNER)
+    assert contents(vault) == ["kept"]
+
+
+def test_lines_with_odd_ids_can_be_merged(vault: Vault) -> None:
+    state = vault.home.root / "agents/main/memory/meta/state/0001.jsonl"
+    forget(vault, "M-1-00000000", op="pin")
+    written = state.read_text()
+    state.write_text(written + '{"id":"one-x-y"}\n')
+    vault.survey()
+    edit = vault.past.log(limit=1)[0]
+    state.write_text(written + '{"id":"one-x-y"}\n{"id":"two-9999999999999999999-z"}\n')
+    undo(vault, edit.seq)
+    assert state.read_text() == written + '{"id":"two-9999999999999999999-z"}\n'
 
 
 @settings(max_examples=12)

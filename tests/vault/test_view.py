@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.errors import InputError
+from memfolio.errors import HomeError, InputError
 from memfolio.types import Action
 from memfolio.vault.past.view import Filter
 from memfolio.vault.vault import OWNER, Vault
@@ -73,6 +73,27 @@ def test_why_something_was_forgotten_can_be_asked_by_its_words(vault: Vault) -> 
     add(vault, "Bea likes coffee")
     gone = undo(vault, receipt.seq)
     assert seqs(vault, about="LIKES TEA") == [gone.seq, receipt.seq]
+
+
+def test_a_log_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(vault: Vault, tmp_path: Path) -> None:
+    add(vault, "one")
+    page = write(vault, MEMORY, "page\n")
+    log = vault.home.root / LOG
+    log.rename(tmp_path / "elsewhere.md")
+    log.symlink_to(tmp_path / "elsewhere.md")
+    assert [entry.summary for entry in vault.past.log(limit=2)] == [MEMORY, LOG]
+    assert seqs(vault, about="MEMORY.md") == [page.seq]
+
+
+def test_a_trail_that_cannot_be_read_is_an_error_of_the_home(vault: Vault, tmp_path: Path) -> None:
+    receipt = add(vault, "one")
+    trail = vault.home.root / "audit/2026-11/0001.jsonl"
+    trail.rename(tmp_path / "elsewhere.jsonl")
+    trail.symlink_to(tmp_path / "elsewhere.jsonl")
+    with pytest.raises(HomeError):
+        vault.past.log()
+    with pytest.raises(HomeError):
+        vault.past.diff(receipt.seq)
 
 
 def test_the_diff_of_a_change_shows_what_it_did(vault: Vault) -> None:

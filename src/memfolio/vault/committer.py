@@ -1,7 +1,7 @@
 """Committing off the acknowledgement path: changes wait a moment for company, then go into git with their bytes.
 
 Nothing waits for git and nothing fails for it. While git is missing, broken or in somebody's hands, changes stay
-in the recent bytes; they are committed when the way is free again.
+in the recent bytes, and every now and then somebody looks whether the way is free again.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from memfolio.errors import HistoryError, MemfolioError
 from memfolio.types import HUMAN
+from memfolio.vault.audit import Trail, is_sealed
 from memfolio.vault.books import Books
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.git.history import History
 from memfolio.vault.git.message import CommitDraft, format_seqs
+from memfolio.vault.git.names import can_hold
 from memfolio.vault.lock import FileLock
-from memfolio.vault.recent import FileState, Record, Written
+from memfolio.vault.recent import Record, Written
 from memfolio.vault.recover import rebuild
 from memfolio.vault.writer import Writer
 
@@ -33,6 +36,9 @@ IDLE = 0.3
 
 UNTIDY = 10.0
 """Seconds after which it is brought up to date though there is no pause."""
+
+FIRST_RETRY, LAST_RETRY = 1.0, 60.0
+"""Seconds until changes that had to wait are tried again: twice as many each time, up to the last."""
 
 
 @dataclass(slots=True)
@@ -66,6 +72,8 @@ class Committer:
         self._thread: threading.Thread | None = None
         self.obstacle: str | None = None
         """Why changes are waiting; None when nothing is in the way."""
+        if not books.home.config.git_enabled:
+            books.recent.window = books.home.config.stale_editor_window
 
     def notify(self) -> None:
         """A change has been made: commit it soon."""
@@ -84,20 +92,25 @@ class Committer:
         self.tidy()
 
     def _run(self) -> None:
-        tidied = time.monotonic()
+        tidied, retry = time.monotonic(), FIRST_RETRY
+        waiting = 0
         while not self._stopping.is_set():
-            self._wake.wait()
-            self._stopping.wait(self._delay)
+            if self._wake.wait(retry if waiting else None):
+                self._stopping.wait(self._delay)
             self._wake.clear()
             if self._stopping.is_set():
                 return
-            self.commit_now(wait=False)
+            waiting = self.commit_now(wait=False)
+            retry = min(2 * retry, LAST_RETRY) if waiting else FIRST_RETRY
             if not self._wake.wait(IDLE) or time.monotonic() - tidied > UNTIDY:
                 self.tidy(wait=False)
                 tidied = time.monotonic()
 
     def commit_now(self, *, wait: bool = True) -> int:
-        """Commit what waits; returns how many changes are still waiting. Another process may be doing it already."""
+        """Commit what waits; returns how many changes are still waiting, -1 if that cannot be told.
+
+        Another process may be doing it already; whether it saw our newest change is not known.
+        """
         return self._under_lock(self._commit_all, wait=wait)
 
     def tidy(self, *, wait: bool = True) -> None:
@@ -111,7 +124,7 @@ class Committer:
                     with self._lock():
                         return step()
                 with self._lock.if_free() as held:
-                    return step() if held else self._try_later()
+                    return step() if held else -1
         except MemfolioError as error:
             self.obstacle = error.message
             return -1
@@ -124,11 +137,6 @@ class Committer:
                 self._history.pack()
         return 0
 
-    def _try_later(self) -> int:
-        # The process that holds the lock took its list before our change, perhaps: look again after a moment.
-        self._wake.set()
-        return -1
-
     def _commit_all(self) -> int:
         waiting = self._waiting()
         if not waiting:
@@ -139,34 +147,47 @@ class Committer:
         if self.obstacle is not None:
             return len(waiting)
         if self._history.tip() is None:
-            waiting = self._begin_anew()
-        while waiting:
+            self._begin_anew()
+        elif done := self._found_in_git(waiting):
+            self._mark_committed(done)
+        while waiting := self._waiting():
             self._commit(waiting[:MAX_BATCH])
-            waiting = self._waiting()
+        with self._writer.ready():
+            self._books.recent.rotate_if_large()
         return 0
 
-    def _begin_anew(self) -> list[Record]:
+    def _begin_anew(self) -> None:
         """A history without commits needs every change, also those that were in one that somebody deleted."""
         with self._writer.ready():
             if self._books.recent.committed:
                 rebuild(self._books)
-            return list(self._books.recent.pending)
 
     def _waiting(self) -> list[Record]:
         with self._writer.ready():
+            if self._books.recent.has_gap():
+                rebuild(self._books)
             return list(self._books.recent.pending)
+
+    def _found_in_git(self, waiting: list[Record]) -> int:
+        """The newest of these that a process committed and did not live to say so; 0 when there is none."""
+        hashes = {record.line.seq: record.line.hash for record in waiting}
+        for anchor in self._history.anchors():
+            if anchor.seq < waiting[0].line.seq:
+                break
+            if hashes.get(anchor.seq) == anchor.chain:
+                return anchor.seq
+        return 0
 
     def _commit(self, records: list[Record]) -> None:
         disk, home = self._books.home.disk, self._books.home
         for part in dict.fromkeys(record.head.part for record in records):
             disk.sync_file(home.path(part))
-        last = records[-1].line.seq
-        done = committed_seq(self._history)
-        drafts = [self._draft(group) for group in self._fold([r for r in records if r.line.seq > done])]
-        self._history.commit(drafts)
+        self._history.commit([self._draft(group) for group in self._fold(records)])
+        self._mark_committed(records[-1].line.seq)
+
+    def _mark_committed(self, seq: int) -> None:
         with self._writer.ready():
-            self._books.recent.mark_committed(last)
-            self._books.recent.rotate_if_large()
+            self._books.recent.mark_committed(seq)
 
     def _fold(self, records: list[Record]) -> Iterator[Group]:
         """Group the changes and work out the content each group leaves in each file."""
@@ -179,12 +200,16 @@ class Committer:
             if group is None:
                 group = Group([])
             group.records.append(record)
-            for write in (*record.writes, _audit_write(record)):
+            for write in record.writes:
                 self._take(write, contents, group)
+            part = record.head.part
+            contents[part] = group.contents[part] = self._trail_behind(record, contents.get(part))
         if group is not None:
             yield group
 
     def _take(self, write: Written, contents: dict[str, bytes | None], group: Group) -> None:
+        if not can_hold(write.path):
+            return
         if write.path not in contents:
             contents[write.path] = self._history.read(write.path)
         after = self._content_after(write, contents[write.path] or b"")
@@ -198,10 +223,26 @@ class Committer:
             return None
         if not write.is_unknown:
             after = write.after(before)
-            if after is not None and (not write.state.hash or home.hash(after) == write.state.hash):
+            if after is not None and home.hash(after) == write.state.hash:
                 return after
         content = self._books.read(write.path)
         return content if content is not None and home.hash(content) == write.state.hash else None
+
+    def _trail_behind(self, record: Record, before: bytes | None) -> bytes:
+        """The trail's file with the change's line at its end."""
+        start = record.head.size - len(record.raw)
+        if before is None or len(before) != start:
+            before = self._trail_before(record, start)
+        return before + record.raw
+
+    def _trail_before(self, record: Record, start: int) -> bytes:
+        """What is in front of a line: as git has it, or as the file has it where git's does not lead up to the line."""
+        part = record.head.part
+        ours = self._books.read(part) or b""
+        for content in (self._history.read(part) or b"", ours):
+            if len(content) >= start and _is_chain(content[:start] + record.raw):
+                return content[:start]
+        return ours[:start]
 
     def _draft(self, group: Group) -> CommitDraft:
         first, last = group.records[0].line, group.records[-1].line
@@ -220,9 +261,13 @@ class Committer:
 
 
 def committed_seq(history: History) -> int:
-    """The newest change that is in git; 0 when none is, or git cannot say."""
+    """The newest change that is in git; 0 when none is, or git cannot say.
+
+    People write commits too: what one of them says is believed if the trail has the very line that it names.
+    """
+    hashes = {line.seq: line.hash for line in Trail(history.home, history.disk).lines()}
     try:
-        return history.last_seq()
+        return next((each.seq for each in history.anchors() if hashes.get(each.seq) == each.chain), 0)
     except HistoryError:
         return 0
 
@@ -231,10 +276,10 @@ def _is_append(record: Record) -> bool:
     return bool(record.writes) and all(write.start is not None for write in record.writes)
 
 
-def _audit_write(record: Record) -> Written:
-    """The change's own line in the trail, as one more append."""
-    start = record.head.size - len(record.raw)
-    return Written(record.head.part, start, record.raw, FileState("", record.head.size, None))
+def _is_chain(lines: bytes) -> bool:
+    """Whether each line of a part of the trail follows the one before it, whose hash stands at its end."""
+    pairs = pairwise(lines.split(b"\n")[:-1])
+    return all(is_sealed(line, before[-34:-2].decode("ascii", "replace")) for before, line in pairs)
 
 
 def _moment(record: Record) -> datetime:

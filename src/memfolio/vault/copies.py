@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
+from memfolio.errors import ConflictError, DiskError, FileNotHereError, InputError
 from memfolio.types import Action, Approval, Attribution
-from memfolio.vault.change import AddBlocks, Change, Operation, PutPage
+from memfolio.vault.change import AddBlocks, Change, Operation, Page, PutPage
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.paths import SHARED, agent_of, agent_root, ledger_of
 from memfolio.vault.recent import to_bytes
@@ -16,14 +17,20 @@ if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
 SYNC = Attribution(actor="system:sync", approval=Approval.AUTO, trigger="conflict-copy")
-_COPY = re.compile(
-    r"(?P<stem>.+?)(?: \([^()]*conflict(?:ed)?(?: copy)?[^()]*\)|\.sync-conflict-\d{8}-\d{6}-\w+|"
-    r" ?\(case conflict(?: \d+)?\)|[ _-]conflict-\d{4}-?\d\d-?\d\d[-\w]*)(?P<suffix>\.\w+)"
+_MARKS = (
+    r" \((?:[^()]+ )?conflicted copy(?: [^()]+)?\)",  # Dropbox, Nextcloud, ownCloud, Obsidian
+    r" \((?:case|unicode encoding|selective sync|whitespace) conflict(?: \d+)?\)",  # Dropbox
+    r"\.sync-conflict-\d{8}-\d{6}(?:-\w+)?",  # Syncthing
+    r"[_-]conflict-\d{8}-\d{6}",  # ownCloud, once
+    r" \(SFConflict [^()]+\)",  # Seafile
+    r"_[^_]+_[a-z]{3}-\d\d-\d{4,6}-\d{4}_[a-z]*conflict(?:_\d+)?",  # Synology Drive
+    r"\.conflict\d*",  # Resilio Sync
 )
+_COPY = re.compile(rf"(?i)(?P<stem>.+?)(?:{'|'.join(_MARKS)})(?P<suffix>\.\w+)")
 
 
 def original_of(path: str) -> str | None:
-    """The file that `path` is a conflict copy of, by the names Dropbox, Syncthing, Nextcloud and others give."""
+    """The file that `path` is a conflict copy of if that file exists, by the names that sync programs give."""
     folder, _, name = path.rpartition("/")
     match = _COPY.fullmatch(name)
     if match is None or folder.endswith("/conflicts"):
@@ -31,20 +38,29 @@ def original_of(path: str) -> str | None:
     return f"{folder}/{match['stem']}{match['suffix']}"
 
 
-def merge_copies(vault: Vault, files: Iterable[str]) -> list[str]:
-    """Take in every conflict copy; returns the files that changed."""
+def merge_copies(vault: Vault, files: Iterable[str], *, originals: Container[str]) -> list[str]:
+    """Take in every conflict copy of one of `originals`; returns the files that changed.
+
+    A copy that cannot be taken in is noted and stays where it is.
+    """
     changed: list[str] = []
     for copy in files:
         original = original_of(copy)
-        page = vault.page(copy) if original else None
-        if original and page:
-            operations = [
-                *_missing_blocks(vault, original, page.content),
-                *_set_aside(vault, original, copy, page.hash),
-            ]
-            receipt = vault.apply(Change(operations=tuple(operations), by=SYNC, action=Action.MERGE))
-            changed += receipt.paths
+        if original is None or original not in originals:
+            continue
+        try:
+            changed += _take_in(vault, original, copy)
+        except (InputError, ConflictError, DiskError, FileNotHereError) as error:
+            vault.problems[copy] = f"is a conflict copy that could not be merged: {error.message}"
     return changed
+
+
+def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
+    page = vault.page(copy)
+    if page is None:
+        return ()
+    operations = [*_missing_blocks(vault, original, page.content), *_set_aside(vault, original, page)]
+    return vault.apply(Change(operations=tuple(operations), by=SYNC, action=Action.MERGE)).paths
 
 
 def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]:
@@ -66,17 +82,16 @@ def _parts(vault: Vault, original: str) -> list[bytes]:
     return [page.content for path in paths if (page := vault.page(path))]
 
 
-def _set_aside(vault: Vault, original: str, copy: str, hash: str) -> list[Operation]:
+def _set_aside(vault: Vault, original: str, copy: Page) -> list[Operation]:
     """Remove the copy; what the original does not contain is kept as a page under `conflicts/`."""
-    page, content = vault.page(original), vault.page(copy)
-    assert content is not None
-    operations: list[Operation] = [PutPage(copy, None, hash)]
-    if ledger_of(original) and page and _is_covered(original, page.content, content.content):
+    page = vault.page(original)
+    operations: list[Operation] = [PutPage(copy.path, None, copy.hash)]
+    if ledger_of(original) and page and _is_covered(original, page.content, copy.content):
         return operations
-    name = copy.rpartition("/")[2]
-    target = f"{agent_root(agent_of(copy) or SHARED)}/memory/conflicts/{name}"
+    name = copy.path.rpartition("/")[2]
+    target = f"{agent_root(agent_of(copy.path) or SHARED)}/memory/conflicts/{name}"
     existing = vault.page(target)
-    return [*operations, PutPage(target, content.content, existing.hash if existing else None)]
+    return [*operations, PutPage(target, copy.content, existing.hash if existing else None)]
 
 
 def _is_covered(path: str, original: bytes, copy: bytes) -> bool:

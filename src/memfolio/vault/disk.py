@@ -14,7 +14,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -44,8 +44,17 @@ class Stamp(NamedTuple):
 class Disk:
     """The real disk."""
 
+    root: Path | None = None
+    """The home's folder: nothing below it is reached through a linked folder, except what is git's own."""
+    private: Path | None = None
+    """The folder whose files are their owner's alone."""
+    _ways: set[str] | None = None
+    """Folders to which the way has been looked at during this change."""
+
     def open(self, path: Path, flags: int) -> int:
-        return os.open(path, flags | _COMMON, 0o644)
+        self._check_way(path)
+        more = _COMMON & ~_NOFOLLOW if self._leads_home(path) else _COMMON
+        return os.open(path, flags | more, 0o600 if self._is_private(path) else 0o666)
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
         return os.write(fd, data)
@@ -60,24 +69,60 @@ class Disk:
         os.close(fd)
 
     def rename(self, source: Path, target: Path) -> None:
+        self._check_way(target)
         os.replace(source, target)
 
     def exchange(self, one: Path, other: Path) -> bool:
-        """Swap two files in one step; False where the platform or file system cannot."""
+        """Swap two files in one step; False where one is missing, or the platform or file system cannot."""
+        self._check_way(other)
         return _exchange(os.fsencode(one), os.fsencode(other))
 
     def rename_new(self, source: Path, target: Path) -> bool:
         """Rename unless the target exists; False when it does."""
+        self._check_way(target)
         return _rename_new(source, target)
 
     def link(self, source: Path, target: Path) -> None:
         os.link(source, target)
 
     def unlink(self, path: Path) -> None:
+        self._check_way(path)
         os.unlink(path)
 
     def mkdir(self, path: Path) -> None:
-        os.mkdir(path)
+        self._check_way(path)
+        os.mkdir(path, 0o700 if self._is_private(path) else 0o777)
+
+    @contextmanager
+    def trusting(self) -> Iterator[None]:
+        """Look at the way to a folder only once, while this lasts: as long as one change takes."""
+        outer, self._ways = self._ways, set() if self._ways is None else self._ways
+        try:
+            yield
+        finally:
+            self._ways = outer
+
+    def _check_way(self, path: Path) -> None:
+        """Raise ELOOP when a folder between the home and `path` is a link: what is behind it is not the home's."""
+        ways, folder = self._ways, os.path.dirname(path)
+        if ways is not None and folder in ways:
+            return
+        for each in _way(str(self.root), folder) if self.root else ():
+            try:
+                mode = os.lstat(each).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                return
+            if stat.S_ISLNK(mode):
+                raise OSError(errno.ELOOP, "is a link, which is not followed", each)
+        if ways is not None:
+            ways.add(folder)
+
+    def _leads_home(self, path: Path) -> bool:
+        """Whether this is the home's folder or one above it, which may be links."""
+        return self.root is not None and f"{self.root}{os.sep}".startswith(f"{path}{os.sep}")
+
+    def _is_private(self, path: Path) -> bool:
+        return self.private is not None and f"{path}{os.sep}".startswith(f"{self.private}{os.sep}")
 
     def read(self, path: Path, start: int = 0) -> bytes | None:
         """The file's bytes from `start` on, None when it is absent; links, pipes and devices are never opened."""
@@ -102,6 +147,7 @@ class Disk:
         try:
             info = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
+            self._check_way(path)  # behind a link, not even that something is missing is for us to say
             return None
         return _stamp(info) if stat.S_ISREG(info.st_mode) else None
 
@@ -173,12 +219,20 @@ class Disk:
         fd = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with self.closing(fd):
             try:
+                self._keep_mode(fd, target)
                 self.write_all(fd, data)
                 self.fsync(fd)
                 return temporary, self.stamp_of(fd)
             except OSError:
                 self.discard(temporary)
                 raise
+
+    def _keep_mode(self, fd: int, target: Path) -> None:
+        """Let a file's successor be read by the same people; some file systems have no modes to keep."""
+        with suppress(OSError):
+            info = os.lstat(target)
+            if stat.S_ISREG(info.st_mode) and hasattr(os, "fchmod"):
+                os.fchmod(fd, info.st_mode & 0o777)
 
     def create(self, path: Path, data: bytes) -> Stamp | None:
         """A new file that appears whole and durably, so that no crash leaves half of it; None when somebody has one."""
@@ -203,13 +257,21 @@ class Disk:
     def swap(self, path: Path, data: bytes) -> tuple[Path | None, Stamp | None]:
         """Replace the file in one step; returns where it lies that was displaced, so that a late edit is not lost."""
         temporary, staged = self.stage(path, data)
-        aside: Path | None = temporary
-        if self.stamp(path) is None or not self._settle_stage(temporary, lambda: self.exchange(temporary, path)):
-            displaced = self.read(path)
-            aside = None if displaced is None else self.stage(path, displaced)[0]
-            self._settle_stage(temporary, lambda: self.rename(temporary, path))
+        aside = self._settle_stage(temporary, lambda: self._trade(temporary, path))
         self.sync_dir(path.parent)
         return aside, self._stamp_if_same(path, staged)
+
+    def _trade(self, temporary: Path, path: Path) -> Path | None:
+        """Put the temporary file in place; returns where the one lies that was there, if there was one."""
+        for _ in range(2):  # somebody may make or delete it between one step and the next
+            if self.stamp(path) and self.exchange(temporary, path):
+                return temporary
+            if self.rename_new(temporary, path):
+                return None
+        displaced = self.read(path)
+        aside = None if displaced is None else self.stage(path, displaced)[0]
+        self.rename(temporary, path)
+        return aside
 
     def take(self, path: Path) -> Path | None:
         """Move the file aside in one step; returns where to, None when there is none."""
@@ -298,10 +360,19 @@ class Disk:
 
     def names(self, path: Path) -> list[str]:
         """The names in a folder, sorted; none when it is absent."""
+        self._check_way(path / "any")
         try:
             return sorted(os.listdir(path))
         except FileNotFoundError:
             return []
+
+
+@lru_cache(maxsize=1024)
+def _way(root: str, folder: str) -> tuple[str, ...]:
+    """The folders from the home to one in it, outermost first; none for git's own and folders elsewhere."""
+    if not folder.startswith(root + os.sep) or folder[len(root) + 1 :].split(os.sep)[0] == ".git":
+        return ()
+    return (*_way(root, os.path.dirname(folder)), folder)
 
 
 def _beside(path: Path, mark: str = "") -> Path:
@@ -363,7 +434,7 @@ _HINTS = {
     errno.EMFILE: "raise the limit of open files (ulimit -n) and try again",
     errno.ENFILE: "raise the limit of open files and try again",
     errno.EIO: "the disk reports an error: check it, then run `memfolio verify`",
-    errno.ELOOP: "a link stands where a file should be: replace it by the file itself",
+    errno.ELOOP: "a link stands where a file or folder should be: put the file or folder itself there",
 }
 
 
@@ -379,4 +450,5 @@ def disk_errors(home: Path) -> Iterator[None]:
                 f"{where} cannot be written: {error.strerror}", hint=f"check who owns {home} and its mode"
             ) from error
         hint = _HINTS.get(error.errno or 0, "run `memfolio doctor`")
-        raise DiskError(f"{where}: {error.strerror or error}", hint=hint) from error
+        kind = FileNotHereError if error.errno == errno.ELOOP else DiskError
+        raise kind(f"{where}: {error.strerror or error}", hint=hint) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,6 +45,8 @@ class Finisher:
             raise PageChangedError(planned.path, current=content, current_hash=found)
         if found != planned.was:
             return self._stand_aside(planned)
+        if planned.was is None and planned.data is not None:
+            return self._create(planned, planned.data, gives_way=gives_way)
         return Done(planned, self._replace(planned))
 
     def _finish_append(self, planned: Planned) -> Done:
@@ -90,6 +93,16 @@ class Finisher:
         content = self._books.read(planned.path)
         now = known.hash if known else None
         return Done(Planned(planned.path, None, content, now, now), known.stamp if known else None)
+
+    def _create(self, planned: Planned, data: bytes, *, gives_way: bool) -> Done:
+        """Put a page where there is none; one that somebody makes in this very moment is theirs, and is found there."""
+        self._begun.append(planned)
+        path = self._home.path(planned.path)
+        if stamp := self._home.disk.create(path, data):
+            return Done(planned, stamp)
+        if self._books.stamp(planned.path) is None:
+            raise FileExistsError(errno.EEXIST, "is in the way and is not a file", str(path))
+        return self.finish(planned, gives_way=gives_way)
 
     def _replace(self, planned: Planned) -> Stamp | None:
         """Put the new page in place; what it displaced stays beside it until the change is entered."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KEY = "key"
 OWNER = "owner"
+UNSURVEYED = "unsurveyed"
 MANY = 1000
 
 
@@ -32,13 +33,22 @@ class Home:
         self.clock = clock
         self.disk = disk
         self.internal = root / INTERNAL
+        disk.root, disk.private = root, self.internal
         self.zone: tzinfo = config.zone
-        self.has_new_key = False
-        """Whether the secret was made just now: in a clone, hashes in the trail were made with another."""
         self._key = b""
         self._identity: tuple[int, int] | None = None
         self._checked: Stamp | None = None
         self._paths: dict[str, Path] = {}
+
+    @property
+    def has_new_key(self) -> bool:
+        """Whether no survey was completed since the secret was made: in a clone, the trail's hashes have another."""
+        return self.disk.stamp(self.internal / UNSURVEYED) is not None
+
+    def note_surveyed(self) -> None:
+        """Every file is known by a hash of this home's own."""
+        if self.has_new_key:
+            self.disk.remove(self.internal / UNSURVEYED)
 
     def is_founded(self) -> bool:
         return self._read_key() is not None
@@ -51,8 +61,8 @@ class Home:
         if self.disk.stamp(self.internal / OWNER) is None:
             self.claim()
         if not self.is_founded():
+            self.disk.put(self.internal / UNSURVEYED, b"")
             self.disk.put(self.internal / KEY, secrets.token_hex(16).encode())
-            self.has_new_key = True
 
     def load(self) -> None:
         """Read the secret and remember which folder this is."""

@@ -7,9 +7,10 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import WeakSet
 
 from memfolio.errors import HomeBusyError
 from memfolio.vault.disk import Disk
@@ -44,22 +45,27 @@ else:
 class FileLock:
     """One lock file; exclusive between threads and processes, released by the system when its holder dies.
 
-    The handle stays open between uses, so taking a free lock costs one system call.
+    The handle stays open between uses, so taking a free lock costs one system call. A forked process begins without
+    the lock, whoever held it in its parent, and `when_forked` is called in it.
     """
 
-    def __init__(self, path: Path, disk: Disk, *, timeout: float) -> None:
+    def __init__(
+        self, path: Path, disk: Disk, *, timeout: float, when_forked: Callable[[], None] = lambda: None
+    ) -> None:
         self.path = path
         self.timeout = timeout
         self._disk = disk
+        self._when_forked = when_forked
         self._threads = threading.RLock()
         self._depth = 0
         self._fd: int | None = None
-        self._pid = 0
+        _LOCKS.add(self)
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """Hold the lock; raises HomeBusyError when it is not to be had within `timeout` seconds."""
-        if not self._threads.acquire(timeout=self.timeout):
+        threads = self._threads
+        if not threads.acquire(timeout=self.timeout):
             raise self._busy()
         try:
             if self._depth == 0:
@@ -68,16 +74,15 @@ class FileLock:
             try:
                 yield
             finally:
-                self._depth -= 1
-                if self._depth == 0:
-                    _release(self._handle())
+                self._leave()
         finally:
-            self._threads.release()
+            threads.release()
 
     @contextmanager
     def if_free(self) -> Iterator[bool]:
         """Hold the lock if nobody else does; yields whether it is held."""
-        if not self._threads.acquire(blocking=False):
+        threads = self._threads
+        if not threads.acquire(blocking=False):
             yield False
             return
         try:
@@ -88,22 +93,39 @@ class FileLock:
             try:
                 yield True
             finally:
-                self._depth -= 1
-                _release(self._handle())
+                self._leave()
         finally:
-            self._threads.release()
+            threads.release()
+
+    def _leave(self) -> None:
+        if self._depth == 0:
+            return  # forked while it was held: it is the parent's
+        self._depth -= 1
+        if self._depth == 0:
+            _release(self._handle())
 
     def close(self) -> None:
         with self._threads:
-            if self._fd is not None and self._pid == os.getpid():
+            if self._fd is not None:
                 self._disk.close(self._fd)
             self._fd = None
 
+    def begin_anew(self) -> None:
+        """Let go, in a forked process, of what is its parent's: its threads do not run here, its handle is shared.
+
+        Closing a shared handle releases nothing, but keeping it would hold the lock when the parent has died.
+        """
+        self._threads = threading.RLock()
+        self._depth = 0
+        if self._fd is not None:
+            with suppress(OSError):
+                self._disk.close(self._fd)
+        self._fd = None
+        self._when_forked()
+
     def _handle(self) -> int:
-        # A forked child shares its parent's handle and would share the lock with it: it opens its own.
-        if self._fd is None or self._pid != os.getpid():
+        if self._fd is None:
             self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
-            self._pid = os.getpid()
         return self._fd
 
     def _acquire(self) -> None:
@@ -134,3 +156,15 @@ class FileLock:
             f"another process has been writing here for over {self.timeout:g} s",
             hint=f"wait and try again; if no memfolio runs, see who holds {self.path}",
         )
+
+
+_LOCKS: WeakSet[FileLock] = WeakSet()
+
+
+def _begin_anew() -> None:
+    for lock in list(_LOCKS):
+        lock.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -150,6 +150,8 @@ def check_path(path: str) -> str:
             raise _bad_path(path)
     if not is_tracked(path):
         raise _bad_path(path)
+    if path.startswith(f"{AUDIT}/") and path.casefold().endswith(".jsonl"):
+        raise PathError(f"{path!r} is a part of the trail", hint="nobody writes it; every change gets its line there")
     return path
 
 

@@ -8,8 +8,11 @@ the files themselves (`recover.py`).
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ from memfolio.vault.disk import Disk, Stamp
 
 NAME = "recent.jsonl"
 ROTATE_BYTES = 4 * 1024 * 1024
+"""What may be in the file beside twice of what is needed, before it is written afresh."""
+
 NEWEST_IDS = 4096
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
@@ -68,6 +73,8 @@ class Recent:
     def __init__(self, folder: Path, disk: Disk) -> None:
         self.path = folder / NAME
         self._disk = disk
+        self.window: timedelta | None = None
+        """How long bytes are kept that nobody takes into git; None keeps them until somebody does."""
         self.clear()
 
     def clear(self) -> None:
@@ -80,6 +87,7 @@ class Recent:
         self._offset = 0
         self._inode = 0
         self._is_new = True
+        self._lasting = self._needed = 0
 
     def catch_up(self) -> list[Record]:
         """Read what was added since the last look; the caller holds the write lock."""
@@ -124,6 +132,7 @@ class Recent:
             self.remember(data["file"], _read_state(data))
         if "head" in data:
             self.head = Head(*data["head"])
+            self._lasting, self._needed = data.get("sizes", (0, 0))
         if "ids" in data:
             self.learn_ids(data["ids"])
         if "committed" in data:
@@ -153,12 +162,15 @@ class Recent:
 
     def _drop_committed(self, seq: int) -> None:
         self.committed = max(self.committed, seq)
-        self.pending = [record for record in self.pending if record.line.seq > self.committed]
+        del self.pending[: bisect_right(self.pending, self.committed, key=lambda record: record.line.seq)]
 
     def add(self, record: Record) -> None:
         """Take in a change of this process and tell the others."""
         self._accept(record)
         self._append([_record_json(record)])
+        if self.window is not None:
+            with suppress(OSError):  # the file is large, not wrong
+                self.rotate_if_large()
 
     def restamp(self, path: str, state: FileState | None) -> None:
         """Note that a file is as `state` says though no change was made."""
@@ -170,20 +182,35 @@ class Recent:
         self._drop_committed(seq)
         self._append([{"committed": seq}])
 
+    def has_gap(self) -> bool:
+        """Whether changes are neither committed nor here: they were let go while git was switched off."""
+        first = self.pending[0].line.seq if self.pending else self.head.seq + 1
+        return first > self.committed + 1
+
     def rotate_if_large(self) -> None:
-        if self._offset > ROTATE_BYTES + 400 * len(self.known):
+        """Start the file afresh when most of it is not needed any more."""
+        if self._offset > ROTATE_BYTES + 2 * (self._needed if self.pending else self._lasting):
             self.rewrite()
 
     def rewrite(self) -> None:
         """Start the file afresh with what is still needed; other processes notice and read it anew."""
-        lines: list[dict[str, Any]] = [{"committed": self.committed}]
-        lines += [_state_json(path, state) for path, state in self.known.items()]
-        lines.append({"ids": list(self.newest_ids)})
-        lines += [_record_json(record) for record in self.pending]
-        lines.append({"head": _head_json(self.head)})
-        stamp = self._disk.put(self.path, b"".join(map(_encode, lines)))
+        self._let_go()
+        states = [_state_json(path, state) for path, state in self.known.items()]
+        lasting = b"".join(map(_encode, [{"committed": self.committed}, *states, {"ids": list(self.newest_ids)}]))
+        records = b"".join(_encode(_record_json(record)) for record in self.pending)
+        self._lasting, self._needed = len(lasting), len(lasting) + len(records)
+        end = _encode({"head": _head_json(self.head), "sizes": [self._lasting, self._needed]})
+        stamp = self._disk.put(self.path, lasting + records + end)
         if stamp is not None:
             self._inode, self._offset, self.damaged = stamp.inode, stamp.size, False
+
+    def _let_go(self) -> None:
+        """Drop the bytes of changes that were made too long before the newest one."""
+        if self.window is None or not self.pending:
+            return
+        since = _moment(self.pending[-1]) - self.window
+        young = next(number for number, record in enumerate(self.pending) if _moment(record) >= since)
+        del self.pending[:young]
 
     def _append(self, lines: Iterable[dict[str, Any]]) -> None:
         if self.damaged:
@@ -194,6 +221,10 @@ class Recent:
             self.damaged = True
             return
         self._inode, self._offset = stamp.inode, stamp.size
+
+
+def _moment(record: Record) -> datetime:
+    return datetime.fromisoformat(record.line.at)
 
 
 def _encode(line: dict[str, Any]) -> bytes:

@@ -13,10 +13,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memfolio.clock import iso, to_ms
+from memfolio.errors import HistoryError
 from memfolio.types import Action
 from memfolio.vault.alerts import TAMPERED
-from memfolio.vault.audit import FileMark, Head, SealedLine, is_sealed, part_for
+from memfolio.vault.audit import FileMark, Head, SealedLine, is_sealed, part_for, read_line
 from memfolio.vault.books import Books
+from memfolio.vault.git.history import History
+from memfolio.vault.paths import AUDIT, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
 
 
@@ -83,24 +86,44 @@ def realign(books: Books) -> None:
 
 
 def _write_again(books: Books, tail: Head) -> None:
-    """The trail lost its end: write the lines that the recent bytes still have."""
+    """The trail lost its end: write the lines that git and the recent bytes still have."""
+    recent = books.recent
     _set_aside_torn(books, tail)
-    previous, wanted = tail.hash, books.recent.head.seq
-    for record in books.recent.pending:
-        if record.line.seq <= tail.seq:
-            continue
-        if not is_sealed(record.raw, previous):
-            break
-        books.home.disk.append(books.home.path(record.head.part), record.raw, sync=False)
-        previous, tail = record.line.hash, record.head
-    if tail.seq == wanted:
+    in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
+    heads: dict[int, Head] = {}
+    for part, raw in [*in_git, *((record.head.part, record.raw) for record in recent.pending)]:
+        if tail.seq < recent.head.seq and is_sealed(raw, tail.hash):
+            tail = heads[tail.seq + 1] = _append_line(books, max(part, tail.part), raw)
+    if tail == recent.head:
         return
-    # Lines that were in git are gone from the file: not a crash. Go on behind what is there, and say so.
-    part = tail.part or books.recent.head.part
+    recent.pending = [replace(each, head=heads.get(each.line.seq, each.head)) for each in recent.pending]
+    if tail.hash == recent.head.hash:
+        recent.head = tail
+        recent.rewrite()
+        return
+    # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
+    part = tail.part or recent.head.part
     stamp = books.stamp(part)
-    books.recent.head = replace(books.recent.head, part=part, size=stamp.size if stamp else 0)
-    books.recent.rewrite()
+    recent.head = replace(recent.head, part=part, size=stamp.size if stamp else 0)
+    recent.rewrite()
     books.enter(Action.ALERT, TAMPERED)
+
+
+def _append_line(books: Books, part: str, raw: bytes) -> Head:
+    line, stamp = read_line(raw), books.home.disk.append(books.home.path(part), raw, sync=False)
+    return Head(line.seq, line.hash, part, stamp.size)
+
+
+def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
+    """The trail's lines from this part on as the branch has them, whatever a person has checked out."""
+    home = books.home
+    history = History(home.root, branch=home.config.git_branch, disk=home.disk)
+    try:
+        parts = sorted(path for path in history.files() if path >= part and path.startswith(f"{AUDIT}/"))
+        contents = [(path, history.read(path) or b"") for path in parts if ledger_of(path)]
+    except HistoryError:
+        return []
+    return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
 
 
 def _set_aside_torn(books: Books, head: Head) -> None:

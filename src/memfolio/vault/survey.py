@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memfolio.errors import HomeMissingError
+from memfolio.vault.git.names import can_hold
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk, ledger_of
 
 TOP = ("agents", SHARED, AUDIT)
 FEW = 3
+LINKED = "is a link and is not followed: put the file or folder itself here"
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.tmp")
 
 
@@ -33,6 +35,9 @@ def look_over(root: Path) -> Survey:
         if (root / name).is_file():
             survey.files.append(name)
     for top in TOP:
+        if (root / top).is_symlink():
+            survey.problems[top] = LINKED
+            continue
         for path, info in _walk(root, top, survey):
             _sort_in(path, info, survey)
     _find_collisions(survey)
@@ -52,10 +57,17 @@ def _walk(root: Path, relative: str, survey: Survey) -> Iterator[tuple[str, os.s
         path = f"{relative}/{entry.name}"
         if is_junk(entry.name):
             continue
-        if entry.is_dir(follow_symlinks=False):
+        try:
+            is_folder, info = entry.is_dir(follow_symlinks=False), entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            survey.problems[path] = f"cannot be looked at: {error.strerror}"
+            continue
+        if is_folder:
             yield from _walk(root, path, survey)
         else:
-            yield path, entry.stat(follow_symlinks=False)
+            yield path, info
 
 
 def _sort_in(path: str, info: os.stat_result, survey: Survey) -> None:
@@ -66,9 +78,11 @@ def _sort_in(path: str, info: os.stat_result, survey: Survey) -> None:
     if not _is_utf8(path):
         survey.problems[path.encode("utf-8", "replace").decode()] = "has a name that is not UTF-8: rename it"
     elif stat.S_ISLNK(info.st_mode):
-        survey.problems[path] = "is a link and is not followed: put the file itself here"
+        survey.problems[path] = LINKED
     elif not stat.S_ISREG(info.st_mode):
         survey.problems[path] = "is not a regular file: move it away"
+    elif not can_hold(path):
+        survey.problems[path] = "has a name that git cannot hold: rename it"
     elif info.st_size > MAX_TRACKED_BYTES:
         survey.problems[path] = f"is larger than {MAX_TRACKED_BYTES >> 20} MiB and has no history"
     else:
@@ -78,7 +92,7 @@ def _sort_in(path: str, info: os.stat_result, survey: Survey) -> None:
 def leftovers(root: Path) -> Iterator[tuple[str, str]]:
     """Temporary files that killed processes of ours left, each with the file beside which it was made."""
     for top in TOP:
-        for folder, _, names in os.walk(root / top):
+        for folder, _, names in () if (root / top).is_symlink() else os.walk(root / top):
             for match in filter(None, map(_LEFTOVER.fullmatch, names)):
                 relative = Path(folder).relative_to(root).as_posix()
                 yield f"{relative}/{match[0]}", f"{relative}/{match['name']}"

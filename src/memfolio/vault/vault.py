@@ -57,7 +57,7 @@ from memfolio.vault.settle import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.writer import Writer
 
-_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_MONTH = re.compile(r"(?!0000)[0-9]{4}-(0[1-9]|1[0-2])")
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 
@@ -80,10 +80,14 @@ class Vault:
         self.trail = Trail(config.home, self.home.disk)
         self.problems: dict[str, str] = {}
         self.trouble: MemfolioError | None = None
+        self._is_closed = False
         recent = Recent(self.home.internal, self.home.disk)
         self.books = Books(self.home, recent, self.trail, lambda: committed_seq(self.history))
         self._settler = Settler(self.books, self._committed)
-        lock = FileLock(self.home.internal / "lock", self.home.disk, timeout=config.lock_timeout)
+        # What a forked process has of them may be half of a change that a thread was making: it reads them again.
+        lock = FileLock(
+            self.home.internal / "lock", self.home.disk, timeout=config.lock_timeout, when_forked=recent.clear
+        )
         self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
         self.writer = Writer(self.books, self._settler, lock)
         self.committer = Committer(self.books, self.writer, self.history, self._locks[1], delay=config.commit_delay)
@@ -145,6 +149,7 @@ class Vault:
 
     def survey(self, *, accept_missing: bool = False) -> list[str]:
         """Record what people and sync programs did to the files; returns the files that had changed."""
+        self._check_open()
         with self.writer.ready():
             survey = look_over(self.home.root)
             known, found = set(self.books.recent.known), set(survey.files)
@@ -153,7 +158,9 @@ class Vault:
             forget_stamps(self.books, [path for path in known if sensitivity(path) is Sensitivity.CRITICAL])
             self.problems = dict(survey.problems)
             changed = [path for path in sorted(found | known) if self._settle_one(path)]
-        return changed + merge_copies(self, survey.files)
+            if known.isdisjoint(self.problems):
+                self.home.note_surveyed()
+        return changed + merge_copies(self, survey.files, originals=found | known)
 
     def _settle_one(self, path: str) -> bool:
         """Settle a file; what stands in its way is noted and does not stop the others."""
@@ -206,6 +213,7 @@ class Vault:
 
     def apply(self, change: Change) -> Receipt:
         """Make a change; it is on disk when this returns."""
+        self._check_open()
         if self.trouble is not None:
             raise self.trouble
         return self.writer.apply(change)
@@ -215,14 +223,17 @@ class Vault:
         self.books.listeners.append(listener)
 
     def alerts(self) -> list[TrailLine]:
-        return open_alerts(self.trail)
+        with disk_errors(self.home.root):
+            return open_alerts(self.trail)
 
     def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
         """The owner has seen these alerts."""
+        self._check_open()
         return self.writer.note(Action.ACK, by, seqs)
 
     def adopt(self, *, accept_missing: bool = False) -> None:
         """Make this machine the writer of the home."""
+        self._check_open()
         with disk_errors(self.home.root):
             self.home.claim()
         self.trouble = None
@@ -230,20 +241,21 @@ class Vault:
 
     def verify(self) -> list[Finding]:
         """What holds and what does not: trail, git and files against each other."""
-        return verify(self)
+        with disk_errors(self.home.root):
+            return verify(self)
 
     def doctor(self) -> list[Finding]:
         """`verify`, and the surroundings that the home depends on."""
-        return doctor(self)
+        with disk_errors(self.home.root):
+            return doctor(self)
 
     def digest(self, month: str) -> str:
         """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed."""
-        path, text = (
-            digest_path(check_month(month)),
-            render_digest(month, self.trail.lines(containing=[month.encode()])),
-        )
+        path = digest_path(check_month(month))
+        with disk_errors(self.home.root):
+            text = render_digest(month, self.trail.lines(containing=[month.encode()]))
         page = self.page(path)
-        if self.trouble is None and (page is None or page.content != text.encode()):
+        if self.trouble is None and not self._is_closed and (page is None or page.content != text.encode()):
             by = Attribution(actor="system:audit", approval=Approval.AUTO, trigger=TRIGGER)
             self.put_page(path, text, expects=page.hash if page else None, by=by)
         return text
@@ -252,9 +264,12 @@ class Vault:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
         return [item for path in self._logs(agent, day) for item in self._read_log(path)]
 
-    def find(self, id: str) -> Found | None:
-        """Where a memory is: in a log, or in the archive of one."""
-        for path in (path for path in look_over(self.home.root).files if form_of(path) is Form.LOG):
+    def find(self, id: str, *, agents: Sequence[str] | None = None) -> Found | None:
+        """Where a memory is: in a log, or in the archive of one; of these agents, if any are named, in their order."""
+        paths = [path for path in look_over(self.home.root).files if form_of(path) is Form.LOG]
+        if agents is not None:
+            paths = [path for agent in dict.fromkeys(agents) for path in paths if agent_of(path) == agent]
+        for path in paths:
             # The id of hand-written text is made from its words and stands nowhere.
             if id.startswith("H-") or id.encode() in (self._bytes(path) or b""):
                 item = next((item for item in self._read_log(path) if item.id == id), None)
@@ -287,19 +302,24 @@ class Vault:
 
     def commit(self) -> int:
         """Bring every change into git now; returns how many must wait (`committer.obstacle` says why)."""
-        if not self.config.git_enabled or self.trouble is not None:
+        if not self.config.git_enabled or self.trouble is not None or self._is_closed:
             return 0
         waiting = self.committer.commit_now()
         self.committer.tidy()
         return waiting
 
     def close(self) -> None:
-        """Commit what waits and let go of everything."""
-        if self.trouble is None and self.config.git_enabled:
+        """Commit what waits and let go of everything; what was closed can be read, but not written."""
+        was_closed, self._is_closed = self._is_closed, True
+        if self.trouble is None and self.config.git_enabled and not was_closed:
             self.committer.close()
         self.history.close()
         for lock in self._locks:
             lock.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise HomeError(f"{self.home.root} was closed", hint="open it again")
 
     def __enter__(self) -> Self:
         return self

@@ -1,13 +1,12 @@
 """The history of a home: commits made from given bytes, past the index, never touching what a person is doing.
 
-Whoever writes here (`prepare`, `commit`, `refresh_index`, `pack`) holds the home's write lock; reading needs no lock.
+Whoever writes here (`prepare`, `commit`, `refresh_index`, `pack`) holds the home's commit lock; reading needs no lock.
 Everything that goes wrong below is a `HistoryError`, and then nothing was committed.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,26 +20,25 @@ from memfolio.vault.disk import Disk
 from memfolio.vault.git import gitdir, gitindex, pack
 from memfolio.vault.git.message import (
     COMMITTER,
+    Anchor,
     CommitDraft,
     CommitInfo,
+    anchor_of,
     author_of,
     info_of,
     message_of,
     reflog_line,
     seconds_of,
-    seqs_of,
 )
+from memfolio.vault.git.names import Parts, parts_of
 
 if TYPE_CHECKING:  # pygit2 takes 60 ms to import: it is loaded when a history is first used
     import pygit2
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Parts = tuple[str, ...]
 
 _NO_PAST: tuple[str, frozenset[str]] = ("", frozenset())
-_IGNORED_ON_MACS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
-_GIT_FOLDER = re.compile(r"(?i)(\.git|git~\d+)[ .]*(:.*)?")
 
 
 def _guard(method: Callable[Concatenate[History, P], T]) -> Callable[Concatenate[History, P], T]:
@@ -62,7 +60,7 @@ class History:
     def __init__(self, home: Path, *, branch: str, disk: Disk | None = None) -> None:
         self.home = home
         self.branch = branch
-        self._disk = disk or Disk()
+        self.disk = disk or Disk()
         self._ref = f"refs/heads/{branch}"
         self._local = threading.local()
         self._seq_lock = threading.Lock()
@@ -75,7 +73,7 @@ class History:
     def prepare(self) -> None:
         """Make sure that the home has a repository of its own, set up for plain bytes and power loss."""
         if not os.path.lexists(self.home / ".git"):
-            gitdir.create(self._disk, self.home, self.branch)
+            gitdir.create(self.disk, self.home, self.branch)
         gitdir.configure(self._repo())
 
     def close(self) -> None:
@@ -110,7 +108,7 @@ class History:
             ids.append(_create_commit(repo, draft, ids[-1] if ids else base))
         if ids:
             # libgit2 syncs every object and the folder it lies in, but not the folder of that folder.
-            self._disk.sync_dir(gitdir.common_dir(repo) / "objects")
+            self.disk.sync_dir(gitdir.common_dir(repo) / "objects")
             self._move_branch(repo, base, ids[-1], drafts[-1])
         return ids
 
@@ -120,7 +118,7 @@ class History:
         tip = self.tip()
         if tip is None or self.obstacle() is not None:
             return
-        repo, disk = self._repo(), self._disk
+        repo, disk = self._repo(), self.disk
         index, scratch = gitindex.index_files(repo)
         marker = Path(repo.path, gitindex.MARKER)
         known, before = gitindex.marks(disk, marker), gitindex.checksum(disk, index)
@@ -148,7 +146,7 @@ class History:
         reference = repo.references.get(self._ref)
         if reference is not None:
             return str(reference.resolve().target)
-        if (lost := gitdir.lost_tip(self._disk, repo, self._ref)) is not None:
+        if (lost := gitdir.lost_tip(self.disk, repo, self._ref)) is not None:
             raise HistoryError(
                 f"branch {self.branch} of {self.home} is gone although it has a past",
                 hint=f"bring it back with `git update-ref {self._ref} {lost}`",
@@ -160,7 +158,7 @@ class History:
         """The content of a file at a commit (default: the tip), None when it is not there."""
         import pygit2
 
-        parts, tree = _parts(path), self._tree(commit)
+        parts, tree = parts_of(path), self._tree(commit)
         entry = None if tree is None else _entry(tree, parts)
         return entry.data if isinstance(entry, pygit2.Blob) else None
 
@@ -175,7 +173,7 @@ class History:
 
     def commits(self, *, path: str | None = None) -> Iterator[CommitInfo]:
         """The branch's commits, newest first; with `path`, those that changed this file or folder."""
-        parts = None if path is None else _parts(path)
+        parts = None if path is None else parts_of(path)
         with gitdir.guarded(self.home):
             import pygit2
 
@@ -187,7 +185,7 @@ class History:
 
     @_guard
     def seqs(self) -> dict[int, str]:
-        """Which commit carries which change, from the `Seq:` trailers; where several claim one, the oldest has it."""
+        """Which commit carries which change, by what they vouch for; where several claim one, the oldest has it."""
         with self._seq_lock:
             tip = self.tip()
             if tip != self._seq_tip:
@@ -195,14 +193,17 @@ class History:
                 self._seq_tip = tip
             return dict(self._seqs)
 
-    @_guard
-    def last_seq(self) -> int:
-        """The newest change on the branch; commits that people made on top of it have none. 0 when there is none."""
-        tip = self.tip()
-        commit = gitdir.commit_at(self._repo(), tip) if tip else None
-        while commit is not None and not (numbers := seqs_of(commit.raw_message)):
-            commit = commit.parents[0] if commit.parents else None
-        return max(numbers) if commit is not None else 0
+    def anchors(self, *, merged: bool = False) -> Iterator[Anchor]:
+        """What the branch's commits vouch for, newest first; with `merged`, also those that merges brought in."""
+        with gitdir.guarded(self.home):
+            import pygit2
+
+            if (tip := self.tip()) is None:
+                return
+            walker = self._repo().walk(tip, pygit2.enums.SortMode.NONE)
+            if not merged:
+                walker.simplify_first_parent()
+            yield from filter(None, map(anchor_of, walker))
 
     @_guard
     def at_time(self, moment: datetime) -> str | None:
@@ -231,13 +232,13 @@ class History:
     @_guard
     def pack(self) -> None:
         """Bring loose objects into packs; nothing is dropped that only somebody else may know of."""
-        pack.pack(self._disk, self.home, self._repo())
+        pack.pack(self.disk, self.home, self._repo())
         self.close()
 
     @_guard
     def is_crowded(self, limit: int) -> bool:
         """Whether more than `limit` objects lie in files of their own, judged by one folder of 256 as git does."""
-        sample = self._disk.names(gitdir.common_dir(self._repo()) / "objects" / "17")
+        sample = self.disk.names(gitdir.common_dir(self._repo()) / "objects" / "17")
         return len(sample) * 256 > limit
 
     @_guard
@@ -266,14 +267,14 @@ class History:
 
     def _is_staged(self, repo: pygit2.Repository) -> bool:
         index, _ = gitindex.index_files(repo)
-        state = gitindex.checksum(self._disk, index)
+        state = gitindex.checksum(self.disk, index)
         if state is None:
             return False
         tip = self.tip()
-        known = [*gitindex.marks(self._disk, Path(repo.path, gitindex.MARKER)), *self._origins]
+        known = [*gitindex.marks(self.disk, Path(repo.path, gitindex.MARKER)), *self._origins]
         # A mark counts while its commit is in the branch: `git reset --soft` makes the same index staged work.
         known = [mark for mark in known if tip and self._includes(tip, mark[0])]
-        if any(mark[1] == state for mark in known) or (not known and gitindex.is_empty_index(self._disk, index)):
+        if any(mark[1] == state for mark in known) or (not known and gitindex.is_empty_index(self.disk, index)):
             return False
         origin = gitindex.index_origin(repo, filter(None, [tip, *(mark[0] for mark in known)]))
         if origin is not None:
@@ -294,14 +295,14 @@ class History:
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
         common = gitdir.common_dir(repo)
         target, scratch = common / self._ref, common / gitdir.NEW_REF
-        gitdir.stage(self._disk, target, scratch, f"{new}\n".encode())
-        self._disk.make_dirs(target.parent)
+        gitdir.stage(self.disk, target, scratch, f"{new}\n".encode())
+        self.disk.make_dirs(target.parent)
         line = reflog_line(base, new, draft)
-        with gitdir.locked(self._disk, target, scratch):
+        with gitdir.locked(self.disk, target, scratch):
             if self.tip() != base:
                 raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
             for log in (common / "logs" / self._ref, Path(repo.path, "logs", "HEAD")):
-                gitdir.append_line(self._disk, log, line)
+                gitdir.append_line(self.disk, log, line)
         if self._past[0] == base:
             self._past = (new, self._past[1])
 
@@ -315,26 +316,12 @@ class History:
             if is_straight and str(commit.id) == self._seq_tip:
                 break
             is_straight = is_straight and len(commit.parent_ids) < 2
-            found += [(number, str(commit.id)) for number in seqs_of(commit.raw_message)]
+            if anchor := anchor_of(commit):
+                found += [(number, anchor.commit) for number in anchor.seqs]
         else:
             self._seqs = {}
         for number, commit_id in reversed(found):
             self._seqs.setdefault(number, commit_id)
-
-
-def _parts(path: str) -> Parts:
-    parts = tuple(path.split("/"))
-    for part in parts:
-        plain = _IGNORED_ON_MACS.sub("", part)
-        if plain in ("", ".", "..") or _GIT_FOLDER.fullmatch(plain) or "\\" in part or "\0" in part:
-            raise PathError(
-                f"{path[:120]!r} cannot be in the history", hint="use a relative path with / and plain names"
-            )
-    try:
-        path.encode()
-    except UnicodeEncodeError as error:
-        raise PathError(f"{path[:120]!r} is not a name in UTF-8", hint="rename the file") from error
-    return parts
 
 
 def _create_commit(repo: pygit2.Repository, draft: CommitDraft, parent: str | None) -> str:
@@ -342,7 +329,7 @@ def _create_commit(repo: pygit2.Repository, draft: CommitDraft, parent: str | No
 
     message = message_of(draft)
     old = None if parent is None else gitdir.commit_at(repo, parent).tree
-    tree = _graft(repo, old, {_parts(path): data for path, data in draft.writes.items()})
+    tree = _graft(repo, old, {parts_of(path): data for path, data in draft.writes.items()})
     second, offset = seconds_of(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
     author = pygit2.Signature(*author_of(draft.author), second, offset)
     committer = pygit2.Signature(*COMMITTER, second, offset)

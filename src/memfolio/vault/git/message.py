@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memfolio.errors import InputError, NaiveTimeError
 from memfolio.vault.git import gitdir
@@ -19,6 +19,7 @@ MAX_SEQ_SPAN = 100_000
 _LAST_SECOND = 253_402_300_799
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
 _SEQ = re.compile(rb"^Seq: ?([\d, -]+)$", re.MULTILINE)
+_CHAIN = re.compile(rb"^Chain: ?([0-9a-f]{32})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,18 @@ class CommitInfo:
     subject: str
     parents: tuple[str, ...] = ()
     trailers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Anchor(NamedTuple):
+    """A commit's word on the trail: the changes in it, and the hash of the last one's line. Anybody can give it."""
+
+    seqs: list[int]
+    chain: str
+    commit: str
+
+    @property
+    def seq(self) -> int:
+        return max(self.seqs)
 
 
 def format_seqs(numbers: Iterable[int]) -> str:
@@ -68,9 +81,12 @@ def parse_seqs(value: str) -> list[int]:
     return numbers
 
 
-def seqs_of(message: bytes) -> list[int]:
-    found = _SEQ.findall(message.rstrip().rpartition(b"\n\n")[2])
-    return [number for value in found for number in parse_seqs(value.decode("ascii"))]
+def anchor_of(commit: pygit2.Commit) -> Anchor | None:
+    """What the commit vouches for, if it has both trailers, `Seq:` and `Chain:`."""
+    trailers = commit.raw_message.rstrip().rpartition(b"\n\n")[2]
+    seqs = [number for value in _SEQ.findall(trailers) for number in parse_seqs(value.decode("ascii"))]
+    chain = _CHAIN.search(trailers)
+    return Anchor(seqs, chain[1].decode("ascii"), str(commit.id)) if seqs and chain else None
 
 
 def info_of(commit: pygit2.Commit) -> CommitInfo:

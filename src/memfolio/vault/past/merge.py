@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from memfolio.vault.foreign import blocks_of
+
 MAX_PAIRS = 100_000
 """With more pairs of lines than this and no landmark, a stretch counts as rewritten: a closer look takes too long."""
 
@@ -56,6 +58,19 @@ def merge_blocks(
         return list(theirs)
     changes = _pair(_hunks(base, ours, apart=order is not None), _hunks(base, theirs, apart=order is not None), order)
     return None if changes is None else _apply(base, changes)
+
+
+def ledger_blocks(path: str, content: bytes | None) -> list[str]:
+    """A ledger in pieces such that an appended entry is a piece of its own, with the blank line before it."""
+    pieces: list[str] = []
+    carried = ""
+    for _, text in blocks_of(path, content or b""):
+        body = text.rstrip("\n")
+        pieces.append(carried + body + text[len(body) : len(body) + 1])
+        carried = text[len(body) + 1 :]
+    if carried and pieces:
+        pieces[-1] += carried
+    return pieces
 
 
 def unified(path: str, before: str, after: str) -> str:

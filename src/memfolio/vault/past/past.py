@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memfolio.errors import HistoryError, NotFoundError
+from memfolio.errors import HistoryError, HomeError, NotFoundError, PageChangedError
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
-from memfolio.vault.past.rollback import is_rolled_back, restore
-from memfolio.vault.past.undo import Reversal, as_change, choose, difference, take_back, with_archive
+from memfolio.vault.disk import disk_errors
+from memfolio.vault.past.rollback import STATE, forgotten_by, is_rolled_back, is_state, lasting_lines, restore
+from memfolio.vault.past.undo import Reversal, Wanted, as_change, choose, difference
 from memfolio.vault.past.versions import Versions
 from memfolio.vault.past.view import Filter, LogEntry, View
-from memfolio.vault.paths import archive_log, check_path
+from memfolio.vault.paths import SHARED, check_path
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
 Files = dict[str, bytes | None]
+ATTEMPTS = 3
+"""How often an undo is composed without holding up other writers, before it is composed under the lock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +41,19 @@ class Past:
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        self._versions = Versions(vault.trail, vault.history, lambda: list(vault.books.recent.pending))
 
     def log(self, wanted: Filter | None = None, *, limit: int = 50) -> list[LogEntry]:
         """The newest changes, newest first."""
-        view = View(self._vault.trail, self._read, self._vault.commits_by_seq)
-        return view.entries(wanted or Filter(), limit=limit)
+        view = View(self._vault.trail, self._readable, self._vault.commits_by_seq)
+        with disk_errors(self._vault.home.root):
+            return view.entries(wanted or Filter(), limit=limit)
 
     def diff(self, seq: int) -> str:
         """What a change did, as a unified diff."""
-        versions = self._versions.of(self._versions.line(seq))
-        return "".join(difference(version.path, version.before, version.after) for version in versions)
+        with disk_errors(self._vault.home.root):
+            versions = self._versions()
+            found = versions.of(versions.line(seq))
+        return "".join(difference(version.path, version.before, version.after) for version in found)
 
     def diff_since(self, path: str | None, to: datetime | str) -> str:
         """What changed in a page, or in everything, since a moment or commit."""
@@ -67,20 +73,52 @@ class Past:
         dry_run: bool = False,
     ) -> Outcome:
         """Take back changes by number, or all of an actor, session or source, as one change."""
-        self._vault.commit()
+        wanted = Wanted(seqs=frozenset(seqs), actor=actor, session=session, source=source)
+        if self._vault.config.git_enabled:
+            self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
+        for _ in range(ATTEMPTS):
+            with suppress(PageChangedError):
+                return self._undo(wanted, by, dry_run=dry_run)
         with self._vault.writer.ready():
-            lines = choose(self._vault.trail.lines(), seqs=seqs, actor=actor, session=session, source=source)
-            reversal = Reversal()
-            for line in lines:
-                versions = self._versions.of(line)
-                self._load(reversal, [version.path for version in versions])
-                take_back(reversal, line, versions)
-            with_archive(reversal, {archive_log(path): self._now(archive_log(path)) for path in reversal.changed()})
-            paths = tuple(reversal.changed())
-            if not paths:
-                raise NotFoundError("there is nothing to undo", hint="the files do not contain these changes any more")
-            receipt = None if dry_run else self._vault.apply(as_change(reversal, self._hashes(paths), by))
+            return self._undo(wanted, by, dry_run=dry_run)
+
+    def _undo(self, wanted: Wanted, by: Attribution, *, dry_run: bool) -> Outcome:
+        """Compose an undo, then make it; PageChangedError when the files moved in between."""
+        with disk_errors(self._vault.home.root):
+            state = self._state()
+            reversal = self._compose(wanted, state)
+        paths = tuple(reversal.changed())
+        if not paths:
+            raise NotFoundError("there is nothing to undo", hint="the files do not contain these changes any more")
+        receipt = None
+        if not dry_run:
+            change = as_change(reversal, self._vault.home.hash, by)
+            with self._vault.writer.ready():
+                self._check_state(state)
+                receipt = self._vault.apply(change)
         return Outcome(diff=reversal.diff(), paths=paths, seqs=tuple(reversal.seqs), receipt=receipt)
+
+    def _compose(self, wanted: Wanted, state: Files) -> Reversal:
+        with self._vault.writer.ready():
+            versions, newest = self._versions(), self._vault.books.recent.head.seq
+        reversal = Reversal(self._now)
+        chosen = choose((line for line in self._vault.trail.lines() if line.seq <= newest), wanted)
+        versions.look_at([choice.line for choice in chosen], reversal.load, self._vault.home.hasher)
+        for choice in chosen:
+            if choice.is_whole:
+                reversal.take_back(choice.line, versions.of(choice.line))
+            else:
+                reversal.take_back_entries(choice.line, versions.of(choice.line), wanted)
+        reversal.finish(state)
+        return reversal
+
+    def _check_state(self, seen: Files) -> None:
+        """Raise PageChangedError when something was forgotten that the state as it was seen does not know of."""
+        known, now = lasting_lines(seen), self._state()
+        for path, lines in lasting_lines(now).items():
+            if lines != known.get(path):
+                content = now[path] or b""
+                raise PageChangedError(path, current=content, current_hash=self._vault.home.hash(content))
 
     def rollback(
         self, path: str | None = None, *, to: datetime | str, by: Attribution, dry_run: bool = False
@@ -112,7 +150,7 @@ class Past:
             touched = [each for each in touched if each == path]
         then = {each: self._vault.history.read(each, commit=commit) for each in touched}
         now = {each: self._now(each) for each in touched}
-        wanted = restore(then, now)
+        wanted = restore(then, now, forgotten_by(lasting_lines(self._state())))
         return wanted, {each: now[each] if each in now else self._now(each) for each in wanted}
 
     def _commit_at(self, to: datetime | str) -> str:
@@ -136,10 +174,16 @@ class Past:
             raise NotFoundError("the home has no history yet", hint="remember something first")
         return tip
 
-    def _load(self, reversal: Reversal, paths: Sequence[str]) -> None:
-        for path in paths:
-            if path not in reversal.current:
-                reversal.current[path] = reversal.wanted[path] = self._now(path)
+    def _versions(self) -> Versions:
+        return Versions(self._vault.trail, self._vault.history, list(self._vault.books.recent.pending))
+
+    def _state(self) -> Files:
+        """Every state file of the home as it is."""
+        names, root = self._vault.home.disk.names, self._vault.home.root
+        owners = [SHARED, *(f"agents/{name}" for name in names(root / "agents"))]
+        folders = [f"{owner}/{STATE}" for owner in owners if (root / owner / STATE).is_dir()]
+        paths = [f"{folder}/{name}" for folder in folders for name in names(root / folder)]
+        return {path: self._read(path) for path in paths if is_state(path)}
 
     def _now(self, path: str) -> bytes | None:
         """A file as it is, with what people did to it recorded first."""
@@ -147,7 +191,14 @@ class Past:
         return self._read(path)
 
     def _read(self, path: str) -> bytes | None:
-        return self._vault.home.disk.read(self._vault.home.path(path))
+        with disk_errors(self._vault.home.root):
+            return self._vault.home.disk.read(self._vault.home.path(path))
+
+    def _readable(self, path: str) -> bytes | None:
+        """A file as far as it can be read: one that cannot has nothing to show."""
+        with suppress(HomeError):
+            return self._read(path)
+        return None
 
     def _hashes(self, paths: Sequence[str]) -> dict[str, str | None]:
         known = {path: self._vault.books.known(path) for path in paths}

@@ -6,16 +6,16 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from memfolio.clock import iso
 from memfolio.errors import HistoryError
-from memfolio.vault.audit import Trail
+from memfolio.vault.audit import Trail, read_line
 from memfolio.vault.copies import original_of
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
 from memfolio.vault.git.history import History
-from memfolio.vault.git.message import CommitInfo, parse_seqs
+from memfolio.vault.git.message import format_seqs
 from memfolio.vault.paths import Form, agent_of, day_of, form_of
 from memfolio.vault.recent import to_text
 from memfolio.vault.settle import TORN
@@ -66,7 +66,7 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
     """Commits name the trail's hash at their time, so a trail rewritten as a whole is found out."""
     hashes = {line.seq: line.hash for line in trail.lines()}
     try:
-        anchors = [anchor for commit in history.commits() if (anchor := _anchor(commit))]
+        anchors = list(history.anchors(merged=True))
     except HistoryError as error:
         yield Finding("warning", "git", error.message, error.hint)
         return
@@ -78,18 +78,31 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
         yield Finding("ok", "trail", f"{len(anchors)} commits vouch for it")
 
 
-class Anchor(NamedTuple):
-    """A commit's word on the trail: the hash of its last change."""
+def _check_committed(vault: Vault) -> Iterator[Finding]:
+    """What counts as committed is in a commit, and the newest one has the trail as it is."""
+    committed = vault.books.recent.committed
+    try:
+        held = vault.history.seqs()
+        parts = [part for part in vault.trail.parts() if not _is_in_git(vault, part, committed)]
+    except HistoryError:
+        return  # what is wrong with git is said elsewhere
+    if lost := [seq for seq in range(1, committed + 1) if seq not in held]:
+        message = f"has no commit of {len(lost)} changes ({format_seqs(lost)[:60]}): they cannot be undone"
+        yield Finding("error", "git", message, "see docs/vault.md, “When git is broken”")
+    hint = "if the chain holds, `git -C <home> commit -m trail audit` brings it into git"
+    yield from (Finding("error", part, "is not what the newest commit has", hint) for part in parts)
 
-    seq: int
-    chain: str
-    commit: str
 
-
-def _anchor(commit: CommitInfo) -> Anchor | None:
-    seqs = parse_seqs(commit.trailers.get("Seq", ""))
-    chain = commit.trailers.get("Chain")
-    return Anchor(max(seqs), chain, commit.id) if seqs and chain else None
+def _is_in_git(vault: Vault, part: str, committed: int) -> bool:
+    """Whether the newest commit has the part as it is, up to lines that wait."""
+    there = vault.history.read(part) or b""
+    if not (vault.books.read(part) or b"").startswith(there):
+        return False
+    following = next((raw for _, raw in vault.trail.raw_lines(part, len(there))), None)
+    try:
+        return following is None or read_line(following).seq > committed
+    except ValueError:
+        return False
 
 
 def _check_files(vault: Vault) -> Iterator[Finding]:
@@ -135,6 +148,7 @@ def _check_git(vault: Vault) -> Iterator[Finding]:
         yield from (Finding("error", "git", problem, "see docs/vault.md, “When git is broken”") for problem in problems)
     else:
         yield Finding("ok", "git", "every object of the newest commit can be read")
+        yield from _check_committed(vault)
 
 
 def _check_access(vault: Vault) -> Iterator[Finding]:
@@ -151,9 +165,8 @@ def _check_waiting(vault: Vault) -> Iterator[Finding]:
     waiting = vault.commit()
     if waiting:
         reason = vault.committer.obstacle or "another process is committing"
-        yield Finding(
-            "warning", "git", f"changes wait to be committed: {reason}", "free git; they are committed by themselves"
-        )
+        hint = "free git: the next command commits them, a running program within a minute"
+        yield Finding("warning", "git", f"changes wait to be committed: {reason}", hint)
     if alerts := vault.alerts():
         yield Finding("warning", "alerts", f"{len(alerts)} changes of critical files to look at", "memfolio alerts")
 

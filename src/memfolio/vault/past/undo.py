@@ -1,79 +1,128 @@
 """Undo: taking changes back as a change of its own, on top of whatever happened since.
 
-Ledgers are merged block by block (an entry, a line), pages line by line. What later edits overlap is refused with
-the difference. Entries that leave a daily log go to the archive, so that nothing is only in git.
+Entries that stand as they were appended are cut. Everything else is merged: ledgers block by block (an entry, a line),
+pages line by line. What later edits overlap is refused with the difference. Entries that leave a daily log go to the
+archive, so that nothing is only in git; what was forgotten is not brought back, unless the forgetting is undone too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC
 
 from memfolio.errors import InputError, NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.foreign import blocks_of
+from memfolio.vault.format.entry import parse_entry
+from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import title_line
-from memfolio.vault.past.merge import merge_blocks, merge_text, unified
+from memfolio.vault.format.signature import attribution_of
+from memfolio.vault.past.merge import ledger_blocks, merge_blocks, merge_text, unified
+from memfolio.vault.past.rollback import PURGE, forgotten_by, is_state, lasting_lines, memories_in, without
 from memfolio.vault.past.versions import Version
-from memfolio.vault.paths import Form, archive_log, day_of, form_of, ledger_of
+from memfolio.vault.paths import Form, agent_of, archive_log, day_of, form_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
 
 FINAL = frozenset({Action.ALERT, Action.ACK, Action.PURGE})
+_TIMED_ID = re.compile(r"[^-]+-([0-9]{1,15})-[^-]+")
+
+Files = Mapping[str, bytes | None]
+Label = str | None
 
 
-@dataclass(slots=True)
-class Reversal:
-    """Files as they are and as they will be once the chosen changes are taken back."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to take back: the numbered changes, or all of an actor, session or source."""
 
-    current: dict[str, bytes | None] = field(default_factory=dict)
-    wanted: dict[str, bytes | None] = field(default_factory=dict)
-    seqs: list[int] = field(default_factory=list)
+    seqs: frozenset[int] = frozenset()
+    actor: str | None = None
+    session: str | None = None
+    source: str | None = None
 
-    def changed(self) -> list[str]:
-        return [path for path, content in self.wanted.items() if content != self.current[path]]
+    def takes(self, line: TrailLine) -> bool:
+        """Whether the whole change is meant."""
+        if self.seqs:
+            return line.seq in self.seqs
+        return self._may_take(line) and self._fits(line.by.session, line.by.source)
 
-    def diff(self) -> str:
-        return "".join(difference(path, self.current[path], self.wanted[path]) for path in self.changed())
+    def may_take_entries(self, line: TrailLine) -> bool:
+        """Whether entries of the change may be meant: one that joins several sessions or sources names none."""
+        if self.seqs or line.action is not Action.APPEND or not self._may_take(line):
+            return False
+        return self._fits(line.by.session or self.session, line.by.source or self.source)
+
+    def takes_entry(self, line: TrailLine, path: str, piece: str) -> bool:
+        """Whether this entry of the change is meant."""
+        if self.seqs or self.session is self.source is None:
+            return True
+        session, source = _labels(path, piece)
+        return self._fits(line.by.session or session, line.by.source or source)
+
+    def _may_take(self, line: TrailLine) -> bool:
+        return line.action not in FINAL and line.action is not Action.REVERT and self.actor in (None, line.by.actor)
+
+    def _fits(self, session: Label, source: Label) -> bool:
+        return self.session in (None, session) and self.source in (None, source)
 
 
-def difference(path: str, before: bytes | None, after: bytes | None) -> str:
-    """A unified diff of two states of a file; bytes that are no text are shown as replacements."""
-    return unified(path, (before or b"").decode("utf-8", "replace"), (after or b"").decode("utf-8", "replace"))
+def _labels(path: str, piece: str) -> tuple[Label, Label]:
+    """The session and the source that an entry names."""
+    if form_of(path) is Form.LINES:
+        records = read_lines(to_bytes(piece)).records
+        by = attribution_of(records[0].record) if records else None
+        return (by.session, by.source) if by else (None, None)
+    day, agent = day_of(path), agent_of(path)
+    parsed = parse_entry(piece.lstrip("\n"), day=day, tz=UTC, agent=agent) if day and agent else None
+    return (parsed.entry.item.session, parsed.entry.item.source) if parsed else (None, None)
 
 
-def choose(
-    lines: Iterable[TrailLine],
-    *,
-    seqs: Sequence[int] = (),
-    actor: str | None = None,
-    session: str | None = None,
-    source: str | None = None,
-) -> list[TrailLine]:
-    """The changes to take back, newest first: the numbered ones, or all of an actor, session or source."""
-    if not seqs and actor is session is source is None:
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A change to take back, or only what is left of its entries and wanted."""
+
+    line: TrailLine
+    is_whole: bool
+
+
+def choose(lines: Iterable[TrailLine], wanted: Wanted) -> list[Choice]:
+    """The changes to take back, newest first."""
+    if wanted == Wanted():
         raise InputError("nothing is named that could be undone", hint="name changes, an actor, a session or a source")
     reverts: list[TrailLine] = []
-    found: list[TrailLine] = []
+    found: list[Choice] = []
     for line in lines:
         if line.action is Action.REVERT:
             reverts.append(line)
-        if line.seq in seqs or (not seqs and _matches(line, actor, session, source)):
-            found.append(line)
-    if missing := set(seqs) - {line.seq for line in found}:
+        if (is_whole := wanted.takes(line)) or wanted.may_take_entries(line):
+            found.append(Choice(line, is_whole))
+    if missing := wanted.seqs - {choice.line.seq for choice in found}:
         raise NotFoundError(f"there is no change {min(missing)}", hint="`memfolio log` lists the changes")
-    if final := [line.seq for line in found if line.action in FINAL]:
+    if final := [choice.line.seq for choice in found if choice.line.action in FINAL]:
         raise RefusedError(f"change {final[0]} cannot be undone", hint="alerts, acknowledgements and purges are final")
     undone = undone_by(reverts)
-    chosen = [line for line in found if line.seq not in undone and line.files]
+    chosen = [choice for each in found if (choice := _what_is_left(each, undone)) and choice.line.files]
     if not chosen:
         raise NotFoundError("there is nothing to undo", hint="what you named is undone already or changed no file")
-    return sorted(chosen, key=lambda line: -line.seq)
+    return sorted(chosen, key=lambda choice: -choice.line.seq)
+
+
+def _what_is_left(choice: Choice, undone: set[int]) -> Choice | None:
+    """The choice, given what is undone: of a change of several entries perhaps only some are."""
+    if choice.line.seq not in undone:
+        return choice
+    return Choice(choice.line, is_whole=False) if _has_several_entries(choice.line) else None
+
+
+def _has_several_entries(line: TrailLine) -> bool:
+    return line.action is Action.APPEND and line.count > 1
 
 
 def undone_by(reverts: Sequence[TrailLine]) -> set[int]:
-    """The changes that are undone: a revert that was itself reverted does not count."""
+    """The changes that are undone, wholly or in part: a revert that was itself reverted does not count."""
     undone: set[int] = set()
     for line in sorted(reverts, key=lambda line: -line.seq):
         if line.seq not in undone:
@@ -81,18 +130,185 @@ def undone_by(reverts: Sequence[TrailLine]) -> set[int]:
     return undone
 
 
-def _matches(line: TrailLine, actor: str | None, session: str | None, source: str | None) -> bool:
-    if line.action in FINAL or line.action is Action.REVERT:
-        return False
-    wanted = ((actor, line.by.actor), (session, line.by.session), (source, line.by.source))
-    return all(want is None or want == got for want, got in wanted)
+@dataclass(slots=True)
+class Reversal:
+    """Files as they are and as they will be once the chosen changes are taken back.
+
+    Changes are noted first, newest first, and then taken back together by `finish`.
+    """
+
+    read: Callable[[str], bytes | None]
+    current: dict[str, bytes | None] = field(default_factory=dict)
+    wanted: dict[str, bytes | None] = field(default_factory=dict)
+    seqs: list[int] = field(default_factory=list)
+    _standing: dict[str, dict[str, str]] = field(default_factory=dict)
+    _cuts: dict[str, set[str]] = field(default_factory=dict)
+    _gone: dict[str, dict[str, str]] = field(default_factory=dict)
+    _begun: set[str] = field(default_factory=set)
+    """Files that one of the changes began: they go when nothing is left in them."""
+    _merges: list[list[Version]] = field(default_factory=list)
+
+    def changed(self) -> list[str]:
+        return [path for path, content in self.wanted.items() if content != self.current[path]]
+
+    def diff(self) -> str:
+        return "".join(difference(path, self.current[path], self.wanted[path]) for path in self.changed())
+
+    def take_back(self, line: TrailLine, versions: Iterable[Version]) -> None:
+        """Note a whole change."""
+        if rest := [version for version in versions if not self._cut_all(version)]:
+            self._merges.append(rest)
+        self.seqs.append(line.seq)
+
+    def take_back_entries(self, line: TrailLine, versions: Iterable[Version], wanted: Wanted) -> None:
+        """Note the wanted entries of an append, as far as they are there; UndoConflictError where one was edited."""
+        appends = [version for version in versions if version.start is not None]
+        found = [self._cut_some(version, line, wanted) for version in appends]
+        if any(found):
+            self.seqs.append(line.seq)
+
+    def finish(self, state: Files) -> None:
+        """Take back what is noted; `state` is every state file as it is. UndoConflictError where later edits overlap.
+
+        State comes first: it says what else must not come back.
+        """
+        for versions in self._merges:
+            self._merge([version for version in versions if is_state(version.path)])
+        self._carry_out([path for path in self._cuts if is_state(path)])
+        purged = forgotten_by(lasting_lines(state), {PURGE})
+        forgotten = purged | forgotten_by(lasting_lines({**state, **self.wanted}))
+        for versions in self._merges:
+            rest = [version for version in versions if not is_state(version.path)]
+            self._merge(hold_back(rest, forgotten, purged) if forgotten else rest)
+        self._carry_out([path for path in self._cuts if not is_state(path)])
+        self._archive(purged)
+
+    def _cut_all(self, version: Version) -> bool:
+        """Note an append to be cut; False when an entry of it is in the file otherwise than it was written."""
+        if version.start is None or form_of(version.path) is Form.PAGE:
+            return False
+        pieces, standing = entry_pieces(version), self._standing_in(version.path)
+        lead = _lead(version.path) if version.start == 0 else ""
+        if to_bytes(lead + "".join(pieces.values())) != version.added:
+            return False
+        if any(standing.get(each, piece) != piece for each, piece in pieces.items()):
+            return False
+        self._cut(version, pieces)
+        return True
+
+    def _cut_some(self, version: Version, line: TrailLine, wanted: Wanted) -> bool:
+        path, standing = version.path, self._standing_in(version.path)
+        here = {each: piece for each, piece in entry_pieces(version).items() if each in standing}
+        chosen = {each: piece for each, piece in here.items() if wanted.takes_entry(line, path, piece)}
+        if edited := [each for each, piece in chosen.items() if standing[each] != piece]:
+            then = dict(_pieces(path, version.after or b""))  # blank lines around it may have been there already
+            if any(standing[each] != then.get(each) for each in edited):
+                raise UndoConflictError(path, diff=difference(path, version.after, self.current[path]))
+        if chosen:
+            self._cut(version, chosen)
+        return bool(chosen)
+
+    def _cut(self, version: Version, ids: Iterable[str]) -> None:
+        self._cuts.setdefault(version.path, set()).update(ids)
+        if version.start == 0:
+            self._begun.add(version.path)
+
+    def _standing_in(self, path: str) -> dict[str, str]:
+        """The entries that are in the file, by id; one that is there more than once has no text to compare."""
+        if path not in self._standing:
+            content = self.load(path) or b""
+            found: dict[str, str] = {}
+            for each, piece in _pieces(path, content):
+                if each:
+                    found[each] = "" if each in found else piece
+            self._standing[path] = found
+        return self._standing[path]
+
+    def load(self, path: str) -> bytes | None:
+        """A file as it will be, as far as that is known yet; read when it is first asked for."""
+        if path not in self.current:
+            self.current[path] = self.wanted[path] = self.read(path)
+        return self.wanted[path]
+
+    def _merge(self, versions: Iterable[Version]) -> None:
+        for version in versions:
+            self.wanted[version.path] = _reverse(version, self.load(version.path))
+
+    def _carry_out(self, paths: Iterable[str]) -> None:
+        """Cut the entries that are to go out of these files, those that a merge has just brought back included."""
+        for path in paths:
+            content, cuts = self.wanted[path] or b"", self._cuts[path]
+            self._gone[path] = {each: text for each, text in _marked(path, content) if each in cuts}
+            if self._gone[path]:
+                left = to_bytes("".join(piece for each, piece in _pieces(path, content) if each not in cuts))
+                self.wanted[path] = None if path in self._begun and _is_bare(path, left) else left
+
+    def _archive(self, purged: frozenset[str]) -> None:
+        """Keep the entries that leave a daily log in the archive."""
+        for path in [path for path in self.wanted if form_of(path) is Form.LOG and ledger_of(path)]:
+            kept = purged.union(each for each, _ in _marked(path, self.wanted[path]))
+            gone = {each: text for each, text in _marked(path, self.current[path]) if each not in kept}
+            gone |= {each: text for each, text in self._gone.get(path, {}).items() if each not in kept}
+            if gone:
+                target = archive_log(path)
+                head = self.load(target) or _lead(target).encode()
+                there = {text.strip("\n") for _, text in _marked(target, head)}
+                texts = [text.strip("\n") for text in gone.values()]
+                self.wanted[target] = head + to_bytes("".join(f"\n{text}\n" for text in texts if text not in there))
 
 
-def take_back(reversal: Reversal, line: TrailLine, versions: Iterable[Version]) -> None:
-    """Merge the reverse of one change into what is wanted; raises UndoConflictError where later edits overlap."""
+def hold_back(versions: list[Version], forgotten: frozenset[str], purged: frozenset[str]) -> list[Version]:
+    """The versions of a change as if it had nothing to do with what its reversal must not bring back.
+
+    That is what was forgotten for a daily log, and what was purged for any; other files stay untouched by it too.
+    """
+    returning: set[str] = set()
     for version in versions:
-        reversal.wanted[version.path] = _reverse(version, reversal.wanted[version.path])
-    reversal.seqs.append(line.seq)
+        if version.start is None and form_of(version.path) is Form.LOG:
+            banned = forgotten if ledger_of(version.path) else purged
+            returning |= (memories_in(version.path, version.before) - memories_in(version.path, version.after)) & banned
+    if not returning:
+        return versions
+    return [_apart_from(version, returning) if form_of(version.path) is Form.LOG else version for version in versions]
+
+
+def _apart_from(version: Version, ids: set[str]) -> Version:
+    path, before, after = version.path, version.before, version.after
+    return replace(version, before=_rest_of(path, before, ids), after=_rest_of(path, after, ids))
+
+
+def _rest_of(path: str, content: bytes | None, ids: set[str]) -> bytes | None:
+    rest = b"" if content is None else without(path, content, ids)
+    return None if _is_bare(path, rest) else rest
+
+
+def entry_pieces(version: Version) -> dict[str, str]:
+    """The entries of an append by id, as `ledger_blocks` cuts them out of a file that goes on around them."""
+    lead = "\n" if form_of(version.path) is Form.LOG else ""
+    blocks = blocks_of(version.path, version.added or b"")
+    return {each: lead + text.rstrip("\n") + "\n" for each, text in blocks if each}
+
+
+def _marked(path: str, content: bytes | None) -> list[tuple[str, str]]:
+    """The entries of a ledger with their ids."""
+    return [(each, text) for each, text in blocks_of(path, content or b"") if each]
+
+
+def _pieces(path: str, content: bytes) -> list[tuple[str | None, str]]:
+    """`ledger_blocks` with their ids."""
+    ids = [each for each, _ in blocks_of(path, content)]
+    return list(zip(ids, ledger_blocks(path, content), strict=True))
+
+
+def _lead(path: str) -> str:
+    """What we begin a ledger with; archived logs count no parts."""
+    named, day = ledger_of(path), day_of(path)
+    return f"{title_line(day, named[1] if named else 1)}\n" if day else ""
+
+
+def difference(path: str, before: bytes | None, after: bytes | None) -> str:
+    """A unified diff of two states of a file; bytes that are no text are shown as replacements."""
+    return unified(path, (before or b"").decode("utf-8", "replace"), (after or b"").decode("utf-8", "replace"))
 
 
 def _reverse(version: Version, ours: bytes | None) -> bytes | None:
@@ -121,55 +337,27 @@ def _reverse_page(version: Version, ours: bytes | None) -> bytes:
     return to_bytes(merged)
 
 
-def ledger_blocks(path: str, content: bytes | None) -> list[str]:
-    """A ledger in pieces such that an appended entry is a piece of its own, with the blank line before it."""
-    pieces: list[str] = []
-    carried = ""
-    for _, text in blocks_of(path, content or b""):
-        body = text.rstrip("\n")
-        pieces.append(carried + body + text[len(body) : len(body) + 1])
-        carried = text[len(body) + 1 :]
-    if carried and pieces:
-        pieces[-1] += carried
-    return pieces
-
-
 def _title_of(blocks: list[str]) -> list[str]:
     return [block for block in blocks[:1] if block.startswith("# ")]
 
 
 def _order(path: str, block: str) -> tuple[int, str]:
     """Where a block belongs among others at the same place: by the time in its id, titles first."""
-    marked = next((each for each, _ in blocks_of(path, to_bytes(block)) if each), None)
-    return (int(marked.split("-")[1]), marked) if marked and marked.count("-") == 2 else (0, "")
+    marked = next((each for each, _ in blocks_of(path, to_bytes(block)) if each), "")
+    timed = _TIMED_ID.fullmatch(marked)
+    return (int(timed[1]), marked) if timed else (0, "")
 
 
 def _is_bare(path: str, content: bytes) -> bool:
-    """Whether nothing but our own title is left of a log."""
-    named, day = ledger_of(path), day_of(path)
-    if named is None or day is None:
-        return not content.strip()
-    return content.strip() in (b"", title_line(day, named[1]).encode())
+    """Whether nothing but our own title is left of a ledger."""
+    return content.strip() in (b"", _lead(path).strip().encode())
 
 
-def with_archive(reversal: Reversal, read: dict[str, bytes | None]) -> None:
-    """Keep the entries that leave a daily log in the archive."""
-    for path in reversal.changed():
-        day = day_of(path)
-        if form_of(path) is not Form.LOG or day is None or ledger_of(path) is None:
-            continue
-        kept = {each for each, _ in blocks_of(path, reversal.wanted[path] or b"")}
-        gone = [text for each, text in blocks_of(path, reversal.current[path] or b"") if each and each not in kept]
-        target = archive_log(path)
-        if not gone or target in reversal.wanted:
-            continue
-        before = reversal.current.setdefault(target, read.get(target))
-        head = before or f"{title_line(day)}\n".encode()
-        added = "".join("\n" + text.rstrip("\n") + "\n" for text in gone)
-        reversal.wanted[target] = head + to_bytes(added)
-
-
-def as_change(reversal: Reversal, hashes: dict[str, str | None], by: Attribution) -> Change:
-    """The reversal as one change, composed against the files as they are."""
-    pages = tuple(PutPage(path, reversal.wanted[path], hashes[path]) for path in reversal.changed())
+def as_change(reversal: Reversal, hash: Callable[[bytes], str], by: Attribution) -> Change:
+    """The reversal as one change, composed against the files as they were read."""
+    current = {path: reversal.current[path] for path in reversal.changed()}
+    pages = tuple(
+        PutPage(path, reversal.wanted[path], None if content is None else hash(content))
+        for path, content in current.items()
+    )
     return Change(operations=pages, by=by, action=Action.REVERT, about=tuple(reversal.seqs))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 
 from memfolio.errors import HistoryError, NotFoundError
 from memfolio.vault.audit import FileMark, Trail, TrailLine
@@ -13,20 +15,39 @@ from memfolio.vault.recent import Record
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One file around one change; None where it did not exist."""
+    """One file around one change; None where it did not exist. An append began at `start`."""
 
     path: str
     before: bytes | None
     after: bytes | None
+    start: int | None = None
+
+    @property
+    def added(self) -> bytes | None:
+        """The bytes of an append; None for any other change."""
+        return None if self.start is None else (self.after or b"")[self.start :]
 
 
 class Versions:
-    """Finds the bytes of earlier changes."""
+    """Finds the bytes of earlier changes, as of the moment it was made with the changes that waited for git then."""
 
-    def __init__(self, trail: Trail, history: History, pending: Callable[[], list[Record]]) -> None:
+    def __init__(self, trail: Trail, history: History, waiting: Sequence[Record]) -> None:
         self._trail = trail
         self._history = history
-        self._pending = pending
+        self._waiting = {record.line.seq: record for record in waiting}
+        self._tip = self._newest()
+        self._here: dict[str, tuple[bytes, dict[int, str]]] = {}
+
+    def look_at(
+        self, lines: Iterable[TrailLine], read: Callable[[str], bytes | None], hasher: Callable[[], blake2b]
+    ) -> None:
+        """Learn which appends lie in the files as they were written: their bytes need not be looked up in git."""
+        sizes: dict[str, set[int]] = {}
+        for mark in (mark for line in lines for mark in line.files if mark.start is not None):
+            sizes.setdefault(mark.path, set()).add(mark.size)
+        for path, ends in sizes.items():
+            content = read(path) or b""
+            self._here[path] = content, _hashes(content, ends, hasher())
 
     def line(self, seq: int) -> TrailLine:
         line = self._trail.line(seq)
@@ -36,20 +57,32 @@ class Versions:
 
     def of(self, line: TrailLine) -> list[Version]:
         """The files of a change before and after it."""
-        waiting = self._pending()
-        if any(record.line.seq == line.seq for record in waiting):
-            return [self._from_pending(mark, line.seq, waiting) for mark in line.files]
-        commit = self._history.seqs().get(line.seq)
+        found = [version for mark in line.files if (version := self._from_here(mark))]
+        if len(found) == len(line.files):
+            return found
+        if line.seq in self._waiting and (self._tip is None or line.seq not in self._commits):
+            return [self._from_waiting(mark, line.seq) for mark in line.files]
+        commit = self._commits.get(line.seq)
         if commit is None:
             raise HistoryError(f"git does not have change {line.seq}", hint="run `memfolio verify`")
         return [self._from_git(mark, commit) for mark in line.files]
+
+    @cached_property
+    def _commits(self) -> dict[int, str]:
+        return self._history.seqs()
+
+    def _from_here(self, mark: FileMark) -> Version | None:
+        content, hashes = self._here.get(mark.path, (b"", {}))
+        if mark.start is None or hashes.get(mark.size) != mark.now:
+            return None
+        return Version(mark.path, content[: mark.start] or None, content[: mark.size], mark.start)
 
     def _from_git(self, mark: FileMark, commit: str) -> Version:
         content = self._history.read(mark.path, commit=commit)
         if mark.start is not None:
             # Appends may share a commit: the file at that commit may go on behind this change.
             content = content or b""
-            return Version(mark.path, content[: mark.start] or None, content[: mark.size])
+            return Version(mark.path, content[: mark.start] or None, content[: mark.size], mark.start)
         return Version(mark.path, self._at_parent(mark.path, commit), content)
 
     def _at_parent(self, path: str, commit: str) -> bytes | None:
@@ -59,20 +92,30 @@ class Versions:
             return None
         return self._history.read(path, commit=parent)
 
-    def _from_pending(self, mark: FileMark, seq: int, waiting: list[Record]) -> Version:
-        content = self._committed(mark.path)
-        for record in waiting:
+    def _from_waiting(self, mark: FileMark, seq: int) -> Version:
+        content = self._history.read(mark.path, commit=self._tip) if self._tip else None
+        for record in self._waiting.values():
             for write in record.writes:
                 if write.path != mark.path:
                     continue
                 before, content = content, write.after(content or b"")
                 if record.line.seq == seq:
-                    return Version(mark.path, before, content)
+                    return Version(mark.path, before, content, mark.start)
         raise HistoryError(f"the bytes of change {seq} are not known", hint="run `memfolio verify`")
 
-    def _committed(self, path: str) -> bytes | None:
-        """A file's newest content in git; what a home without any history yet does not have."""
+    def _newest(self) -> str | None:
+        """The newest commit; a home without any history yet has none."""
         try:
-            return self._history.read(path)
+            return self._history.tip()
         except HistoryError:
             return None
+
+
+def _hashes(content: bytes, ends: Iterable[int], hasher: blake2b) -> dict[int, str]:
+    """The hash of the content up to each of these ends that it reaches."""
+    found: dict[int, str] = {}
+    at = 0
+    for end in sorted(end for end in ends if end <= len(content)):
+        hasher.update(content[at:end])
+        found[end], at = hasher.hexdigest(), end
+    return found
