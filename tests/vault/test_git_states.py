@@ -557,3 +557,16 @@ def test_git_that_is_switched_on_later_gets_every_change(
         check_commits(vault)
         check_trail_in_git(vault)
     check_home(home, done)
+
+
+def test_a_trail_that_was_cut_is_put_back_from_git_and_says_so(vault: Vault) -> None:
+    for number in range(3):
+        add(vault, f"number {number}")
+    vault.commit()
+    trail = vault.home.path(vault.books.recent.head.part)
+    whole = trail.read_bytes()
+    trail.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
+    add(vault, "after the cut")
+    assert trail.read_bytes().startswith(whole)
+    assert vault.trail.problems() == []
+    assert "trail-cut" in {entry.trigger for entry in vault.past.log(limit=3)}

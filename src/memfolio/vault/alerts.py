@@ -9,6 +9,7 @@ from memfolio.vault.audit import Trail, TrailLine
 from memfolio.vault.paths import Sensitivity, sensitivity
 
 WATCHMAN = Attribution(actor="system:audit", approval=Approval.NONE, trigger="critical-file")
+MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
 TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="trail-cut")
 _NEEDLES = (b'"action":"ALERT"', b'"action":"ACK"')
 

@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
@@ -27,6 +28,8 @@ _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _COMMON = _CLOEXEC | _NOFOLLOW | _BINARY
 _AT_FDCWD = -100
+MOMENT = 0.05
+"""Seconds for which the way to a folder is taken to be free of links once it has been looked at."""
 
 
 T = TypeVar("T")
@@ -49,12 +52,14 @@ class Disk:
     private: Path | None = None
     """The folder whose files are their owner's alone."""
     _ways: set[str] | None = None
-    """Folders to which the way has been looked at during this change."""
+    """Folders to which the way need not be looked at again; None when it is always looked at."""
+    _seen: set[str] = set()  # noqa: RUF012 - replaced, never changed, before it is used
+    _looked = -1.0
 
     def open(self, path: Path, flags: int) -> int:
         self._check_way(path)
-        more = _COMMON & ~_NOFOLLOW if self._leads_home(path) else _COMMON
-        return os.open(path, flags | more, 0o600 if self._is_private(path) else 0o666)
+        more, mode = _manner(str(path), str(self.root), str(self.private))
+        return os.open(path, flags | more, mode)
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
         return os.write(fd, data)
@@ -91,12 +96,15 @@ class Disk:
 
     def mkdir(self, path: Path) -> None:
         self._check_way(path)
-        os.mkdir(path, 0o700 if self._is_private(path) else 0o777)
+        os.mkdir(path, 0o700 if _is_below(str(path), str(self.private)) else 0o777)
 
     @contextmanager
     def trusting(self) -> Iterator[None]:
-        """Look at the way to a folder only once, while this lasts: as long as one change takes."""
-        outer, self._ways = self._ways, set() if self._ways is None else self._ways
+        """Look at the way to a folder once in a moment, and not at every step: while changes are being made."""
+        now = time.monotonic()
+        if now - self._looked > MOMENT:
+            self._looked, self._seen = now, set()
+        outer, self._ways = self._ways, self._seen
         try:
             yield
         finally:
@@ -116,13 +124,6 @@ class Disk:
                 raise OSError(errno.ELOOP, "is a link, which is not followed", each)
         if ways is not None:
             ways.add(folder)
-
-    def _leads_home(self, path: Path) -> bool:
-        """Whether this is the home's folder or one above it, which may be links."""
-        return self.root is not None and f"{self.root}{os.sep}".startswith(f"{path}{os.sep}")
-
-    def _is_private(self, path: Path) -> bool:
-        return self.private is not None and f"{path}{os.sep}".startswith(f"{self.private}{os.sep}")
 
     def read(self, path: Path, start: int = 0) -> bytes | None:
         """The file's bytes from `start` on, None when it is absent; links, pipes and devices are never opened."""
@@ -365,6 +366,17 @@ class Disk:
             return sorted(os.listdir(path))
         except FileNotFoundError:
             return []
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return f"{path}{os.sep}".startswith(f"{folder}{os.sep}")
+
+
+@lru_cache(maxsize=1024)
+def _manner(path: str, root: str, private: str) -> tuple[int, int]:
+    """The flags and the mode to open a file with: links lead to a home but not inside it; some files are private."""
+    flags = _COMMON & ~_NOFOLLOW if _is_below(root, path) else _COMMON
+    return flags, 0o600 if _is_below(path, private) else 0o666
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,6 @@ from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.plan import Planned
-from memfolio.vault.recover import forget_stamps
 from memfolio.vault.settle import LOOKS, QUIET, Settler
 
 DISPLACED = Attribution(actor="human", approval=Approval.NONE, trigger="conflict-copy")
@@ -74,7 +73,7 @@ class Finisher:
 
     def _moved(self, planned: Planned) -> Planned:
         """The append at the end of a file that somebody changed; without what is there already."""
-        forget_stamps(self._books, [planned.path])
+        self._books.look_again([planned.path])
         tail = self._settler.tail(planned.path, takes_own=False)
         present = {each for each, _ in blocks_of(planned.path, self._books.read(planned.path) or b"")}
         blocks = blocks_of(planned.path, planned.data or b"")

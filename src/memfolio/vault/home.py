@@ -92,7 +92,7 @@ class Home:
 
     def key_mark(self, agent: str, key: str) -> str:
         """How an agent's idempotency key is named in the trail."""
-        return self.hash(f"{agent}\0{key}".encode())[:16]
+        return self.hash(f"{agent}\0{key}".encode("utf-8", "surrogatepass"))[:16]
 
     def now(self) -> datetime:
         return self.clock.now()

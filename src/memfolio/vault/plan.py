@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from memfolio.types import MemoryItem
 from memfolio.vault.paths import Form, Ledger
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

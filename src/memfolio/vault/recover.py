@@ -9,13 +9,12 @@ rebuilt from the whole trail.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 
 from memfolio.clock import iso, to_ms
 from memfolio.errors import HistoryError
 from memfolio.types import Action
-from memfolio.vault.alerts import TAMPERED
+from memfolio.vault.alerts import MENDED, TAMPERED
 from memfolio.vault.audit import FileMark, Head, SealedLine, is_sealed, part_for, read_line
 from memfolio.vault.books import Books
 from memfolio.vault.git.history import History
@@ -94,12 +93,12 @@ def _write_again(books: Books, tail: Head) -> None:
     for part, raw in [*in_git, *((record.head.part, record.raw) for record in recent.pending)]:
         if tail.seq < recent.head.seq and is_sealed(raw, tail.hash):
             tail = heads[tail.seq + 1] = _append_line(books, max(part, tail.part), raw)
-    if tail == recent.head:
-        return
     recent.pending = [replace(each, head=heads.get(each.line.seq, each.head)) for each in recent.pending]
     if tail.hash == recent.head.hash:
         recent.head = tail
         recent.rewrite()
+        if in_git:
+            books.enter(Action.RESTORE, MENDED)
         return
     # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
     part = tail.part or recent.head.part
@@ -155,10 +154,3 @@ def _written(books: Books, mark: FileMark) -> Written:
     if books.home.hash(content[: mark.size]) != mark.now:
         return Written(mark.path, mark.start or 0, None, _state(mark))
     return Written(mark.path, mark.start, content[mark.start or 0 : mark.size], _state(mark))
-
-
-def forget_stamps(books: Books, paths: Sequence[str]) -> None:
-    """Have these files read anew at the next look, whatever their stamps say."""
-    for path in paths:
-        if known := books.known(path):
-            books.recent.known[path] = replace(known, stamp=None)

@@ -25,7 +25,6 @@ from memfolio.vault.foreign import Own, lost_run, own_end
 from memfolio.vault.paths import SHARED, Form, agent_of, form_of, ledger_of
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, to_bytes
-from memfolio.vault.recover import forget_stamps
 
 RESCUER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
 CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")
@@ -86,7 +85,7 @@ class Settler:
             if tail.hash == (known.hash if known else None):
                 return tail
             # Changed since it was settled, or in the very moment of our last write, which its stamp does not show.
-            forget_stamps(self._books, [path])
+            self._books.look_again([path])
         raise HomeBusyError(f"{path} is being changed all the time", hint="close its editor and try again")
 
     def _is_quiet(self, seen: Seen) -> bool:

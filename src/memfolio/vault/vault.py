@@ -30,6 +30,7 @@ from memfolio.vault.change import AddEntries, AddLines, Change, Page, PutPage, R
 from memfolio.vault.committer import Committer, committed_seq
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, disk_errors
+from memfolio.vault.format.content import encoded
 from memfolio.vault.format.log import read_log
 from memfolio.vault.git.history import History
 from memfolio.vault.home import Home
@@ -52,7 +53,6 @@ from memfolio.vault.paths import (
     sensitivity,
 )
 from memfolio.vault.recent import Recent, Record, to_text
-from memfolio.vault.recover import forget_stamps
 from memfolio.vault.settle import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.writer import Writer
@@ -155,7 +155,7 @@ class Vault:
             known, found = set(self.books.recent.known), set(survey.files)
             if not accept_missing:
                 check_not_emptied(self.home.root, known, found)
-            forget_stamps(self.books, [path for path in known if sensitivity(path) is Sensitivity.CRITICAL])
+            self.books.look_again([path for path in known if sensitivity(path) is Sensitivity.CRITICAL])
             self.problems = dict(survey.problems)
             changed = [path for path in sorted(found | known) if self._settle_one(path)]
             if known.isdisjoint(self.problems):
@@ -206,7 +206,7 @@ class Vault:
         action: Action | None = None,
     ) -> Receipt:
         """Replace a page composed against the content with hash `expects`; None means that it must not exist yet."""
-        data = content.encode() if isinstance(content, str) else content
+        data = encoded(content) if isinstance(content, str) else content
         if action is None:
             action = Action.DELETE if data is None else Action.EDIT if expects else Action.CREATE
         return self.apply(Change(operations=(PutPage(path, data, expects),), by=by, action=action))
