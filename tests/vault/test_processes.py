@@ -108,7 +108,7 @@ def waits_are_short(waits: list[float]) -> bool:
     return longest[len(longest) * 9 // 10] <= LONGEST_WAIT and longest[-1] <= 3 * LONGEST_WAIT
 
 
-@pytest.mark.parametrize("operations", [250, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("operations", [1000, pytest.param(5000, marks=pytest.mark.long)])
 def test_eight_processes_lose_and_double_nothing_and_wait_little(
     home: Path, tmp_path: Path, operations: int, tally: Tally
 ) -> None:
@@ -121,7 +121,7 @@ def test_eight_processes_lose_and_double_nothing_and_wait_little(
     check_histories(home, done)
 
 
-@pytest.mark.parametrize("rounds", [10, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [20, pytest.param(1000, marks=pytest.mark.long)])
 def test_short_crowds_leave_a_consistent_home(tmp_path: Path, rounds: int, tally: Tally) -> None:
     for number in range(rounds):
         folder = tmp_path / str(number)

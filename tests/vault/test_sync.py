@@ -444,7 +444,7 @@ def fill(vault: Vault, pages: int) -> list[str]:
     return paths
 
 
-@pytest.mark.parametrize("trials", [4, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [12, pytest.param(700, marks=pytest.mark.long)])
 def test_an_emptied_home_is_not_taken_for_a_persons_wish(
     tmp_path: Path, clock: SettableClock, trials: int, tally: Tally
 ) -> None:

@@ -198,14 +198,9 @@ class Disk:
         # Somebody else may have written to the file too: then it is marked to be read again.
         return after if after.size == before + len(data) else after._replace(size=before + len(data), ctime_ns=0)
 
-    @contextmanager
-    def closing(self, fd: int) -> Iterator[None]:
+    def closing(self, fd: int) -> _Closing:
         """Close the handle in the end; that this may fail says nothing about what was written and synced before."""
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                self.close(fd)
+        return _Closing(self, fd)
 
     def _cut_back(self, fd: int, size: int) -> None:
         # Best effort: what stays behind was never acknowledged and is recognised as torn later.
@@ -366,6 +361,22 @@ class Disk:
             return sorted(os.listdir(path))
         except FileNotFoundError:
             return []
+
+
+class _Closing:
+    """What `Disk.closing` returns; a class, because it stands on the path of every append."""
+
+    __slots__ = ("disk", "fd")
+
+    def __init__(self, disk: Disk, fd: int) -> None:
+        self.disk = disk
+        self.fd = fd
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self.disk.close(self.fd)
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -129,8 +129,8 @@ def author_of(actor: str) -> tuple[str, str]:
 
 def reflog_line(old: str | None, new: str, draft: CommitDraft) -> bytes:
     name, address = COMMITTER
-    line = f"{old or gitdir.NO_COMMIT} {new} {name} <{address}> {seconds_of(draft.at)} +0000\tcommit: {draft.subject}\n"
-    return line.encode("utf-8", "replace")
+    # Without the subject, which the commit has: there are two such lines for every commit.
+    return f"{old or gitdir.NO_COMMIT} {new} {name} <{address}> {seconds_of(draft.at)} +0000\tcommit\n".encode()
 
 
 def seconds_of(moment: datetime) -> int:
