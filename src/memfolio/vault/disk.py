@@ -12,7 +12,6 @@ import os
 import re
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
@@ -28,8 +27,6 @@ _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _COMMON = _CLOEXEC | _NOFOLLOW | _BINARY
 _AT_FDCWD = -100
-MOMENT = 0.05
-"""Seconds for which the way to a folder is taken to be free of links once it has been looked at."""
 
 
 T = TypeVar("T")
@@ -53,8 +50,6 @@ class Disk:
     """The folder whose files are their owner's alone."""
     _ways: set[str] | None = None
     """Folders to which the way need not be looked at again; None when it is always looked at."""
-    _seen: set[str] = set()  # noqa: RUF012 - replaced, never changed, before it is used
-    _looked = -1.0
 
     def open(self, path: Path, flags: int) -> int:
         self._check_way(path)
@@ -100,11 +95,8 @@ class Disk:
 
     @contextmanager
     def trusting(self) -> Iterator[None]:
-        """Look at the way to a folder once in a moment, and not at every step: while changes are being made."""
-        now = time.monotonic()
-        if now - self._looked > MOMENT:
-            self._looked, self._seen = now, set()
-        outer, self._ways = self._ways, self._seen
+        """Look at the way to a folder once while this lasts, and not at every step: as long as one change takes."""
+        outer, self._ways = self._ways, set() if self._ways is None else self._ways
         try:
             yield
         finally:
@@ -116,14 +108,16 @@ class Disk:
         if ways is not None and folder in ways:
             return
         for each in _way(str(self.root), folder) if self.root else ():
+            if ways is not None and each in ways:
+                continue
             try:
                 mode = os.lstat(each).st_mode
             except (FileNotFoundError, NotADirectoryError):
                 return
             if stat.S_ISLNK(mode):
                 raise OSError(errno.ELOOP, "is a link, which is not followed", each)
-        if ways is not None:
-            ways.add(folder)
+            if ways is not None:
+                ways.add(each)
 
     def read(self, path: Path, start: int = 0) -> bytes | None:
         """The file's bytes from `start` on, None when it is absent; links, pipes and devices are never opened."""
