@@ -108,7 +108,7 @@ def test_drafts_become_commits_in_order(begun: History) -> None:
     assert begun.read("b.md", commit=ids[0]) is None
     assert begun.read("a.md") == b"1"
     assert [info.subject for info in begun.commits()][:2] == ["two", "one"]
-    assert git(begun.home, "reflog", "--format=%gs").splitlines()[0] == "commit: two"
+    assert git(begun.home, "reflog", "--format=%gs").splitlines()[0] == "commit"
 
 
 def test_no_drafts_are_no_commit(begun: History) -> None:

@@ -105,7 +105,7 @@ def read_line(raw: bytes) -> TrailLine:
         data = json.loads(raw)
         by = Attribution(
             actor=data["actor"],
-            approval=Approval(data.get("approval", "auto")),
+            approval=Approval(data["approval"]),
             trigger=data["trigger"],
             session=data.get("session"),
             source=data.get("source"),
@@ -137,7 +137,7 @@ def _fields(line: TrailLine) -> dict[str, Any]:
         "at": line.at,
         "action": line.action.value,
         "actor": by.actor,
-        "approval": by.approval.value if by.approval is not Approval.AUTO else None,
+        "approval": by.approval.value,
         "trigger": by.trigger,
         "session": by.session,
         "source": by.source,
