@@ -24,7 +24,7 @@ KILLS_PER_HOME = 20
 def write_forever(home: Path, acks: Path, seed: int) -> None:
     """Write entries, lines and pages at random; each is reported outside of the home after it is acknowledged."""
     chance = random.Random(seed)
-    fd = os.open(acks, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    fd = open_report(acks, str(seed))
     vault = Vault.open(config=configured(home, commit_delay=chance.choice([0.0, 0.02, 60.0]), max_ledger_bytes=16384))
     for number in count():
         note = f"{seed}.{number} " + "x" * chance.choice([1, 50, 200, 6000])
@@ -43,6 +43,12 @@ def write_forever(home: Path, acks: Path, seed: int) -> None:
                 replace_page(vault, note)
         for mark, content in done:
             os.write(fd, f"{mark}\t{content}\n".encode())
+
+
+def open_report(acks: Path, writer: str) -> int:
+    """A file for each writer: one that is killed in the middle of a line must not spoil another's."""
+    acks.mkdir(exist_ok=True)
+    return os.open(acks / writer, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 
 def replace_page(vault: Vault, content: str) -> None:
@@ -65,8 +71,9 @@ def kill_some_writers(home: Path, acks: Path, chance: random.Random) -> int:
 
 def acknowledged_in(acks: Path) -> dict[str, str]:
     """Reports of writers that lived long enough to finish them."""
-    lines = acks.read_text().split("\n")[:-1] if acks.exists() else []
-    return dict(line.split("\t") for line in lines)
+    reports = acks.iterdir() if acks.exists() else iter(())
+    lines = [line for report in reports for line in report.read_text().split("\n")[:-1]]
+    return {mark: content for mark, _, content in (line.partition("\t") for line in lines)}
 
 
 def kill_until(kills: int, folder: Path, tally: Tally) -> None:
@@ -97,7 +104,7 @@ def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(tmp_
 
     def commit_forever() -> None:
         vault = Vault.open(config=configured(home))
-        fd = os.open(acks, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        fd = open_report(acks, str(os.getpid()))
         for number in count():
             note = f"note {number}"
             os.write(fd, f"{vault.add('main', [item(note)], BOT).ids[0]}\t{note}\n".encode())
