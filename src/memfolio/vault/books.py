@@ -10,6 +10,7 @@ from memfolio.clock import iso
 from memfolio.types import Action, Attribution
 from memfolio.vault.audit import FileMark, Head, Trail, TrailLine, part_for, seal, shorten_ids
 from memfolio.vault.disk import Stamp
+from memfolio.vault.git.history import History
 from memfolio.vault.home import Home
 from memfolio.vault.paths import Ledger
 from memfolio.vault.plan import Planned, Tail
@@ -46,11 +47,11 @@ class Done:
 class Books:
     """Everything the writer must know before it writes and enter after it wrote; used under the write lock."""
 
-    def __init__(self, home: Home, recent: Recent, trail: Trail, committed_seq: Callable[[], int]) -> None:
+    def __init__(self, home: Home, recent: Recent, trail: Trail, history: History) -> None:
         self.home = home
         self.recent = recent
         self.trail = trail
-        self.committed_seq = committed_seq
+        self.history = history
         self.unrecorded: set[str] = set()
         self.is_loose = False
         """Whether the trail has lines that are neither synced nor to be told from the files once we append to them."""

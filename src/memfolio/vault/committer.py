@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from memfolio.errors import HistoryError, MemfolioError
+from memfolio.errors import MemfolioError
 from memfolio.types import HUMAN
-from memfolio.vault.audit import Trail, is_sealed
+from memfolio.vault.audit import is_sealed
 from memfolio.vault.books import Books
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.git.history import History
@@ -72,8 +72,6 @@ class Committer:
         self._thread: threading.Thread | None = None
         self.obstacle: str | None = None
         """Why changes are waiting; None when nothing is in the way."""
-        if not books.home.config.git_enabled:
-            books.recent.window = books.home.config.stale_editor_window
 
     def notify(self) -> None:
         """A change has been made: commit it soon."""
@@ -258,18 +256,6 @@ class Committer:
             author=by.actor,
             at=_moment(group.records[-1]),
         )
-
-
-def committed_seq(history: History) -> int:
-    """The newest change that is in git; 0 when none is, or git cannot say.
-
-    People write commits too: what one of them says is believed if the trail has the very line that it names.
-    """
-    hashes = {line.seq: line.hash for line in Trail(history.home, history.disk).lines()}
-    try:
-        return next((each.seq for each in history.anchors() if hashes.get(each.seq) == each.chain), 0)
-    except HistoryError:
-        return 0
 
 
 def _is_append(record: Record) -> bool:

@@ -70,10 +70,10 @@ class Record:
 class Recent:
     """The file, and what it says: files as last left, the trail's head, and changes that wait for git."""
 
-    def __init__(self, folder: Path, disk: Disk) -> None:
+    def __init__(self, folder: Path, disk: Disk, *, window: timedelta | None = None) -> None:
         self.path = folder / NAME
         self._disk = disk
-        self.window: timedelta | None = None
+        self.window = window
         """How long bytes are kept that nobody takes into git; None keeps them until somebody does."""
         self.clear()
 

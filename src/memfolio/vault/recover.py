@@ -17,7 +17,6 @@ from memfolio.types import Action
 from memfolio.vault.alerts import MENDED, TAMPERED
 from memfolio.vault.audit import FileMark, Head, SealedLine, is_sealed, part_for, read_line
 from memfolio.vault.books import Books
-from memfolio.vault.git.history import History
 from memfolio.vault.paths import AUDIT, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
 
@@ -52,7 +51,7 @@ def rebuild(books: Books) -> None:
     recent.clear()
     books.forget_keys()
     books.is_loose = True
-    committed = books.committed_seq()
+    committed = _newest_in_git(books)
     lines, head, torn = books.trail.since(Head())
     if torn:
         _set_aside_torn(books, head)
@@ -113,10 +112,21 @@ def _append_line(books: Books, part: str, raw: bytes) -> Head:
     return Head(line.seq, line.hash, part, stamp.size)
 
 
+def _newest_in_git(books: Books) -> int:
+    """The newest change that is in git; 0 when none is, or git cannot say.
+
+    People write commits too: what one of them says is believed if the trail has the very line that it names.
+    """
+    hashes = {line.seq: line.hash for line in books.trail.lines()}
+    try:
+        return next((each.seq for each in books.history.anchors() if hashes.get(each.seq) == each.chain), 0)
+    except HistoryError:
+        return 0
+
+
 def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
     """The trail's lines from this part on as the branch has them, whatever a person has checked out."""
-    home = books.home
-    history = History(home.root, branch=home.config.git_branch, disk=home.disk)
+    history = books.history
     try:
         parts = sorted(path for path in history.files() if path >= part and path.startswith(f"{AUDIT}/"))
         contents = [(path, history.read(path) or b"") for path in parts if ledger_of(path)]

@@ -27,7 +27,7 @@ from memfolio.vault.alerts import open_alerts
 from memfolio.vault.audit import Trail, TrailLine
 from memfolio.vault.books import Books
 from memfolio.vault.change import AddEntries, AddLines, Change, Page, PutPage, Receipt
-from memfolio.vault.committer import Committer, committed_seq
+from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, disk_errors
 from memfolio.vault.format.content import encoded
@@ -81,8 +81,9 @@ class Vault:
         self.problems: dict[str, str] = {}
         self.trouble: MemfolioError | None = None
         self._is_closed = False
-        recent = Recent(self.home.internal, self.home.disk)
-        self.books = Books(self.home, recent, self.trail, lambda: committed_seq(self.history))
+        window = None if config.git_enabled else config.stale_editor_window
+        recent = Recent(self.home.internal, self.home.disk, window=window)
+        self.books = Books(self.home, recent, self.trail, self.history)
         self._settler = Settler(self.books, self._committed)
         # What a forked process has of them may be half of a change that a thread was making: it reads them again.
         lock = FileLock(
