@@ -49,6 +49,8 @@ def test_home_without_file_has_the_defaults(home: Path) -> None:
     assert config.stale_editor_window == timedelta(minutes=10)
     assert (config.git_enabled, config.git_branch, config.format) == (True, "main", 1)
     assert (config.home, config.agent) == (home, "main")
+    assert (config.embedding_provider, config.embedding_url, config.embedding_model) == ("auto", "", "")
+    assert (config.embedding_timeout, config.embedding_key, config.watch) == (10, "", True)
 
 
 def test_missing_home_has_the_defaults(tmp_path: Path) -> None:
@@ -78,15 +80,23 @@ def test_file_sets_every_key(home: Path) -> None:
         lock_timeout = 0.25
         commit_delay = 0
         stale_editor_window = "PT1H"
+        watch = false
         [git]
         enabled = false
         branch = "memory/main"
+        [embedding]
+        provider = "http"
+        url = "https://example.org/v1"
+        model = "org/small"
+        timeout = 2.5
         """,
     )
     assert config.timezone == "Europe/Berlin"
     assert (config.max_content_bytes, config.max_ledger_bytes, config.lock_timeout) == (10, 4096, 0.25)
     assert (config.commit_delay, config.stale_editor_window) == (0, timedelta(hours=1))
-    assert (config.git_enabled, config.git_branch) == (False, "memory/main")
+    assert (config.git_enabled, config.git_branch, config.watch) == (False, "memory/main", False)
+    assert (config.embedding_provider, config.embedding_url) == ("http", "https://example.org/v1")
+    assert (config.embedding_model, config.embedding_timeout) == ("org/small", 2.5)
 
 
 def test_environment_sets_every_kind_of_key(home: Path) -> None:
@@ -163,6 +173,22 @@ def test_what_belongs_to_a_machine_cannot_stand_in_the_file(home: Path) -> None:
         assert f"unknown key '{name}'" in refusal(home, f"{name} = 'x'")
 
 
+def test_key_of_the_embedding_server_comes_from_the_environment_only(home: Path) -> None:
+    assert load(home, "", {"MEMFOLIO_EMBEDDING_KEY": "sk-1"}).embedding_key == "sk-1"
+    said = refusal(home, "[embedding]\nkey = 'sk-1'")
+    assert "unknown key 'embedding.key'" in said
+    assert "set MEMFOLIO_EMBEDDING_KEY in the environment" in said
+    assert "sk-1" not in said
+
+
+def test_key_of_the_embedding_server_is_never_shown(home: Path) -> None:
+    assert "sk-1" not in repr(load(home, "", {"MEMFOLIO_EMBEDDING_KEY": "sk-1"}))
+    for wrong in ("sk-1 sk-1", "sk-1\n", "sk-1é"):
+        said = refusal(home, "", {"MEMFOLIO_EMBEDDING_KEY": wrong})
+        assert "environment variable MEMFOLIO_EMBEDDING_KEY is not usable" in said
+        assert "sk-1" not in said
+
+
 def test_section_that_is_not_a_table_is_refused(home: Path) -> None:
     assert "git is 3; wanted a table" in refusal(home, "git = 3")
 
@@ -191,6 +217,16 @@ def test_section_that_is_not_a_table_is_refused(home: Path) -> None:
         ("timezone = ''", "wanted an IANA time zone"),
         ("timezone = 1979-05-27", "wanted an IANA time zone"),
         ("timezone = []", "timezone is a list"),
+        ("embedding.provider = 'openai'", "wanted one of auto, local, http, hashed or none"),
+        ("embedding.url = 'localhost:11434'", 'wanted an address such as "http://'),
+        ("embedding.url = 'file:///etc/passwd'", "wanted an address"),
+        ("embedding.url = 'http://'", "wanted an address"),
+        ("embedding.url = 'http://user:word@host'", "without user name"),
+        ("embedding.url = 'http://host:port'", "wanted an address"),
+        ("embedding.url = 'http://host/?a=b'", "without user name, query or fragment"),
+        ("embedding.url = 'http://[::1'", "wanted an address"),
+        ('embedding.model = "a\\u0000b"', "wanted a name"),
+        ("embedding.timeout = 0", "wanted a number from 0.1 to 600"),
         ("[timezone]", "timezone is a table"),
         ("format = 0", "format is 0"),
         ("format = '1'", "format is '1'"),
@@ -271,7 +307,8 @@ def test_default_file_with_every_comment_removed_still_says_the_defaults(home: P
     text = "\n".join(line.removeprefix("# ") if " = " in line else line for line in lines)
     names = [key.name for key in KEYS if key.in_file]
     table = tomllib.loads(text)
-    assert [n for n in table if n != "git"] + [f"git.{n}" for n in table["git"]] == names
+    found = [[f"{n}.{inner}" for inner in value] if isinstance(value, dict) else [n] for n, value in table.items()]
+    assert [name for group in found for name in group] == names
     assert load(home, text) == load(home, "")
 
 

@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from memfolio.aio import AsyncMemory
     from memfolio.errors import (
         AgentIdError,
         ConfigError,
         ConflictError,
         ContentError,
         DiskError,
+        EmbedderError,
         FileNotHereError,
         HistoryError,
         HomeBusyError,
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
         HomeFormatError,
         HomeMissingError,
         HomeReadOnlyError,
+        IndexBusyError,
+        IndexDamagedError,
+        IndexUnavailableError,
         InputError,
         MemfolioError,
         NaiveTimeError,
@@ -30,9 +35,14 @@ if TYPE_CHECKING:
         PageChangedError,
         PathError,
         RefusedError,
+        SearchIndexError,
         UndoConflictError,
     )
     from memfolio.memory import Memory
+    from memfolio.recall.explain import Explanation
+    from memfolio.recall.hit import Hit, Hits, Reason
+    from memfolio.status import Status
+    from memfolio.stores.mend import Mended
     from memfolio.types import Action, Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
 
 __version__ = "0.1.0"
@@ -41,30 +51,42 @@ __all__ = [
     "Action",
     "AgentIdError",
     "Approval",
+    "AsyncMemory",
     "Attribution",
     "ConfigError",
     "ConflictError",
     "ContentError",
     "DiskError",
+    "EmbedderError",
+    "Explanation",
     "FileNotHereError",
     "HistoryError",
+    "Hit",
+    "Hits",
     "HomeBusyError",
     "HomeError",
     "HomeFormatError",
     "HomeMissingError",
     "HomeReadOnlyError",
+    "IndexBusyError",
+    "IndexDamagedError",
+    "IndexUnavailableError",
     "InputError",
     "Kind",
     "MemfolioError",
     "Memory",
     "MemoryItem",
+    "Mended",
     "NaiveTimeError",
     "NotFoundError",
     "NotOwnerError",
     "Origin",
     "PageChangedError",
     "PathError",
+    "Reason",
     "RefusedError",
+    "SearchIndexError",
+    "Status",
     "Store",
     "Type",
     "UndoConflictError",
@@ -74,11 +96,21 @@ __all__ = [
 _TYPES = frozenset({"Action", "Approval", "Attribution", "Kind", "MemoryItem", "Origin", "Store", "Type"})
 
 
+_ELSEWHERE = {
+    "AsyncMemory": "memfolio.aio",
+    "Explanation": "memfolio.recall.explain",
+    "Hit": "memfolio.recall.hit",
+    "Hits": "memfolio.recall.hit",
+    "Memory": "memfolio.memory",
+    "Mended": "memfolio.stores.mend",
+    "Reason": "memfolio.recall.hit",
+    "Status": "memfolio.status",
+}
+
+
 def _home_of(name: str) -> str:
     """The module that defines a public name."""
-    if name == "Memory":
-        return "memfolio.memory"
-    return "memfolio.types" if name in _TYPES else "memfolio.errors"
+    return _ELSEWHERE.get(name) or ("memfolio.types" if name in _TYPES else "memfolio.errors")
 
 
 def __getattr__(name: str) -> object:

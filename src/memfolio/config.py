@@ -11,7 +11,7 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,12 @@ class Config:
     stale_editor_window: timedelta
     git_enabled: bool
     git_branch: str
+    watch: bool
+    embedding_provider: str
+    embedding_url: str
+    embedding_model: str
+    embedding_timeout: float
+    embedding_key: str = field(repr=False)
 
     @property
     def zone(self) -> ZoneInfo:
@@ -136,10 +142,14 @@ def _valid(
     except (ValueError, OverflowError) as cause:
         default = "" if key.default is None else f" ({toml(key.default)})"
         hint = f"correct it, or remove it to use the default{default}{_nearest_zone(key, value)}"
-        raise error(f"{where} is {_show(value)}; wanted {key.wants}", hint=hint) from cause
+        shown = "not usable" if key.is_secret else _show(value)
+        raise error(f"{where} is {shown}; wanted {key.wants}", hint=hint) from cause
 
 
 def _unknown(what: str, name: str, known: Mapping[str, Key]) -> Key:
+    elsewhere = next((key for key in KEYS if key.name == name and not key.in_file), None)
+    if elsewhere:
+        raise ConfigError(f"{what} {_show(name)}", hint=f"set {elsewhere.variable} in the environment instead")
     nearest = _nearest(name, known)
     hint = f"did you mean {nearest}?" if nearest else f"known are {', '.join(known)}"
     raise ConfigError(f"{what} {_show(name)}", hint=hint)

@@ -13,8 +13,13 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
     ├── ConflictError                 somebody else changed it first
     │   ├── PageChangedError          carries the page's current content and hash
     │   └── UndoConflictError         carries the overlapping difference
+    ├── EmbedderError                 texts cannot be turned into vectors: not installed, not reachable, not usable
     ├── RefusedError                  the rules of this home do not allow it
     │   └── NotOwnerError             another machine writes this home
+    ├── SearchIndexError              the index does not answer; the memories themselves are safe
+    │   ├── IndexBusyError            another process holds it for too long
+    │   ├── IndexDamagedError         its file is damaged, or of another version
+    │   └── IndexUnavailableError     its folder is full, locked away or read-only
     └── HomeError                     the home itself is in trouble
         ├── HomeBusyError             another process holds the write lock for too long
         ├── HomeMissingError          the folder vanished, was emptied, or is not a home
@@ -100,12 +105,32 @@ class UndoConflictError(ConflictError):
         self.diff = diff
 
 
+class EmbedderError(MemfolioError):
+    code = "embedder"
+
+
 class RefusedError(MemfolioError):
     code = "refused"
 
 
 class NotOwnerError(RefusedError):
     code = "not-owner"
+
+
+class SearchIndexError(MemfolioError):
+    code = "index"
+
+
+class IndexBusyError(SearchIndexError):
+    code = "index-busy"
+
+
+class IndexDamagedError(SearchIndexError):
+    code = "index-damaged"
+
+
+class IndexUnavailableError(SearchIndexError):
+    code = "index-unavailable"
 
 
 class HomeError(MemfolioError):

@@ -2,42 +2,72 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from memfolio.clock import EPOCH
-from memfolio.errors import ContentError, InputError, NaiveTimeError
-from memfolio.types import Kind, MemoryItem, Origin, Store, Type, check_token, default_kind
+from memfolio.errors import ContentError, InputError
+from memfolio.types import EMPTY, Kind, Origin, Store, Type, check_token, default_kind
+from memfolio.vault.format.draft import Draft, check_fraction, check_text, utc
+from memfolio.vault.format.fields import plain_object
 
 E = TypeVar("E", bound=StrEnum)
 
 TURN = ("role", "content", "session", "user", "at", "attributes")
+FIELDS = frozenset(TURN)
+ANY_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
 OUTSIDE = frozenset({"tool", "function"})
 """Roles whose words come from outside; a memory's origin is set when it is made and never raised later."""
 
 
-def draft_of(**given: object) -> MemoryItem:
+def draft_of(**given: object) -> Draft:
     """A memory that has no id yet; what is None takes its default."""
     fields: dict[str, Any] = {name: CHECKS[name](name, value) for name, value in given.items() if value is not None}
     fields["event_time"] = fields.pop("at", None)
     fields.setdefault("kind", default_kind(fields.get("type", Type.OBSERVATION)))
-    return MemoryItem(id="", created_at=EPOCH, **fields)
+    return Draft(**fields)
 
 
-def turn_of(turn: Mapping[str, Any]) -> MemoryItem:
+def turn_of(turn: Mapping[str, Any]) -> Draft:
     """One turn of a conversation as such a memory."""
-    if not isinstance(turn, Mapping):
+    _check_turn(turn)
+    role, content, session, user, at, attributes = map(turn.get, TURN)
+    role = _token("role", role)
+    return Draft(
+        content=_content("content", content),
+        role=role,
+        session=None if session is None else _token("session", session),
+        user=None if user is None else _text("user", user),
+        event_time=None if at is None else _moment("at", at),
+        attributes=_attributes("attributes", attributes) if attributes is not None else EMPTY,
+        store=Store.SHORT_TERM,
+        origin=Origin.UNTRUSTED if role.casefold() in OUTSIDE else Origin.AGENT,
+    )
+
+
+def _check_turn(turn: Mapping[str, Any]) -> None:
+    if not isinstance(turn, (dict, Mapping)):
         raise InputError(f"a turn is a {type(turn).__name__}", hint="pass a dictionary with a role and a content")
-    if unknown := [str(name) for name in turn if name not in TURN]:
-        raise InputError(f"a turn has no {unknown[0]!r}", hint=nearest(unknown[0], TURN))
-    if missing := [name for name in TURN[:2] if turn.get(name) is None]:
-        raise InputError(f"a turn lacks its {missing[0]}", hint="every turn needs a role and a content")
-    origin = Origin.UNTRUSTED if _token("role", turn["role"]).casefold() in OUTSIDE else Origin.AGENT
-    return draft_of(**turn, store=Store.SHORT_TERM, origin=origin)
+    if not turn.keys() <= FIELDS:
+        unknown = next(str(name) for name in turn if name not in FIELDS)
+        raise InputError(f"a turn has no {unknown!r}", hint=nearest(unknown, TURN))
+    for name in ("role", "content"):
+        if turn.get(name) is None:
+            raise InputError(f"a turn lacks its {name}", hint="every turn needs a role and a content")
+
+
+def one_id(value: object) -> str:
+    """`value` if it can name one memory."""
+    text = _text("an id", value).strip()
+    if not text:
+        raise InputError("no memory is named", hint="name one by its id, or describe it")
+    if len(ANY_ID.findall(text)) > 1:
+        raise InputError(f"{text[:80]!r} names more than one memory", hint="name one at a time")
+    return text
 
 
 def choose(choices: type[E], name: str, value: Any) -> E:
@@ -57,7 +87,7 @@ def nearest(word: str, known: Sequence[str]) -> str:
 def _content(_: str, value: object) -> str:
     if not isinstance(value, str):
         raise ContentError(f"the content is a {type(value).__name__}", hint="pass it as text")
-    return value
+    return check_text(value)
 
 
 def _text(name: str, value: object) -> str:
@@ -67,13 +97,17 @@ def _text(name: str, value: object) -> str:
 
 
 def _token(name: str, value: object) -> str:
-    return check_token(name, _text(name, value))
+    return _known_token(name, _text(name, value))
+
+
+_known_token = lru_cache(maxsize=256)(check_token)
+"""The turns of a conversation share their session and roles; finding them is cheaper than checking them anew."""
 
 
 def _fraction(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{name} {str(value)[:40]!r} is not a number from 0 to 1", hint="1 is the most")
-    return value
+    return check_fraction(name, value)
 
 
 def _tags(name: str, value: object) -> tuple[str, ...]:
@@ -88,15 +122,13 @@ def _tags(name: str, value: object) -> tuple[str, ...]:
 def _moment(name: str, value: object) -> datetime:
     if not isinstance(value, datetime):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass an aware datetime")
-    if value.utcoffset() is None:
-        raise NaiveTimeError(f"{name} {value} has no time zone", hint="pass an aware datetime")
-    return value
+    return utc(name, value)
 
 
 def _attributes(name: str, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass a dictionary")
-    return value
+    return plain_object(value, name) if value else EMPTY
 
 
 CHECKS: Mapping[str, Callable[[str, object], object]] = {

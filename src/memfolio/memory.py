@@ -1,9 +1,9 @@
-"""The memory of one agent in one home: verbs of a line or two over the vault."""
+"""The memory of one agent in one home: verbs of a line or two over the rooms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -11,45 +11,65 @@ from typing import Any, Self
 
 from memfolio.clock import Clock
 from memfolio.config import load_config
-from memfolio.errors import ConflictError
-from memfolio.intake import TURN, draft_of, turn_of
+from memfolio.embed.embedder import Embedder
+from memfolio.errors import ConflictError, NotFoundError
+from memfolio.index.counts import count
+from memfolio.index.filter import Filter
+from memfolio.index.index import Index, Progress
+from memfolio.index.lookup import Located, newest
+from memfolio.intake import TURN, draft_of, one_id, turn_of
+from memfolio.recall.explain import Explanation
+from memfolio.recall.hit import Hits
+from memfolio.recall.library import Library
+from memfolio.recall.query import Query
+from memfolio.state import Op
+from memfolio.status import Status, sizes
+from memfolio.stores import mend
+from memfolio.stores.mend import Mended
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.audit import TrailLine
-from memfolio.vault.paths import SHARED, check_agent
-from memfolio.vault.vault import Found, Vault
+from memfolio.vault.format.draft import Draft
+from memfolio.vault.past.past import Past
+from memfolio.vault.paths import check_agent
+from memfolio.vault.vault import Vault
 
 OBSERVER = Attribution(actor="bot:auto-detect", trigger="observe")
 REMEMBERER = Attribution(actor="bot:trigger-remember", trigger="remember")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """How a home is doing. `obstacle` says why changes wait for git, `trouble` why it cannot be written here."""
-
-    home: Path
-    agent: str
-    memories: int
-    changes: int
-    waiting: int
-    obstacle: str | None
-    alerts: int
-    problems: Mapping[str, str]
-    trouble: str | None
+FORGETTER = Attribution(actor="bot:trigger-forget", trigger="forget")
+RECENT = 5
 
 
 class Memory:
     """What one agent remembers. Threads may share it, and several processes may have one home open."""
 
-    def __init__(self, vault: Vault, agent: str) -> None:
+    def __init__(self, vault: Vault, agent: str, *, embedder: Embedder | None = None, background: bool = True) -> None:
         self.vault = vault
         self.agent = check_agent(agent)
-        self.audit = vault.past
+        self.library = Library(vault, self.agent, embedder=embedder, background=background)
+
+    @property
+    def audit(self) -> Past:
+        """What happened, and how to go back."""
+        return self.vault.past
 
     @classmethod
-    def open(cls, home: str | Path | None = None, agent: str | None = None, *, clock: Clock | None = None) -> Self:
-        """Open a home, creating what is missing; what is not named comes from the environment, else the defaults."""
+    def open(
+        cls,
+        home: str | Path | None = None,
+        agent: str | None = None,
+        *,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+        background: bool = True,
+    ) -> Self:
+        """Open a home, creating what is missing; what is not named comes from the environment, else the defaults.
+
+        With `background`, a thread makes vectors and another one notices edits of the files; without, both happen when
+        something is asked. `embedder` takes the place of the configured one.
+        """
         config = load_config(home, overrides={"agent": agent})
-        return cls(Vault.open(config=config, clock=clock), config.agent)
+        vault = Vault.open(config=config, clock=clock)
+        return cls(vault, config.agent, embedder=embedder, background=background)
 
     def observe(
         self,
@@ -115,7 +135,8 @@ class Memory:
         )
         return self._add([draft], REMEMBERER, key=key)[0]
 
-    def _add(self, drafts: Sequence[MemoryItem], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
+    def _add(self, drafts: Sequence[Draft], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
+        self.library.attend()
         receipt = self.vault.add(self.agent, drafts, by, key=key)
         if not receipt.repeated:
             return list(receipt.items)
@@ -127,34 +148,158 @@ class Memory:
             )
         return found
 
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        kinds: Iterable[Kind | str] | str | None = None,
+        types: Iterable[Type | str] | str | None = None,
+        tags: Iterable[str] | str | None = None,
+        entity: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        valid_at: datetime | None = None,
+        as_of: datetime | None = None,
+        min_importance: float = 0,
+        depth: int = 0,
+        session: str | None = None,
+        store: Store | str | None = None,
+        user: str | None = None,
+        include: Iterable[str] | str = (),
+    ) -> Hits:
+        """The memories that answer a question, best first. Filters are exact and count before the limit.
+
+        `since` and `until` are about when it happened, `valid_at` about what was true then, `as_of` about what was
+        known then; `include` brings back what is out of sight: "archived", "superseded".
+        """
+        asked = Query.from_args(
+            query,
+            now=self.vault.home.now(),
+            limit=limit,
+            kinds=kinds,
+            types=types,
+            tags=tags,
+            entity=entity,
+            since=since,
+            until=until,
+            valid_at=valid_at,
+            as_of=as_of,
+            min_importance=min_importance,
+            depth=depth,
+            session=session,
+            store=store,
+            user=user,
+            include=include,
+        )
+        return self.library.recall(asked)
+
     def get(self, id: str) -> MemoryItem | None:
         """The memory with this id, also from the archive; None when this agent has none such."""
         found = self.find(id)
         return found.item if found else None
 
-    def find(self, id: str) -> Found | None:
+    def find(self, id: str) -> Located | None:
         """The memory with this id and the file it stands in; None when this agent has none such."""
-        return self.vault.find(id, agents=(self.agent, SHARED))
+        found = self.library.locate(id)
+        return found[1] if found else None
+
+    def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
+        """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
+
+        `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them.
+        `dry_run` only shows what would go.
+        """
+        found = self._meant(what, every=every)
+        with_places = [(each, self.library.places(index, each.item.id)) for index, each in found]
+        return mend.forget(self.vault, with_places, by, dry_run=dry_run)
+
+    def _meant(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
+        """The memories that an id or a description means."""
+        if found := self.library.locate(one_id(what)):
+            return [found]
+        described = self.library.described(what)
+        if not described:
+            raise self._not_found(what)
+        if len(described) > 1 and not every:
+            ids = ", ".join(each.item.id for _, each in described[:5])
+            raise ConflictError(
+                f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name one of them by its id"
+            )
+        return described
+
+    def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> Mended:
+        """Bring back a memory that was forgotten or archived."""
+        _, found = self._located(id)
+        return mend.restore(self.vault, found, by or _trigger(FORGETTER, "restore"), dry_run=dry_run)
+
+    def correct(self, id: str, text: str, *, by: Attribution | None = None) -> MemoryItem:
+        """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable."""
+        _, found = self._located(id)
+        self.library.attend()
+        return mend.correct(self.vault, found, text, by or _trigger(REMEMBERER, "correct")).items[0]
+
+    def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
+        """Say that a memory is right: it is certain from then on and does not fade."""
+        return self._note(id, {"op": Op.CONFIRM.value}, by or _trigger(REMEMBERER, "confirm"))
+
+    def pin(self, id: str, *, pinned: bool = True, by: Attribution | None = None) -> MemoryItem:
+        """Keep a memory from fading and from being archived, or with `pinned=False` let it go again."""
+        return self._note(id, {"op": Op.PIN.value, "pinned": pinned}, by or _trigger(REMEMBERER, "pin"))
+
+    def _note(self, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
+        _, found = self._located(id)
+        self.library.attend()
+        mend.note(self.vault, found, line, by)
+        return self._located(id)[1].item
+
+    def explain(self, id: str) -> Explanation:
+        """Where a memory comes from, what it replaced or what replaced it, and what was said about it."""
+        return self.library.explain(*self._located(id))
+
+    def _located(self, id: str) -> tuple[Index, Located]:
+        found = self.library.locate(one_id(id))
+        if found is None:
+            raise self._not_found(id)
+        return found
+
+    def _not_found(self, what: str) -> NotFoundError:
+        return NotFoundError(
+            f"agent {self.agent} has no memory {what[:80]!r}", hint="`recall` finds memories and shows their ids"
+        )
 
     def status(self) -> Status:
         """How the home is doing, in numbers."""
-        vault = self.vault
+        vault, index = self.vault, self.library.index
         waiting = vault.commit()
+        embedder = self.library.meaning.embedder
         return Status(
             home=vault.config.home,
             agent=self.agent,
-            memories=len(vault.entries(self.agent)),
-            changes=vault.books.recent.head.seq,
+            memories=(counts := index.read(count)).memories,
+            changes=vault.head,
             waiting=len(vault.books.recent.pending) if waiting else 0,
             obstacle=vault.committer.obstacle if waiting else None,
             alerts=len(vault.alerts()),
             problems=dict(vault.problems),
             trouble=vault.trouble.message if vault.trouble else None,
+            counts=counts,
+            bytes=sizes(vault),
+            embedder=type(embedder).__name__ if embedder else "none",
+            recent=tuple(each.item for each in index.read(lambda connection: newest(connection, Filter(), RECENT))),
+            degraded=self.library.degraded(),
         )
 
     def sync(self) -> list[str]:
-        """Record what people and other programs did to the files; returns the files that had changed."""
-        return self.vault.survey()
+        """Record what people and other programs did to the files, and file it; returns the files that had changed."""
+        changed = self.vault.survey()
+        for index in self.library.indexes():
+            index.catch_up()
+        return changed
+
+    def reindex(self, progress: Progress | None = None) -> int:
+        """Build the index anew from the files; returns how many files it holds."""
+        return self.library.rebuild(progress or (lambda done, total: None))
 
     def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
         """Have `callback` called with every change this process makes or finds. It holds up the writer: be quick."""
@@ -162,6 +307,7 @@ class Memory:
 
     def close(self) -> None:
         """Bring what waits into git and let go of the home."""
+        self.library.close()
         self.vault.close()
 
     def __enter__(self) -> Self:
@@ -171,3 +317,7 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _trigger(by: Attribution, trigger: str) -> Attribution:
+    return replace(by, trigger=trigger)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from memfolio import machine
 from memfolio.duration import format_duration, parse_duration
@@ -86,6 +87,8 @@ class Key:
     accepts: Callable[[Any], object] = lambda _: True
     in_file: bool = True
     in_environment: bool = True
+    is_secret: bool = False
+    """Whether a wrong value must not be repeated in a message."""
 
     @property
     def field(self) -> str:
@@ -125,6 +128,22 @@ def _is_branch(name: str) -> bool:
     parts = name.split("/")
     good = all(part and part[0] not in ".-" and not part.endswith((".", ".lock")) for part in parts)
     return good and name.isascii() and ".." not in name and all(c.isalnum() or c in "._-/" for c in name)
+
+
+PROVIDERS = ("auto", "local", "http", "hashed", "none")
+"""What can turn texts into vectors; `auto` takes the best that is there."""
+
+
+def _is_address(text: str) -> bool:
+    if not text:
+        return True
+    parts = urlsplit(text)
+    plain = text.isascii() and text.isprintable() and not {" ", "?", "#", "@"} & set(text)
+    return plain and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+
+
+def _is_sendable(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text
 
 
 KEYS: tuple[Key, ...] = (
@@ -187,6 +206,12 @@ KEYS: tuple[Key, ...] = (
         high=timedelta(days=7),
     ),
     Key(
+        name="watch",
+        kind="true or false",
+        default=True,
+        doc="Whether a process that has the home open notices edits of its files by itself.",
+    ),
+    Key(
         name="git.enabled",
         kind="true or false",
         default=True,
@@ -199,6 +224,48 @@ KEYS: tuple[Key, ...] = (
         doc="The branch that is committed to; on any other branch commits wait.",
         wanted="the name of a git branch, in plain letters",
         accepts=_is_branch,
+    ),
+    Key(
+        name="embedding.provider",
+        kind="text",
+        default="auto",
+        doc="What turns texts into vectors; `auto` is the server at `embedding.url` if there is one, else `local`.",
+        wanted=f"one of {', '.join(PROVIDERS[:-1])} or {PROVIDERS[-1]}",
+        accepts=PROVIDERS.__contains__,
+    ),
+    Key(
+        name="embedding.url",
+        kind="text",
+        default="",
+        doc="The address of an OpenAI-compatible server, up to and without `/embeddings`.",
+        wanted='an address such as "http://localhost:11434/v1", without user name, query or fragment',
+        accepts=_is_address,
+    ),
+    Key(
+        name="embedding.model",
+        kind="text",
+        default="",
+        doc="The name of the model that the server is asked for.",
+        wanted="a name of at most 200 printable characters",
+        accepts=lambda text: len(text) <= 200 and text.isprintable(),
+    ),
+    Key(
+        name="embedding.timeout",
+        kind="a number",
+        default=10.0,
+        doc="How many seconds the server has for one answer.",
+        low=0.1,
+        high=600,
+    ),
+    Key(
+        name="embedding.key",
+        kind="text",
+        default="",
+        doc="The key that the server asks for; it is sent nowhere else and never shown.",
+        wanted="a key of plain letters, digits and signs, without spaces",
+        accepts=_is_sendable,
+        in_file=False,
+        is_secret=True,
     ),
     Key(
         name="agent",

@@ -174,7 +174,7 @@ def seals_each_line_alone(line: TrailLine, previous: str) -> tuple[TrailLine, by
 
 def keep_nothing_displaced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Finisher, "keep_displaced", lambda self, files: None)
-    patch.setattr(Writer, "_sweep", lambda self: None)
+    patch.setattr(Writer, "sweep", lambda self, leftovers: None)
 
 
 def shows_no_stamp_change(self: Settler, path: str, **more: object) -> bool:

@@ -9,7 +9,11 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import HistoryError, NotFoundError, PathError
+from memfolio.vault.change import Receipt
 from memfolio.vault.format.content import text_id
+from memfolio.vault.move import cut_out, put_back
+from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.rollback import forgotten_by, lasting_lines
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
@@ -141,6 +145,71 @@ def test_undoing_a_rollback_does_not_bring_back_what_was_forgotten_since(vault: 
     forget(vault, one.ids[0])
     undo(vault, receipt.seq)
     assert contents(vault) == ["two"]
+
+
+def cut(vault: Vault, id: str) -> Receipt:
+    return done(cut_out(vault, {LOG: [id]}, by=OWNER, records=[{"op": "tombstone", "memory": id}]))
+
+
+def bring_back(vault: Vault, id: str) -> Receipt:
+    return done(put_back(vault, {LOG: [id]}, by=OWNER, records=[{"op": "restore", "memory": id}]))
+
+
+def done(outcome: Outcome) -> Receipt:
+    assert outcome.receipt is not None
+    return outcome.receipt
+
+
+def test_what_was_restored_since_is_not_forgotten_by_a_rollback(vault: Vault) -> None:
+    one = add(vault, "one")
+    before, commit = files(vault), tip(vault)
+    cut(vault, one.ids[0])
+    bring_back(vault, one.ids[0])
+    vault.past.rollback(to=commit, by=OWNER)
+    assert files(vault) == before
+
+
+def test_what_was_forgotten_once_more_stays_forgotten(vault: Vault) -> None:
+    one = add(vault, "one")
+    commit = tip(vault)
+    cut(vault, one.ids[0])
+    bring_back(vault, one.ids[0])
+    cut(vault, one.ids[0])
+    vault.past.rollback(to=commit, by=OWNER)
+    assert contents(vault) == []
+    assert files(vault)[STATE].count(b"tombstone") == 1
+
+
+@pytest.mark.parametrize("text", ["one", "a secret"])
+def test_a_rollback_to_when_something_was_forgotten_forgets_it_again(vault: Vault, text: str) -> None:
+    add(vault, "one")
+    log = vault.home.root / LOG
+    log.write_bytes(log.read_bytes().replace(b"Sunday\n", b"Sunday\n\n- a secret\n- a word\n"))
+    vault.survey()
+    memory = next(item.id for item in vault.entries("main") if item.content == text)
+    cut(vault, memory)
+    then, commit = files(vault), tip(vault)
+    back = bring_back(vault, memory)
+    now = files(vault)
+    receipt = done(vault.past.rollback(to=commit, by=OWNER))
+    assert files(vault) == then
+    undo(vault, receipt.seq)
+    assert files(vault) == now
+    assert back.seq < receipt.seq
+    vault.past.rollback(to=commit, by=OWNER)
+    bring_back(vault, memory)
+    assert files(vault)[LOG] == now[LOG]
+
+
+def test_the_lines_that_lift_are_found_across_parts_of_the_ledger() -> None:
+    folder = "agents/main/memory/meta/state"
+    lines = {op: f'{{"op":"{op}","memory":"M-1-00000000"}}\n'.encode() for op in ("tombstone", "purge", "restore")}
+    parts = {f"{folder}/10000.jsonl": lines["restore"], f"{folder}/0002.jsonl": lines["tombstone"]}
+    assert forgotten_by(lasting_lines(parts)) == set()
+    assert forgotten_by(lasting_lines({**parts, f"{folder}/10001.jsonl": lines["tombstone"]})) == {"M-1-00000000"}
+    assert forgotten_by(lasting_lines({**parts, f"{folder}/0001.jsonl": lines["purge"]})) == {"M-1-00000000"}
+    other = {"agents/other/memory/meta/state/0001.jsonl": lines["tombstone"]}
+    assert forgotten_by(lasting_lines({**parts, **other})) == {"M-1-00000000"}
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(vault: Vault) -> None:

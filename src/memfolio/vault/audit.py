@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,13 +104,7 @@ def read_line(raw: bytes) -> TrailLine:
     """The line in `raw`; raises ValueError when it is none."""
     try:
         data = json.loads(raw)
-        by = Attribution(
-            actor=data["actor"],
-            approval=Approval(data["approval"]),
-            trigger=data["trigger"],
-            session=data.get("session"),
-            source=data.get("source"),
-        )
+        by = _attribution(data["actor"], data["approval"], data["trigger"], data.get("session"), data.get("source"))
         files = tuple(
             FileMark(file["path"], file.get("now"), file.get("size", 0), file.get("was"), file.get("from"))
             for file in data.get("files", ())
@@ -128,6 +123,12 @@ def read_line(raw: bytes) -> TrailLine:
         )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a line of the trail: {error}") from error
+
+
+@lru_cache(maxsize=256)
+def _attribution(actor: str, approval: str, trigger: str, session: str | None, source: str | None) -> Attribution:
+    """Few actors make most of the changes; finding one is cheaper than checking it anew."""
+    return Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source)
 
 
 def _fields(line: TrailLine) -> dict[str, Any]:

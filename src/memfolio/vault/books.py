@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from memfolio.clock import iso
-from memfolio.types import Action, Attribution
-from memfolio.vault.audit import FileMark, Head, Trail, TrailLine, part_for, seal, shorten_ids
+from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.vault.audit import FileMark, Head, Trail, TrailLine, is_sealed, part_for, seal, shorten_ids
 from memfolio.vault.disk import Stamp
-from memfolio.vault.git.history import History
 from memfolio.vault.home import Home
 from memfolio.vault.paths import Ledger
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, Recent, Record, Written
 
-logger = logging.getLogger("memfolio")
+if TYPE_CHECKING:
+    from memfolio.vault.git.history import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,45 @@ class Done:
 class Books:
     """Everything the writer must know before it writes and enter after it wrote; used under the write lock."""
 
-    def __init__(self, home: Home, recent: Recent, trail: Trail, history: History) -> None:
+    def __init__(self, home: Home, recent: Recent, trail: Trail) -> None:
         self.home = home
         self.recent = recent
         self.trail = trail
-        self.history = history
+        self._history: History | None = None
         self.unrecorded: set[str] = set()
         self.is_loose = False
         """Whether the trail has lines that are neither synced nor to be told from the files once we append to them."""
         self.listeners: list[Callable[[Record], None]] = []
+        self.when_entered: Callable[[], None] = lambda: None
+        """Called after every change that is entered here."""
+        self.epoch = 0
+        """Grows whenever there may be changes that the listeners were not told about."""
+        self._told: Head | None = None
+        """The last change that they were told about; None before the first look."""
         self._keys: dict[str, TrailLine] | None = None
         self._tails: dict[str, Tail] = {}
         self._parts: dict[Ledger, int] = {}
+
+    @property
+    def history(self) -> History:
+        """The home's git; loaded on first use, since a process that only reads needs none."""
+        if self._history is None:
+            from memfolio.vault.git.history import History
+
+            self._history = History(self.home.root, branch=self.home.config.git_branch, disk=self.home.disk)
+        return self._history
+
+    def close(self) -> None:
+        """Let go of git's files."""
+        if self._history is not None:
+            self._history.close()
+
+    def begin_anew(self) -> None:
+        """Forget what a forked process has from its parent: it may be half of a change that a thread was making."""
+        self.recent.clear()
+        self.forget_keys()
+        self._told = None
+        self.epoch += 1
 
     def stamp(self, path: str) -> Stamp | None:
         return self.home.disk.stamp(self.home.path(path))
@@ -93,14 +120,36 @@ class Books:
         return number
 
     def follow(self, records: Sequence[Record]) -> None:
-        """Carry remembered tails over the changes of other processes."""
+        """Carry remembered tails over the changes of other processes, and tell the listeners of them."""
         for record in records:
+            if self._told is not None and is_sealed(record.raw, self._told.hash):
+                self._tell(record)
             self.learn(record.line)
             self.is_loose |= any(write.start is None for write in record.writes)
             for write in record.writes:
                 tail = self._tails.pop(write.path, None)
                 if tail and write.start == tail.size and write.data:
                     self._tails[write.path] = tail.then(write.data)
+
+    def note_told(self) -> None:
+        """Let the epoch grow if what was caught up with is not what the listeners were told, change by change."""
+        if not self._is_told(self.recent.head):
+            self.epoch += 1
+            self.forget_keys()
+        self._told = self.recent.head
+
+    def _is_told(self, head: Head) -> bool:
+        return self._told is None or self._told.hash == head.hash
+
+    def _tell(self, record: Record) -> None:
+        self._told = record.head
+        for listener in self.listeners:
+            try:
+                listener(record)
+            except Exception:  # a subscriber's mistake is not the writer's: the change is made
+                import logging
+
+                logging.getLogger("memfolio").exception("a subscriber failed on change %d", record.line.seq)
 
     def made_under(self, key: str) -> TrailLine | None:
         """The change that was made under this key; the trail is read once, then followed."""
@@ -122,7 +171,7 @@ class Books:
         """Have these files read at the next look, whatever their stamps say."""
         for path in paths:
             if known := self.known(path):
-                self.recent.remember(path, replace(known, stamp=None))
+                self.recent.remember(path, known._replace(stamp=None))
 
     def enter(
         self,
@@ -133,6 +182,7 @@ class Books:
         ids: Sequence[str] = (),
         about: Sequence[int] = (),
         key: str | None = None,
+        items: tuple[tuple[str, MemoryItem], ...] = (),
         sync: bool = False,
         strict: bool = False,
     ) -> TrailLine:
@@ -168,11 +218,10 @@ class Books:
             if sync or strict:
                 raise
             return line
-        for listener in self.listeners:
-            try:
-                listener(record)
-            except Exception:  # a subscriber's mistake is not the writer's: the change is made
-                logger.exception("a subscriber failed on change %d", record.line.seq)
+        if not self._is_told(head):
+            self.epoch += 1
+        self._tell(replace(record, items=items) if items and self.listeners else record)
+        self.when_entered()
         return line
 
     def sync_trail(self) -> None:

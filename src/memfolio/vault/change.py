@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memfolio.errors import InputError
 from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import Ledger
 
 
@@ -15,12 +17,22 @@ class AddEntries:
     """Append memories to an agent's daily logs; ids and creation times are given by the writer."""
 
     agent: str
-    items: tuple[MemoryItem, ...]
+    items: tuple[MemoryItem | Draft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewId:
+    """Stands in a record for the id of a memory that an earlier operation of the same change adds, counted from 0."""
+
+    index: int
 
 
 @dataclass(frozen=True, slots=True)
 class AddLines:
-    """Append records to a JSON-lines ledger; each gets an id with `prefix`, a time and its attribution."""
+    """Append records to a JSON-lines ledger; each gets an id with `prefix`, a time and its attribution.
+
+    A field of a record, or a part of a list in it, may be a `NewId`.
+    """
 
     ledger: Ledger
     records: tuple[Mapping[str, Any], ...]
@@ -46,6 +58,23 @@ class PutPage:
     path: str
     content: bytes | None
     expects: str | None
+
+
+def with_new_ids(record: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+    """The record with the real id in place of every `NewId`."""
+    return {name: _known(value, ids) for name, value in record.items()}
+
+
+def _known(value: Any, ids: Sequence[str]) -> Any:
+    if isinstance(value, (list, tuple)) and any(isinstance(part, NewId) for part in value):
+        return [_known(part, ids) for part in value]
+    if not isinstance(value, NewId):
+        return value
+    if not 0 <= value.index < len(ids):
+        raise InputError(
+            f"no memory number {value.index} is added before this record", hint="add the memories first, then lines"
+        )
+    return ids[value.index]
 
 
 Operation = AddEntries | AddLines | AddBlocks | PutPage

@@ -12,19 +12,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from memfolio.errors import MemfolioError
 from memfolio.types import HUMAN
 from memfolio.vault.audit import is_sealed
 from memfolio.vault.books import Books
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.git.history import History
-from memfolio.vault.git.message import CommitDraft, format_seqs
+from memfolio.vault.git.gitindex import is_current
 from memfolio.vault.git.names import can_hold
 from memfolio.vault.lock import FileLock
 from memfolio.vault.recent import Record, Written
 from memfolio.vault.recover import rebuild
 from memfolio.vault.writer import Writer
+
+if TYPE_CHECKING:
+    from memfolio.vault.git.history import History
+    from memfolio.vault.git.message import CommitDraft
 
 COMPANY = timedelta(seconds=1)
 MAX_BATCH = 200
@@ -61,10 +65,9 @@ class Group:
 class Committer:
     """Takes changes from the recent bytes into git, in a thread of its own and when asked."""
 
-    def __init__(self, books: Books, writer: Writer, history: History, lock: FileLock, *, delay: float) -> None:
+    def __init__(self, books: Books, writer: Writer, lock: FileLock, *, delay: float) -> None:
         self._books = books
         self._writer = writer
-        self._history = history
         self._lock = lock
         self._delay = delay
         self._wake = threading.Event()
@@ -72,6 +75,10 @@ class Committer:
         self._thread: threading.Thread | None = None
         self.obstacle: str | None = None
         """Why changes are waiting; None when nothing is in the way."""
+
+    @property
+    def _history(self) -> History:
+        return self._books.history
 
     def notify(self) -> None:
         """A change has been made: commit it soon."""
@@ -128,7 +135,8 @@ class Committer:
             return -1
 
     def _refresh(self) -> int:
-        if (self._books.home.root / ".git").exists():
+        home, git = self._books.home, self._books.home.root / ".git"
+        if git.exists() and not is_current(home.disk, git, home.config.git_branch):
             self._history.refresh_index()
             # Packing takes seconds: it is put off while somebody waits for this process to end.
             if self._history.is_crowded(MANY_LOOSE * 4 if self._stopping.is_set() else MANY_LOOSE):
@@ -243,6 +251,8 @@ class Committer:
         return ours[:start]
 
     def _draft(self, group: Group) -> CommitDraft:
+        from memfolio.vault.git.message import CommitDraft, format_seqs
+
         first, last = group.records[0].line, group.records[-1].line
         by = first.by
         trailers = [("Actor", by.actor), ("Approval", by.approval.value), ("Trigger", by.trigger)]

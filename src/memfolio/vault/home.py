@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import stat
 from datetime import datetime, tzinfo
 from hashlib import blake2b
@@ -61,6 +60,8 @@ class Home:
         if self.disk.stamp(self.internal / OWNER) is None:
             self.claim()
         if not self.is_founded():
+            import secrets
+
             self.disk.put(self.internal / UNSURVEYED, b"")
             self.disk.put(self.internal / KEY, secrets.token_hex(16).encode())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import chain, repeat
 
 from memfolio.types import MemoryItem
 from memfolio.vault.paths import Form, Ledger
@@ -36,6 +37,8 @@ class Planned:
     was: str | None
     now: str | None
     tail: Tail | None = None
+    blocks: int = 0
+    """How many blocks an append consists of."""
 
     @property
     def size(self) -> int:
@@ -49,6 +52,19 @@ class Plan:
     files: list[Planned] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     items: list[MemoryItem] = field(default_factory=list)
+    paths: dict[str, str] = field(default_factory=dict)
+    """Which file each memory goes into, by its id."""
+
+    def place(self, ids: Sequence[str], files: Sequence[Planned]) -> None:
+        """Add the files that the entries with these ids were laid into, in this order."""
+        self.files += files
+        paths = chain.from_iterable(repeat(file.path, file.blocks) for file in files)
+        self.paths.update(zip(ids, paths, strict=True))
+
+    @property
+    def placed(self) -> tuple[tuple[str, MemoryItem], ...]:
+        """Every memory with the file it goes into."""
+        return tuple([(self.paths[item.id], item) for item in self.items])
 
     @property
     def is_one_append(self) -> bool:
@@ -69,30 +85,30 @@ def fill_parts(
     number, blocks = first, list(blocks)
     while blocks:
         before = tail_of(ledger.part(number))
-        data, blocks = _fill(before, blocks, limit, ledger.form, title(number))
+        data, rest = _fill(before, blocks, limit, ledger.form, title(number))
         if data:
-            after = before.then(data)
-            planned.append(Planned(ledger.part(number), before.size, data, before.hash, after.hash, after))
+            after, count = before.then(data), len(blocks) - len(rest)
+            planned.append(Planned(ledger.part(number), before.size, data, before.hash, after.hash, after, count))
+        blocks = rest
         number += 1
     return planned
 
 
 def _fill(tail: Tail, blocks: list[bytes], limit: int, form: Form, title: bytes) -> tuple[bytes, list[bytes]]:
     chunks: list[bytes] = []
-    size, last = tail.size, tail.last
+    size, lead, between = tail.size, _lead(tail, form, title), b"\n" if form is Form.LOG else b""
     for index, block in enumerate(blocks):
-        lead = _lead(size, last, form, title)
         if size and size + len(lead) + len(block) > limit:
             return b"".join(chunks), blocks[index:]
         chunks += (lead, block)
         size += len(lead) + len(block)
-        last = b"\n"
+        lead = between
     return b"".join(chunks), []
 
 
-def _lead(size: int, last: bytes, form: Form, title: bytes) -> bytes:
-    """What must stand before a block so that it begins on a line of its own."""
-    if size == 0:
+def _lead(tail: Tail, form: Form, title: bytes) -> bytes:
+    """What must stand before the first block so that it begins on a line of its own."""
+    if tail.size == 0:
         return title
-    missing = b"" if last == b"\n" else b"\n"
+    missing = b"" if tail.last == b"\n" else b"\n"
     return missing + b"\n" if form is Form.LOG else missing

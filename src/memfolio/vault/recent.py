@@ -14,21 +14,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from memfolio.types import MemoryItem
 from memfolio.vault.audit import Head, TrailLine, read_line
 from memfolio.vault.disk import Disk, Stamp
 
 NAME = "recent.jsonl"
-ROTATE_BYTES = 4 * 1024 * 1024
-"""What may be in the file beside twice of what is needed, before it is written afresh."""
+ROTATE_BYTES = 512 * 1024
+"""What may be in the file beside what is needed, and a part of that again, before it is written afresh."""
 
 NEWEST_IDS = 4096
+_COMMITTED = b'{"committed":'
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(NamedTuple):
     """A file as we last left or saw it; without a stamp it must be read before it is believed."""
 
     hash: str
@@ -65,6 +66,11 @@ class Record:
     raw: bytes
     head: Head
     writes: tuple[Written, ...]
+    items: tuple[tuple[str, MemoryItem], ...] = ()
+    """The memories that a change of this process added, in their order, each with the path of its file.
+
+    Only listeners get them: they are not kept, and a change that is read from the file has none.
+    """
 
 
 class Recent:
@@ -89,8 +95,16 @@ class Recent:
         self._is_new = True
         self._lasting = self._needed = 0
 
+    def is_behind(self) -> bool:
+        """Whether somebody wrote to the file since the last look; without the lock, it may say so for nothing."""
+        stamp = self._disk.stamp(self.path)
+        return stamp is None or (stamp.inode, stamp.size) != (self._inode, self._offset)
+
     def catch_up(self) -> list[Record]:
-        """Read what was added since the last look; the caller holds the write lock."""
+        """Read what was added since the last look; the caller holds the write lock.
+
+        Of a file that is read from its beginning, changes that are in git are taken in and not returned.
+        """
         stamp = self._disk.stamp(self.path)
         if stamp is None or stamp.inode != self._inode or stamp.size < self._offset:
             self.clear()
@@ -108,10 +122,12 @@ class Recent:
     def _read_from(self, offset: int) -> list[Record]:
         data = self._disk.read(self.path, offset) or b""
         found: list[Record] = []
-        for raw in data.split(b"\n")[:-1]:
+        lines = data.split(b"\n")[:-1]
+        committed = 0 if offset else _last_committed(lines)
+        for raw in lines:
             try:
-                record = self._take(json.loads(raw))
-            except (ValueError, KeyError, TypeError, RecursionError):
+                record = self._take(json.loads(raw), committed)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 self.damaged = True
                 return found
             offset += len(raw) + 1
@@ -123,13 +139,17 @@ class Recent:
             self._disk.cut(self.path, offset)
         return found
 
-    def _take(self, data: dict[str, Any]) -> Record | None:
-        if "change" in data:
+    def _take(self, data: dict[str, Any], committed: int) -> Record | None:
+        if "change" in data and data["at"][0] > committed:
             record = _read_record(data)
             self._accept(record)
             return record
+        if "change" in data:
+            self._take_committed(data)
         if "file" in data:
             self.remember(data["file"], _read_state(data))
+        if "files" in data:
+            self.known |= {path: _unpack(*state) for path, state in data["files"].items()}
         if "head" in data:
             self.head = Head(*data["head"])
             self._lasting, self._needed = data.get("sizes", (0, 0))
@@ -138,6 +158,13 @@ class Recent:
         if "committed" in data:
             self._drop_committed(data["committed"])
         return None
+
+    def _take_committed(self, data: dict[str, Any]) -> None:
+        """What lasts of a change whose bytes nobody needs any more."""
+        for write in data["writes"]:
+            self.remember(write["file"], _read_state(write))
+        self.head = Head(*data["at"])
+        self.learn_ids(json.loads(data["change"]).get("ids", ()))
 
     def _accept(self, record: Record) -> None:
         for write in record.writes:
@@ -188,15 +215,16 @@ class Recent:
         return first > self.committed + 1
 
     def rotate_if_large(self) -> None:
-        """Start the file afresh when most of it is not needed any more."""
-        if self._offset > ROTATE_BYTES + 2 * (self._needed if self.pending else self._lasting):
+        """Start the file afresh when much of it is not needed any more: every process that opens the home reads it."""
+        needed = 2 * self._needed if self.pending else self._lasting + self._lasting // 4
+        if self._offset > ROTATE_BYTES + needed:
             self.rewrite()
 
     def rewrite(self) -> None:
         """Start the file afresh with what is still needed; other processes notice and read it anew."""
         self._let_go()
-        states = [_state_json(path, state) for path, state in self.known.items()]
-        lasting = b"".join(map(_encode, [{"committed": self.committed}, *states, {"ids": list(self.newest_ids)}]))
+        # One line for all files is read several times faster than one for each.
+        lasting = _encode({"committed": self.committed, "files": self.known, "ids": list(self.newest_ids)})
         records = b"".join(_encode(_record_json(record)) for record in self.pending)
         self._lasting, self._needed = len(lasting), len(lasting) + len(records)
         end = _encode({"head": _head_json(self.head), "sizes": [self._lasting, self._needed]})
@@ -241,10 +269,21 @@ def _state_json(path: str, state: FileState | None) -> dict[str, Any]:
     return {"file": path, "hash": state.hash, "size": state.size, "stamp": state.stamp}
 
 
+def _last_committed(lines: list[bytes]) -> int:
+    """The change up to which everything is in git, as the last line about it says."""
+    raw = next((raw for raw in reversed(lines) if raw.startswith(_COMMITTED)), b"")
+    digits = raw[len(_COMMITTED) : -1]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _unpack(hash: str, size: int, stamp: list[int] | None) -> FileState:
+    return FileState(hash, size, Stamp(*stamp) if stamp else None)
+
+
 def _read_state(data: dict[str, Any]) -> FileState | None:
     if data["hash"] is None:
         return None
-    return FileState(data["hash"], data["size"], Stamp(*data["stamp"]) if data["stamp"] else None)
+    return _unpack(data["hash"], data["size"], data["stamp"])
 
 
 def _record_json(record: Record) -> dict[str, Any]:

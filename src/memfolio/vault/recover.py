@@ -21,15 +21,14 @@ from memfolio.vault.paths import AUDIT, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
 
 
-def catch_up(books: Books) -> list[Record]:
+def catch_up(books: Books) -> None:
     """Read what others did; repair trail and recent bytes when they disagree."""
-    records = books.recent.catch_up()
-    books.follow(records)
+    books.follow(books.recent.catch_up())
     if books.recent.damaged:
         rebuild(books)
     elif not _in_step(books) or (books.recent.is_new_to_us() and books.trail.tail() != books.recent.head):
         realign(books)
-    return records
+    books.note_told()
 
 
 def _in_step(books: Books) -> bool:
@@ -75,8 +74,9 @@ def realign(books: Books) -> None:
         return
     lines, head, torn = books.trail.since(recent.head)
     for sealed in lines:
-        books.learn(sealed.line)
-        recent.add(_record(books, sealed))
+        record = _record(books, sealed)
+        recent.add(record)
+        books.follow([record])
     if torn:
         _set_aside_torn(books, head)
     recent.head = head

@@ -6,18 +6,22 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from memfolio.errors import HomeMissingError
+from memfolio.vault.disk import Stamp
 from memfolio.vault.git.names import can_hold
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk, ledger_of
+from memfolio.vault.recent import FileState
 
 TOP = ("agents", SHARED, AUDIT)
 FEW = 3
 LINKED = "is a link and is not followed: put the file or folder itself here"
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.tmp")
+_NAME = attrgetter("name")
 
 
 @dataclass(slots=True)
@@ -26,55 +30,106 @@ class Survey:
 
     files: list[str] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
+    altered: dict[str, Stamp | None] = field(default_factory=dict)
+    """Those of the files that are not as they were last left, with their stamps; None where it was not looked at."""
+    leftovers: list[tuple[str, str]] = field(default_factory=list)
+    """Temporary files that killed processes of ours left, each with the file beside which it was made."""
 
 
-def look_over(root: Path) -> Survey:
-    """Every file that has a history; links are not followed, and one unreadable folder does not hide the rest."""
+def look_over(root: Path, known: Mapping[str, FileState] | None = None) -> Survey:
+    """Every file that has a history; links are not followed, and one unreadable folder does not hide the rest.
+
+    Of the files that `known` tells about, those that still have the stamp they had there are not altered.
+    """
     survey = Survey()
     for name in (CONFIG, GITIGNORE):
         if (root / name).is_file():
             survey.files.append(name)
+            survey.altered[name] = None
     for top in TOP:
         if (root / top).is_symlink():
             survey.problems[top] = LINKED
-            continue
-        for path, info in _walk(root, top, survey):
-            _sort_in(path, info, survey)
+        else:
+            _look_into(root, top, known or {}, survey, is_plain=True)
     _find_collisions(survey)
     return survey
 
 
-def _walk(root: Path, relative: str, survey: Survey) -> Iterator[tuple[str, os.stat_result]]:
+def _look_into(root: Path, folder: str, known: Mapping[str, FileState], survey: Survey, *, is_plain: bool) -> None:
+    for entry in _entries(root, folder, survey):
+        name = entry.name
+        path = f"{folder}/{name}"
+        state = known.get(path)
+        # Most files of a large home are as they were: they are told by one look, before anything else is asked.
+        if state is not None and is_plain and _is_plain(name) and _is_as_left(entry, state):
+            survey.files.append(path)
+        elif is_junk(name):
+            _note_leftover(folder, entry, survey)
+        elif _is_folder(entry):
+            _look_into(root, path, known, survey, is_plain=is_plain and _is_plain(name))
+        else:
+            _look_at(path, entry, state, survey)
+
+
+def _entries(root: Path, folder: str, survey: Survey) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(root / relative) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+        with os.scandir(os.path.join(root, folder)) as entries:
+            return sorted(entries, key=_NAME)
     except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        survey.problems[folder] = f"cannot be opened: {error.strerror}"
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False  # it cannot be looked at, which is noted where that is tried again
+
+
+def _is_plain(name: str) -> bool:
+    """Whether git certainly holds a known file with this name in its path; the others are looked at more closely."""
+    return name.isascii() and name[:3].lower() != "git"
+
+
+def _is_as_left(entry: os.DirEntry[str], state: FileState) -> bool:
+    try:
+        info = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    stamp = info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino
+    return stamp == state.stamp and info.st_size <= MAX_TRACKED_BYTES
+
+
+def _note_leftover(folder: str, entry: os.DirEntry[str], survey: Survey) -> None:
+    match = _LEFTOVER.fullmatch(entry.name)
+    if match and entry.is_file(follow_symlinks=False):
+        survey.leftovers.append((f"{folder}/{entry.name}", f"{folder}/{match['name']}"))
+
+
+def _look_at(path: str, entry: os.DirEntry[str], state: FileState | None, survey: Survey) -> None:
+    try:
+        info = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
         return
     except OSError as error:
-        survey.problems[relative] = f"cannot be opened: {error.strerror}"
+        survey.problems[path] = f"cannot be looked at: {error.strerror}"
         return
-    for entry in found:
-        path = f"{relative}/{entry.name}"
-        if is_junk(entry.name):
-            continue
-        try:
-            is_folder, info = entry.is_dir(follow_symlinks=False), entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            survey.problems[path] = f"cannot be looked at: {error.strerror}"
-            continue
-        if is_folder:
-            yield from _walk(root, path, survey)
-        else:
-            yield path, info
+    if _is_tracked(path, info, survey):
+        survey.files.append(path)
+        stamp = Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+        if state is None or state.stamp != stamp:
+            survey.altered[path] = stamp
 
 
-def _sort_in(path: str, info: os.stat_result, survey: Survey) -> None:
+def _is_tracked(path: str, info: os.stat_result, survey: Survey) -> bool:
+    """Whether the file has a history; what speaks against it is noted."""
     if path.startswith(f"{AUDIT}/") and path.endswith(".jsonl"):
         if ledger_of(path) is None:
             survey.problems[path] = "is not a part of the trail: compare it with its neighbours, then move it away"
-        return
+        return False
     if not _is_utf8(path):
         survey.problems[path.encode("utf-8", "replace").decode()] = "has a name that is not UTF-8: rename it"
     elif stat.S_ISLNK(info.st_mode):
@@ -86,16 +141,8 @@ def _sort_in(path: str, info: os.stat_result, survey: Survey) -> None:
     elif info.st_size > MAX_TRACKED_BYTES:
         survey.problems[path] = f"is larger than {MAX_TRACKED_BYTES >> 20} MiB and has no history"
     else:
-        survey.files.append(path)
-
-
-def leftovers(root: Path) -> Iterator[tuple[str, str]]:
-    """Temporary files that killed processes of ours left, each with the file beside which it was made."""
-    for top in TOP:
-        for folder, _, names in () if (root / top).is_symlink() else os.walk(root / top):
-            for match in filter(None, map(_LEFTOVER.fullmatch, names)):
-                relative = Path(folder).relative_to(root).as_posix()
-                yield f"{relative}/{match[0]}", f"{relative}/{match['name']}"
+        return True
+    return False
 
 
 def _is_utf8(path: str) -> bool:
@@ -108,16 +155,21 @@ def _is_utf8(path: str) -> bool:
 
 def _find_collisions(survey: Survey) -> None:
     """Names that are one file on another system."""
+    # Folded all at once, and compared one by one only where two are the same; no name contains a NUL.
+    folded = unicodedata.normalize("NFC", "\0".join(survey.files)).casefold().split("\0")
+    if len(set(folded)) == len(folded):
+        return
     seen: dict[str, str] = {}
-    for path in survey.files:
-        folded = unicodedata.normalize("NFC", path).casefold()
-        if folded in seen:
-            survey.problems[path] = f"has the same name as {seen[folded]} on other systems: rename one"
-        seen[folded] = path
+    for path, name in zip(survey.files, folded, strict=True):
+        if name in seen:
+            survey.problems[path] = f"has the same name as {seen[name]} on other systems: rename one"
+        seen[name] = path
 
 
 def check_not_emptied(root: Path, known: set[str], found: set[str]) -> None:
     """Stop when most of a home is suddenly gone: rather a sync program or a missing disk than a person's wish."""
+    if len(known - found) < FEW:
+        return
     memory = {path for path in known if path.startswith(("agents/", f"{SHARED}/"))}
     missing = memory - found
     if len(missing) >= FEW and len(missing) * 2 > len(memory):

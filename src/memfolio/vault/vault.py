@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, default_toml, load_config
@@ -29,16 +31,13 @@ from memfolio.vault.books import Books
 from memfolio.vault.change import AddEntries, AddLines, Change, Page, PutPage, Receipt
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
-from memfolio.vault.disk import Disk, disk_errors
+from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.format.content import encoded
+from memfolio.vault.format.draft import Draft, as_draft
 from memfolio.vault.format.log import read_log
-from memfolio.vault.git.history import History
 from memfolio.vault.home import Home
 from memfolio.vault.intent import FOLDER as INTENTS
 from memfolio.vault.lock import FileLock
-from memfolio.vault.past.digest import TRIGGER, digest_path, render_digest
-from memfolio.vault.past.past import Past
-from memfolio.vault.past.report import Finding, doctor, verify
 from memfolio.vault.paths import (
     CONFIG,
     Form,
@@ -52,10 +51,15 @@ from memfolio.vault.paths import (
     ledger_of,
     sensitivity,
 )
-from memfolio.vault.recent import Recent, Record, to_text
+from memfolio.vault.recent import FileState, Recent, Record, to_text
 from memfolio.vault.settle import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.writer import Writer
+
+if TYPE_CHECKING:  # what looks back is loaded when somebody does
+    from memfolio.vault.git.history import History
+    from memfolio.vault.past.past import Past
+    from memfolio.vault.past.report import Finding
 
 _MONTH = re.compile(r"(?!0000)[0-9]{4}-(0[1-9]|1[0-2])")
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
@@ -76,25 +80,24 @@ class Vault:
     def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
         self.config = config
         self.home = Home(config.home, config, clock or SystemClock(), disk or Disk())
-        self.history = History(config.home, branch=config.git_branch, disk=self.home.disk)
         self.trail = Trail(config.home, self.home.disk)
         self.problems: dict[str, str] = {}
         self.trouble: MemfolioError | None = None
         self._is_closed = False
         window = None if config.git_enabled else config.stale_editor_window
         recent = Recent(self.home.internal, self.home.disk, window=window)
-        self.books = Books(self.home, recent, self.trail, self.history)
+        self.books = Books(self.home, recent, self.trail)
         self._settler = Settler(self.books, self._committed)
-        # What a forked process has of them may be half of a change that a thread was making: it reads them again.
         lock = FileLock(
-            self.home.internal / "lock", self.home.disk, timeout=config.lock_timeout, when_forked=recent.clear
+            self.home.internal / "lock", self.home.disk, timeout=config.lock_timeout, when_forked=self.books.begin_anew
         )
         self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
         self.writer = Writer(self.books, self._settler, lock)
-        self.committer = Committer(self.books, self.writer, self.history, self._locks[1], delay=config.commit_delay)
-        self.past = Past(self)
+        self.committer = Committer(self.books, self.writer, self._locks[1], delay=config.commit_delay)
+        self._past: Past | None = None
+        self._glance: Stamp | None = None
         if config.git_enabled:
-            self.books.listeners.append(lambda _: self.committer.notify())
+            self.books.when_entered = self.committer.notify
 
     @classmethod
     def open(
@@ -119,6 +122,7 @@ class Vault:
             if not vault._is_home():
                 raise
             vault.trouble = error
+            vault._glance_at_others()
         return vault
 
     def _is_home(self) -> bool:
@@ -151,17 +155,35 @@ class Vault:
     def survey(self, *, accept_missing: bool = False) -> list[str]:
         """Record what people and sync programs did to the files; returns the files that had changed."""
         self._check_open()
-        with self.writer.ready():
-            survey = look_over(self.home.root)
+        with self.writer.ready(sweeps=False):
+            survey = look_over(self.home.root, self.books.recent.known)
             known, found = set(self.books.recent.known), set(survey.files)
             if not accept_missing:
                 check_not_emptied(self.home.root, known, found)
-            self.books.look_again([path for path in known if sensitivity(path) is Sensitivity.CRITICAL])
+            self.writer.sweep(survey.leftovers)
             self.problems = dict(survey.problems)
-            changed = [path for path in sorted(found | known) if self._settle_one(path)]
+            suspects = {*survey.altered, *(known - found), *self._tampered(known)}
+            changed = [path for path in sorted(suspects) if self._settle_one(path)]
             if known.isdisjoint(self.problems):
                 self.home.note_surveyed()
-        return changed + merge_copies(self, survey.files, originals=found | known)
+            with suppress(OSError):  # the file is large, not wrong
+                self.books.recent.rotate_if_large()
+        copies = [path for path in survey.files if "conflict" in path.lower()]  # as every program names them
+        return changed + (merge_copies(self, copies, originals=found | known) if copies else [])
+
+    def _tampered(self, known: Iterable[str]) -> list[str]:
+        """Critical files that are not what their stamps say; they are read every time, since stamps can be forged."""
+        critical = [path for path in known if sensitivity(path) is Sensitivity.CRITICAL]
+        found = [path for path in critical if not self._is_as_left(path)]
+        self.books.look_again(found)
+        return found
+
+    def _is_as_left(self, path: str) -> bool:
+        known = self.books.known(path)
+        try:
+            return known is not None and self.home.hash(self.books.read(path) or b"") == known.hash
+        except (OSError, HomeError):
+            return False  # what stands in the way is said when the file is settled
 
     def _settle_one(self, path: str) -> bool:
         """Settle a file; what stands in its way is noted and does not stop the others."""
@@ -178,15 +200,17 @@ class Vault:
         except HistoryError:
             return None
 
-    def add(self, agent: str, items: Iterable[MemoryItem], by: Attribution, *, key: str | None = None) -> Receipt:
-        """Append memories to an agent's logs as one change."""
+    def add(
+        self, agent: str, items: Iterable[MemoryItem | Draft], by: Attribution, *, key: str | None = None
+    ) -> Receipt:
+        """Append memories to an agent's logs as one change; raises InputError for bad values."""
         agent_root(agent)
-        items = tuple(items)
-        by = _within(by, by.session or _common(items, "session"), by.source or _common(items, "source"))
+        drafts = tuple(map(as_draft, items))
+        by = _within(by, by.session or _common(drafts, "session"), by.source or _common(drafts, "source"))
         if key is not None:
-            items = tuple(replace(item, key=key) for item in items[:1]) + items[1:]
+            drafts = tuple(draft._replace(key=key) for draft in drafts[:1]) + drafts[1:]
         mark = self.home.key_mark(agent, key) if key is not None else None
-        return self.apply(Change(operations=(AddEntries(agent, items),), by=by, action=Action.APPEND, key=mark))
+        return self.apply(Change(operations=(AddEntries(agent, drafts),), by=by, action=Action.APPEND, key=mark))
 
     def add_lines(self, ledger: Ledger, records: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
         """Append records to a JSON-lines ledger as one change."""
@@ -220,8 +244,68 @@ class Vault:
         return self.writer.apply(change)
 
     def subscribe(self, listener: Callable[[Record], None]) -> None:
-        """Have `listener` called with every change this process makes or finds, under the write lock: be quick."""
+        """Have `listener` called with every change this process makes or finds, under the write lock: be quick.
+
+        It finds the changes of other processes when it writes itself, and on `refresh`. Each change comes once and in
+        order; where that cannot be, `epoch` grows instead, and `states` says how things are.
+        """
         self.books.listeners.append(listener)
+
+    @property
+    def head(self) -> int:
+        """The number of the newest change that this process knows of."""
+        return self.books.recent.head.seq
+
+    @property
+    def epoch(self) -> int:
+        """A number that grows whenever there may be changes that no listener was told about."""
+        return self.books.epoch
+
+    def refresh(self) -> bool:
+        """Catch up with other processes; whether they changed anything. Asking costs a look at one file.
+
+        Raises what a write would raise when they did something and this process cannot take the write lock. In a home
+        that cannot be written here, changes are noticed but not told: the epoch grows.
+        """
+        if self.trouble is not None:
+            return self._glance_at_others()
+        before = self.head, self.epoch
+        with disk_errors(self.home.root):
+            is_behind = not self._is_closed and self.books.recent.is_behind()
+        if is_behind:
+            with self.writer.ready():
+                pass
+        return before != (self.head, self.epoch)
+
+    def _glance_at_others(self) -> bool:
+        before, self._glance = self._glance, None
+        with suppress(OSError):
+            self._glance = self.home.disk.stamp(self.books.recent.path)
+        self.books.epoch += self._glance != before
+        return self._glance != before
+
+    def states(self, earlier: Mapping[str, FileState] | None = None) -> dict[str, FileState]:
+        """How each tracked file was last left: its hash, size and stamp.
+
+        In a home that cannot be written here the files themselves are read, except those with the stamp that `earlier`,
+        an answer of before, has for them.
+        """
+        if self.trouble is not None:
+            return self._read_states(earlier or {})
+        if self._is_closed:
+            return dict(self.books.recent.known)
+        with self.writer.ready():
+            return dict(self.books.recent.known)
+
+    def _read_states(self, earlier: Mapping[str, FileState]) -> dict[str, FileState]:
+        survey = look_over(self.home.root, earlier)
+        states = {path: earlier[path] for path in survey.files if path not in survey.altered}
+        for path, stamp in survey.altered.items():
+            with suppress(OSError, HomeError):  # a file that cannot be read does not hide the others
+                content = self.books.read(path)
+                if content is not None:
+                    states[path] = FileState(self.home.hash(content), len(content), stamp)
+        return states
 
     def alerts(self) -> list[TrailLine]:
         with disk_errors(self.home.root):
@@ -240,18 +324,38 @@ class Vault:
         self.trouble = None
         self.survey(accept_missing=accept_missing)
 
+    @property
+    def history(self) -> History:
+        """The home's git."""
+        return self.books.history
+
+    @property
+    def past(self) -> Past:
+        """What happened, what it looked like, and how to go back."""
+        if self._past is None:
+            from memfolio.vault.past.past import Past
+
+            self._past = Past(self)
+        return self._past
+
     def verify(self) -> list[Finding]:
         """What holds and what does not: trail, git and files against each other."""
+        from memfolio.vault.past.report import verify
+
         with disk_errors(self.home.root):
             return verify(self)
 
     def doctor(self) -> list[Finding]:
         """`verify`, and the surroundings that the home depends on."""
+        from memfolio.vault.past.report import doctor
+
         with disk_errors(self.home.root):
             return doctor(self)
 
     def digest(self, month: str) -> str:
         """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed."""
+        from memfolio.vault.past.digest import TRIGGER, digest_path, render_digest
+
         path = digest_path(check_month(month))
         with disk_errors(self.home.root):
             text = render_digest(month, self.trail.lines(containing=[month.encode()]))
@@ -267,7 +371,7 @@ class Vault:
 
     def find(self, id: str, *, agents: Sequence[str] | None = None) -> Found | None:
         """Where a memory is: in a log, or in the archive of one; of these agents, if any are named, in their order."""
-        paths = [path for path in look_over(self.home.root).files if form_of(path) is Form.LOG]
+        paths = [path for path in self._files() if form_of(path) is Form.LOG]
         if agents is not None:
             paths = [path for agent in dict.fromkeys(agents) for path in paths if agent_of(path) == agent]
         for path in paths:
@@ -280,8 +384,11 @@ class Vault:
 
     def _logs(self, agent: str, day: date | None) -> list[str]:
         root = f"{agent_root(agent)}/memory/"
-        logs = [path for path in look_over(self.home.root).files if path.startswith(root) and ledger_of(path)]
+        logs = [path for path in self._files() if path.startswith(root) and ledger_of(path)]
         return [path for path in logs if form_of(path) is Form.LOG and day in (None, day_of(path))]
+
+    def _files(self) -> list[str]:
+        return look_over(self.home.root, self.books.recent.known).files
 
     def _read_log(self, path: str) -> list[MemoryItem]:
         day, agent = day_of(path), agent_of(path)
@@ -314,7 +421,7 @@ class Vault:
         was_closed, self._is_closed = self._is_closed, True
         if self.trouble is None and self.config.git_enabled and not was_closed:
             self.committer.close()
-        self.history.close()
+        self.books.close()
         for lock in self._locks:
             lock.close()
 
@@ -337,9 +444,9 @@ def _within(by: Attribution, session: str | None, source: str | None) -> Attribu
     return replace(by, session=session, source=source)
 
 
-def _common(items: Sequence[MemoryItem], name: str) -> str | None:
+def _common(drafts: Sequence[Draft], name: str) -> str | None:
     """The session or source that all memories of a change share, if they do and it is an identifier."""
-    values = {getattr(item, name) for item in items}
+    values = set(map(attrgetter(name), drafts))
     value = values.pop() if len(values) == 1 else None
     return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None
 

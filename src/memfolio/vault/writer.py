@@ -7,8 +7,9 @@ files, so an acknowledged change never fails for it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,13 @@ from memfolio.types import Action, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
 from memfolio.vault.audit import TrailLine, shorten_ids
 from memfolio.vault.books import Books, Done
-from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPage, Receipt
+from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPage, Receipt, with_new_ids
 from memfolio.vault.disk import Stamp, disk_errors
 from memfolio.vault.finish import DISPLACED, Finisher
 from memfolio.vault.format.content import check_content
-from memfolio.vault.format.entry import mint_block
 from memfolio.vault.format.lines import render_line
 from memfolio.vault.format.log import title_line
+from memfolio.vault.format.mint import Mint, Minted
 from memfolio.vault.format.signature import new_id, sign
 from memfolio.vault.intent import Intent, Intents
 from memfolio.vault.lock import FileLock
@@ -32,7 +33,7 @@ from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_o
 from memfolio.vault.plan import Plan, Planned, Tail, fill_parts
 from memfolio.vault.recover import catch_up
 from memfolio.vault.settle import Settler
-from memfolio.vault.survey import check_not_emptied, leftovers
+from memfolio.vault.survey import check_not_emptied, look_over
 
 ATTEMPTS = 100
 
@@ -49,8 +50,11 @@ class Writer:
         self._swept = False
 
     @contextmanager
-    def ready(self) -> Iterator[None]:
-        """Hold the lock with everything earlier understood: other processes' changes, crashes, the home itself."""
+    def ready(self, *, sweeps: bool = True) -> Iterator[None]:
+        """Hold the lock with everything earlier understood: other processes' changes, crashes, the home itself.
+
+        Without `sweeps`, the caller sweeps, since it looks over the home anyway.
+        """
         self._home.check_present()
         with disk_errors(self._home.root), self._lock(), self._home.disk.trusting():
             self._home.check_present()
@@ -61,13 +65,13 @@ class Writer:
             for path in sorted(self._books.unrecorded):
                 self._settler.settle(path)
                 self._books.unrecorded.discard(path)
-            if not self._swept:
-                self._sweep()
+            if sweeps and not self._swept:
+                self.sweep(look_over(self._home.root, self._books.recent.known).leftovers)
             yield
 
-    def _sweep(self) -> None:
+    def sweep(self, leftovers: Iterable[tuple[str, str]]) -> None:
         """Clear away what killed processes left beside files; what may be a person's becomes a conflict copy."""
-        for leftover, path in list(leftovers(self._home.root)):
+        for leftover, path in leftovers:
             content, there = self._books.read(leftover) or b"", self._books.read(path)
             if there is not None and not path.startswith(f"{AUDIT}/") and not self._is_ours(content, there):
                 self._settler.set_aside(path, content, DISPLACED)
@@ -154,27 +158,29 @@ class Writer:
         return plan
 
     def _compose_entries(self, plan: Plan, operation: AddEntries, by: Attribution) -> None:
-        taken, ms, zone = Taken(self._books.recent.newest_ids), to_ms(self._home.now()), self._home.zone
-        days: dict[Ledger, list[bytes]] = {}
+        agent, ms, taken = operation.agent, to_ms(self._home.now()), self._books.recent.newest_ids
+        mint = Mint(by, agent=agent, tz=self._home.zone, created_ms=ms, taken=taken)
+        limit = self._home.config.max_content_bytes
+        days: dict[date, list[Minted]] = {}
         for item in operation.items:
-            check_content(item.content, self._home.config.max_content_bytes)
-            entry, block = mint_block(item, by, agent=operation.agent, tz=zone, created_ms=ms, taken=taken)
-            taken.add(entry.item.id)
-            plan.items.append(entry.item)
-            plan.ids.append(entry.item.id)
-            happened = (entry.item.event_time or entry.item.created_at).astimezone(zone)
-            days.setdefault(day_log(operation.agent, happened.date()), []).append(block.encode())
-        for ledger, blocks in days.items():
-            plan.files += self._lay(ledger, blocks)
+            check_content(item.content, limit)
+            minted = mint.make(item)
+            plan.items.append(minted.item)
+            plan.ids.append(minted.item.id)
+            days.setdefault(minted.day, []).append(minted)
+        for day, entries in days.items():
+            files = self._lay(day_log(agent, day), [entry.block for entry in entries])
+            plan.place([entry.item.id for entry in entries], files)
 
     def _compose_lines(self, plan: Plan, operation: AddLines, by: Attribution) -> None:
         taken, now = Taken(self._books.recent.newest_ids), self._home.now()
+        memories = [item.id for item in plan.items]
         lines = []
         for record in operation.records:
             fresh = new_id(operation.prefix, now, taken)
             taken.add(fresh)
             plan.ids.append(fresh)
-            lines.append(render_line(sign(record, fresh, now, by)))
+            lines.append(render_line(sign(with_new_ids(record, memories), fresh, now, by)))
         plan.files += self._lay(operation.ledger, lines)
 
     def _lay(self, ledger: Ledger, blocks: Sequence[bytes]) -> list[Planned]:
@@ -283,7 +289,7 @@ class Taken:
 
 
 def _details(change: Change, plan: Plan) -> dict[str, Any]:
-    return {"ids": plan.ids, "about": change.about, "key": change.key}
+    return {"ids": plan.ids, "about": change.about, "key": change.key, "items": plan.placed}
 
 
 def _title(ledger: Ledger, number: int) -> bytes:

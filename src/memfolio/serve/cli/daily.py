@@ -18,9 +18,10 @@ from memfolio.types import ID_PATTERN, Store, Type
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memfolio.memory import Memory, Status
+    from memfolio.index.lookup import Located
+    from memfolio.memory import Memory
+    from memfolio.status import Status
     from memfolio.types import MemoryItem
-    from memfolio.vault.vault import Found
 
 TYPES = ", ".join(Type)
 STORES = ", ".join(Store)
@@ -125,7 +126,7 @@ def stored(memory: Memory, item: MemoryItem) -> Answer:
     return Answer(as_document(item, path=path), lambda screen: screen.say(f"{item.id}  {path}"))
 
 
-def located(memory: Memory, id: str) -> Found:
+def located(memory: Memory, id: str) -> Located:
     found = memory.find(id)
     if found is None:
         raise NotFoundError(f"agent {memory.agent} has no memory {id[:80]}", hint="`memfolio show DAY` shows their ids")

@@ -22,7 +22,8 @@ def normalise_content(text: str) -> str:
     """`text` as it is stored: LF line ends, no blank lines before it, no white space after it."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _LEADING_BLANK_LINES.sub("", text.rstrip())
+    text = text.rstrip()
+    return _LEADING_BLANK_LINES.sub("", text) if text[:1].isspace() else text
 
 
 def check_content(text: str, max_bytes: int) -> None:
@@ -31,7 +32,7 @@ def check_content(text: str, max_bytes: int) -> None:
         raise ContentError("the content is empty", hint="say what is to be remembered")
     if "\0" in text:
         raise ContentError("the content has a NUL byte", hint="store binary data in a file and remember its path")
-    size = len(encoded(text))
+    size = len(text) if text.isascii() else len(encoded(text))
     if size > max_bytes:
         raise ContentError(
             f"the content has {size} bytes, more than {max_bytes}",

@@ -14,8 +14,6 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import lru_cache
-from hashlib import blake2b
-from itertools import count
 from typing import Any, TypeVar
 
 from memfolio.clock import from_ms
@@ -33,40 +31,34 @@ from memfolio.types import (
     check_actor,
     default_kind,
 )
+from memfolio.vault.format.checksum import is_whole, whole_length
 from memfolio.vault.format.content import (
     check_content,
-    encoded,
-    escape,
     normalise_content,
     text_id,
     unescape,
     without_surrogates,
 )
-from memfolio.vault.format.draft import as_created
 from memfolio.vault.format.fields import (
     META_KEYS,
-    SEPARATOR,
-    is_ambiguous,
     is_token,
     local,
-    local_iso,
-    number,
     read_comment,
     read_confidence,
     read_importance,
     read_meta,
     read_moment,
     read_tags,
-    render_comment,
     take_importance,
 )
-from memfolio.vault.format.heading import MAX_MS, Heading, find_mark, read_heading, render_heading, tags_are_safe
+from memfolio.vault.format.heading import Heading, read_heading
+from memfolio.vault.format.mint import Mint
+from memfolio.vault.format.render import DEFAULT_ACTOR, DEFAULT_TRIGGERS, label_of, render, show
 
 __all__ = [
     "Entry",
     "ParsedEntry",
     "check_content",
-    "checksum",
     "is_whole",
     "mint",
     "normalise_content",
@@ -77,13 +69,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-DEFAULT_ACTOR = "bot:auto-detect"
-DEFAULT_TRIGGERS = {
-    DEFAULT_ACTOR: "observe",
-    "bot:trigger-remember": "remember",
-    "bot:trigger-forget": "forget",
-    "human": "edit",
-}
 FOREIGN_TYPES = {
     "learning": (Type.LESSON, False),
     "system_event": (Type.EVENT, True),
@@ -91,7 +76,6 @@ FOREIGN_TYPES = {
 }
 """Types of other systems: what they are here, and whether the word is kept as `attributes.episode_type`."""
 
-_BLANK = "00000000"
 _TYPES: Mapping[str, Type] = {each.value: each for each in Type}
 _KINDS: Mapping[str, Kind] = {each.value: each for each in Kind}
 _STORES: Mapping[str, Store] = {each.value: each for each in Store}
@@ -110,27 +94,9 @@ class Entry:
 def mint(
     draft: MemoryItem, by: Attribution, *, agent: str, tz: tzinfo, created_ms: int, taken: Container[str]
 ) -> Entry:
-    """`draft` as an entry with an id that is not in `taken`; see `mint_block`."""
-    return mint_block(draft, by, agent=agent, tz=tz, created_ms=created_ms, taken=taken)[0]
-
-
-def mint_block(
-    draft: MemoryItem, by: Attribution, *, agent: str, tz: tzinfo, created_ms: int, taken: Container[str]
-) -> tuple[Entry, str]:
-    """`draft` as an entry with an id that is not in `taken`, and its block; milliseconds move on until there is one.
-
-    The draft's id and created_at are replaced, its times become UTC, and what can change later (access, pin,
-    supersession, tombstone) is left out, because that is written elsewhere. Raises InputError for bad values.
-    """
-    by = attributed(draft, by.actor, by.approval, by.trigger)
-    for ms in count(created_ms):
-        item = _at(draft, ms)
-        block = _render(item, by, tz)
-        digits = checksum(agent, ms, block)
-        if (checked := f"M-{ms}-{digits}") not in taken:
-            heading, _, rest = block.partition("\n")
-            return Entry(item=replace(item, id=checked), by=by), f"{heading[: -len(_BLANK)]}{digits}\n{rest}"
-    raise AssertionError("count() does not end")
+    """`draft` as an entry with an id that is not in `taken`; see `Mint.make`."""
+    item = Mint(by, agent=agent, tz=tz, created_ms=created_ms, taken=taken).make(draft).item
+    return Entry(item=item, by=attributed(item, by.actor, by.approval, by.trigger))
 
 
 def attributed(item: MemoryItem, actor: str, approval: Approval, trigger: str) -> Attribution:
@@ -150,124 +116,9 @@ def render_entry(entry: Entry, tz: tzinfo) -> str:
     """The block of `entry`: ends with a line end, has no blank lines around it."""
     if not ID_PATTERN.fullmatch(entry.item.id) or not entry.item.id.startswith("M-"):
         raise InputError(f"{entry.item.id!r} is not the id of an entry", hint="mint the entry before writing it")
-    return _render(entry.item, entry.by, tz)
-
-
-def checksum(agent: str, ms: int, block: str) -> str:
-    """The 8 hex digits that end an id, over the block rendered with zeros in their place."""
-    return _digest(agent, ms, encoded(block))
-
-
-def is_whole(block: str, agent: str) -> bool:
-    """Whether `block` is, byte for byte, what was written; a torn or edited one is not.
-
-    Blank lines after it, CRLF line ends and a missing last line end make no difference: git and editors change those,
-    and nothing of the memory is lost with them.
-    """
-    text = block.replace("\r\n", "\n").rstrip("\n") + "\n"
-    mark = find_mark(text[: text.index("\n")])
-    if mark is None:
-        return False
-    at = mark.checksum_at
-    blank = f"{text[:at]}{_BLANK}{text[at + 8 :]}".encode("utf-8", "surrogatepass")
-    return _digest(agent, mark.ms, blank) == text[at : at + 8]
-
-
-def whole_length(block: str, agent: str) -> int:
-    """How much of `block` is, byte for byte, an entry as it was written; 0 when it does not begin with one."""
-    lines = block.split("\n")[:-1]
-    mark = find_mark(lines[0]) if lines else None
-    if mark is None:
-        return 0
-    at, length = mark.checksum_at, 0
-    digest = blake2b(f"{agent}\0{mark.ms}\0".encode())
-    for line in lines:
-        blank = line if length else f"{line[:at]}{_BLANK}{line[at + 8 :]}"
-        digest.update(f"{blank}\n".encode("utf-8", "surrogatepass"))
-        length += len(line) + 1
-        if digest.copy().hexdigest()[:8] == lines[0][at : at + 8]:
-            return length
-    return 0
-
-
-def _digest(agent: str, ms: int, block: bytes) -> str:
-    return blake2b(f"{agent}\0{ms}\0".encode() + block).hexdigest()[:8]
-
-
-def _at(draft: MemoryItem, ms: int) -> MemoryItem:
-    if not 0 <= ms <= MAX_MS:
-        raise InputError(f"{ms} is not a time an id can carry", hint="set the clock between 1970 and 9999")
-    return as_created(draft, f"M-{ms}-{_BLANK}", from_ms(ms))
-
-
-def _render(item: MemoryItem, by: Attribution, tz: tzinfo) -> str:
-    here = local(item.event_time or item.created_at, tz)
-    meta: list[str] = []
-    spare: dict[str, Any] = {}
-    _describe(item, meta, spare)
-    _attribute(by, meta)
-    _date(item, here, tz, meta)
-    _set_aside(item, spare)
-    lines = [render_heading(item, here.isoformat()[11:19])]
-    if meta:
-        lines.append(SEPARATOR.join(meta))
-    if spare:
-        lines.append(render_comment(spare))
-    return "\n".join((*lines, "", escape(item.content), ""))
-
-
-def _describe(item: MemoryItem, meta: list[str], spare: dict[str, Any]) -> None:
-    for name, value in (("source", item.source), ("session", item.session), ("role", item.role)):
-        _place(name, value, meta, spare)
-    if item.confidence != 1:
-        meta.append(f"confidence: {number(item.confidence)}")
-    if item.kind is not default_kind(item.type):
-        meta.append(f"kind: {item.kind.value}")
-    if item.store is not Store.LONG_TERM:
-        meta.append(f"store: {item.store.value}")
-    _place("user", item.user, meta, spare)
-    if item.origin is not Origin.AGENT:
-        meta.append(f"origin: {item.origin.value}")
-
-
-def _place(name: str, value: str | None, meta: list[str], spare: dict[str, Any]) -> None:
-    if value is None:
-        return
-    if is_token(value):
-        meta.append(f"{name}: {value}")
-    else:
-        spare[name] = value
-
-
-def _attribute(by: Attribution, meta: list[str]) -> None:
-    if by.actor != DEFAULT_ACTOR:
-        meta.append(f"actor: {by.actor}")
-    if by.approval is not Approval.AUTO:
-        meta.append(f"approval: {by.approval.value}")
-    if by.trigger != DEFAULT_TRIGGERS.get(by.actor):
-        meta.append(f"trigger: {by.trigger}")
-
-
-def _date(item: MemoryItem, here: datetime, tz: tzinfo, meta: list[str]) -> None:
-    if item.event_time not in (None, item.created_at) or is_ambiguous(here):
-        meta.append(f"at: {local_iso(item.event_time or item.created_at, tz)}")
-    if item.valid_from is not None:
-        meta.append(f"valid_from: {local_iso(item.valid_from, tz)}")
-    if item.valid_until is not None:
-        meta.append(f"valid_until: {local_iso(item.valid_until, tz)}")
-
-
-def _set_aside(item: MemoryItem, spare: dict[str, Any]) -> None:
-    if item.attributes:
-        spare["attributes"] = dict(item.attributes)
-    if item.key is not None:
-        spare["key"] = item.key
-    if not tags_are_safe(item.tags):
-        spare["tags"] = item.tags
-    if item.derived_from:
-        spare["derived_from"] = item.derived_from
-    if item.decay_rate is not None:
-        spare["decay_rate"] = item.decay_rate
+    item = entry.item
+    shown = show(item.event_time or item.created_at, tz, is_told=item.event_time not in (None, item.created_at))
+    return render(item, item.id, label_of(item, entry.by), shown, tz)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

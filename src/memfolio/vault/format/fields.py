@@ -42,10 +42,11 @@ def local(moment: datetime, tz: tzinfo) -> datetime:
         return moment
 
 
-def local_iso(moment: datetime, tz: tzinfo) -> str:
+def iso_of(moment: datetime) -> str:
     """`2026-11-15T14:30:05.123+01:00`: the time with its offset, as short as it can be without loss."""
-    whole_ms = moment.microsecond and not moment.microsecond % 1000
-    return local(moment, tz).isoformat(timespec="milliseconds" if whole_ms else "auto")
+    if moment.microsecond and not moment.microsecond % 1000:
+        return moment.isoformat(timespec="milliseconds")
+    return moment.isoformat()
 
 
 def is_ambiguous(moment: datetime) -> bool:
@@ -123,8 +124,7 @@ def read_meta(line: str) -> dict[str, str] | None:
 
 def render_comment(values: Mapping[str, Any]) -> str:
     """`values` as one comment line that nothing inside can close."""
-    text = json.dumps(values, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    safe = text.replace("<", r"\u003c").replace(">", r"\u003e").replace("--", r"-\u002d")
+    safe = _ENCODER.encode(values).replace("<", r"\u003c").replace(">", r"\u003e").replace("--", r"-\u002d")
     return f"<!-- {safe} -->"
 
 
@@ -157,9 +157,23 @@ def plain(value: Any, where: str = "attributes", depth: int = 0) -> Any:
         return value
     if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
         return [plain(part, f"{where}[{i}]", depth + 1) for i, part in enumerate(value)]
-    if isinstance(value, Mapping) and depth < MAX_DEPTH and all(isinstance(name, str) for name in value):
-        return {name: plain(part, f"{where}.{name}", depth + 1) for name, part in value.items()}
-    raise InputError(
+    if isinstance(value, Mapping) and depth < MAX_DEPTH:
+        return plain_object(value, where, depth)
+    raise _unfit(value, where)
+
+
+def plain_object(values: Mapping[str, Any], where: str = "attributes", depth: int = 0) -> dict[str, Any]:
+    """`values` as JSON would read them back; raises InputError for what JSON cannot hold."""
+    found = {}
+    for name, part in values.items():
+        if not isinstance(name, str):
+            raise _unfit(values, where)
+        found[name] = part if isinstance(part, str) else plain(part, f"{where}.{name}", depth + 1)
+    return found
+
+
+def _unfit(value: object, where: str) -> InputError:
+    return InputError(
         f"{where[:80]} is a {type(value).__name__} that JSON cannot hold",
         hint=f"use text keys, finite numbers, and at most {MAX_DEPTH} levels",
     )
@@ -172,4 +186,5 @@ def _finite(text: str) -> float:
     return value
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)

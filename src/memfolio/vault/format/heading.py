@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from memfolio.types import MemoryItem
 from memfolio.vault.format.content import HEADING, MARK, TIME
+from memfolio.vault.format.draft import Draft
 from memfolio.vault.format.fields import META_KEYS, SEPARATOR, number, read_importance, read_tags
 
 SAFE_TAG = re.compile(r"\w[\w/-]*")
@@ -53,10 +54,10 @@ def _mark(match: re.Match[str], group: int) -> Mark | None:
     return Mark(match[group], ms, match.start(group) - 2, match.start(group + 2)) if ms <= MAX_MS else None
 
 
-def render_heading(item: MemoryItem, clock_time: str) -> str:
-    """The heading line of `item`, without a line end; unsafe tags are left to the comment line."""
+def heading_words(item: MemoryItem | Draft) -> str:
+    """What a heading says between its time and its id; unsafe tags are left to the comment line."""
     tags = f"{SEPARATOR}#{' #'.join(item.tags)}" if item.tags and tags_are_safe(item.tags) else ""
-    return f"## {clock_time} {item.type.value}{SEPARATOR}{number(item.importance)}{tags} ^{item.id}"
+    return f"{item.type.value}{SEPARATOR}{number(item.importance)}{tags}"
 
 
 def tags_are_safe(tags: tuple[str, ...]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -160,6 +159,8 @@ def append_line(disk: Disk, path: Path, line: bytes) -> None:
 
 
 def _failures() -> tuple[type[Exception], ...]:
+    import subprocess
+
     import pygit2
 
     return pygit2.GitError, KeyError, ValueError, OSError, subprocess.SubprocessError

@@ -44,6 +44,18 @@ def put_marks(disk: Disk, marker: Path, entries: list[tuple[str, str]]) -> None:
     disk.put(marker, "".join(f"{commit} {state}\n" for commit, state in entries).encode("ascii"))
 
 
+def is_current(disk: Disk, gitdir: Path, branch: str) -> bool:
+    """Whether the index was brought up to the branch, by what git's files say; False where only libgit2 can tell."""
+    ref = f"refs/heads/{branch}"
+    tip = disk.read(gitdir / ref) or _packed_ref(disk, gitdir, ref)
+    return (tip.decode("ascii", "replace").strip(), checksum(disk, gitdir / "index")) in marks(disk, gitdir / MARKER)
+
+
+def _packed_ref(disk: Disk, gitdir: Path, ref: str) -> bytes:
+    lines = (disk.read(gitdir / "packed-refs") or b"").splitlines()
+    return next((line[: 2 * _HASH] for line in lines if line.endswith(f" {ref}".encode())), b"")
+
+
 def index_files(repo: pygit2.Repository) -> tuple[Path, Path]:
     """The index, and where its successor is prepared."""
     return Path(repo.path, "index"), Path(repo.path, f"{MARKER}.new")

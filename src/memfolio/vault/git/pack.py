@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +12,8 @@ from memfolio.vault.disk import Disk
 from memfolio.vault.git.gitdir import common_dir
 
 if TYPE_CHECKING:
+    import subprocess
+
     import pygit2
 
 MANY_PACKS = 8
@@ -49,6 +49,9 @@ def check(home: Path, repo: pygit2.Repository, tip: str | None) -> list[str]:
 
 def run_git(home: Path, repo: pygit2.Repository, *arguments: str) -> subprocess.CompletedProcess[str] | None:
     """Run the git program on this very repository; None when there is none or it distrusts the folder's owner."""
+    import shutil
+    import subprocess
+
     program = shutil.which("git")
     if program is None:
         return None

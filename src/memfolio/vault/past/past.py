@@ -12,7 +12,7 @@ from memfolio.errors import HistoryError, HomeError, NotFoundError, PageChangedE
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.past.rollback import STATE, forgotten_by, is_rolled_back, is_state, lasting_lines, restore
+from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lasting_lines, restore
 from memfolio.vault.past.undo import Reversal, Wanted, as_change, choose, difference
 from memfolio.vault.past.versions import Versions
 from memfolio.vault.past.view import Filter, LogEntry, View
@@ -150,7 +150,7 @@ class Past:
             touched = [each for each in touched if each == path]
         then = {each: self._vault.history.read(each, commit=commit) for each in touched}
         now = {each: self._now(each) for each in touched}
-        wanted = restore(then, now, forgotten_by(lasting_lines(self._state())))
+        wanted = restore(then, now, self._state(), self._now)
         return wanted, {each: now[each] if each in now else self._now(each) for each in wanted}
 
     def _commit_at(self, to: datetime | str) -> str:

@@ -3,22 +3,22 @@ what was forgotten or purged since then stays so."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from datetime import UTC
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
-from memfolio.vault.foreign import blocks_of
+from memfolio.vault.excerpt import cut, excerpts, into_archive, memories_in
 from memfolio.vault.format.lines import read_lines, split_lines
-from memfolio.vault.format.log import LogEntry, read_log
-from memfolio.vault.past.merge import ledger_blocks
-from memfolio.vault.paths import AUDIT, Form, agent_of, day_of, form_of, ledger_of
+from memfolio.vault.paths import AUDIT, Form, archive_log, form_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
 
 STATE = "memory/meta/state"
 TOMBSTONE = "tombstone"
 PURGE = "purge"
+LIFT = "restore"
 LASTING = frozenset({TOMBSTONE, PURGE})
-"""Operations of state lines that outlive a rollback."""
+"""Operations of state lines that outlive a rollback; a tombstone only as long as no later line lifts it."""
+
+_TELLING = (TOMBSTONE.encode(), PURGE.encode(), LIFT.encode())
 
 Files = Mapping[str, bytes | None]
 
@@ -31,61 +31,80 @@ def is_state(path: str) -> bool:
     return f"/{STATE}/" in path and form_of(path) is Form.LINES
 
 
-def restore(then: Files, now: Files, forgotten: Container[str]) -> dict[str, bytes | None]:
-    """What each file must become so that `then` is back, except for what was forgotten anywhere since."""
+def restore(then: Files, now: Files, state: Files, read: Callable[[str], bytes | None]) -> dict[str, bytes | None]:
+    """What each file must become so that `then` is back, except for what was forgotten anywhere since.
+
+    `state` is every state file as it is. What is forgotten again, because it was so then, goes to the archive again,
+    for which `read` says what is there.
+    """
     wanted = {path: then.get(path) for path in {*then, *now} if is_rolled_back(path)}
     _keep_lasting(wanted, lasting_lines(now), then)
+    forgotten = forgotten_by(lasting_lines(state))
     for path, content in wanted.items():
         if content is not None and form_of(path) is Form.LOG:
             wanted[path] = without(path, content, forgotten)
-    return wanted
+    again = forgotten_by(lasting_lines({**state, **wanted}), {TOMBSTONE}) - forgotten
+    return wanted | (_archived(wanted, now, again, read) if again else {})
+
+
+def _archived(
+    wanted: Files, now: Files, ids: frozenset[str], read: Callable[[str], bytes | None]
+) -> dict[str, bytes | None]:
+    """The archives of the logs that these memories leave, with them in it."""
+    archives: dict[str, bytes | None] = {}
+    for path in [path for path in wanted if form_of(path) is Form.LOG and ledger_of(path)]:
+        gone = (memories_in(path, now.get(path)) - memories_in(path, wanted[path])) & ids
+        if gone:
+            target = archive_log(path)
+            taken = excerpts(path, to_text(now.get(path) or b""), gone)
+            archives[target] = into_archive(target, read(target), taken)
+    return archives
 
 
 def lasting_lines(files: Files) -> dict[str, list[bytes]]:
     """Each state file's lines that outlive a rollback."""
-    states = {path: content for path, content in files.items() if content is not None and is_state(path)}
-    found = {path: [raw for raw in split_lines(content) if _is_lasting(raw)] for path, content in states.items()}
-    return {path: lines for path, lines in found.items() if lines}
+    lasting: dict[str, list[bytes]] = {}
+    lifted: set[tuple[str, Any]] = set()
+    for path, raw in _newest_first(files):
+        record = record_of(raw)
+        about = (_place(path)[0], record.get("memory"))
+        if record.get("op") == LIFT:
+            lifted.add(about)
+        elif record.get("op") == PURGE or (record.get("op") == TOMBSTONE and about not in lifted):
+            lasting.setdefault(path, []).append(raw)
+    return {path: lasting[path][::-1] for path in sorted(lasting, key=_place)}
+
+
+def _newest_first(files: Files) -> Iterator[tuple[str, bytes]]:
+    """The lines of state files that may forget something or lift that, each ledger from its end to its beginning."""
+    for path in sorted(filter(is_state, files), key=_place, reverse=True):
+        for raw in reversed(split_lines(files[path] or b"")):
+            # Nearly all lines are about something else: they need not be read.
+            if any(each in raw for each in _TELLING):
+                yield path, raw
+
+
+def _place(path: str) -> tuple[str, int]:
+    """The ledger that a file is of, and which part of it."""
+    named = ledger_of(path)
+    return (named[0].base, named[1]) if named else (path, 0)
 
 
 def forgotten_by(lasting: Mapping[str, list[bytes]], operations: Container[str] = LASTING) -> frozenset[str]:
     """The memories that these state lines forget or purge."""
-    records = [_record(raw) for lines in lasting.values() for raw in lines]
+    records = [record_of(raw) for lines in lasting.values() for raw in lines]
     memories = (record.get("memory") for record in records if record.get("op") in operations)
     return frozenset(memory for memory in memories if isinstance(memory, str))
 
 
 def without(path: str, content: bytes, ids: Container[str]) -> bytes:
     """A log without the memories with these ids, entries and hand-written text alike, the rest byte for byte."""
-    blocks = zip(blocks_of(path, content), ledger_blocks(path, content), strict=True)
-    text = "".join(piece for (each, _), piece in blocks if each is None or each not in ids)
-    by_hand = [found for found in _by_hand(path, text) if found.entry.item.id in ids]
-    for start, end in sorted((place for found in by_hand for place in found.places), reverse=True):
-        text = text[:start] + text[end:]
-    return to_bytes(text)
+    text = to_text(content)
+    return to_bytes(cut(text, excerpts(path, text, ids)))
 
 
-def memories_in(path: str, content: bytes | None) -> set[str]:
-    """The ids of a log's memories, of hand-written text too."""
-    marked = {each for each, _ in blocks_of(path, content or b"") if each}
-    return marked | {found.entry.item.id for found in _by_hand(path, to_text(content or b""))}
-
-
-def _by_hand(path: str, text: str) -> list[LogEntry]:
-    day, agent = day_of(path), agent_of(path)
-    if day is None or agent is None:
-        return []
-    # The zone only tells when something was, never what its id is.
-    entries = read_log(text, day=day, tz=UTC, agent=agent).entries
-    return [found for found in entries if found.entry.item.id.startswith("H-")]
-
-
-def _is_lasting(raw: bytes) -> bool:
-    # Nearly all lines are about something else: they need not be read.
-    return any(each.encode() in raw for each in LASTING) and _record(raw).get("op") in LASTING
-
-
-def _record(raw: bytes) -> dict[str, Any]:
+def record_of(raw: bytes) -> dict[str, Any]:
+    """The record of one line; empty when it cannot be read."""
     reading = read_lines(raw)
     line = reading.records[0] if reading.records else reading.tail
     return line.record if line else {}

@@ -16,13 +16,13 @@ from memfolio.errors import InputError, NotFoundError, RefusedError, UndoConflic
 from memfolio.types import Action, Attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, PutPage
+from memfolio.vault.excerpt import is_bare, lead, memories_in
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.format.entry import parse_entry
 from memfolio.vault.format.lines import read_lines
-from memfolio.vault.format.log import title_line
 from memfolio.vault.format.signature import attribution_of
 from memfolio.vault.past.merge import ledger_blocks, merge_blocks, merge_text, unified
-from memfolio.vault.past.rollback import PURGE, forgotten_by, is_state, lasting_lines, memories_in, without
+from memfolio.vault.past.rollback import PURGE, forgotten_by, is_state, lasting_lines, without
 from memfolio.vault.past.versions import Version
 from memfolio.vault.paths import Form, agent_of, archive_log, day_of, form_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
@@ -188,8 +188,8 @@ class Reversal:
         if version.start is None or form_of(version.path) is Form.PAGE:
             return False
         pieces, standing = entry_pieces(version), self._standing_in(version.path)
-        lead = _lead(version.path) if version.start == 0 else ""
-        if to_bytes(lead + "".join(pieces.values())) != version.added:
+        title = lead(version.path) if version.start == 0 else ""
+        if to_bytes(title + "".join(pieces.values())) != version.added:
             return False
         if any(standing.get(each, piece) != piece for each, piece in pieces.items()):
             return False
@@ -241,7 +241,7 @@ class Reversal:
             self._gone[path] = {each: text for each, text in _marked(path, content) if each in cuts}
             if self._gone[path]:
                 left = to_bytes("".join(piece for each, piece in _pieces(path, content) if each not in cuts))
-                self.wanted[path] = None if path in self._begun and _is_bare(path, left) else left
+                self.wanted[path] = None if path in self._begun and is_bare(path, left) else left
 
     def _archive(self, purged: frozenset[str]) -> None:
         """Keep the entries that leave a daily log in the archive."""
@@ -251,7 +251,7 @@ class Reversal:
             gone |= {each: text for each, text in self._gone.get(path, {}).items() if each not in kept}
             if gone:
                 target = archive_log(path)
-                head = self.load(target) or _lead(target).encode()
+                head = self.load(target) or lead(target).encode()
                 there = {text.strip("\n") for _, text in _marked(target, head)}
                 texts = [text.strip("\n") for text in gone.values()]
                 self.wanted[target] = head + to_bytes("".join(f"\n{text}\n" for text in texts if text not in there))
@@ -279,14 +279,14 @@ def _apart_from(version: Version, ids: set[str]) -> Version:
 
 def _rest_of(path: str, content: bytes | None, ids: set[str]) -> bytes | None:
     rest = b"" if content is None else without(path, content, ids)
-    return None if _is_bare(path, rest) else rest
+    return None if is_bare(path, rest) else rest
 
 
 def entry_pieces(version: Version) -> dict[str, str]:
     """The entries of an append by id, as `ledger_blocks` cuts them out of a file that goes on around them."""
-    lead = "\n" if form_of(version.path) is Form.LOG else ""
+    blank = "\n" if form_of(version.path) is Form.LOG else ""
     blocks = blocks_of(version.path, version.added or b"")
-    return {each: lead + text.rstrip("\n") + "\n" for each, text in blocks if each}
+    return {each: blank + text.rstrip("\n") + "\n" for each, text in blocks if each}
 
 
 def _marked(path: str, content: bytes | None) -> list[tuple[str, str]]:
@@ -298,12 +298,6 @@ def _pieces(path: str, content: bytes) -> list[tuple[str | None, str]]:
     """`ledger_blocks` with their ids."""
     ids = [each for each, _ in blocks_of(path, content)]
     return list(zip(ids, ledger_blocks(path, content), strict=True))
-
-
-def _lead(path: str) -> str:
-    """What we begin a ledger with; archived logs count no parts."""
-    named, day = ledger_of(path), day_of(path)
-    return f"{title_line(day, named[1] if named else 1)}\n" if day else ""
 
 
 def difference(path: str, before: bytes | None, after: bytes | None) -> str:
@@ -325,7 +319,7 @@ def _reverse(version: Version, ours: bytes | None) -> bytes | None:
     if blocks is None:
         raise UndoConflictError(version.path, diff=difference(version.path, version.after, ours))
     content = to_bytes("".join(blocks))
-    return None if _is_bare(version.path, content) and version.before is None else content
+    return None if is_bare(version.path, content) and version.before is None else content
 
 
 def _reverse_page(version: Version, ours: bytes | None) -> bytes:
@@ -346,11 +340,6 @@ def _order(path: str, block: str) -> tuple[int, str]:
     marked = next((each for each, _ in blocks_of(path, to_bytes(block)) if each), "")
     timed = _TIMED_ID.fullmatch(marked)
     return (int(timed[1]), marked) if timed else (0, "")
-
-
-def _is_bare(path: str, content: bytes) -> bool:
-    """Whether nothing but our own title is left of a ledger."""
-    return content.strip() in (b"", _lead(path).strip().encode())
 
 
 def as_change(reversal: Reversal, hash: Callable[[bytes], str], by: Attribution) -> Change:

@@ -1,0 +1,117 @@
+"""The local embedder: token vectors from an installed package, averaged. No network, no key."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from memfolio.embed.embedder import Identity
+from memfolio.embed.tokens import Tokens
+from memfolio.embed.unit import unit_rows
+from memfolio.embed.weights import REINSTALL, Weights, read_bytes
+from memfolio.errors import EmbedderError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MODEL = "l2_supercat_256"
+INSTALL = "pip install wordllama"
+
+_WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
+_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+_METHOD = b"mean of token vectors, cut at spaces and line ends"
+_TOKENS_AT_ONCE = 4096
+_TEXTS_AT_ONCE = 1024
+
+
+class LocalEmbedder:
+    """Averages the vectors of a text's tokens, from the weights in the wheel of `wordllama`.
+
+    A text's vector is the same to the last bit in any batch, thread, process and machine: half-precision numbers add
+    up in double precision without rounding, so the order of addition cannot be seen.
+    """
+
+    is_costly = False
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._lock = RLock()
+
+    @property
+    def identity(self) -> Identity:
+        with self._lock:
+            return self._identity
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        with self._lock:
+            tokens, table = self._model
+        rows = np.zeros((len(texts), table.shape[1]), np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            sums = np.array([_sum(table, tokens.numbers(text)) for text in texts[start : start + _TEXTS_AT_ONCE]])
+            rows[start : start + len(sums)] = unit_rows(sums, source="the local embedder", hint=REINSTALL)
+        return rows
+
+    @cached_property
+    def _identity(self) -> Identity:
+        digest = hashlib.blake2b(_METHOD, digest_size=4)
+        for sample in self._weights.samples():
+            digest.update(sample)
+        digest.update(read_bytes(self._found / _TOKENIZER))
+        return Identity(
+            provider="local", model=MODEL, dimension=self._weights.dimension, fingerprint=digest.hexdigest()
+        )
+
+    @cached_property
+    def _model(self) -> tuple[Tokens, NDArray[np.float16]]:
+        tokens = Tokens(self._found / _TOKENIZER)
+        if tokens.size > self._weights.rows:
+            raise EmbedderError(
+                f"{self._found} has weights for {self._weights.rows} tokens, but a tokenizer of {tokens.size}",
+                hint=REINSTALL,
+            )
+        return tokens, self._weights.table()
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return Weights(self._found / _WEIGHTS)
+
+    @property
+    def _found(self) -> Path:
+        folder = self._folder or package_folder()
+        if folder is None:
+            raise EmbedderError(
+                "the package wordllama, whose weights the local embedder uses, is missing", hint=INSTALL
+            )
+        return folder
+
+
+def is_installed() -> bool:
+    """Whether the local embedder's files are there."""
+    folder = package_folder()
+    return folder is not None and (folder / _WEIGHTS).is_file() and (folder / _TOKENIZER).is_file()
+
+
+def package_folder() -> Path | None:
+    """Where the package with the weights is; it is not imported, since it would bring half the internet with it."""
+    spec = find_spec("wordllama")
+    places = spec.submodule_search_locations if spec else None
+    return next(map(Path, places or ()), None)
+
+
+def _sum(table: NDArray[np.float16], numbers: array[int]) -> NDArray[np.float64]:
+    """The exact sum of the vectors of these tokens, a few thousand at a time so that memory stays small."""
+    import numpy as np
+
+    total = np.zeros(table.shape[1])
+    for start in range(0, len(numbers), _TOKENS_AT_ONCE):
+        total += table.take(numbers[start : start + _TOKENS_AT_ONCE], axis=0).astype(np.float64).sum(axis=0)
+    return total

@@ -1,0 +1,168 @@
+"""One question to a JSON server: bounded in time and size, without redirects, and never repeating a secret."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memfolio.errors import EmbedderError
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+    from urllib.error import HTTPError
+    from urllib.request import OpenerDirector
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+_BLOCK = 65_536
+_MOST_SAID = 200
+
+
+class ServerSilentError(EmbedderError):
+    """The server cannot be reached or takes too long; it will do so again in a moment."""
+
+
+class ServerBusyError(EmbedderError):
+    """The server asks to come back later: 429 or 5xx."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where to ask, what to show as a key, and how long and how much to listen."""
+
+    url: str
+    key: str
+    timeout: float
+    max_bytes: int
+
+    def post(self, question: dict[str, Any]) -> Any:
+        """The server's answer to a question, both JSON; every failure is an EmbedderError."""
+        return self._parse(self._in_time(lambda: self._ask(json.dumps(question).encode())))
+
+    def _in_time(self, act: Callable[[], bytes]) -> bytes:
+        """What `act` returns or raises, if it does so in time.
+
+        A thread of its own, since neither the look-up of a name nor a server that sends a letter now and then can be
+        given a time limit in another way.
+        """
+        outcome: queue.SimpleQueue[bytes | EmbedderError] = queue.SimpleQueue()
+        threading.Thread(target=lambda: outcome.put(_caught(act)), name="memfolio-embed", daemon=True).start()
+        try:
+            result = outcome.get(timeout=self.timeout)
+        except queue.Empty:
+            raise self._slow() from None
+        if isinstance(result, EmbedderError):
+            raise result
+        return result
+
+    def _ask(self, body: bytes) -> bytes:
+        from http.client import HTTPException
+        from urllib.error import HTTPError, URLError
+        from urllib.request import Request
+
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "memfolio"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        try:
+            request = Request(self.url, data=body, headers=headers, method="POST")
+            with _opener(request.host).open(request, timeout=self.timeout) as response:
+                return self._read(response)
+        except HTTPError as error:
+            with error:
+                raise self._refused(error) from error
+        except TimeoutError as error:
+            raise self._slow() from error
+        except (URLError, HTTPException, OSError, ValueError) as error:
+            raise self._silent(error) from error
+
+    def _read(self, response: HTTPResponse) -> bytes:
+        """The body, up to the limit and not beyond the time, whatever the server says its length is."""
+        until = time.monotonic() + self.timeout
+        body = bytearray()
+        while block := response.read1(_BLOCK):
+            body += block
+            if len(body) > self.max_bytes:
+                raise EmbedderError(
+                    f"{self.url} answered with more than {self.max_bytes:,} bytes", hint="check embedding.url"
+                )
+            if time.monotonic() > until:
+                raise self._slow()
+        return bytes(body)
+
+    def _parse(self, body: bytes) -> Any:
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            hint = "check embedding.url: it should end where /embeddings is added, often in /v1"
+            raise EmbedderError(f"{self.url} did not answer with JSON", hint=hint) from error
+
+    def _slow(self) -> EmbedderError:
+        message = f"{self.url} did not answer within {self.timeout:g} seconds"
+        return ServerSilentError(message, hint="see how the server is doing, or raise embedding.timeout")
+
+    def _silent(self, error: Exception) -> EmbedderError:
+        reason = getattr(error, "reason", None)
+        if isinstance(reason, TimeoutError):
+            return self._slow()
+        # A value that cannot be sent is named in the error, and may be the key.
+        why = type(error).__name__ if isinstance(error, ValueError) else self._cleaned(str(reason or error))
+        return ServerSilentError(
+            f"{self.url} cannot be reached: {why}", hint="start the server, or check embedding.url"
+        )
+
+    def _refused(self, error: HTTPError) -> EmbedderError:
+        status = error.code
+        if 300 <= status < 400:
+            return EmbedderError(
+                f"{self.url} answered {status}, a redirect, which is not followed",
+                hint="put the address that it leads to into embedding.url",
+            )
+        if status in (401, 403):
+            return EmbedderError(
+                f"{self.url} answered {status}: the key is missing or not accepted",
+                hint="set MEMFOLIO_EMBEDDING_KEY in the environment",
+            )
+        kind = ServerBusyError if status == 429 or status >= 500 else EmbedderError
+        hint = "try again later" if kind is ServerBusyError else "check embedding.url and embedding.model"
+        return kind(f"{self.url} answered {status}{self._said(error)}", hint=hint)
+
+    def _said(self, error: HTTPError) -> str:
+        """What the server says is wrong, if that can be made out."""
+        try:
+            answer = json.loads(error.read(_BLOCK))
+        except (OSError, ValueError, RecursionError):
+            return ""
+        inner = answer.get("error") if isinstance(answer, dict) else None
+        said = inner.get("message") if isinstance(inner, dict) else inner
+        return f": {self._cleaned(said)}" if isinstance(said, str) else ""
+
+    def _cleaned(self, said: str) -> str:
+        """Words of others for a message: one short line, without the key."""
+        plain = said.replace(self.key, "…") if self.key else said
+        return " ".join("".join(c if c.isprintable() else " " for c in plain).split())[:_MOST_SAID]
+
+
+def _caught(act: Callable[[], bytes]) -> bytes | EmbedderError:
+    try:
+        return act()
+    except EmbedderError as error:
+        return error
+
+
+def _opener(host: str) -> OpenerDirector:
+    """What opens a connection: through the machine's proxy, except to the machine itself."""
+    from urllib.parse import urlsplit
+    from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
+
+    class Stay(HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            return None
+
+    if urlsplit(f"//{host}").hostname in LOOPBACK:
+        return build_opener(Stay, ProxyHandler({}))
+    return build_opener(Stay)

@@ -1,0 +1,304 @@
+"""The file of one agent's index: its connections, its transactions, and what it means when SQLite complains.
+
+Every index file has a number of its own, so a rebuilt index never meets the journal of the one before. Pages carry
+checksums (SQLite's cksumvfs), so a flipped bit is an error when it is read and never a wrong answer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import apsw
+import apsw.sqlite_extra
+
+from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError
+from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
+
+Connection = apsw.Connection
+BUSY_MS = 2000
+CACHE_KIB = 8192
+CHECKPOINT_PAGES = 4000
+_NO_SPACE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)
+_BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
+_NAME = re.compile(r"(?P<agent>[a-z0-9-]+)\.v(?P<version>\d+)-(?P<number>\d{6})\.db")
+
+
+@contextmanager
+def index_errors(path: Path) -> Iterator[None]:
+    """Raise what SQLite says about an index as one of our errors."""
+    try:
+        yield
+    except _BUSY as error:
+        raise IndexBusyError(f"{path.name} is in use by another process", hint="try again in a moment") from error
+    except _NO_SPACE as error:
+        raise unavailable(path, error) from error
+    except apsw.Error as error:
+        raise IndexDamagedError(
+            f"{path.name} is damaged: {error}", hint="`memfolio reindex` builds it again"
+        ) from error
+    except OSError as error:
+        raise unavailable(path, error) from error
+
+
+def unavailable(path: Path, error: Exception) -> IndexUnavailableError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return IndexUnavailableError(
+        f"the index in {path.parent} cannot be used: {reason}",
+        hint="free or unlock the cache folder, or name another one with MEMFOLIO_CACHE",
+    )
+
+
+@cache
+def _vfs() -> str | None:
+    """The layer that checks each page; None where this SQLite comes without it."""
+    try:
+        apsw.sqlite_extra.load(apsw.Connection(":memory:"), "cksumvfs")
+    except (apsw.sqlite_extra.NotAvailable, apsw.Error):
+        return None
+    return "cksmvfs"
+
+
+def newest(folder: Path, agent: str) -> Path | None:
+    """The newest index file of an agent in this version's form."""
+    numbered = [(int(match["number"]), match.string) for match in _files(folder, agent) if _is_ours(match)]
+    return folder / max(numbered)[1] if numbered else None
+
+
+def next_name(folder: Path, agent: str) -> Path:
+    """The name for an index that takes the place of all that are there."""
+    numbers = [int(match["number"]) for match in _files(folder, agent) if _is_ours(match)]
+    return folder / f"{agent}.v{VERSION}-{max(numbers, default=0) + 1:06d}.db"
+
+
+def _files(folder: Path, agent: str) -> list[re.Match[str]]:
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [match for match in map(_NAME.fullmatch, names) if match and match["agent"] == agent]
+
+
+def _is_ours(match: re.Match[str]) -> bool:
+    return int(match["version"]) == VERSION
+
+
+def discard(path: Path) -> None:
+    """Remove an index file with its journal; what another process still reads goes when that ends."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            os.unlink(f"{path}{suffix}")
+
+
+class Database:
+    """One index file. Reading needs no lock and sees one moment; of writers, one at a time has its turn."""
+
+    def __init__(self, path: Path, *, in_memory: bool = False) -> None:
+        self.path = path
+        self.in_memory = in_memory
+        self._idle: list[apsw.Connection] = []
+        self._lock = threading.RLock()
+        self._writer: apsw.Connection | None = None
+        self._process = os.getpid()
+        self._inode = 0 if in_memory else self._look()
+
+    @classmethod
+    def open(cls, path: Path) -> Database:
+        """An index file that is there; IndexDamagedError when it is not one of this version."""
+        with index_errors(path):
+            database = cls(path)
+            with database.reading() as connection:
+                _check_form(connection, path)
+        return database
+
+    @classmethod
+    def in_process(cls, agent: str) -> Database:
+        """An index that lives only as long as this process: the last resort where nothing can be written."""
+        path = Path(f"/memfolio-{agent}-{secrets.token_hex(6)}")
+        with index_errors(path):
+            database = cls(path, in_memory=True)
+            with database.writing() as connection:
+                _lay_out(connection)
+        return database
+
+    @classmethod
+    def build(cls, folder: Path, agent: str, fill: Callable[[apsw.Connection], None]) -> Path:
+        """A complete index in a file of its own that nobody sees before it is published."""
+        path = folder / f".{agent}-{secrets.token_hex(6)}.building"
+        with index_errors(path):
+            os.makedirs(folder, exist_ok=True)
+            try:
+                connection = _connect(path, journal="off", synchronous="off")
+                with connection:
+                    _lay_out(connection)
+                    fill(connection)
+                connection.pragma("journal_mode", "wal")
+                connection.close()
+                _sync(path)
+            except BaseException:
+                discard(path)
+                raise
+        return path
+
+    @classmethod
+    def publish(cls, built: Path, agent: str) -> Database:
+        """Put a built index in the place of the others, which are removed."""
+        with index_errors(built):
+            while True:
+                path = next_name(built.parent, agent)
+                try:
+                    os.link(built, path)
+                except FileExistsError:
+                    continue
+                except OSError:  # a file system without links
+                    os.rename(built, path)
+                break
+            discard(built)
+            for match in _files(path.parent, agent):
+                if match.string != path.name and int(match["version"]) <= VERSION:
+                    discard(path.parent / match.string)
+        return cls.open(path)
+
+    def is_current(self) -> bool:
+        """Whether the file is still the one that was opened: another process may have built a newer one."""
+        return self.in_memory or self._look() == self._inode
+
+    def is_replaced(self) -> bool:
+        """Whether somebody put another file under this name: its journal would not belong to it."""
+        return not self.in_memory and self._look() not in (0, self._inode)
+
+    def _look(self) -> int:
+        try:
+            return os.stat(self.path).st_ino
+        except OSError:
+            return 0
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """A connection to read with; everything that is read is of one moment."""
+        with index_errors(self.path):
+            connection = self._borrow()
+            try:
+                with connection:
+                    yield connection
+            except BaseException:
+                connection.close(True)  # what was being read may still hold a moment of the file
+                raise
+            self._idle.append(connection)
+
+    @contextmanager
+    def writing(self, *, busy_ms: int = BUSY_MS) -> Iterator[apsw.Connection]:
+        """The one connection that writes, inside a transaction: all of it counts, or nothing."""
+        with self._turn(busy_ms), index_errors(self.path):
+            connection = self._own_writer()
+            connection.set_busy_timeout(busy_ms)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(apsw.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _turn(self, busy_ms: int) -> Iterator[None]:
+        """This process's turn to write."""
+        if not self._lock.acquire(timeout=busy_ms / 1000):
+            raise IndexBusyError(f"{self.path.name} is being written by another thread", hint="try again in a moment")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _borrow(self) -> apsw.Connection:
+        self._notice_fork()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
+
+    def _own_writer(self) -> apsw.Connection:
+        self._notice_fork()
+        if self._writer is None:
+            self._writer = self._connect()
+        return self._writer
+
+    def _connect(self) -> apsw.Connection:
+        if self.in_memory:
+            connection = apsw.Connection(f"file:{self.path}?vfs=memdb", flags=_URI)
+            connection.set_busy_timeout(BUSY_MS)
+            return connection
+        return _connect(self.path, flags=apsw.SQLITE_OPEN_READWRITE)
+
+    def _notice_fork(self) -> None:
+        """A forked process must not touch its parent's connections, not even to close them."""
+        if self._process != os.getpid():
+            _orphans.extend([*self._idle, *([self._writer] if self._writer else [])])
+            self._idle, self._writer, self._process = [], None, os.getpid()
+            self._lock = threading.RLock()
+
+    def close(self) -> None:
+        """Let go of the file; the last one to do so folds the journal into it."""
+        if self._process != os.getpid():
+            return
+        with self._lock, suppress(apsw.Error):
+            for connection in (*self._idle, *([self._writer] if self._writer else [])):
+                connection.close(True)
+            self._idle, self._writer = [], None
+
+
+_URI = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+_orphans: list[apsw.Connection] = []
+"""Connections of a parent process: kept, so that nothing closes them in the child."""
+
+
+def _connect(
+    path: Path,
+    *,
+    flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
+    journal: str | None = None,
+    synchronous: str = "normal",
+) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=flags, vfs=_vfs())
+    try:
+        connection.set_busy_timeout(BUSY_MS)
+        if journal:
+            if _vfs():
+                connection.reserve_bytes("main", 8)
+            connection.pragma("journal_mode", journal)
+        connection.pragma("synchronous", synchronous)
+        connection.pragma("cache_size", -CACHE_KIB)
+        connection.pragma("temp_store", "memory")
+        connection.wal_autocheckpoint(CHECKPOINT_PAGES)
+    except BaseException:
+        connection.close(True)
+        raise
+    return connection
+
+
+def _lay_out(connection: apsw.Connection) -> None:
+    connection.pragma("application_id", APPLICATION)
+    connection.pragma("user_version", VERSION)
+    connection.execute(SCHEMA)
+
+
+def _check_form(connection: apsw.Connection, path: Path) -> None:
+    form = (connection.pragma("application_id"), connection.pragma("user_version"))
+    if form != (APPLICATION, VERSION):
+        raise IndexDamagedError(f"{path.name} has the form of another version", hint="it is built again by itself")
+
+
+def _sync(path: Path) -> None:
+    """Bring the file to the disk before its name says that it is whole."""
+    fd = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,353 @@
+"""Filing what stands in the files into the tables, so that the same files always end as the same tables.
+
+The order in which files arrive must not matter. So a memory that stands in several files belongs to the one that sorts
+first (`precedence`), the others are noted as places, and a file that loses or gains a memory by another's change is
+read again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import tzinfo
+from typing import Any
+
+import apsw
+
+from memfolio.clock import EPOCH
+from memfolio.index.pages import EntityPage, mentions
+from memfolio.index.reading import Found, Reading, is_archived, is_state, precedence, read_file
+from memfolio.index.rows import (
+    COLUMNS,
+    INSERT,
+    SELECT,
+    Row,
+    Spot,
+    about,
+    clean,
+    from_us,
+    item_of,
+    row_of,
+    spot_of,
+    state_of,
+)
+from memfolio.index.vectors import clear_vector
+from memfolio.state import Op, State, apply, fold
+from memfolio.text import searchable
+from memfolio.types import MemoryItem
+from memfolio.vault.disk import Stamp
+from memfolio.vault.format.content import text_id
+from memfolio.vault.recent import FileState
+
+Line = Mapping[str, Any]
+EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
+_UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
+_INSERT_AT = INSERT.replace("(id,", "(row, id,").replace("VALUES (?", "VALUES (?, ?")
+_ID, _CONTENT, _MORE = COLUMNS.index("id"), COLUMNS.index("content"), COLUMNS.index("more")
+
+
+class Filing:
+    """Brings files into the index, inside one transaction of `connection`."""
+
+    def __init__(
+        self, connection: apsw.Connection, agent: str, zone: tzinfo, read: Callable[[str], bytes | None]
+    ) -> None:
+        self._db = connection
+        self._agent = agent
+        self._zone = zone
+        self._read = read
+        self._again: dict[str, None] = {}
+        """Files to read again, because another file's change decides what their entries are."""
+        self._told: set[str] | None = None
+        """The memories about which state lines exist."""
+
+    def put(self, path: str, data: bytes, state: FileState) -> None:
+        """File the whole content of a file, whatever was known of it before."""
+        self._put(path, data, state)
+        self._settle()
+
+    def drop(self, path: str) -> None:
+        """A file is gone."""
+        number = self._number(path)
+        if number is not None:
+            self._refile(path, number, Reading())
+            self._db.execute("DELETE FROM files WHERE number = ?", (number,))
+        self._settle()
+
+    def add(self, path: str, items: Sequence[MemoryItem], state: FileState) -> None:
+        """File memories that were just appended to a log, under ids that did not exist before."""
+        number = self._known_number(path, state)
+        ordinal = self._value("SELECT max(ordinal) FROM memories WHERE file = ?", number, default=-1) + 1
+        first = self._value("SELECT max(row) FROM memories", default=0) + 1
+        archived = is_archived(path)
+        rows = [
+            (first + nth, *row_of(item, Spot(file=number, ordinal=ordinal + nth, archived=archived)))
+            for nth, item in enumerate(items)
+        ]
+        self._db.executemany(_INSERT_AT, rows)
+        self._db.executemany(
+            "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)",
+            [
+                (row[0], searchable(item.content), searchable(about(item)))
+                for row, item in zip(rows, items, strict=True)
+            ],
+        )
+        for row, item in zip(rows, items, strict=True):
+            if item.tags or item.derived_from or "[[" in item.content:
+                self._link(row[0], item, number)
+
+    def extend(self, path: str, lines: Sequence[Line], state: FileState) -> None:
+        """File state lines that were just appended to the newest part of their ledger."""
+        number = self._known_number(path, state)
+        ordinal = self._value("SELECT max(ordinal) FROM states WHERE file = ?", number, default=-1) + 1
+        for nth, line in enumerate(lines):
+            self._add_line(number, ordinal + nth, line)
+            memory = line.get("memory")
+            found = self._find(memory) if isinstance(memory, str) else None
+            if found:
+                self._rewrite(found, apply(state_of(found[1]), line))
+
+    def _put(self, path: str, data: bytes, state: FileState) -> None:
+        modified = EPOCH if state.stamp is None else from_us(state.stamp.mtime_ns // 1000)
+        reading = read_file(path, data, zone=self._zone, modified=modified)
+        number = self._known_number(path, state, reading.problems)
+        if is_state(path):
+            self._refile_states(number, reading.states)
+        else:
+            self._refile(path, number, reading)
+
+    def _settle(self) -> None:
+        """Read the files again that the last change reaches; each at most a few times, since files only give way."""
+        while self._again:
+            path = next(iter(self._again))
+            del self._again[path]
+            data, known = self._read(path), self._state(path)
+            if known is not None:
+                self._put(path, data or b"", known)
+
+    def _state(self, path: str) -> FileState | None:
+        found = self._db.execute("SELECT hash, size, stamp FROM files WHERE path = ?", (path,)).fetchone()
+        return stored_state(*found) if found else None
+
+    def _number(self, path: str) -> int | None:
+        number: int | None = self._value("SELECT number FROM files WHERE path = ?", path)
+        return number
+
+    def _known_number(self, path: str, state: FileState, problems: Sequence[str] = ()) -> int:
+        """The number of a file whose state is noted hereby."""
+        values = (path, state.hash, state.size, _stamp(state), json.dumps(problems) if problems else None)
+        self._db.execute(
+            "INSERT INTO files (path, hash, size, stamp, problems) VALUES (?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE "
+            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp, "
+            "problems = coalesce(excluded.problems, problems)",
+            values,
+        )
+        number = self._number(path)
+        assert number is not None  # it was written in the line before
+        return number
+
+    def _value(self, sql: str, *bindings: Any, default: Any = None) -> Any:
+        found = self._db.execute(sql, bindings).fetchone()
+        return default if found is None or found[0] is None else found[0]
+
+    # What a file holds
+
+    def _refile(self, path: str, number: int, reading: Reading) -> None:
+        """Make the tables say of a file exactly what its reading says."""
+        before = {row[0]: (key, tuple(row)) for key, *row in self._rows_of(number)}
+        self._db.execute("DELETE FROM places WHERE file = ?", (number,))
+        held: set[str] = set()
+        for found in reading.found:
+            mine = self._claim(path, number, found)
+            if mine and mine.item.id not in held:
+                held.add(mine.item.id)
+                self._file(number, mine, before.get(mine.item.id), archived=is_archived(path))
+        for left in before.keys() - held:
+            self._remove(before[left][0], item_of(before[left][1]), number)
+            self._hand_on(left)
+        self._file_entity(number, reading.entity)
+
+    def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
+        return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
+
+    def _claim(self, path: str, number: int, found: Found) -> Found | None:
+        """What this file holds of an occurrence: all, or if another file has its id, its words or nothing."""
+        owner = self._db.execute(
+            "SELECT m.file, m.ordinal, f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?",
+            (found.item.id,),
+        ).fetchone()
+        if owner is None or owner[0] == number:
+            return found
+        if precedence(path) < precedence(owner[2]):
+            self._again[owner[2]] = None
+            self._take_over(owner[0], owner[1], found.item.id)
+            return found
+        self._place(found.item.id, number, found.ordinal)
+        is_copy = found.item.id.startswith("M-") and not is_archived(path)
+        return self._claim(path, number, _as_unmarked(found, self._agent)) if is_copy else None
+
+    def _take_over(self, file: int, ordinal: int, id: str) -> None:
+        if found := self._find(id):
+            self._remove(found[0], item_of(found[1]), file)
+        self._place(id, file, ordinal)
+
+    def _place(self, id: str, file: int, ordinal: int) -> None:
+        self._db.execute("INSERT OR REPLACE INTO places (id, file, ordinal) VALUES (?, ?, ?)", (id, file, ordinal))
+
+    def _hand_on(self, id: str) -> None:
+        """A memory left its file: whoever else has it is read again."""
+        sql = "SELECT DISTINCT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ?"
+        self._again.update(dict.fromkeys(path for (path,) in self._db.execute(sql, (id,))))
+
+    def _file(self, number: int, found: Found, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
+        spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
+        state = fold(found.item, self._lines_about(found.item.id))
+        row = clean(row_of(state.item, spot, state.superseded_at))
+        if old is None:
+            self._insert(row, state.item, number, found.heading)
+        elif tuple(old[1]) != row:
+            self._update(old[0], tuple(old[1]), row, state.item, number, found.heading)
+
+    def _insert(self, row: Row, item: MemoryItem, number: int, heading: Sequence[str]) -> None:
+        self._db.execute(INSERT, row)
+        key = self._db.last_insert_rowid()
+        self._word(key, row[_CONTENT], about(item, heading))
+        self._link(key, item, number)
+
+    def _update(self, key: int, old: Row, row: Row, item: MemoryItem, number: int, heading: Sequence[str]) -> None:
+        self._db.execute(_UPDATE, (*row, key))
+        if (old[_CONTENT], old[_MORE]) == (row[_CONTENT], row[_MORE]):
+            return
+        self._unlink(key, item_of(old), number)
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
+        self._word(key, row[_CONTENT], about(item, heading))
+        self._link(key, item, number)
+        if (old[_CONTENT], spot_of(old).heading) != (row[_CONTENT], tuple(heading)):
+            self._forget_vector(key)
+
+    def _word(self, key: int, content: str, around: str) -> None:
+        self._db.execute(
+            "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)", (key, searchable(content), searchable(around))
+        )
+
+    def _forget_vector(self, key: int) -> None:
+        if self._value("SELECT embedded FROM memories WHERE row = ?", key):
+            self._db.execute("UPDATE memories SET embedded = 0 WHERE row = ?", (key,))
+            clear_vector(self._db, key)
+
+    def _remove(self, key: int, item: MemoryItem, number: int) -> None:
+        self._forget_vector(key)
+        self._unlink(key, item, number)
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
+        self._db.execute("DELETE FROM memories WHERE row = ?", (key,))
+
+    def _link(self, key: int, item: MemoryItem, number: int) -> None:
+        """Note a memory's tags, the entities it names and what it was derived from."""
+        for tag in dict.fromkeys(item.tags):
+            self._db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", clean((tag.casefold(), key)))
+        for entity in mentions(item.content):
+            self._db.execute("INSERT OR IGNORE INTO mentions VALUES (?, ?)", (entity, key))
+        for source in dict.fromkeys(item.derived_from):
+            self._add_edge("derived_from", item.id, source, number, -1)
+
+    def _unlink(self, key: int, item: MemoryItem, number: int) -> None:
+        for tag in item.tags:
+            self._db.execute("DELETE FROM tags WHERE tag = ? AND row = ?", clean((tag.casefold(), key)))
+        for entity in mentions(item.content):
+            self._db.execute("DELETE FROM mentions WHERE entity = ? AND row = ?", (entity, key))
+        if item.derived_from:
+            self._db.execute("DELETE FROM edges WHERE file = ? AND ordinal = -1 AND source = ?", (number, item.id))
+
+    def _add_edge(
+        self, type: str, source: str, target: str, file: int, ordinal: int, predicate: str | None = None
+    ) -> None:
+        self._db.execute(
+            "INSERT INTO edges (type, source, target, predicate, file, ordinal) VALUES (?, ?, ?, ?, ?, ?)",
+            clean((type, source, target, predicate, file, ordinal)),
+        )
+
+    def _file_entity(self, number: int, entity: EntityPage | None) -> None:
+        self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
+        if entity is not None:
+            values = (entity.id, entity.name, entity.type, json.dumps(entity.aliases), entity.summary)
+            self._db.execute(
+                "INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)",
+                clean((*values, json.dumps(dict(entity.properties)), number)),
+            )
+
+    # What state lines say
+
+    def _refile_states(self, number: int, lines: Sequence[Line]) -> None:
+        """Replace the lines of a state file; the memories they speak about are read again."""
+        told = "SELECT DISTINCT memory FROM states WHERE file = ? AND memory IS NOT NULL"
+        before = {memory for (memory,) in self._db.execute(told, (number,))}
+        self._db.execute("DELETE FROM states WHERE file = ?", (number,))
+        self._db.execute("DELETE FROM edges WHERE file = ?", (number,))
+        for ordinal, line in enumerate(lines):
+            self._add_line(number, ordinal, line)
+        after = {memory for (memory,) in self._db.execute(told, (number,))}
+        for memory in sorted(before | after):
+            self._read_owner_again(memory)
+
+    def _read_owner_again(self, memory: str) -> None:
+        sql = "SELECT f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
+        if path := self._value(sql, memory):
+            self._again[path] = None
+
+    def _add_line(self, number: int, ordinal: int, line: Line) -> None:
+        memory = line.get("memory")
+        memory = memory if isinstance(memory, str) else None
+        values = (number, ordinal, memory, str(line.get("op", "")), json.dumps(dict(line)))
+        self._db.execute("INSERT INTO states VALUES (?, ?, ?, ?, ?)", clean(values))
+        if memory is not None and self._told is not None:
+            self._told.add(memory)
+        for edge in _edges(line):
+            self._add_edge(*edge[:3], number, ordinal, edge[3])
+
+    def _lines_about(self, memory: str) -> list[Line]:
+        if self._told is None:
+            self._told = {each for (each,) in self._db.execute("SELECT DISTINCT memory FROM states")}
+        if memory not in self._told:
+            return []
+        sql = (
+            "SELECT s.line FROM states s JOIN files f ON f.number = s.file "
+            "WHERE s.memory = ? ORDER BY length(f.path), f.path, s.ordinal"
+        )
+        return [json.loads(line) for (line,) in self._db.execute(sql, (memory,))]
+
+    def _find(self, memory: str) -> tuple[int, Row] | None:
+        found = self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.id = ?", clean((memory,))).fetchone()
+        return (found[0], tuple(found[1:])) if found else None
+
+    def _rewrite(self, found: tuple[int, Row], state: State) -> None:
+        key, old = found
+        self._db.execute(_UPDATE, (*row_of(state.item, spot_of(old), state.superseded_at), key))
+
+
+def _as_unmarked(found: Found, agent: str) -> Found:
+    """An entry whose id another file has, read as if it had none."""
+    return replace(
+        found, item=replace(found.item, id=text_id(agent, found.item.content), created_at=found.item.created_at)
+    )
+
+
+def _edges(line: Line) -> Iterable[tuple[str, str, str, str | None]]:
+    """The edges that a state line draws: type, source, target, predicate."""
+    memory, op = line.get("memory"), line.get("op")
+    if not isinstance(memory, str):
+        return
+    by, to, drawn, predicate = (line.get(name) for name in ("by", "to", "type", "predicate"))
+    if op == Op.SUPERSEDE and isinstance(by, str):
+        yield "supersedes", by, memory, None
+    elif op == Op.EDGE and isinstance(to, str) and drawn in EDGES:
+        yield str(drawn), memory, to, predicate if isinstance(predicate, str) else None
+
+
+def _stamp(state: FileState) -> str | None:
+    return None if state.stamp is None else json.dumps(list(state.stamp))
+
+
+def stored_state(hash: str, size: int, stamp: str | None) -> FileState:
+    """The state of a file as the index has it."""
+    return FileState(hash, size, Stamp(*json.loads(stamp)) if stamp else None)

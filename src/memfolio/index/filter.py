@@ -1,0 +1,85 @@
+"""What a memory must be to count at all: decided by the database, before anything is ranked or cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memfolio.index.rows import to_us
+from memfolio.types import Kind, Store, Type
+
+ARCHIVED = "archived"
+SUPERSEDED = "superseded"
+INCLUDABLE = (ARCHIVED, SUPERSEDED)
+"""What is out of sight unless a caller asks for it."""
+
+Condition = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Exact conditions; what is None or empty does not matter. Forgotten memories never pass."""
+
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[Type, ...] = ()
+    stores: tuple[Store, ...] = ()
+    tags: tuple[str, ...] = ()
+    entity: str | None = None
+    session: str | None = None
+    user: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    valid_at: datetime | None = None
+    as_of: datetime | None = None
+    min_importance: float = 0
+    include: tuple[str, ...] = ()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a caller asked for something in particular, so that few memories may be left."""
+        return any(True for _ in self._asked())
+
+    def where(self) -> Condition:
+        """The condition on `memories m`, with its values."""
+        found = [*self._visible(), *self._asked()]
+        return " AND ".join(f"({sql})" for sql, _ in found), tuple(value for _, values in found for value in values)
+
+    def _visible(self) -> Iterator[Condition]:
+        yield "m.forgotten_at IS NULL", ()
+        if ARCHIVED not in self.include:
+            yield "m.archived = 0", ()
+        if self.as_of is None and SUPERSEDED not in self.include:
+            yield "m.superseded_by IS NULL", ()
+
+    def _asked(self) -> Iterator[Condition]:
+        for column, values in (("kind", self.kinds), ("type", self.types), ("store", self.stores)):
+            if values:
+                yield _one_of(column, [each.value for each in values])
+        for tag in self.tags:
+            yield "EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.row = m.row)", (tag.casefold(),)
+        if self.entity is not None:
+            yield "EXISTS (SELECT 1 FROM mentions n WHERE n.entity = ? AND n.row = m.row)", (self.entity,)
+        for column, value in (("session", self.session), ("user", self.user)):
+            if value is not None:
+                yield f"m.{column} = ?", (value,)
+        if self.min_importance > 0:
+            yield "m.importance >= ?", (self.min_importance,)
+        yield from self._timed()
+
+    def _timed(self) -> Iterator[Condition]:
+        if self.since is not None:
+            yield "m.happened_at >= ?", (to_us(self.since),)
+        if self.until is not None:
+            yield "m.happened_at <= ?", (to_us(self.until),)
+        if self.valid_at is not None:
+            at = to_us(self.valid_at)
+            yield "coalesce(m.valid_from, ?) <= ? AND (m.valid_until IS NULL OR m.valid_until > ?)", (at, at, at)
+        if self.as_of is not None:
+            at = to_us(self.as_of)
+            yield "m.created_at <= ? AND (m.superseded_at IS NULL OR m.superseded_at > ?)", (at, at)
+
+
+def _one_of(column: str, values: Sequence[str]) -> Condition:
+    return f"m.{column} IN ({', '.join('?' * len(values))})", tuple(values)

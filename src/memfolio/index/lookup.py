@@ -1,0 +1,94 @@
+"""Looking memories up by what they are, not by what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from memfolio.index.filter import Filter
+from memfolio.index.rows import SELECT, clean, item_of
+from memfolio.types import MemoryItem
+
+_FROM = "FROM memories m JOIN files f ON f.number = m.file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """A memory, the file it stands in, and what it is there: a memory, a passage of a page, a fact."""
+
+    row: int
+    path: str
+    form: str
+    archived: bool
+    item: MemoryItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A tie between two memories."""
+
+    type: str
+    source: str
+    target: str
+    predicate: str | None = None
+    confidence: float = 1.0
+
+
+def _select(connection: apsw.Connection, rest: str, values: Sequence[Any]) -> Iterator[Located]:
+    for row, path, form, archived, *columns in connection.execute(
+        f"SELECT m.row, f.path, m.form, m.archived, {SELECT} {_FROM} {rest}", values
+    ):
+        yield Located(row=row, path=path, form=form, archived=bool(archived), item=item_of(tuple(columns)))
+
+
+def by_id(connection: apsw.Connection, id: str) -> Located | None:
+    return next(_select(connection, "WHERE m.id = ?", clean((id,))), None)
+
+
+def by_rows(connection: apsw.Connection, rows: Sequence[int]) -> list[Located]:
+    """The memories in these rows, as far as they are there."""
+    return [found for row in rows for found in _select(connection, "WHERE m.row = ?", (row,))]
+
+
+def newest(connection: apsw.Connection, wanted: Filter, limit: int) -> list[Located]:
+    """What passes the filter, the last that happened first."""
+    condition, values = wanted.where()
+    return list(_select(connection, f"WHERE {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?", (*values, limit)))
+
+
+def places(connection: apsw.Connection, id: str) -> list[str]:
+    """Every file in which a memory stands, the one it belongs to first."""
+    sql = "SELECT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ? ORDER BY f.path"
+    first = by_id(connection, id)
+    others = [path for (path,) in connection.execute(sql, (id,))]
+    return list(dict.fromkeys([first.path, *others] if first else others))
+
+
+def lines_about(connection: apsw.Connection, id: str) -> list[Mapping[str, Any]]:
+    """The state lines about a memory, oldest first."""
+    sql = (
+        "SELECT s.line FROM states s JOIN files f ON f.number = s.file "
+        "WHERE s.memory = ? ORDER BY length(f.path), f.path, s.ordinal"
+    )
+    return [json.loads(line) for (line,) in connection.execute(sql, (id,))]
+
+
+def edges_of(connection: apsw.Connection, id: str) -> list[Edge]:
+    """The ties of a memory in either direction; its neighbours in time are not among them."""
+    sql = (
+        "SELECT type, source, target, predicate, confidence FROM edges WHERE source = ?1 OR target = ?1 "
+        "ORDER BY type, source, target"
+    )
+    return [
+        Edge(type=kind, source=source, target=target, predicate=predicate, confidence=confidence)
+        for kind, source, target, predicate, confidence in connection.execute(sql, (id,))
+    ]
+
+
+def entities_of(connection: apsw.Connection, row: int) -> list[str]:
+    """The entities that a memory names."""
+    return [entity for (entity,) in connection.execute("SELECT entity FROM mentions WHERE row = ? ORDER BY 1", (row,))]

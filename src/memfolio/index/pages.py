@@ -1,0 +1,246 @@
+"""The pages of an agent: which files are searched as pages, what they are, and what their names and links say."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from calendar import monthrange
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from types import MappingProxyType
+
+from memfolio.index.passages import body_text, front_matter
+from memfolio.types import AGENT_PATTERN, Kind, Store, Type
+from memfolio.vault.paths import SHARED, Form, agent_of, form_of, is_tracked
+
+MAX_VALUES = 64
+MAX_VALUE = 200
+MAX_SUMMARY = 1000
+
+_DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
+_WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})(?![0-9])")
+_QUARTER = re.compile(r"([0-9]{4})-Q([1-4])(?![0-9])")
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})(?![0-9])")
+_ENTITY_ID = re.compile(r"(?P<type>\w+(?:-\w+)*)--(?P<slug>\w[\w.-]*)")
+_LINK = re.compile(rf"\[\[([^\[\]|#\n]{{1,{MAX_VALUE}}})(?=[\]|#])")
+_KEY = re.compile(r"([\w-]{1,64})[ \t]*:(?:[ \t]+|$)(.*)")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+_LISTED = re.compile(r"""\s*"[^"]*"|\s*'[^']*'|[^,]+""")
+_ALIASES = re.compile(r"(?:[-*+] +)?[*_]{0,2}aliases[*_]{0,2}:[*_]{0,2}(.*)", re.IGNORECASE)
+_SIGNS = re.compile(r"#{1,6}(?:\s|$)|(?:```|~~~)|[-*_=]{3,}$")
+_OWN_KEYS = frozenset({"name", "title", "type", "alias", "aliases"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageKind:
+    """What a page is, and so what its passages are as memories."""
+
+    name: str
+    kind: Kind = Kind.SEMANTIC
+    type: Type = Type.OBSERVATION
+    store: Store = Store.LONG_TERM
+    importance: float = 0.5
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityPage:
+    """An entity as its page describes it; `id` is what links name."""
+
+    id: str
+    type: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+_PAGE = PageKind(name="page")
+_ENTITY = PageKind(name="entity", type=Type.FACT, importance=0.6)
+_RELATION = PageKind(name="relation", type=Type.FACT, importance=0.3)
+_DIGEST = PageKind(name="digest", kind=Kind.EPISODIC, type=Type.EVENT)
+_MIND = PageKind(name="mind", type=Type.FACT, importance=0.7)
+_FILES = {
+    "MEMORY.md": PageKind(name="core", type=Type.FACT, importance=0.9),
+    "USER.md": PageKind(name="user", type=Type.FACT, importance=0.9),
+    "SOUL.md": PageKind(name="soul", type=Type.FACT, importance=0.8),
+    "IDENTITY.md": PageKind(name="identity", type=Type.FACT, importance=0.8),
+    "AGENTS.md": PageKind(name="agents", type=Type.FACT, importance=0.6),
+    "TOOLS.md": PageKind(name="tools", type=Type.FACT, importance=0.6),
+    "memory/graph/index.md": _RELATION,
+    "memory/graph/relations.md": _RELATION,
+    "memory/meta/evolution.md": _PAGE,
+    "mind/Learnings.md": replace(_MIND, type=Type.LESSON),
+    "mind/Desires.md": replace(_MIND, type=Type.PREFERENCE),
+    **{f"mind/{name}.md": replace(_MIND, type=Type.TASK) for name in ("Goals", "Intentions", "Plans", "Commitments")},
+}
+_FOLDERS = {
+    "mind": _MIND,
+    "sessions": PageKind(name="session", kind=Kind.EPISODIC, type=Type.EVENT, importance=0.4),
+    "memory/weekly": _DIGEST,
+    "memory/monthly": _DIGEST,
+    "memory/quarterly": _DIGEST,
+    "memory/checkpoints": PageKind(name="checkpoint", kind=Kind.EPISODIC, type=Type.EVENT, importance=0.4),
+    "memory/conflicts": PageKind(name="conflict", kind=Kind.EPISODIC, importance=0.6),
+    "memory/procedures": PageKind(name="procedure", kind=Kind.PROCEDURAL, type=Type.LESSON, importance=0.7),
+    "memory/vault": PageKind(name="vault", type=Type.FACT, store=Store.VAULT, importance=0.9),
+    "memory/archive": PageKind(name="archive", importance=0.2, archived=True),
+    "memory/meta": None,
+}
+
+
+def page_kind(path: str) -> PageKind | None:
+    """What the file at `path`, relative to the home, is as a page; None when it is not searched as one."""
+    inside = _inside_agent(path)
+    if inside is None or not inside.endswith(".md") or form_of(path) is not Form.PAGE:
+        return None
+    if kind := _FILES.get(inside):
+        return kind
+    if entity_id(path):
+        return _ENTITY
+    return next((_FOLDERS[folder] for folder in _parents(inside) if folder in _FOLDERS), _PAGE)
+
+
+def page_date(path: str) -> date | None:
+    """The day in a page's name; of a week, month or quarter, which the name must begin with, its last day."""
+    name = path.rpartition("/")[2]
+    try:
+        return _date_in(name)
+    except (ValueError, OverflowError):
+        return None
+
+
+def read_entity(path: str, text: str) -> EntityPage | None:
+    """The entity that `memory/graph/entities/<type>--<slug>.md` describes; None for any other page."""
+    match = _ENTITY_ID.fullmatch(entity_id(path) or "")
+    if match is None:
+        return None
+    fields = _read_fields(text)
+    lines = [line.strip() for line in body_text(text).splitlines()]
+    name = _name(fields, lines, match)
+    return EntityPage(
+        id=match[0],
+        type=match["type"],
+        name=name,
+        aliases=tuple(_unique(_aliases(fields, lines), besides=name)),
+        summary=_summary(lines),
+        properties=MappingProxyType(
+            {key: ", ".join(values) for key, values in fields.items() if key not in _OWN_KEYS and values}
+        ),
+    )
+
+
+def entity_id(path: str) -> str | None:
+    """The id of the entity whose page stands at `path`."""
+    folder, _, name = (_inside_agent(path) or "").rpartition("/")
+    return _as_id(name) if folder == "memory/graph/entities" and name.endswith(".md") else None
+
+
+def mentions(text: str) -> list[str]:
+    """The ids of the entities that `text` links to, as in `[[person--alex|Alex]]`, each once, in order."""
+    if "[[" not in text:
+        return []
+    ids = (_as_id(target.strip().rpartition("/")[2]) for target in _LINK.findall(text))
+    return list(dict.fromkeys(filter(None, ids)))
+
+
+def _inside_agent(path: str) -> str | None:
+    """`path` relative to its agent's folder; None for what belongs to no agent or to an editor."""
+    agent = agent_of(path)
+    if agent is None or not AGENT_PATTERN.fullmatch(agent) or not is_tracked(path):
+        return None
+    if agent == SHARED:
+        return path.removeprefix(f"{SHARED}/") if path.startswith(f"{SHARED}/") else None
+    return path.removeprefix(f"agents/{agent}/")
+
+
+def _parents(path: str) -> Iterator[str]:
+    """The folders that hold `path`, from the outermost."""
+    return (path[:at] for at, character in enumerate(path) if character == "/")
+
+
+def _as_id(name: str) -> str | None:
+    """The id that a file's or a link's name stands for; None unless it has the form `type--slug`."""
+    stem = unicodedata.normalize("NFC", name.removesuffix(".md")).lower()
+    return stem if _ENTITY_ID.fullmatch(stem) else None
+
+
+def _date_in(name: str) -> date | None:
+    if match := _DAY.search(name):
+        return date(int(match[1]), int(match[2]), int(match[3]))
+    if match := _WEEK.match(name):
+        return date.fromisocalendar(int(match[1]), int(match[2]), 7)
+    if match := _QUARTER.match(name):
+        return _month_end(int(match[1]), 3 * int(match[2]))
+    match = _MONTH.match(name)
+    return _month_end(int(match[1]), int(match[2])) if match else None
+
+
+def _month_end(year: int, month: int) -> date:
+    first = date(year, month, 1)
+    return first.replace(day=monthrange(year, month)[1])
+
+
+def _read_fields(text: str) -> dict[str, list[str]]:
+    """The simple fields of a page's front matter: `key: value`, `key: [a, b]`, and lists of `- item`."""
+    start, end = front_matter(text)
+    fields: dict[str, list[str]] = {}
+    values: list[str] | None = None
+    for line in text[start:end].splitlines():
+        if match := _KEY.fullmatch(line.rstrip()):
+            values = _values(match[2])
+            if len(fields) < MAX_VALUES:
+                fields.setdefault(match[1].lower(), values)
+        elif (item := _ITEM.fullmatch(line)) and values is not None and len(values) < MAX_VALUES:
+            values.extend(_plain([item[1]]))
+    return fields
+
+
+def _values(raw: str) -> list[str]:
+    raw = raw.strip()
+    if raw.startswith("[") and raw.endswith("]"):
+        return _plain(_LISTED.findall(raw[1:-1]))
+    return [] if raw[:1] in ("|", ">", "{", "&") else _plain([raw])
+
+
+def _plain(values: Iterable[str]) -> list[str]:
+    """Values without quotes and white space, as many and as long as a page may have."""
+    stripped = (value.strip().strip("\"'").strip()[:MAX_VALUE] for value in values)
+    return [value for value in stripped if value][:MAX_VALUES]
+
+
+def _name(fields: Mapping[str, list[str]], lines: list[str], id: re.Match[str]) -> str:
+    """What the entity is called: its front matter says so, else its title, else its id."""
+    titles = (line[2:].strip()[:MAX_VALUE] for line in lines if line.startswith("# "))
+    title = next((title for title in titles if title and _as_id(title) != id[0]), "")
+    given = fields.get("name") or fields.get("title") or ([title] if title else [])
+    return given[0] if given else " ".join(id["slug"].split("-")).strip().title() or id["slug"]
+
+
+def _aliases(fields: Mapping[str, list[str]], lines: list[str]) -> Iterator[str]:
+    yield from fields.get("aliases", ())
+    yield from fields.get("alias", ())
+    for line in lines:
+        if match := _ALIASES.fullmatch(line):
+            yield from _values(f"[{match[1].strip().strip('[]')}]")
+
+
+def _unique(values: Iterable[str], *, besides: str) -> list[str]:
+    """`values` without repeats in any spelling of case, and without the name itself."""
+    unique: dict[str, str] = {}
+    for value in values:
+        unique.setdefault(value.casefold(), value)
+    unique.pop(besides.casefold(), None)
+    return list(unique.values())[:MAX_VALUES]
+
+
+def _summary(lines: list[str]) -> str:
+    """The first paragraph, on one line."""
+    words: list[str] = []
+    for line in lines:
+        if line and not _SIGNS.match(line) and not _ALIASES.fullmatch(line):
+            words.append(line)
+        elif words:
+            break
+    return " ".join(words)[:MAX_SUMMARY].strip()

@@ -1,0 +1,89 @@
+"""Memories that wait for their vectors, and whose vectors the index holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import apsw
+
+from memfolio.index.rows import text_to_embed
+from memfolio.index.vectors import clear_all, store_vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Whose(Protocol):
+    """The identity of an embedder, as far as the index has to know it."""
+
+    @property
+    def text(self) -> str: ...
+
+    def matches(self, stored: str) -> bool: ...
+
+
+class Pending(NamedTuple):
+    """A memory without a vector: its row, and the text that the vector is made of."""
+
+    row: int
+    text: str
+
+
+def pending(connection: apsw.Connection, limit: int) -> list[Pending]:
+    """Some memories that have no vector yet."""
+    sql = "SELECT row, content, more FROM memories WHERE embedded = 0 ORDER BY row LIMIT ?"
+    return [Pending(row, _text(content, more)) for row, content, more in connection.execute(sql, (limit,))]
+
+
+def count_pending(connection: apsw.Connection) -> int:
+    found: int = connection.execute("SELECT count(*) FROM memories WHERE embedded = 0").get
+    return found
+
+
+def _text(content: str, more: str | None) -> str:
+    return text_to_embed(content, json.loads(more).get("heading", ()) if more else ())
+
+
+def keep_vectors(connection: apsw.Connection, found: Sequence[Pending], vectors: NDArray[np.float32]) -> None:
+    """Store the vectors of memories that still say what they said."""
+    rows = [each.row for each in found]
+    sql = "SELECT row, content, more FROM memories WHERE embedded = 0 AND row BETWEEN ? AND ?"
+    current = {row: _text(content, more) for row, content, more in connection.execute(sql, (rows[0], rows[-1]))}
+    same = [nth for nth, each in enumerate(found) if current.get(each.row) == each.text]
+    store_vectors(connection, [rows[nth] for nth in same], vectors[same])
+    connection.executemany("UPDATE memories SET embedded = 1 WHERE row = ?", [(rows[nth],) for nth in same])
+
+
+def identity_of(connection: apsw.Connection) -> str | None:
+    """Whose vectors these are; None when there are none."""
+    found = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
+    return found[0] if found else None
+
+
+def is_identity(connection: apsw.Connection, identity: Whose) -> bool:
+    """Whether the vectors here can be compared with those of this embedder."""
+    stored = identity_of(connection)
+    return stored is not None and identity.matches(stored)
+
+
+def set_identity(connection: apsw.Connection, identity: Whose) -> None:
+    """Make room for the vectors of this embedder; those of another one go."""
+    if not is_identity(connection, identity):
+        clear_all(connection)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity.text,))
+
+
+def kept_vectors(connection: apsw.Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+    """The vectors of these texts that were kept."""
+    sql = "SELECT vector FROM embeddings WHERE identity = ? AND hash = ?"
+    found = {each: connection.execute(sql, (identity, each)).fetchone() for each in hashes}
+    return {each: row[0] for each, row in found.items() if row}
+
+
+def buy_vectors(connection: apsw.Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+    """Keep vectors that were paid for, by the hash of their text."""
+    rows = [(identity, each, vector) for each, vector in vectors.items()]
+    connection.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)

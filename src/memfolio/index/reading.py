@@ -1,0 +1,149 @@
+"""From a file's bytes to what can be found in it. Pure: the same bytes always give the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, time, tzinfo
+from hashlib import blake2b
+from typing import Any
+
+from memfolio.index.pages import EntityPage, PageKind, page_date, page_kind, read_entity
+from memfolio.index.passages import cut_passages
+from memfolio.state import moment
+from memfolio.types import Kind, MemoryItem, Origin, Store, Type
+from memfolio.vault.format.content import without_surrogates
+from memfolio.vault.format.lines import read_lines
+from memfolio.vault.format.log import read_log
+from memfolio.vault.paths import Form, agent_of, day_of, form_of, ledger_of
+from memfolio.vault.recent import to_text
+
+_STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
+_FACTS = re.compile(r"(?:agents/[^/]+|shared)/knowledge/(?:facts|facts/\d{4,})\.jsonl")
+_FACT = ("subject", "predicate", "object")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Something that can be found, and its place in the file."""
+
+    item: MemoryItem
+    ordinal: int
+    form: str = "memory"
+    heading: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Everything in a file: what can be found, what is said about other memories, and what could not be read."""
+
+    found: tuple[Found, ...] = ()
+    states: tuple[Mapping[str, Any], ...] = ()
+    entity: EntityPage | None = None
+    problems: tuple[str, ...] = ()
+
+
+def is_searched(path: str) -> bool:
+    """Whether anything in a file of this name can be found or says something about what can."""
+    return is_state(path) or is_log(path) or _FACTS.fullmatch(path) is not None or page_kind(path) is not None
+
+
+def is_state(path: str) -> bool:
+    return _STATE.fullmatch(path) is not None
+
+
+def is_log(path: str) -> bool:
+    return form_of(path) is Form.LOG and day_of(path) is not None and agent_of(path) is not None
+
+
+def is_archived(path: str) -> bool:
+    """Whether a file holds what was put out of sight."""
+    return "/memory/archive/" in path
+
+
+def precedence(path: str) -> tuple[bool, str, int]:
+    """Which of two files has a memory that stands in both: the one that sorts first."""
+    named = ledger_of(path)
+    return (is_archived(path), named[0].base, named[1]) if named else (is_archived(path), path, 0)
+
+
+def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Reading:
+    """What is in the file; nothing raises, what cannot be read is among the problems."""
+    agent, day = agent_of(path), day_of(path)
+    if agent is None:
+        return Reading()
+    if is_state(path):
+        return _read_states(data)
+    if is_log(path) and day:
+        log = read_log(to_text(data), day=day, tz=zone, agent=agent)
+        found = tuple(Found(item=each.entry.item, ordinal=number) for number, each in enumerate(log.entries))
+        return Reading(found=found, problems=log.problems)
+    if _FACTS.fullmatch(path):
+        return _read_facts(data, agent, modified)
+    kind = page_kind(path)
+    return _read_page(path, to_text(data), kind, agent, zone, modified) if kind else Reading()
+
+
+def _read_states(data: bytes) -> Reading:
+    lines = read_lines(data)
+    return Reading(states=tuple(line.record for line in lines.records), problems=tuple(lines.problems))
+
+
+def _read_facts(data: bytes, agent: str, modified: datetime) -> Reading:
+    lines = read_lines(data)
+    found = [
+        Found(item=_fact(line.record, agent, modified), ordinal=number, form="fact")
+        for number, line in enumerate(lines.records)
+        if all(isinstance(line.record.get(name), str) for name in _FACT)
+    ]
+    return Reading(found=tuple(_unique(found)), problems=tuple(lines.problems))
+
+
+def _unique(found: list[Found]) -> Iterator[Found]:
+    """Each id once: what a later line says about a fact counts."""
+    yield from {each.item.id: each for each in found}.values()
+
+
+def _fact(record: Mapping[str, Any], agent: str, modified: datetime) -> MemoryItem:
+    content = without_surrogates(" ".join(record[name] for name in _FACT))
+    confidence = record.get("confidence")
+    return MemoryItem(
+        id=str(record.get("id") or _hash("F", agent, content)),
+        content=content,
+        created_at=moment(record.get("at")) or modified,
+        kind=Kind.SEMANTIC,
+        type=Type.FACT,
+        source=str(record.get("source") or "fact"),
+        confidence=confidence if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 1.0,
+        valid_from=moment(record.get("valid_from")),
+        valid_until=moment(record.get("valid_until")),
+        attributes={name: record[name] for name in _FACT},
+    )
+
+
+def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, modified: datetime) -> Reading:
+    clean = without_surrogates(text)
+    day = page_date(path)
+    made = datetime.combine(day, time(), zone) if day else modified
+    found: dict[str, Found] = {}
+    for number, passage in enumerate(cut_passages(clean)):
+        name = _hash("P", agent, path, *passage.heading, passage.text)
+        item = MemoryItem(
+            id=name,
+            content=passage.text,
+            created_at=made,
+            kind=kind.kind,
+            type=kind.type,
+            store=kind.store,
+            importance=kind.importance,
+            source=kind.name,
+            origin=Origin.OWNER if kind.store is Store.VAULT else Origin.AGENT,
+            attributes={"page": path, "line": passage.line},
+        )
+        found.setdefault(name, Found(item=item, ordinal=number, form="passage", heading=passage.heading))
+    return Reading(found=tuple(found.values()), entity=read_entity(path, clean))
+
+
+def _hash(prefix: str, *parts: str) -> str:
+    return f"{prefix}-{blake2b(chr(0).join(parts).encode('utf-8', 'replace')).hexdigest()[:16]}"

@@ -1,0 +1,166 @@
+"""A memory as a row of the index and back. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from memfolio.clock import EPOCH
+from memfolio.state import State
+from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Store, Type
+from memfolio.vault.format.content import without_surrogates
+
+MICROSECOND = timedelta(microseconds=1)
+COLUMNS = (
+    *("id", "file", "ordinal", "form", "content", "kind", "type", "store", "importance", "confidence", "created_at"),
+    *("happened_at", "session", "role", "user", "source", "origin", "valid_from", "valid_until", "archived", "pinned"),
+    *("superseded_by", "superseded_at", "forgotten_at", "accessed_at", "access_count", "decay_rate", "more"),
+)
+SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
+INSERT = f"INSERT INTO memories ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+
+Row = tuple[Any, ...]
+_KINDS = {each.value: each for each in Kind}
+_TYPES = {each.value: each for each in Type}
+_STORES = {each.value: each for each in Store}
+_ORIGINS = {each.value: each for each in Origin}
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """Where a memory stands: the number of its file, its place among the others there, and what it is."""
+
+    file: int
+    ordinal: int
+    form: str = "memory"
+    archived: bool = False
+    heading: tuple[str, ...] = ()
+
+
+def to_us(moment: datetime) -> int:
+    """Whole microseconds since 1970."""
+    return (moment - EPOCH) // MICROSECOND
+
+
+def from_us(us: int) -> datetime:
+    return EPOCH + timedelta(microseconds=us)
+
+
+def _us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
+
+
+def _moment(us: int | None) -> datetime | None:
+    return None if us is None else from_us(us)
+
+
+def row_of(item: MemoryItem, spot: Spot, superseded_at: datetime | None = None) -> Row:
+    """The values of `COLUMNS`."""
+    created = to_us(item.created_at)
+    return (
+        item.id,
+        spot.file,
+        spot.ordinal,
+        spot.form,
+        item.content,
+        item.kind.value,
+        item.type.value,
+        item.store.value,
+        item.importance,
+        item.confidence,
+        created,
+        created if item.event_time is None else to_us(item.event_time),
+        item.session,
+        item.role,
+        item.user,
+        item.source,
+        item.origin.value,
+        _us(item.valid_from),
+        _us(item.valid_until),
+        spot.archived,
+        item.pinned,
+        item.superseded_by,
+        _us(superseded_at),
+        _us(item.forgotten_at),
+        _us(item.accessed_at),
+        item.access_count,
+        item.decay_rate,
+        _more(item, spot),
+    )
+
+
+def _more(item: MemoryItem, spot: Spot) -> str | None:
+    """What is neither searched nor sorted by; most memories have nothing of it."""
+    if not (item.tags or item.attributes or item.derived_from or item.key or spot.heading):
+        return None
+    fields = {
+        "tags": list(item.tags),
+        "attributes": dict(item.attributes),
+        "derived_from": list(item.derived_from),
+        "key": item.key,
+        "heading": list(spot.heading),
+    }
+    return _encode({name: value for name, value in fields.items() if value})
+
+
+def clean(row: Row) -> Row:
+    """A row without halves of surrogate pairs, which JSON can hold and SQLite cannot."""
+    return tuple(without_surrogates(value) if isinstance(value, str) else value for value in row)
+
+
+def state_of(row: Row) -> State:
+    """The memory of a row that was selected with `SELECT`."""
+    return State(item=item_of(row), superseded_at=_moment(row[22]))
+
+
+def spot_of(row: Row) -> Spot:
+    more = json.loads(row[27]) if row[27] else {}
+    heading = tuple(more.get("heading", ()))
+    return Spot(file=row[1], ordinal=row[2], form=row[3], archived=bool(row[19]), heading=heading)
+
+
+def item_of(row: Row) -> MemoryItem:
+    """The memory of a row that was selected with `SELECT`."""
+    more: Mapping[str, Any] = json.loads(row[27]) if row[27] else EMPTY
+    return MemoryItem(
+        id=row[0],
+        content=row[4],
+        kind=_KINDS[row[5]],
+        type=_TYPES[row[6]],
+        store=_STORES[row[7]],
+        importance=row[8],
+        confidence=row[9],
+        created_at=from_us(row[10]),
+        event_time=None if row[11] == row[10] else from_us(row[11]),
+        session=row[12],
+        role=row[13],
+        user=row[14],
+        source=row[15],
+        origin=_ORIGINS[row[16]],
+        valid_from=_moment(row[17]),
+        valid_until=_moment(row[18]),
+        pinned=bool(row[20]),
+        superseded_by=row[21],
+        forgotten_at=_moment(row[23]),
+        accessed_at=_moment(row[24]),
+        access_count=row[25],
+        decay_rate=row[26],
+        tags=tuple(more.get("tags", ())),
+        attributes=more.get("attributes", EMPTY),
+        derived_from=tuple(more.get("derived_from", ())),
+        key=more.get("key"),
+    )
+
+
+def about(item: MemoryItem, heading: Sequence[str] = ()) -> str:
+    """The words around a memory by which it may also be looked for."""
+    return " ".join((*heading, *item.tags)) if heading or item.tags else ""
+
+
+def text_to_embed(content: str, heading: Sequence[str]) -> str:
+    """What a memory's vector is made of."""
+    return f"{' > '.join(heading)}\n{content}" if heading else content

@@ -1,0 +1,114 @@
+"""The tables of an index. Everything in them is derived from files and can be derived again."""
+
+from __future__ import annotations
+
+APPLICATION = 0x6D656D66
+VERSION = 1
+"""Goes up with every change of the tables or of how files are read; an index of another version is built again."""
+
+BLOCK = 1024
+"""How many vectors lie in one row: few enough to write, many enough to read at once."""
+
+SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+CREATE TABLE files (
+    number INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    hash TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    stamp TEXT,
+    problems TEXT
+);
+
+-- Whatever can be found: entries, hand-written notes, passages of pages, facts. Times are milliseconds in UTC.
+CREATE TABLE memories (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    file INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    form TEXT NOT NULL,
+    content TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    type TEXT NOT NULL,
+    store TEXT NOT NULL,
+    importance REAL NOT NULL,
+    confidence REAL NOT NULL,
+    created_at INTEGER NOT NULL,
+    happened_at INTEGER NOT NULL,
+    session TEXT,
+    role TEXT,
+    user TEXT,
+    source TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    valid_from INTEGER,
+    valid_until INTEGER,
+    archived INTEGER NOT NULL DEFAULT 0,
+    pinned INTEGER NOT NULL DEFAULT 0,
+    superseded_by TEXT,
+    superseded_at INTEGER,
+    forgotten_at INTEGER,
+    accessed_at INTEGER,
+    access_count INTEGER NOT NULL DEFAULT 0,
+    decay_rate REAL,
+    embedded INTEGER NOT NULL DEFAULT 0,
+    more TEXT
+);
+CREATE INDEX memories_by_file ON memories (file, ordinal);
+CREATE INDEX memories_by_session ON memories (session, happened_at, id) WHERE session IS NOT NULL;
+CREATE INDEX memories_by_time ON memories (happened_at);
+CREATE INDEX memories_to_embed ON memories (row) WHERE embedded = 0;
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    content, about, content='', contentless_delete=1, tokenize="porter unicode61 remove_diacritics 2"
+);
+
+-- Where else a memory stands: the same words again, or an id that another file had first.
+CREATE TABLE places (id TEXT NOT NULL, file INTEGER NOT NULL, ordinal INTEGER NOT NULL, PRIMARY KEY (file, ordinal))
+    WITHOUT ROWID;
+CREATE INDEX places_by_id ON places (id);
+
+CREATE TABLE tags (tag TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (tag, row)) WITHOUT ROWID;
+
+CREATE TABLE entities (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    type TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    properties TEXT NOT NULL,
+    file INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE mentions (entity TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (entity, row)) WITHOUT ROWID;
+
+-- Temporal edges are the order of a session's memories and are not written down.
+CREATE TABLE edges (
+    type TEXT NOT NULL,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    predicate TEXT,
+    confidence REAL NOT NULL DEFAULT 1,
+    file INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL
+);
+CREATE INDEX edges_by_source ON edges (source);
+CREATE INDEX edges_by_target ON edges (target);
+CREATE INDEX edges_by_file ON edges (file, ordinal);
+
+-- The lines of meta/state/: what was said about a memory after it was made.
+CREATE TABLE states (
+    file INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    memory TEXT,
+    op TEXT NOT NULL,
+    line TEXT NOT NULL,
+    PRIMARY KEY (file, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX states_by_memory ON states (memory) WHERE memory IS NOT NULL;
+
+CREATE TABLE vectors (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
+-- Beside the blocks, since a row is written as a whole when one of its columns changes.
+CREATE TABLE vector_versions (block INTEGER PRIMARY KEY, version INTEGER NOT NULL);
+CREATE TABLE embeddings (identity TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (identity, hash))
+    WITHOUT ROWID;
+"""

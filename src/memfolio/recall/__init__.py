@@ -1,0 +1,1 @@
+"""Recall: from a question to the memories that answer it."""

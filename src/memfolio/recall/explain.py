@@ -1,0 +1,67 @@
+"""Where a memory comes from: what it was made of, what it replaced or what replaced it, and who said what about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memfolio.index.database import Connection
+from memfolio.index.lookup import Edge, Located, by_id, edges_of, entities_of, lines_about, places
+from memfolio.types import MemoryItem
+
+MAX_CHAIN = 100
+"""How far a chain of sources or of corrections is followed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The provenance of a memory."""
+
+    memory: MemoryItem
+    path: str
+    archived: bool
+    places: tuple[str, ...]
+    """Every file in which it stands."""
+    sources: tuple[MemoryItem, ...]
+    """What it was derived from, and what that was derived from, nearest first."""
+    supersedes: tuple[MemoryItem, ...]
+    """What it corrected, newest first."""
+    superseded_by: tuple[MemoryItem, ...]
+    """What corrected it, oldest first."""
+    entities: tuple[str, ...]
+    edges: tuple[Edge, ...]
+    history: tuple[Mapping[str, Any], ...]
+    """The state lines about it, oldest first."""
+
+
+def explain(connection: Connection, found: Located) -> Explanation:
+    """The provenance of a memory, as far as it can be read."""
+    edges = edges_of(connection, found.item.id)
+    return Explanation(
+        memory=found.item,
+        path=found.path,
+        archived=found.archived,
+        places=tuple(places(connection, found.item.id)),
+        sources=tuple(_follow(connection, found.item.id, "derived_from")),
+        supersedes=tuple(_follow(connection, found.item.id, "supersedes")),
+        superseded_by=tuple(_follow(connection, found.item.id, "supersedes", backwards=True)),
+        entities=tuple(entities_of(connection, found.row)),
+        edges=tuple(edges),
+        history=tuple(lines_about(connection, found.item.id)),
+    )
+
+
+def _follow(connection: Connection, start: str, type: str, *, backwards: bool = False) -> Iterator[MemoryItem]:
+    """What can be reached from a memory over edges of one type, each memory once, nearest first."""
+    seen, waiting = {start}, [start]
+    while waiting and len(seen) <= MAX_CHAIN:
+        here = waiting.pop(0)
+        for edge in edges_of(connection, here):
+            one, other = (edge.target, edge.source) if backwards else (edge.source, edge.target)
+            if edge.type != type or one != here or other in seen:
+                continue
+            seen.add(other)
+            waiting.append(other)
+            if found := by_id(connection, other):
+                yield found.item

@@ -1,0 +1,36 @@
+"""What recall finds, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memfolio.types import MemoryItem
+
+
+class Reason(NamedTuple):
+    """One way in which a memory was found: by which strategy, as which in its list, with which score there."""
+
+    strategy: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that was found: how well it fits, after how many hops, why, and where it stands."""
+
+    memory: MemoryItem
+    score: float
+    why: tuple[Reason, ...]
+    path: str
+    depth: int = 0
+
+
+class Hits(list[Hit]):
+    """The hits, best first; `degraded` says what could not take part, `took_ms` how long it took."""
+
+    def __init__(self, hits: list[Hit], *, degraded: tuple[str, ...] = (), took_ms: float = 0) -> None:
+        super().__init__(hits)
+        self.degraded = degraded
+        self.took_ms = took_ms

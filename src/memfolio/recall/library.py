@@ -1,0 +1,134 @@
+"""Everything an agent can look up: its own index and the one all agents share, with an embedder beside them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from memfolio.embed.choose import open_embedder
+from memfolio.embed.embedder import Embedder
+from memfolio.embed.meaning import Meaning
+from memfolio.embed.worker import Worker
+from memfolio.index.filter import Filter
+from memfolio.index.index import Index, Progress
+from memfolio.index.lexical import matches
+from memfolio.index.lookup import Located, by_id, by_rows, places
+from memfolio.recall.explain import Explanation, explain
+from memfolio.recall.hit import Hits
+from memfolio.recall.query import Query
+from memfolio.recall.recall import best_of, find
+from memfolio.text import match_expression, terms
+from memfolio.vault.paths import SHARED, agent_root
+from memfolio.vault.recent import Record
+from memfolio.vault.vault import Vault
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BY_THE_WAY = 0.02
+"""Seconds that a question may spend on vectors that are still missing, where a thread does the rest."""
+AT_ONCE = 0.5
+"""The same where there is no such thread."""
+MANY = 100
+"""How many memories one description can mean at most."""
+
+
+class Library:
+    """What one agent may read: the one scope check of every search and look-up."""
+
+    def __init__(self, vault: Vault, agent: str, *, embedder: Embedder | None = None, background: bool = True) -> None:
+        self.index = Index(vault, agent)
+        self.meaning = Meaning(embedder or open_embedder(vault.config))
+        self._vault = vault
+        self._background = background
+        self._shared = Index(vault, SHARED) if agent != SHARED else None
+        self._worker = Worker(self.meaning, self.indexes)
+        vault.subscribe(self._follow)
+
+    def indexes(self) -> list[Index]:
+        """The indexes that this agent reads; the shared one only when there is something in it."""
+        if self._shared is None or not (self._vault.config.home / agent_root(SHARED)).is_dir():
+            return [self.index]
+        return [self.index, self._shared]
+
+    def _follow(self, record: Record) -> None:
+        for index in filter(None, (self.index, self._shared)):
+            index.follow(record)
+        if self._background:
+            self._worker.notify()
+
+    def attend(self) -> None:
+        """Be ready to follow what is about to be written."""
+        self.index.attend()
+
+    def recall(self, query: Query) -> Hits:
+        """The memories that answer a question, and what could not take part in answering it."""
+        started = time.perf_counter()
+        hits = [hit for index in self.indexes() for hit in find(index, query, self._vector(index, query))]
+        took = (time.perf_counter() - started) * 1000
+        return Hits(best_of(hits, query.limit), degraded=self.degraded(), took_ms=round(took, 3))
+
+    def _vector(self, index: Index, query: Query) -> NDArray[np.float32] | None:
+        if not query.text.strip() or self.meaning.embedder is None:
+            return None
+        self.fill(index, seconds=BY_THE_WAY if self._background else AT_ONCE)
+        return self.meaning.of(index, query.text)
+
+    def fill(self, index: Index, *, seconds: float | None) -> None:
+        """Make missing vectors, for a while; a thread goes on where there is one."""
+        is_costly = self.meaning.embedder is not None and self.meaning.embedder.is_costly
+        is_left = (is_costly and self._background) or self.meaning.fill(index, seconds=seconds) > 0
+        if is_left and self._background:
+            self._worker.notify()
+
+    def locate(self, id: str) -> tuple[Index, Located] | None:
+        """Where a memory is, if this agent may see it."""
+        for index in self.indexes():
+            if found := index.read(lambda connection: by_id(connection, id)):
+                return index, found
+        return None
+
+    def places(self, index: Index, id: str) -> list[str]:
+        """Every file in which a memory stands."""
+        return index.read(lambda connection: places(connection, id))
+
+    def described(self, description: str) -> list[tuple[Index, Located]]:
+        """The agent's own memories that have every word of a description."""
+        expression = match_expression(terms(description), all_of=True)
+        rows = self.index.read(lambda connection: matches(connection, expression, Filter(), MANY))
+        found = self.index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
+        return [(self.index, each) for each in found if each.form == "memory"]
+
+    def explain(self, index: Index, found: Located) -> Explanation:
+        return index.read(lambda connection: explain(connection, found))
+
+    def rebuild(self, progress: Progress) -> int:
+        """Build the indexes anew, vectors included; returns how many files they hold."""
+        files = sum(index.rebuild(progress=progress) for index in self.indexes())
+        for index in self.indexes():
+            self.meaning.fill(index)
+        return files
+
+    def degraded(self) -> tuple[str, ...]:
+        """What does not take part as it should, each as a sentence."""
+        found = [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
+        if self.meaning.embedder is None:
+            found.append("vectors: there is no embedder, so only words are compared")
+        elif self.meaning.trouble:
+            found.append(f"vectors: {self.meaning.trouble.message}")
+        return tuple(found)
+
+    def notices(self) -> list[str]:
+        """What was repaired, each told once."""
+        found = [notice for index in self.indexes() for notice in index.notices]
+        for index in self.indexes():
+            index.notices.clear()
+        return found
+
+    def close(self) -> None:
+        """Stop the thread and let go of the files."""
+        self._worker.close()
+        self.meaning.close()
+        for index in filter(None, (self.index, self._shared)):
+            index.close()

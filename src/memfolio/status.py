@@ -1,0 +1,59 @@
+"""How a home is doing, in numbers and in words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memfolio.index.counts import Counts
+from memfolio.types import MemoryItem
+from memfolio.vault.paths import AUDIT, INTERNAL
+from memfolio.vault.vault import Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How a home is doing. `obstacle` says why changes wait for git, `trouble` why it cannot be written here."""
+
+    home: Path
+    agent: str
+    memories: int
+    changes: int
+    waiting: int
+    obstacle: str | None
+    alerts: int
+    problems: Mapping[str, str]
+    trouble: str | None
+    counts: Counts | None
+    bytes: Mapping[str, int]
+    """What takes how much room on the disk: files, trail, git, internal, index."""
+    embedder: str
+    recent: tuple[MemoryItem, ...]
+    degraded: tuple[str, ...]
+    """What does not work as it should, each with what to do."""
+
+
+def sizes(vault: Vault) -> dict[str, int]:
+    """How many bytes the parts of a home and its cache take."""
+    root = vault.config.home
+    trail, git, internal = (_below(root / name) for name in (AUDIT, ".git", INTERNAL))
+    return {
+        "files": _below(root) - trail - git - internal,
+        "trail": trail,
+        "git": git,
+        "internal": internal,
+        "index": _below(vault.config.cache),
+    }
+
+
+def _below(folder: Path) -> int:
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(place, name)).st_size
+            except OSError:  # gone since it was listed
+                continue
+    return total

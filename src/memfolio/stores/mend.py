@@ -1,0 +1,104 @@
+"""Changing what is remembered: forget, restore, correct, confirm, pin. Each is one change that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memfolio.errors import ConflictError, InputError
+from memfolio.index.lookup import Located
+from memfolio.state import Op
+from memfolio.types import Action, Attribution, MemoryItem, Type
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
+from memfolio.vault.move import cut_out, put_back
+from memfolio.vault.paths import agent_of, state_ledger
+from memfolio.vault.vault import Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mended:
+    """What a change of memories did, or would do: which memories, the difference, and the receipt when it was done."""
+
+    memories: tuple[MemoryItem, ...]
+    diff: str
+    receipt: Receipt | None = None
+
+
+def forget(vault: Vault, found: Sequence[tuple[Located, Sequence[str]]], by: Attribution, *, dry_run: bool) -> Mended:
+    """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each."""
+    for located, _ in found:
+        _check_is_entry(located, "forgotten")
+    places: dict[str, list[str]] = {}
+    for located, paths in found:
+        for path in paths:
+            places.setdefault(path, []).append(located.item.id)
+    records = [{"op": Op.TOMBSTONE.value, "memory": located.item.id} for located, _ in found]
+    outcome = cut_out(vault, places, by=by, records=records, dry_run=dry_run)
+    return Mended(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
+
+
+def restore(vault: Vault, located: Located, by: Attribution, *, dry_run: bool) -> Mended:
+    """Bring a forgotten or archived memory back to where it stood."""
+    if located.item.forgotten_at is None and not located.archived:
+        raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
+    records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
+    outcome = put_back(vault, {located.path: [located.item.id]}, by=by, records=records, dry_run=dry_run)
+    return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
+
+
+def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Receipt:
+    """Remember what is right beside what was wrong, which is superseded and stays where it stands."""
+    old, agent = located.item, _agent(located)
+    _check_is_entry(located, "corrected")
+    if old.superseded_by:
+        raise ConflictError(f"{old.id} was corrected already", hint=f"correct {old.superseded_by} instead")
+    if old.forgotten_at:
+        raise ConflictError(f"{old.id} is forgotten", hint="restore it first, or remember the text anew")
+    draft = replace(
+        old,
+        content=text,
+        type=Type.CORRECTION if old.type is Type.OBSERVATION else old.type,
+        source="correction",
+        confidence=1.0,
+        event_time=None,
+        role=None,
+        key=None,
+        pinned=False,
+    )
+    record = {"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(0)}
+    operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), (record,)))
+    return vault.apply(Change(operations=operations, by=_within(by, old), action=Action.EDIT))
+
+
+def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:
+    """Say something about a memory that is not forgotten."""
+    if located.form != "memory":
+        raise InputError(f"{located.item.id} is a part of {located.path}", hint="edit the page itself")
+    if located.item.forgotten_at:
+        raise ConflictError(f"{located.item.id} is forgotten", hint="restore it first")
+    record = {**line, "memory": located.item.id}
+    return vault.add_lines(state_ledger(_agent(located)), [record], by)
+
+
+def _within(by: Attribution, item: MemoryItem) -> Attribution:
+    return replace(by, session=by.session or item.session)
+
+
+def _agent(located: Located) -> str:
+    agent = agent_of(located.path)
+    assert agent is not None  # only files of agents are indexed
+    return agent
+
+
+def _check_is_entry(located: Located, deed: str) -> None:
+    if located.form != "memory":
+        raise InputError(
+            f"{located.item.id} is a part of {located.path} and cannot be {deed} by itself",
+            hint="edit the page, or delete the file",
+        )
+    if deed == "forgotten" and (located.item.forgotten_at or located.archived):
+        raise ConflictError(
+            f"{located.item.id} is {'forgotten' if located.item.forgotten_at else 'archived'} already",
+            hint="`restore` brings it back",
+        )

@@ -1,0 +1,193 @@
+"""Text as search sees it: how long it is, how it is indexed, and which words of a question are looked for.
+
+Everything here agrees with SQLite's FTS5 and its tokenizer `porter unicode61 remove_diacritics 2`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+
+MAX_TERM = 64
+MAX_QUERY = 8_192
+"""Characters of a question that are read; of a longer one the two ends, where people say what they want."""
+
+# Spaces do not end words in these scripts: Thai, Lao, Burmese, Khmer; then Han, kana, bopomofo and hangul.
+_LONG_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f"
+_UNSPACED = (
+    _LONG_WORDS + "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3040-\u318f\u31a0-\u31bf"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\ua48f\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f"
+    "\U00020000-\U0003ffff"
+)
+_LONG_WORD_CHARACTER = re.compile(f"[{_LONG_WORDS}]")
+_CHARACTER = r"[^\x00-/:-@\[-`{-\x7f\s]"
+_WORDS = re.compile(rf"((?<=')(?i:s|t|ll|ve|re|m|d)(?!{_CHARACTER})|(?:[A-Za-z]|[Qq]u)(?='{_CHARACTER}))|{_CHARACTER}+")
+"""A word, or as its first group the small part of `Alex's` or `l'eau`."""
+
+_LETTERS = dict(
+    zip("ßẞæÆœŒøØłŁđĐı’ʼ", "ss SS ae AE oe OE o O l L d D i ' '".split(), strict=True),
+    **dict.fromkeys("\u00ad\u2060\ufeff", ""),
+)
+"""What Unicode does not decompose but people type without: `Strasse` finds `Straße`, `Lodz` finds `Łódź`."""
+
+# Negations stay (not, no, never, nicht, kein, pas, sans, sin, não, senza, не, без): they decide which memory answers.
+# So does what means something in another of these languages or in shop talk: die, war, son, come, comment, ai, os, ci.
+_STOP_WORDS = frozenset(
+    """
+    a about am an and any are as at be been being but by can could did do does doing for from had has have having he
+    her here hers him his how i if in into is it its just let me my of on or our ours please shall she should so
+    some such tell than that the their theirs them then there these they this those to too us very was we were what
+    when where which while who whom whose why will with would you your yours
+    aber als am auch auf aus bei bis da dann das dass dem der des dich doch du ein eine einem einen einer eines er
+    es für haben hatte ich ihm ihn ihr im ist ja kann können mein meine mich mir mit nach noch nur oder schon sein
+    seine sich sie sind über um und uns unser unter vom von vor wann waren warum was welche welcher wenn wer werden
+    wie wir wird wo würde zu zum zur
+    au aussi aux avec ce cela ces cet cette comme dans de des du elle elles en est et eux il ils je la le les leur
+    leurs lui ma mais mes moi nos notre nous où par quand que quel quelle quelles quels qui quoi sa se ses sont sur
+    ta te tes toi tu un une vos votre vous été être avoir fait
+    al como con cual cuando cuándo cuál cómo de del desde donde dónde el ella ellos en entre eran es esa ese eso
+    esta estaba este esto está están fue ha han hasta la las le les lo los me mi mis muy nos o para pero por porque
+    qué quien quién se ser si sobre su sus también te tu tus un una unas unos y ya yo
+    ao aos as às com da das de dele dela do dos e ela elas ele eles em essa esse esta este eu foi foram isso isto já
+    mais mas me meu meus minha na nas nos numa onde ou para pela pelo por qual quando que quem são se seu sua também
+    tem uma você vocês é à
+    agli alla alle anche che chi coi con cosa cui da dai dal dalla degli dei del della delle di e è gli ha hanno ho
+    i il in la le lei li lo loro lui ma mi mio mia nei nel nella noi o perché più quale quali quando quella quello
+    questa questo si sono su sua sul sulla suo tra tu tuo un una voi
+    а бы был была были было в вам вас весь во вот все всё вы где да для до его ее её если есть еще ещё же за и из
+    или им их к как какая какие какой кто когда которая которые который ли меня мне мной может мой моя мы на над нас
+    наш него нее неё ней нем ним них но о об он она они оно от по под почему при с сам свой себя со так такой там
+    тебя то тогда того тоже только том ты у уже чего чем что чтобы эта эти это этот я
+    """.split()
+)
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a language model would count; models differ, and count more in code.
+
+    Four ASCII characters are a token, so are two letters of other alphabets below U+0800 (accented Latin, Greek,
+    Cyrillic, Hebrew, Arabic); every other character is one, such as Han, kana and hangul; an emoji is one and a half.
+    """
+    if text.isascii():
+        return (len(text) + 3) // 4
+    ascii_count = len(text.encode("ascii", "ignore"))
+    rest = len(text) - ascii_count
+    # UTF-8 has two bytes for the alphabets, three for most of the others, four for emoji.
+    wide = len(text.encode("utf-8", "surrogatepass")) - ascii_count - 2 * rest
+    return (ascii_count + 2 * rest + 2 * wide + 3) // 4
+
+
+def searchable(text: str) -> str:
+    """`text` as it goes into FTS5: compatible forms unified, symbols and characters of unspaced scripts set apart."""
+    text = _folded(text)
+    return text if text.isascii() else _unspaced_runs().sub(lambda run: f" {'  '.join(run[0])} ", text)
+
+
+def terms(query: str, *, limit: int = 32) -> list[str]:
+    """What to search for when asked `query`, in its order, each once: at most `limit` of at most 64 characters.
+
+    Function words are left out unless there is nothing else. A run of Han, kana or hangul becomes its pairs of
+    characters, each a phrase with a space in between (`東 京`); one of Thai, Lao, Burmese or Khmer its triples.
+    Symbols and emoji are not searched for.
+    """
+    query = _bounded(query)
+    shouted = query.isupper()
+    strong: dict[str, str] = {}
+    weak: dict[str, str] = {}
+    for term, is_clitic in _pieces(_folded(query)):
+        folded = term.casefold()
+        is_stop = is_clitic or (folded in _STOP_WORDS and (shouted or len(term) == 1 or not term.isupper()))
+        (weak if is_stop else strong).setdefault(folded, term)
+    return _most_informative(list((strong or weak).values()), limit)
+
+
+def match_expression(words: Sequence[str], *, all_of: bool = False) -> str:
+    """The FTS5 expression that finds any of `words`, or all; a word that has several tokens is a phrase.
+
+    It is always valid, whatever the words are; without a word that can be found it matches nothing.
+    """
+    found = [_quoted(word) for word in words if _can_be_found(word)]
+    return (" AND " if all_of else " OR ").join(found) or '""'
+
+
+def _folded(text: str) -> str:
+    """`text` with NULs and lone surrogates made harmless, symbols set apart and compatible forms unified."""
+    text = text.replace("\0", " ")
+    if text.isascii():
+        return text
+    changes = {ord(old): new for old in set(text) if old > "\x7f" and (new := _fold_character(old)) != old}
+    return unicodedata.normalize("NFKC", text.translate(changes) if changes else text)
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    if character in _LETTERS:
+        return _LETTERS[character]
+    category = unicodedata.category(character)
+    if category in ("Cc", "Cf", "Cs"):
+        return " "
+    # unicode61 knows Unicode 6.1: it takes younger symbols for letters, and would glue them to the word before them.
+    # Set apart ahead of NFKC, `Foo™` is found by `Foo`.
+    return f" {character} " if category[0] in "PS" or category == "No" else character
+
+
+def _bounded(query: str) -> str:
+    if len(query) <= MAX_QUERY:
+        return query
+    return f"{query[: MAX_QUERY // 2]} {query[-MAX_QUERY // 2 :]}"
+
+
+@cache
+def _unspaced_runs() -> re.Pattern[str]:
+    """Compiled when a text first needs it: it takes as long as everything else here together."""
+    return re.compile(f"([{_UNSPACED}]+)")
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """The terms in `text` and whether each is only the small part of a word, as in `Alex's`."""
+    if text.isascii():
+        yield from _words(text)
+        return
+    for number, piece in enumerate(_unspaced_runs().split(text)):
+        yield from ((gram, False) for gram in _grams(piece)) if number % 2 else _words(piece)
+
+
+def _words(text: str) -> Iterator[tuple[str, bool]]:
+    for match in _WORDS.finditer(text):
+        if _can_be_found(match[0]):
+            yield match[0][:MAX_TERM], match[1] is not None
+
+
+def _grams(run: str) -> Iterable[str]:
+    """Overlapping phrases of `run`: nobody writes a whole question the way it stands in the answer."""
+    letters = [character for character in run if character.isalnum()]
+    width = 3 if _LONG_WORD_CHARACTER.match(run) else 2
+    count = max(1, len(letters) - width + 1) if letters else 0
+    return (" ".join(letters[at : at + width]) for at in range(count))
+
+
+def _most_informative(found: list[str], limit: int) -> list[str]:
+    if len(found) <= max(limit, 0):
+        return found
+    best = sorted(range(len(found)), key=lambda at: -_weight(found[at]))[: max(limit, 0)]
+    return [found[at] for at in sorted(best)]
+
+
+def _weight(term: str) -> int:
+    """How much a term is likely to tell: names, numbers and long words more; pairs of hiragana are mostly grammar."""
+    if not term.isascii() and _unspaced_runs().match(term):
+        return 9 - 3 * sum("\u3040" <= character <= "\u309f" for character in term)
+    is_name = term != term.lower() or not term.isalpha()
+    return len(term) + 6 * is_name
+
+
+def _can_be_found(word: str) -> bool:
+    return word.isalnum() or any(map(str.isalnum, word))
+
+
+def _quoted(word: str) -> str:
+    """`word` as a phrase; what `terms` cut short stands for everything that begins so."""
+    inside = searchable(word).replace('"', '""')
+    return f'"{inside}"*' if len(word) == MAX_TERM and word.isalnum() else f'"{inside}"'

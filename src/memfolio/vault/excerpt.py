@@ -1,0 +1,192 @@
+"""Single memories of a log: where their exact text lies, how it is cut out, and how it is put in. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC
+from itertools import accumulate
+
+from memfolio.vault.foreign import blocks_of
+from memfolio.vault.format.log import LogEntry, read_log, split_log, title_line
+from memfolio.vault.past.merge import ledger_blocks
+from memfolio.vault.paths import agent_of, day_of, ledger_of
+from memfolio.vault.recent import to_bytes, to_text
+
+RULE = "\n---\n"
+"""Keeps an archived note apart from the one before it where a blank line would not."""
+
+_MARK = re.compile(r"M-([0-9]{1,15})-.+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """One place of a memory in a log: its own text, and all that goes with it; a note has no entry heading."""
+
+    id: str
+    start: int
+    raw: str
+    body: str
+    is_note: bool
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.raw)
+
+
+def lead(path: str) -> str:
+    """What we begin a ledger with; archived logs count no parts."""
+    named, day = ledger_of(path), day_of(path)
+    return f"{title_line(day, named[1] if named else 1)}\n" if day else ""
+
+
+def is_bare(path: str, content: bytes) -> bool:
+    """Whether nothing but our own title is left of a ledger."""
+    return content.strip() in (b"", lead(path).strip().encode())
+
+
+def by_hand(path: str, text: str) -> list[LogEntry]:
+    """The memories of a log that are hand-written text."""
+    day, agent = day_of(path), agent_of(path)
+    if day is None or agent is None:
+        return []
+    # The zone only tells when something was, never what its id is.
+    entries = read_log(text, day=day, tz=UTC, agent=agent).entries
+    return [found for found in entries if found.entry.item.id.startswith("H-")]
+
+
+def memories_in(path: str, content: bytes | None) -> set[str]:
+    """The ids of a log's memories, of hand-written text too."""
+    marked = {each for each, _ in blocks_of(path, content or b"") if each}
+    return marked | {found.entry.item.id for found in by_hand(path, to_text(content or b""))}
+
+
+def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
+    """Every place of these memories, in order. All entries with the same mark go together."""
+    entries = {entry.start: entry for entry in _entries(path, text)}
+    found = {
+        entry.lo: entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids
+    }
+    hands = [memory for memory in by_hand(path, text) if memory.entry.item.id in ids]
+    places = sorted(((*place, memory.entry.item.id) for memory in hands for place in memory.places), reverse=True)
+    rest, at = "", len(text)
+    for start, end, named in places:
+        if start in entries:
+            taken = entries[start].excerpt(text, named)
+        else:
+            rest = text[end:at] + rest
+            taken = _note(path, text[:end], named, start, rest)
+            at = taken.start
+        found.setdefault(taken.start, taken)
+    return [found[start] for start in sorted(found)]
+
+
+def cut(text: str, taken: Iterable[Excerpt]) -> str:
+    """The text without these excerpts, the rest character for character."""
+    for each in sorted(taken, key=lambda each: -each.start):
+        text = text[: each.start] + text[each.end :]
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry with a heading: where that starts, and what `ledger_blocks` counts as the entry's own."""
+
+    start: int
+    mark: str | None
+    lo: int
+    hi: int
+
+    def excerpt(self, text: str, id: str) -> Excerpt:
+        raw = text[self.lo : self.hi]
+        return Excerpt(id=id, start=self.lo, raw=raw, body=raw.strip("\n"), is_note=False)
+
+
+def _entries(path: str, text: str) -> Iterator[_Entry]:
+    ends = accumulate(map(len, ledger_blocks(path, to_bytes(text))))
+    lo = 0
+    for block, hi in zip(split_log(text), ends, strict=True):
+        if block.kind == "entry":
+            yield _Entry(block.start, block.id, lo, hi)
+        lo = hi
+
+
+def _note(path: str, text: str, id: str, start: int, rest: str) -> Excerpt:
+    """The note at the end of `text`, with the blank line before it if `rest`, which stays behind it, begins with one.
+
+    In the archive the rule that we put before a note goes with it too, unless that keeps the rest apart.
+    """
+    body = text[start:].strip("\n")
+    if text[:start].endswith("\n\n") and rest[:1] in ("", "\n"):
+        start -= 1
+        if ledger_of(path) is None and text[:start].endswith(f"\n{RULE}") and rest.lstrip("\n")[:1] not in (" ", "\t"):
+            start -= len(RULE)
+    return Excerpt(id=id, start=start, raw=text[start:], body=body, is_note=True)
+
+
+def with_entry(path: str, text: str, mark: str, body: str, at: int | None = None) -> str:
+    """The log with a marked entry where the fewest others are on the wrong side of it by the time in their ids.
+
+    Of several such places it is `at`, else the last one.
+    """
+    entries, wanted = list(_entries(path, text)), _time_of(mark)
+    places = [*(entry.lo for entry in entries), len(text)]
+    wrong = list(accumulate((_compare(_time_of(entry.mark), wanted) for entry in entries), initial=0))
+    best = [place for place, count in zip(places, wrong, strict=True) if count == min(wrong)]
+    return joined(text, at if at in best else best[-1], body)
+
+
+def _time_of(mark: str | None) -> int | None:
+    timed = _MARK.fullmatch(mark or "")
+    return int(timed[1]) if timed else None
+
+
+def _compare(time: int | None, wanted: int | None) -> int:
+    """1 when it is later than wanted, -1 when it is earlier, 0 when nobody knows."""
+    return 0 if time is None or wanted is None else (time > wanted) - (time < wanted)
+
+
+def with_heading(path: str, text: str, body: str, at: int | None = None) -> str:
+    """The log with an entry that has no mark at `at`, if that is between two entries; else at the end."""
+    return joined(
+        text, at if at is not None and at in {entry.lo for entry in _entries(path, text)} else len(text), body
+    )
+
+
+def with_note(path: str, text: str, id: str, body: str, *, at: int | None = None, tight: str | None = None) -> str:
+    """The log with a note at `at`, else behind the other notes, set off so that all of them are read as before.
+
+    `tight` is the note with as many line ends around it as it had; blank lines or a rule come only where it needs them.
+    """
+    end = _end_of_notes(text)
+    at = end if at is None else min(at, end)
+    spaced, ruled = joined(text, at, body), f"{text[:at]}{RULE}\n{body}\n{text[at:]}"
+    ways = [spaced, ruled] if tight is None else [text[:at] + tight + text[at:], spaced, ruled]
+    wanted = memories_in(path, to_bytes(text)) | {id}
+    return next((each for each in ways if wanted <= memories_in(path, to_bytes(each))), spaced)
+
+
+def _end_of_notes(text: str) -> int:
+    first = next((block.start for block in split_log(text) if block.kind == "entry"), len(text))
+    end = len(text[:first].rstrip("\n"))
+    return min(end + 1, first) if end else 0
+
+
+def joined(text: str, at: int, body: str) -> str:
+    """The text with `body` at `at`, between blank lines."""
+    before, after = text[:at], text[at:]
+    blank = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+    return f"{before}{blank}{body}\n" + ("" if after[:1] in ("", "\n") else "\n") + after
+
+
+def into_archive(path: str, content: bytes | None, taken: Iterable[Excerpt]) -> bytes:
+    """An archived log with these excerpts too, in place of equal ones that it has."""
+    text, taken = to_text(content) if content else lead(path), list(taken)
+    bodies = {(each.id, each.body) for each in taken}
+    there = excerpts(path, text, {each.id for each in taken})
+    text = cut(text, [each for each in there if (each.id, each.body) in bodies])
+    for each in taken:
+        is_note = each.is_note
+        text = with_note(path, text, each.id, each.body) if is_note else joined(text, len(text), each.body)
+    return to_bytes(text)

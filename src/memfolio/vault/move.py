@@ -1,0 +1,311 @@
+"""Moving memories out of the daily logs into their archives, and back.
+
+What is cut is kept byte for byte. The files of a move and the state lines that tell of it are one change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from memfolio.errors import InputError, NotFoundError, PageChangedError
+from memfolio.types import Action, Attribution
+from memfolio.vault.change import AddLines, Change, Operation, PutPage
+from memfolio.vault.disk import disk_errors
+from memfolio.vault.excerpt import (
+    Excerpt,
+    cut,
+    excerpts,
+    into_archive,
+    is_bare,
+    lead,
+    memories_in,
+    with_entry,
+    with_heading,
+    with_note,
+)
+from memfolio.vault.format.lines import split_lines
+from memfolio.vault.past.past import ATTEMPTS, Outcome
+from memfolio.vault.past.rollback import TOMBSTONE, record_of
+from memfolio.vault.past.undo import difference
+from memfolio.vault.paths import Form, agent_of, archive_log, form_of, ledger_of, state_ledger
+from memfolio.vault.place import Hash, Place
+from memfolio.vault.recent import to_bytes, to_text
+
+if TYPE_CHECKING:
+    from memfolio.vault.vault import Vault
+
+STOOD = "stood"
+"""The field of a state line that has the places of the memory that left."""
+
+LEAVING = frozenset({TOMBSTONE, "archive"})
+
+Files = Mapping[str, bytes | None]
+Places = Mapping[str, Collection[str]]
+"""Which memories of which files, by path and id."""
+
+Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """When a memory left its logs, and where it stood if that is not clear from its id."""
+
+    at: str = ""
+    places: tuple[Place, ...] = ()
+
+    def places_in(self, path: str) -> list[Place]:
+        return [place for place in self.places if place.path == path]
+
+
+STAYED = Departure()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """What files must become, and where each memory stood if it would not return there by itself."""
+
+    files: dict[str, bytes | None] = field(default_factory=dict)
+    stood: dict[str, list[Place]] = field(default_factory=dict)
+
+
+def cut_out(
+    vault: Vault,
+    places: Places,
+    *,
+    by: Attribution,
+    action: Action = Action.DELETE,
+    records: Records = (),
+    dry_run: bool = False,
+) -> Outcome:
+    """Move these memories from the daily logs to the archive and append `records` to the agent's state, as one change.
+
+    A record with the `memory` that it is about also gets the places that a return needs. Raises NotFoundError when a
+    memory is not in its file.
+    """
+
+    def compose() -> tuple[Files, Move, Records]:
+        before = _read(vault, [*places, *map(archive_log, places)])
+        move = compose_cut(before, places, vault.home.hash)
+        return before, move, [_with_places(record, move) for record in records]
+
+    return _make(vault, compose, agent=_agent_of(places), by=by, action=action, dry_run=dry_run)
+
+
+def put_back(
+    vault: Vault,
+    places: Places,
+    *,
+    by: Attribution,
+    action: Action = Action.RESTORE,
+    records: Records = (),
+    dry_run: bool = False,
+) -> Outcome:
+    """Move these memories from the archive to where they stood and append `records` to the state, as one change.
+
+    Paths are those of daily logs or of their archives. A memory that is in its log already stays as it is. Raises
+    NotFoundError when one is neither there nor in the archive.
+    """
+    agent = _agent_of(places)
+
+    def compose() -> tuple[Files, Move, Records]:
+        before = _read(vault, [each for path in places for each in _log_and_archive(path)])
+        left = _departures(vault, agent, {each for ids in places.values() for each in ids})
+        return before, compose_return(before, places, left, vault.home.hash), records
+
+    return _make(vault, compose, agent=agent, by=by, action=action, dry_run=dry_run)
+
+
+def compose_cut(files: Files, places: Places, hash: Hash) -> Move:
+    """The logs without these memories, and their archives with them."""
+    move = Move()
+    for path, ids in places.items():
+        text, target = to_text(files.get(path) or b""), archive_log(_checked(path))
+        taken = excerpts(path, text, frozenset(ids))
+        _check_found(ids, taken, path)
+        after = {path: to_bytes(cut(text, taken)), target: into_archive(target, files.get(target), taken)}
+        if not _returns_by_itself(files, after, {path: ids}, hash):
+            _note_places(move, path, text, taken, hash)
+        move.files.update(after)
+    return move
+
+
+def _returns_by_itself(before: Files, after: Files, places: Places, hash: Hash) -> bool:
+    try:
+        back = compose_return(after, places, {}, hash).files
+    except NotFoundError:
+        return False
+    return all(back.get(path) == before.get(path) for path in after)
+
+
+def compose_return(files: Files, places: Places, left: Mapping[str, Departure], hash: Hash) -> Move:
+    """The logs with these memories again, and their archives without them."""
+    move = Move()
+    for path, ids in places.items():
+        log, source = _log_and_archive(path)
+        content, archive = files.get(log), to_text(files.get(source) or b"")
+        wanted = frozenset(ids) - memories_in(log, content)
+        found = excerpts(source, archive, wanted)
+        _check_found(wanted, found, source)
+        items = [item for each in wanted for item in _returning(each, found, left.get(each, STAYED), log)]
+        if items:
+            text = lead(log) if content is None else to_text(content)
+            rest = to_bytes(cut(archive, [item.taken for item in items]))
+            move.files[log] = to_bytes(_with_all(log, text, items, hash))
+            move.files[source] = None if is_bare(source, rest) else rest
+    return move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Returning:
+    """One archived excerpt on its way back."""
+
+    taken: Excerpt
+    at: str
+    place: Place | None
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return (self.place.start if self.place else 0, self.taken.start)
+
+
+def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list[_Returning]:
+    """The newest excerpts of a memory, as many as left; older ones are earlier states of it."""
+    mine = [each for each in found if each.id == id]
+    places: Sequence[Place | None] = left.places_in(log)[-len(mine) :] or [None]
+    newest = mine[-len(places) :]
+    return [_Returning(taken=each, at=left.at, place=place) for each, place in zip(newest, places, strict=True)]
+
+
+def _with_all(path: str, text: str, items: Iterable[_Returning], hash: Hash) -> str:
+    """The log with all items; what left last returns first, so that each finds the text as it was when it left."""
+    waiting = sorted(sorted(items, key=lambda item: item.order), key=lambda item: item.at, reverse=True)
+    while waiting:
+        fitting = (item for item in waiting if item.place is None or item.place.fits(text, hash))
+        item = next(fitting, waiting[0])
+        text = _with(path, text, item, hash)
+        waiting.remove(item)
+    return text
+
+
+def _with(path: str, text: str, item: _Returning, hash: Hash) -> str:
+    taken, place = item.taken, item.place
+    if place and place.fits(text, hash):
+        return place.put(text, taken.body)
+    point = place.point(text, hash) if place else None
+    if taken.id.startswith("M-"):
+        return with_entry(path, text, taken.id, taken.body, point)
+    if taken.is_note:
+        tight = place.spaced(taken.body) if place and point is not None else None
+        return with_note(path, text, taken.id, taken.body, at=point, tight=tight)
+    return with_heading(path, text, taken.body, point)
+
+
+def _note_places(move: Move, path: str, text: str, taken: list[Excerpt], hash: Hash) -> None:
+    for each in taken:
+        before = cut(text[: each.start], [other for other in taken if other.start < each.start])
+        later = [other for other in taken if other.start > each.start]
+        behind = cut(text, later)[each.end :]
+        move.stood.setdefault(each.id, []).append(Place.of(path, text, each, (before, behind), hash))
+
+
+def _with_places(record: Mapping[str, Any], move: Move) -> Mapping[str, Any]:
+    stood = move.stood.get(str(record.get("memory")))
+    return {**record, STOOD: [place.as_record() for place in stood]} if stood else record
+
+
+def _departures(vault: Vault, agent: str, ids: Collection[str]) -> dict[str, Departure]:
+    """How each memory left, by the newest state line that tells of it."""
+    ledger, disk = state_ledger(agent), vault.home.disk
+    folder = vault.home.path(ledger.base)
+    with disk_errors(vault.home.root):
+        paths = [f"{ledger.base}/{name}" for name in disk.names(folder)] if folder.is_dir() else []
+    parts = sorted((part[1], path) for path in paths if (part := ledger_of(path)))
+    content = _read(vault, [path for _, path in parts])
+    wanted = {each: each.encode() for each in ids}
+    found: dict[str, Departure] = {}
+    for raw in (raw for data in content.values() for raw in split_lines(data or b"")):
+        if any(each in raw for each in wanted.values()):
+            record = record_of(raw)
+            if record.get("op") in LEAVING and record.get("memory") in wanted:
+                found[record["memory"]] = _departure(record)
+    return found
+
+
+def _departure(record: Mapping[str, Any]) -> Departure:
+    stood = record.get(STOOD)
+    places = [Place.from_record(each) for each in stood] if isinstance(stood, list) else []
+    return Departure(at=str(record.get("at", "")), places=tuple(place for place in places if place))
+
+
+def _make(
+    vault: Vault,
+    compose: Callable[[], tuple[Files, Move, Records]],
+    *,
+    agent: str,
+    by: Attribution,
+    action: Action,
+    dry_run: bool,
+) -> Outcome:
+    """Compose a move and make it; again when somebody wrote meanwhile, and in the end without letting them."""
+
+    def attempt() -> Outcome:
+        before, move, records = compose()
+        changed = [path for path, content in move.files.items() if content != before.get(path)]
+        operations: list[Operation] = [_page(vault, path, before, move) for path in changed]
+        if records:
+            operations.append(AddLines(state_ledger(agent), tuple(records)))
+        diff = "".join(difference(path, before.get(path), move.files[path]) for path in changed)
+        if dry_run or not operations:
+            return Outcome(diff=diff, paths=tuple(changed))
+        receipt = vault.apply(Change(operations=tuple(operations), by=by, action=action))
+        return Outcome(diff=diff, paths=receipt.paths, receipt=receipt)
+
+    for _ in range(ATTEMPTS):
+        with suppress(PageChangedError):
+            return attempt()
+    with vault.writer.ready():
+        return attempt()
+
+
+def _page(vault: Vault, path: str, before: Files, move: Move) -> PutPage:
+    content = before.get(path)
+    return PutPage(path, move.files[path], None if content is None else vault.home.hash(content))
+
+
+def _read(vault: Vault, paths: Iterable[str]) -> dict[str, bytes | None]:
+    with disk_errors(vault.home.root):
+        return {path: vault.home.disk.read(vault.home.path(path)) for path in paths}
+
+
+def _agent_of(places: Places) -> str:
+    agents = {agent_of(path) for path in places}
+    agent = agents.pop() if len(agents) == 1 else None
+    if agent is None:
+        raise InputError("the memories to move are not of one agent", hint="move those of each agent on their own")
+    return agent
+
+
+def _checked(path: str) -> str:
+    if form_of(path) is not Form.LOG or not ledger_of(path):
+        raise InputError(f"{path} is not a daily log", hint="name the log in which the memory stands")
+    return path
+
+
+def _log_and_archive(path: str) -> tuple[str, str]:
+    """A daily log and its archive, whichever of the two is named."""
+    if form_of(path) is Form.LOG and ledger_of(path):
+        return path, archive_log(path)
+    named = PurePosixPath(path)
+    return _checked(str(named.parents[2] / named.name)), path
+
+
+def _check_found(ids: Iterable[str], found: Iterable[Excerpt], path: str) -> None:
+    if missing := sorted(set(ids) - {each.id for each in found}):
+        raise NotFoundError(
+            f"{missing[0]} is not in {path}",
+            hint="somebody may have moved or edited it; look for it again by its words",
+        )

@@ -1,0 +1,569 @@
+"""Memories leave their logs for the archive and return, byte for byte, as one change with the lines that tell of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from memfolio.clock import SettableClock
+from memfolio.errors import InputError, MemfolioError, NotFoundError
+from memfolio.testing import Crash, CrashingDisk, InterruptedDisk, QuickDisk
+from memfolio.types import Action
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
+from memfolio.vault.disk import Disk
+from memfolio.vault.excerpt import memories_in
+from memfolio.vault.format.content import text_id
+from memfolio.vault.format.lines import read_lines
+from memfolio.vault.move import Departure, Files, compose_cut, compose_return, cut_out, put_back
+from memfolio.vault.past.past import Outcome
+from memfolio.vault.paths import state_ledger
+from memfolio.vault.place import Place
+from memfolio.vault.vault import OWNER, Vault
+from tests.conftest import START
+from tests.vault.proof import BOT, configured, item
+from tests.vault.test_undo import ARCHIVE, LOG, add, contents, files, open_vault, undo
+
+STATE = "agents/main/memory/meta/state/0001.jsonl"
+NOTES = "# 2026-11-15 · Sunday\n\n## Morning\n- milk\n- bread\n- eggs\n\n## Evening\n- milk\n- a walk\n"
+
+
+@pytest.fixture
+def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
+    with open_vault(home, clock) as vault:
+        yield vault
+
+
+def forget(vault: Vault, *ids: str, log: str = LOG) -> Outcome:
+    records = [{"op": "tombstone", "memory": each} for each in ids]
+    return cut_out(vault, {log: ids}, by=OWNER, records=records)
+
+
+def restore(vault: Vault, *ids: str, path: str = LOG) -> Outcome:
+    records = [{"op": "restore", "memory": each} for each in ids]
+    return put_back(vault, {path: ids}, by=OWNER, records=records)
+
+
+def add_all(vault: Vault, clock: SettableClock, *texts: str) -> list[str]:
+    """Add memories one after the other; returns their ids."""
+    ids: list[str] = []
+    for text in texts:
+        ids += add(vault, text).ids
+        clock.advance(seconds=1)
+    return ids
+
+
+def write_by_hand(vault: Vault, text: str) -> None:
+    log = vault.home.root / LOG
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(text.encode())
+    vault.survey()
+
+
+def state(vault: Vault) -> list[dict[str, object]]:
+    return [line.record for line in read_lines(files(vault).get(STATE, b"")).records]
+
+
+def without_state(vault: Vault) -> dict[str, bytes]:
+    return {path: data for path, data in files(vault).items() if path != STATE}
+
+
+def said(text: str) -> str:
+    return text_id("main", text)
+
+
+def test_a_forgotten_memory_leaves_the_log_for_the_archive_as_one_change(vault: Vault) -> None:
+    add(vault, "one")
+    two = add(vault, "two")
+    add(vault, "three")
+    block = files(vault)[LOG].split(b"\n\n## ")[2]
+    outcome = forget(vault, two.ids[0])
+    assert contents(vault) == ["one", "three"]
+    assert block in files(vault)[ARCHIVE]
+    assert [(line["op"], line["memory"]) for line in state(vault)] == [("tombstone", two.ids[0])]
+    assert outcome.receipt is not None
+    assert set(outcome.receipt.paths) == {LOG, ARCHIVE, STATE}
+    assert outcome.receipt.action is Action.DELETE
+
+
+def test_a_restored_memory_is_where_it_was_byte_for_byte(vault: Vault, clock: SettableClock) -> None:
+    ids = add_all(vault, clock, "one", "two", "three")
+    before = files(vault)
+    for each in ids:
+        forget(vault, each)
+    assert contents(vault) == []
+    assert LOG in files(vault)
+    for each in ids:
+        outcome = restore(vault, each)
+    assert without_state(vault) == before
+    assert outcome.receipt is not None
+    assert outcome.receipt.action is Action.RESTORE
+
+
+def test_an_ordinary_tombstone_needs_no_places(vault: Vault, clock: SettableClock) -> None:
+    one, _ = add_all(vault, clock, "one", "two")
+    forget(vault, one)
+    assert "stood" not in state(vault)[0]
+
+
+def test_hand_written_text_leaves_every_place_and_returns_to_each(vault: Vault) -> None:
+    write_by_hand(vault, NOTES)
+    before = files(vault)
+    forget(vault, said("milk"))
+    assert contents(vault) == ["bread", "eggs", "a walk"]
+    found = vault.find(said("milk"))
+    assert found is not None
+    assert found.archived
+    restore(vault, said("milk"), path=ARCHIVE)
+    assert without_state(vault) == before
+
+
+def test_the_places_of_a_tombstone_hold_no_words(vault: Vault) -> None:
+    write_by_hand(vault, NOTES)
+    forget(vault, said("milk"))
+    assert len(json.loads(json.dumps(state(vault)[0]["stood"]))) == 2
+    assert b"bread" not in files(vault)[STATE]
+    assert b"milk" not in files(vault)[STATE]
+
+
+@pytest.mark.parametrize("order", [["bread", "eggs"], ["eggs", "bread"]])
+def test_neighbours_forgotten_one_after_the_other_return_in_any_order(vault: Vault, order: list[str]) -> None:
+    write_by_hand(vault, NOTES)
+    before = files(vault)
+    forget(vault, said("bread"))
+    forget(vault, said("eggs"))
+    for text in order:
+        restore(vault, said(text))
+    assert without_state(vault) == before
+
+
+def test_a_note_returns_to_its_neighbours_when_the_log_was_edited(vault: Vault) -> None:
+    write_by_hand(vault, NOTES)
+    forget(vault, said("bread"))
+    write_by_hand(vault, files(vault)[LOG].decode().replace("## Morning\n", "## Morning\n- tea\n"))
+    restore(vault, said("bread"))
+    assert contents(vault) == ["tea", "milk", "bread", "eggs", "a walk"]
+
+
+def test_a_note_returns_to_the_notes_when_nothing_around_it_is_left(vault: Vault) -> None:
+    write_by_hand(vault, NOTES)
+    add(vault, "one")
+    forget(vault, said("bread"))
+    entry = files(vault)[LOG].decode().split("- a walk\n")[1]
+    write_by_hand(vault, f"# another title\n\nsomething else\n{entry}")
+    restore(vault, said("bread"))
+    assert contents(vault) == ["something else", "bread", "one"]
+
+
+def test_a_memory_returns_to_a_log_that_was_deleted(vault: Vault) -> None:
+    one = add(vault, "one")
+    before = files(vault)
+    forget(vault, one.ids[0])
+    (vault.home.root / LOG).unlink()
+    vault.survey()
+    restore(vault, one.ids[0])
+    assert without_state(vault) == before
+
+
+def test_a_memory_returns_between_its_neighbours_after_hand_edits(vault: Vault, clock: SettableClock) -> None:
+    ids = add_all(vault, clock, "one", "two", "three")
+    forget(vault, ids[1])
+    write_by_hand(vault, files(vault)[LOG].decode().replace("\none\n", "\none, corrected\n") + "\n\nby hand\n")
+    add(vault, "four")
+    restore(vault, ids[1])
+    assert contents(vault) == ["one, corrected", "two", "three\n\n\nby hand", "four"]
+
+
+def test_restoring_what_is_in_its_log_writes_only_the_lines(vault: Vault) -> None:
+    one = add(vault, "one")
+    before = files(vault)
+    outcome = restore(vault, one.ids[0])
+    assert outcome.paths == (STATE,)
+    assert without_state(vault) == before
+
+
+def test_nothing_to_move_and_nothing_to_tell_is_no_change(vault: Vault) -> None:
+    one = add(vault, "one")
+    seq = vault.books.recent.head.seq
+    outcome = put_back(vault, {LOG: one.ids}, by=OWNER)
+    assert (outcome.paths, outcome.receipt) == ((), None)
+    assert vault.books.recent.head.seq == seq
+
+
+def test_what_is_not_there_is_not_found_and_nothing_changes(vault: Vault) -> None:
+    one = add(vault, "one")
+    before = files(vault)
+    with pytest.raises(NotFoundError, match="M-1-00000000") as caught:
+        forget(vault, one.ids[0], "M-1-00000000")
+    assert caught.value.hint
+    with pytest.raises(NotFoundError):
+        restore(vault, "M-1-00000000")
+    with pytest.raises(NotFoundError):
+        forget(vault, one.ids[0], log="agents/main/memory/2026-11-14.md")
+    assert files(vault) == before
+
+
+@pytest.mark.parametrize("path", ["agents/main/MEMORY.md", ARCHIVE, "memfolio.toml"])
+def test_only_daily_logs_are_cut(vault: Vault, path: str) -> None:
+    with pytest.raises(InputError):
+        forget(vault, "M-1-00000000", log=path)
+
+
+def test_a_page_is_nothing_to_return_from(vault: Vault) -> None:
+    with pytest.raises(InputError):
+        restore(vault, "M-1-00000000", path="agents/main/MEMORY.md")
+
+
+def test_memories_of_two_agents_are_not_moved_together(vault: Vault) -> None:
+    with pytest.raises(InputError):
+        cut_out(vault, {LOG: ["M-1-00000000"], "shared/memory/2026-11-15.md": ["M-1-00000000"]}, by=OWNER)
+
+
+def test_memories_of_several_logs_leave_and_return_together(vault: Vault, clock: SettableClock) -> None:
+    one = add(vault, "one").ids[0]
+    clock.advance(days=1)
+    two = add(vault, "two").ids[0]
+    before = files(vault)
+    places = {LOG: [one], "agents/main/memory/2026-11-16.md": [two]}
+    receipt = cut_out(vault, places, by=OWNER).receipt
+    assert contents(vault) == []
+    assert receipt is not None
+    assert len(receipt.paths) == 4
+    put_back(vault, places, by=OWNER)
+    assert files(vault) == before
+
+
+def test_a_preview_shows_the_difference_and_writes_nothing(vault: Vault) -> None:
+    one = add(vault, "one")
+    before, seq = files(vault), vault.books.recent.head.seq
+    outcome = cut_out(vault, {LOG: one.ids}, by=OWNER, records=[{"op": "tombstone"}], dry_run=True)
+    assert "-one" in outcome.diff
+    assert "+one" in outcome.diff
+    assert (outcome.receipt, set(outcome.paths)) == (None, {LOG, ARCHIVE})
+    assert (files(vault), vault.books.recent.head.seq) == (before, seq)
+
+
+def test_an_entry_that_is_archived_already_is_not_archived_twice(vault: Vault) -> None:
+    one = add(vault, "one")
+    forget(vault, one.ids[0])
+    archived = files(vault)[ARCHIVE]
+    restore(vault, one.ids[0])
+    (vault.home.root / ARCHIVE).write_bytes(archived)
+    forget(vault, one.ids[0])
+    assert files(vault)[ARCHIVE] == archived
+
+
+def test_the_newest_of_two_archived_states_returns(vault: Vault) -> None:
+    one = add(vault, "one")
+    forget(vault, one.ids[0])
+    archived = files(vault)[ARCHIVE]
+    restore(vault, one.ids[0])
+    (vault.home.root / ARCHIVE).write_bytes(archived)
+    write_by_hand(vault, files(vault)[LOG].decode().replace("\none\n", "\none, corrected\n"))
+    forget(vault, one.ids[0])
+    restore(vault, one.ids[0])
+    assert contents(vault) == ["one, corrected"]
+    assert files(vault)[ARCHIVE] == archived
+
+
+def test_an_entry_that_stands_twice_leaves_and_returns_twice(vault: Vault) -> None:
+    one = add(vault, "one").ids[0]
+    add(vault, "two")
+    twice = files(vault)[LOG].decode()
+    write_by_hand(vault, twice + "\n" + twice.split("\n\n", 1)[1].split("\n## ")[0].replace("one", "copy"))
+    before = files(vault)
+    forget(vault, one)
+    assert one.encode() not in files(vault)[LOG]
+    restore(vault, one)
+    assert without_state(vault) == before
+
+
+def test_odd_places_in_a_state_line_do_no_harm(vault: Vault) -> None:
+    one = add(vault, "one").ids[0]
+    before = files(vault)
+    forget(vault, one)
+    odd = [7, {"path": LOG}, {"path": LOG, "start": -1, "head": "", "lead": 10**9, "trail": 0}]
+    line = {"op": "tombstone", "memory": one, "stood": odd}
+    vault.add_lines(state_ledger("main"), [line, {**line, "stood": 3}, line], BOT)
+    restore(vault, one)
+    assert without_state(vault) == before
+
+
+def receipt_of(outcome: Outcome) -> Receipt:
+    assert outcome.receipt is not None
+    return outcome.receipt
+
+
+def test_undoing_a_forgetting_brings_the_memory_back(vault: Vault, clock: SettableClock) -> None:
+    write_by_hand(vault, NOTES)
+    one, _ = add_all(vault, clock, "one", "two")
+    before = files(vault)
+    receipt = receipt_of(forget(vault, one, said("milk")))
+    add(vault, "three")
+    undo(vault, receipt.seq)
+    after = files(vault)
+    assert after.pop(LOG).startswith(before.pop(LOG))
+    assert {path: data for path, data in after.items() if data} == before
+
+
+def test_undoing_a_restoring_forgets_again(vault: Vault, clock: SettableClock) -> None:
+    write_by_hand(vault, NOTES)
+    one, _ = add_all(vault, clock, "one", "two")
+    forget(vault, one, said("milk"))
+    before = files(vault)
+    receipt = receipt_of(restore(vault, one, said("milk")))
+    assert files(vault) != before
+    undo(vault, receipt.seq)
+    assert files(vault) == before
+    restore(vault, one, said("milk"))
+    assert contents(vault) == ["milk", "bread", "eggs", "a walk", "one", "two"]
+
+
+def test_undoing_a_forgetting_that_was_restored_changes_no_log(vault: Vault) -> None:
+    one = add(vault, "one").ids[0]
+    before = files(vault)
+    receipt = receipt_of(forget(vault, one))
+    restore(vault, one)
+    undo(vault, receipt.seq)
+    assert without_state(vault) == before
+
+
+def test_what_was_forgotten_and_restored_is_undone_and_redone_like_anything_else(vault: Vault) -> None:
+    one = add(vault, "one")
+    add(vault, "two")
+    before = without_state(vault)
+    forget(vault, one.ids[0])
+    restore(vault, one.ids[0])
+    gone = undo(vault, one.seq)
+    assert contents(vault) == ["two"]
+    undo(vault, gone.seq)
+    assert without_state(vault) == before
+
+
+def correct(vault: Vault, old: str) -> Receipt:
+    record = {"op": "supersede", "memory": old, "by": NewId(0), "all": [NewId(0), NewId(1)]}
+    entries = AddEntries("main", (item("better"), item("and more")))
+    operations = (entries, AddLines(state_ledger("main"), (record,)))
+    return vault.apply(Change(operations=operations, by=BOT, action=Action.EDIT))
+
+
+def test_a_line_names_the_memories_that_its_change_adds(vault: Vault) -> None:
+    old = add(vault, "good").ids[0]
+    before = files(vault)
+    receipt = correct(vault, old)
+    ids = [found.id for found in receipt.items]
+    assert (state(vault)[0]["by"], state(vault)[0]["all"]) == (ids[0], ids)
+    assert [vault.entries("main")[number].id for number in (1, 2)] == ids
+    undo(vault, receipt.seq)
+    after = files(vault)
+    after.pop(ARCHIVE)
+    assert {path: data for path, data in after.items() if data} == before
+
+
+@pytest.mark.parametrize("index", [1, -1])
+def test_a_line_cannot_name_a_memory_that_is_not_added_before_it(vault: Vault, index: int) -> None:
+    operations = (AddEntries("main", (item("one"),)), AddLines(state_ledger("main"), ({"by": NewId(index)},)))
+    with pytest.raises(InputError):
+        vault.apply(Change(operations=operations, by=BOT, action=Action.EDIT))
+    with pytest.raises(InputError):
+        vault.apply(Change(operations=operations[::-1], by=BOT, action=Action.EDIT))
+    assert contents(vault) == []
+
+
+def test_somebody_who_writes_meanwhile_keeps_their_words(quick_path: Path) -> None:
+    """Another writer comes before every step of a move, and a person too."""
+    for k in count(1):
+        home = quick_path / str(k)
+        ids = prepared(home)
+        disk = InterruptedDisk(k, lambda home=home: add_line(home))  # type: ignore[misc]
+        with opened(home, disk) as vault:
+            forget(vault, ids[0])
+        if disk.reached is None:
+            return
+        with opened(home) as vault:
+            assert vault.find(ids[0]) is not None
+            assert any(b"by a person" in data for data in files(vault).values()), disk
+            assert [line["op"] for line in state(vault)] == ["tombstone"]
+
+
+def test_writers_that_never_stop_do_not_hold_up_a_move(vault: Vault, clock: SettableClock) -> None:
+    ids = add_all(vault, clock, *(f"number {number}" for number in range(20)))
+    done = threading.Event()
+
+    def keep_writing() -> None:
+        while not done.is_set():
+            add(vault, "more")
+
+    writer = threading.Thread(target=keep_writing)
+    writer.start()
+    try:
+        for each in ids[::2]:
+            forget(vault, each)
+        for each in ids[::4]:
+            restore(vault, each)
+    finally:
+        done.set()
+        writer.join()
+    kept = [found.id for found in vault.entries("main") if found.content.startswith("number")]
+    assert kept == [each for number, each in enumerate(ids) if number % 2 or number % 4 == 0]
+
+
+def opened(home: Path, disk: Disk | None = None) -> Vault:
+    config = configured(home, git_enabled=False)
+    return Vault.open(config=config, clock=SettableClock(START), disk=disk or QuickDisk())
+
+
+def prepared(home: Path) -> list[str]:
+    """A home with two entries and two notes; returns the ids of one entry and one note."""
+    with opened(home) as vault:
+        write_by_hand(vault, "# 2026-11-15 · Sunday\n\n- a note\n- a word\n")
+        ids = [add(vault, text).ids[0] for text in ("one", "two")]
+    return [ids[0], said("a note")]
+
+
+def add_line(home: Path) -> None:
+    with (home / LOG).open("ab") as file:
+        file.write(b"by a person\n")
+
+
+def die_in(home: Path, act: str, k: int, torn: int | None) -> CrashingDisk:
+    """Make a home, and a change that dies at step k."""
+    ids = prepared(home)
+    if act == "restore":
+        with opened(home) as vault:
+            forget(vault, *ids)
+    disk = CrashingDisk(k, torn=torn)
+    try:
+        with opened(home, disk) as vault:
+            act_on(vault, act, ids)
+    except (Crash, MemfolioError):
+        if disk.last is None:
+            raise
+    return disk
+
+
+def act_on(vault: Vault, act: str, ids: Sequence[str]) -> None:
+    if act == "correct":
+        correct(vault, ids[0])
+    else:
+        (forget if act == "forget" else restore)(vault, *ids)
+
+
+def outcome_of(home: Path) -> tuple[dict[str, bytes], list[tuple[object, object]]]:
+    """The files of a home, and what its state lines say."""
+    with opened(home) as vault:
+        assert vault.problems == {}
+        assert vault.trail.problems() == []
+        ours = {each.id for each in vault.entries("main")}
+        told: list[tuple[object, object]] = [(line["op"], line.get("by") in ours) for line in state(vault)]
+        return without_state(vault), told
+
+
+@pytest.mark.parametrize("act", ["forget", "restore", "correct"])
+def test_death_at_any_step_of_a_move_leaves_all_or_nothing(act: str, quick_path: Path) -> None:
+    wholes = []
+    for name, k in (("before", 1), ("after", 10**9)):
+        die_in(quick_path / name, act, k, None)
+        wholes.append(outcome_of(quick_path / name))
+    assert wholes[0] != wholes[1]
+    seen = Counter[int]()
+    for k in count(1):
+        for torn in (None, 7):
+            disk = die_in(home := quick_path / f"{k}-{torn}", act, k, torn)
+            found = outcome_of(home)
+            assert found in wholes, disk
+            seen[wholes.index(found)] += 1
+        if disk.last is None:
+            break
+    assert seen[0] > 5
+    assert seen[1] > 5
+
+
+# Pure composition over arbitrary logs.
+
+MARKS = [f"M-{1794753005123 + number}-0000000{number}" for number in range(6)]
+WORDS = st.sampled_from(
+    ["one", "two", "three\nlines", "four\n\nfive", "five:\n```\n- code\n```", "six  ", "ünï", "\\x"]
+)
+NOTE = st.one_of(
+    st.builds("{}{} {}".format, st.sampled_from(["", "  ", "\t"]), st.sampled_from("-*+"), WORDS),
+    WORDS,
+    st.sampled_from(
+        ["## Morning", "---", "<!-- importance: 7 -->", "### 09:15", "~~~\n## 10:00 code\n~~~", "---\n- a"]
+    ),
+)
+ENTRY = st.one_of(
+    st.builds("## 14:30:05 fact · 0.5 ^{}\n\n{}".format, st.sampled_from(MARKS), WORDS),
+    st.builds("## {}\n{}".format, st.sampled_from(["09:15 lunch", "10:00"]), WORDS),
+)
+GAP = st.sampled_from(["\n", "\n\n", "\n\n", "\n\n", "\n\n\n"])
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> bytes:
+    title = draw(st.sampled_from(["# 2026-11-15 · Sunday\n\n", "# 2026-11-15 · Sunday\n", "", "---\na: b\n---\n"]))
+    marked = draw(st.lists(ENTRY, max_size=6, unique_by=lambda entry: entry.partition("^")[2][:24] or entry))
+    parts = [*draw(st.lists(NOTE, max_size=6)), *marked]
+    text = title + "".join(part + draw(GAP) for part in parts)
+    text = text.replace("\n", "\r\n") if draw(st.booleans()) and draw(st.booleans()) else text
+    text = text.rstrip("\n") if draw(st.booleans()) else text
+    return text.encode() + draw(st.sampled_from([b"", b"", b"\xff\n"]))
+
+
+def hashed(data: bytes) -> str:
+    return blake2b(data).hexdigest()
+
+
+def gone(before: Files, ids: Sequence[str], at: str) -> tuple[dict[str, bytes | None], dict[str, Departure]]:
+    """The files without the memories, and what the state lines tell of them once they were written and read."""
+    move = compose_cut(before, {LOG: ids}, hashed)
+    told = {each: json.loads(json.dumps([place.as_record() for place in move.stood.get(each, [])])) for each in ids}
+    places = {each: [Place.from_record(record) for record in records] for each, records in told.items()}
+    left = {each: Departure(at=at, places=tuple(place for place in places[each] if place)) for each in ids}
+    return {**before, **move.files}, left
+
+
+@given(
+    log=logs(),
+    archive=st.none() | st.just(b"# 2026-11-15 \xc2\xb7 Sunday\n\nold\n\n- note\n\n## 09:00\n\nx\n"),
+    data=st.data(),
+)
+def test_any_memories_that_leave_any_log_return_byte_for_byte(
+    log: bytes, archive: bytes | None, data: st.DataObject
+) -> None:
+    present = sorted(memories_in(LOG, log))
+    assume(present)
+    ids = data.draw(st.lists(st.sampled_from(present), min_size=1, unique=True))
+    before: Files = {LOG: log, ARCHIVE: archive}
+    after, left = gone(before, ids, "1")
+    assert memories_in(ARCHIVE, after[ARCHIVE]) >= set(ids) | memories_in(ARCHIVE, archive)
+    back = compose_return(after, {LOG: ids}, left, hashed)
+    assert back.files == before
+
+
+@given(log=logs(), data=st.data())
+def test_memories_that_left_one_by_one_return_in_any_order(log: bytes, data: st.DataObject) -> None:
+    present = sorted(memories_in(LOG, log))
+    assume(present)
+    ids = data.draw(st.lists(st.sampled_from(present), min_size=1, unique=True))
+    current: dict[str, bytes | None] = {LOG: log, ARCHIVE: None}
+    left: dict[str, Departure] = {}
+    for number, each in enumerate(ids):
+        if each in memories_in(LOG, current[LOG]):
+            current, more = gone(current, [each], str(number))
+            left |= more
+    backwards, together = dict(current), compose_return(current, {LOG: list(left)}, left, hashed)
+    for each in reversed(left):
+        backwards |= compose_return(backwards, {LOG: [each]}, left, hashed).files
+    assert backwards == together.files == {LOG: log, ARCHIVE: None}
+    for each in data.draw(st.permutations(list(left))):
+        current |= compose_return(current, {LOG: [each]}, left, hashed).files
+    assert Counter((current[LOG] or b"").split()) >= Counter(log.split())
