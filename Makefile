@@ -32,8 +32,9 @@ check: $(VENV)/.installed-dev ## Lint, formatting and types
 size: install ## Measure the code: lines, longest functions, broad excepts
 	$(BIN)/python tools/size.py
 
-bench: install ## Measure speed, each figure beside its floor
-	$(BIN)/python bench/vault.py $(ARGS)
+bench: install ## Measure speed and size, each figure beside its floor
+	$(BIN)/python -m bench.vault
+	$(BIN)/python -m bench.verbs
 
 docs: $(VENV)/.installed-dev ## Check that the documentation is complete, linked and runs
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_surface.py $(ARGS)
@@ -55,6 +56,7 @@ $(VENV)/.python:
 $(VENV)/.installed: $(VENV)/.python requirements.lock pyproject.toml
 	$(PIP) install -r requirements.lock
 	$(PIP) install --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src/memfolio
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock

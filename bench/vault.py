@@ -1,4 +1,4 @@
-"""What the vault costs, as ratios within one run: `make bench`, or a part: `python bench/vault.py append growth`.
+"""What the vault costs, as ratios within one run: `make bench`, or a part: `python -m bench.vault append growth`.
 
 Each measurement stands beside its floor, the barest thing that would do the job, and its limit. Exits with 1 when a
 limit is not kept.
@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import random
-import shutil
 import statistics
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bench.board import Board, a_folder, bare_append, sentence, timed
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.types import Attribution, MemoryItem
@@ -28,16 +26,6 @@ from memfolio.vault.vault import Vault
 ROUNDS = 500
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 BY = Attribution(session="s-42")
-WORDS = Path(__file__).read_text(encoding="utf-8").split()
-
-
-def sentence(seed: int, length: int = 170) -> str:
-    """Text of the length of a turn in a conversation."""
-    chosen = random.Random(seed)
-    text = f"{seed}"
-    while len(text) < length:
-        text += " " + chosen.choice(WORDS)
-    return text[:length].strip()
 
 
 def turn(seed: int) -> MemoryItem:
@@ -45,45 +33,13 @@ def turn(seed: int) -> MemoryItem:
 
 
 @contextmanager
-def a_home(**overrides: object) -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="memfolio-bench-"))
-    try:
+def a_home() -> Iterator[Path]:
+    with a_folder() as folder:
         yield folder / "home"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def open_vault(home: Path, clock: SettableClock | None = None, **overrides: object) -> Vault:
     return Vault.open(config=load_config(home, overrides=overrides), clock=clock)
-
-
-def timed(step: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    step()
-    return time.perf_counter() - began
-
-
-class Board:
-    """Collects results and says whether all limits were kept."""
-
-    def __init__(self) -> None:
-        self.failed = False
-
-    def show(
-        self, name: str, value: float, limit: float, *, unit: str = "×", most: bool = True, note: str = ""
-    ) -> None:
-        kept = value <= limit if most else value >= limit
-        self.failed |= not kept
-        bound = f"{'at most' if most else 'at least'} {limit:,g}{unit}"
-        print(
-            f"{'ok  ' if kept else 'FAIL'} {name}: {value:,.2f}{unit} ({bound}){' · ' + note if note else ''}",
-            flush=True,
-        )
-
-
-def bare_append(fd: int, data: bytes) -> None:
-    os.write(fd, data)
-    os.fsync(fd)
 
 
 def bench_append(board: Board) -> None:

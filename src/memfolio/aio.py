@@ -18,7 +18,7 @@ def _awaited(
     verb: Callable[Concatenate[Memory, P], T],
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
     @wraps(verb)
-    async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(partial(verb, self.memory, *args, **kwargs))
 
     return call

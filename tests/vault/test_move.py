@@ -379,8 +379,8 @@ def test_a_line_cannot_name_a_memory_that_is_not_added_before_it(vault: Vault, i
 
 
 def test_somebody_who_writes_meanwhile_keeps_their_words(quick_path: Path) -> None:
-    """Another writer comes before every step of a move, and a person too."""
-    for k in count(1):
+    """A person comes before every other step of a move."""
+    for k in count(1, 2):
         home = quick_path / str(k)
         ids = prepared(home)
         disk = InterruptedDisk(k, lambda home=home: add_line(home))  # type: ignore[misc]
@@ -476,13 +476,16 @@ def test_death_at_any_step_of_a_move_leaves_all_or_nothing(act: str, quick_path:
     assert wholes[0] != wholes[1]
     seen = Counter[int]()
     for k in count(1):
-        for torn in (None, 7):
-            disk = die_in(home := quick_path / f"{k}-{torn}", act, k, torn)
-            found = outcome_of(home)
-            assert found in wholes, disk
-            seen[wholes.index(found)] += 1
+        disk = die_in(home := quick_path / str(k), act, k, None)
         if disk.last is None:
             break
+        homes = [home]
+        if disk.last.name == "write":
+            die_in(torn := quick_path / f"{k} torn", act, k, len(disk.last.data) // 2)
+            homes.append(torn)
+        for found in map(outcome_of, homes):
+            assert found in wholes, disk
+            seen[wholes.index(found)] += 1
     assert seen[0] > 5
     assert seen[1] > 5
 
@@ -558,7 +561,7 @@ def test_memories_that_left_one_by_one_return_in_any_order(log: bytes, data: st.
     left: dict[str, Departure] = {}
     for number, each in enumerate(ids):
         if each in memories_in(LOG, current[LOG]):
-            current, more = gone(current, [each], str(number))
+            current, more = gone(current, [each], f"{number:02}")
             left |= more
     backwards, together = dict(current), compose_return(current, {LOG: list(left)}, left, hashed)
     for each in reversed(left):
@@ -566,4 +569,5 @@ def test_memories_that_left_one_by_one_return_in_any_order(log: bytes, data: st.
     assert backwards == together.files == {LOG: log, ARCHIVE: None}
     for each in data.draw(st.permutations(list(left))):
         current |= compose_return(current, {LOG: [each]}, left, hashed).files
-    assert Counter((current[LOG] or b"").split()) >= Counter(log.split())
+    # What reads differently without its neighbour may count as being there already: then its copy stays archived.
+    assert Counter(b"\n".join(data or b"" for data in current.values()).split()) >= Counter(log.split())

@@ -84,7 +84,8 @@ def test_clock_set_back_is_told_as_it_is_read(vault: Vault, clock: SettableClock
     ear = Ear(vault)
     for minutes in range(0, 240, 15):
         clock.set(datetime(2026, 10, 25, 0, 0, 5, 250000, tzinfo=UTC) + timedelta(minutes=minutes))
-        vault.add("main", [item("tick"), item("tock", event_time=clock.now() - timedelta(hours=1))], BOT)
+        here, before = clock.now().astimezone(vault.home.zone), clock.now() - timedelta(hours=1)
+        vault.add("main", [item("tick"), item("tock", event_time=before), item("tack", event_time=here)], BOT)
     for record in ear.records:
         check(vault, record)
 

@@ -35,7 +35,7 @@ PATIENCE = 1.5
 REST = 30.0
 """Seconds for which an embedder that failed is left alone; doubled with every further failure, up to an hour."""
 LONGEST_REST = 3600.0
-BATCH = 256
+BATCH = 512
 
 
 class Meaning:

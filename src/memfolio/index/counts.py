@@ -53,7 +53,7 @@ def count(connection: apsw.Connection) -> Counts:
         archived=number("SELECT count(*) FROM memories WHERE archived != 0 AND forgotten_at IS NULL"),
         forgotten=number("SELECT count(*) FROM memories WHERE forgotten_at IS NOT NULL"),
         superseded=number("SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"),
-        waiting=number("SELECT count(*) FROM memories WHERE embedded = 0"),
+        waiting=number("SELECT count(*) FROM waiting"),
         jobs=_jobs(connection),
         problems={
             path: tuple(json.loads(problems))

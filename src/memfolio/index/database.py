@@ -80,7 +80,7 @@ def next_name(folder: Path, agent: str) -> Path:
 def _files(folder: Path, agent: str) -> list[re.Match[str]]:
     try:
         names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:  # what stands in the way is said when something is to be written there
         return []
     return [match for match in map(_NAME.fullmatch, names) if match and match["agent"] == agent]
 
@@ -135,8 +135,10 @@ class Database:
             os.makedirs(folder, exist_ok=True)
             try:
                 connection = _connect(path, journal="off", synchronous="off")
+                # In a transaction of its own: pages get checksums only once the first one is written.
                 with connection:
                     _lay_out(connection)
+                with connection:
                     fill(connection)
                 connection.pragma("journal_mode", "wal")
                 connection.close()

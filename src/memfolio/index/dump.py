@@ -57,7 +57,7 @@ def _without_file_times(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def vectors_by_id(connection: apsw.Connection) -> dict[str, NDArray[np.float32]]:
     """The vector of each memory that has one."""
-    rows = connection.execute("SELECT id, row FROM memories WHERE embedded = 1 ORDER BY id")
+    rows = connection.execute("SELECT id, row FROM memories WHERE row NOT IN (SELECT row FROM waiting) ORDER BY id")
     return {each: _vector(connection, row) for each, row in rows}
 
 

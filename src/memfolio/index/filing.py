@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from memfolio.clock import EPOCH
-from memfolio.index.pages import EntityPage, mentions
+from memfolio.index.pages import EntityPage, entity_id, mentions
 from memfolio.index.reading import Found, Reading, is_archived, is_state, precedence, read_file
 from memfolio.index.rows import (
     COLUMNS,
@@ -71,7 +71,10 @@ class Filing:
         """A file is gone."""
         number = self._number(path)
         if number is not None:
-            self._refile(path, number, Reading())
+            if is_state(path):
+                self._refile_states(number, ())
+            else:
+                self._refile(path, number, Reading())
             self._db.execute("DELETE FROM files WHERE number = ?", (number,))
         self._settle()
 
@@ -86,6 +89,7 @@ class Filing:
             for nth, item in enumerate(items)
         ]
         self._db.executemany(_INSERT_AT, rows)
+        self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
         self._db.executemany(
             "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)",
             [
@@ -111,7 +115,8 @@ class Filing:
     def _put(self, path: str, data: bytes, state: FileState) -> None:
         modified = EPOCH if state.stamp is None else from_us(state.stamp.mtime_ns // 1000)
         reading = read_file(path, data, zone=self._zone, modified=modified)
-        number = self._known_number(path, state, reading.problems)
+        number = self._known_number(path, state)
+        self._note_problems(number, reading.problems)
         if is_state(path):
             self._refile_states(number, reading.states)
         else:
@@ -134,18 +139,20 @@ class Filing:
         number: int | None = self._value("SELECT number FROM files WHERE path = ?", path)
         return number
 
-    def _known_number(self, path: str, state: FileState, problems: Sequence[str] = ()) -> int:
+    def _known_number(self, path: str, state: FileState) -> int:
         """The number of a file whose state is noted hereby."""
-        values = (path, state.hash, state.size, _stamp(state), json.dumps(problems) if problems else None)
         self._db.execute(
-            "INSERT INTO files (path, hash, size, stamp, problems) VALUES (?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE "
-            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp, "
-            "problems = coalesce(excluded.problems, problems)",
-            values,
+            "INSERT INTO files (path, hash, size, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE "
+            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp",
+            (path, state.hash, state.size, _stamp(state)),
         )
         number = self._number(path)
         assert number is not None  # it was written in the line before
         return number
+
+    def _note_problems(self, number: int, problems: Sequence[str]) -> None:
+        told = json.dumps(problems) if problems else None
+        self._db.execute("UPDATE files SET problems = ?1 WHERE number = ?2 AND problems IS NOT ?1", (told, number))
 
     def _value(self, sql: str, *bindings: Any, default: Any = None) -> Any:
         found = self._db.execute(sql, bindings).fetchone()
@@ -166,7 +173,7 @@ class Filing:
         for left in before.keys() - held:
             self._remove(before[left][0], item_of(before[left][1]), number)
             self._hand_on(left)
-        self._file_entity(number, reading.entity)
+        self._file_entity(path, number, reading.entity)
 
     def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
         return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
@@ -212,6 +219,7 @@ class Filing:
     def _insert(self, row: Row, item: MemoryItem, number: int, heading: Sequence[str]) -> None:
         self._db.execute(INSERT, row)
         key = self._db.last_insert_rowid()
+        self._db.execute("INSERT INTO waiting VALUES (?)", (key,))
         self._word(key, row[_CONTENT], about(item, heading))
         self._link(key, item, number)
 
@@ -232,14 +240,16 @@ class Filing:
         )
 
     def _forget_vector(self, key: int) -> None:
-        if self._value("SELECT embedded FROM memories WHERE row = ?", key):
-            self._db.execute("UPDATE memories SET embedded = 0 WHERE row = ?", (key,))
+        """Empty the slot of a memory that says something else now, or nothing any more."""
+        if self._value("SELECT 1 FROM waiting WHERE row = ?", key) is None:
+            self._db.execute("INSERT INTO waiting VALUES (?)", (key,))
             clear_vector(self._db, key)
 
     def _remove(self, key: int, item: MemoryItem, number: int) -> None:
         self._forget_vector(key)
         self._unlink(key, item, number)
         self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
+        self._db.execute("DELETE FROM waiting WHERE row = ?", (key,))
         self._db.execute("DELETE FROM memories WHERE row = ?", (key,))
 
     def _link(self, key: int, item: MemoryItem, number: int) -> None:
@@ -267,14 +277,25 @@ class Filing:
             clean((type, source, target, predicate, file, ordinal)),
         )
 
-    def _file_entity(self, number: int, entity: EntityPage | None) -> None:
-        self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
-        if entity is not None:
+    def _file_entity(self, path: str, number: int, entity: EntityPage | None) -> None:
+        """File the entity of a page; of pages whose names differ only in case, the one that sorts first counts."""
+        if entity is None:
+            if left := self._value("SELECT id FROM entities WHERE file = ?", number):
+                self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
+                self._again.update(dict.fromkeys(each for each in self._pages_of(left) if each != path))
+            return
+        owner = self._value("SELECT f.path FROM entities e JOIN files f ON f.number = e.file WHERE e.id = ?", entity.id)
+        if owner is None or path <= owner:
             values = (entity.id, entity.name, entity.type, json.dumps(entity.aliases), entity.summary)
             self._db.execute(
                 "INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)",
                 clean((*values, json.dumps(dict(entity.properties)), number)),
             )
+
+    def _pages_of(self, entity: str) -> list[str]:
+        """The pages that are filed under the name of an entity."""
+        sql = "SELECT path FROM files WHERE path LIKE '%/memory/graph/entities/%'"
+        return [path for (path,) in self._db.execute(sql) if entity_id(path) == entity]
 
     # What state lines say
 

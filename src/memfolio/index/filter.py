@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memfolio.index.rows import to_us
+from memfolio.index.rows import clean, to_us
 from memfolio.types import Kind, Store, Type
 
 ARCHIVED = "archived"
@@ -44,7 +44,9 @@ class Filter:
     def where(self) -> Condition:
         """The condition on `memories m`, with its values."""
         found = [*self._visible(), *self._asked()]
-        return " AND ".join(f"({sql})" for sql, _ in found), tuple(value for _, values in found for value in values)
+        return " AND ".join(f"({sql})" for sql, _ in found), clean(
+            tuple(value for _, values in found for value in values)
+        )
 
     def _visible(self) -> Iterator[Condition]:
         yield "m.forgotten_at IS NULL", ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TypeVar
@@ -27,6 +28,8 @@ from memfolio.index.database import Database, newest
 from memfolio.index.filing import Filing, stored_state
 from memfolio.index.reading import is_searched, is_state, precedence, read_file
 from memfolio.index.vectors import Matrix
+from memfolio.types import MemoryItem
+from memfolio.vault.audit import Head
 from memfolio.vault.paths import agent_of, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
 from memfolio.vault.vault import Vault
@@ -43,6 +46,12 @@ MANY_FILES = 64
 """From how many changed files on the index is built anew, beside the one that is in use, instead of in its place."""
 
 
+RETRY = 1.0
+"""Seconds after which a file that could not be read is tried again."""
+ATTEMPTS = 8
+"""How often one reader compares while others keep changing files."""
+
+
 def _silent(done: int, total: int) -> None:
     """Nobody watches."""
 
@@ -57,12 +66,16 @@ class Index:
         """What was repaired, for a person to read once."""
         self.trouble: MemfolioError | None = None
         """Why the index is only in this process's memory or behind the files; None when all is well."""
+        self.progress: Progress = _silent
+        """Told how many files are filed and how many there are, where a caller names nobody else to tell."""
         self._vault = vault
         self._folder = vault.config.cache
         self._lock = threading.RLock()
         self._database: Database | None = None
         self._is_behind = True
         self._epoch = -1
+        self._retries_at: float | None = None
+        """When files are looked at again that could not be read; None when all could."""
 
     def follow(self, record: Record) -> None:
         """File a change that the vault has just entered; called under the write lock, so it never raises or waits."""
@@ -74,22 +87,22 @@ class Index:
                 if _head(connection) != record.line.seq - 1:
                     self._is_behind = _head(connection) < record.line.seq
                     return
-                filing = self._filing(connection)
+                filing, added = self._filing(connection), _by_path(record)
                 for write in record.writes:
                     if self._is_ours(write.path):
-                        self._take(connection, filing, write, record)
-                _set_head(connection, record.line.seq)
-        except SearchIndexError as error:
+                        self._take(connection, filing, write, added)
+                _set_head(connection, record.head, is_whole=_is_whole(connection) and self._retries_at is None)
+        except (SearchIndexError, HomeError) as error:
             logger.debug("the index stays behind: %s", error)
             self._is_behind = True
 
-    def read(self, question: Callable[[apsw.Connection], T], *, progress: Progress = _silent) -> T:
+    def read(self, question: Callable[[apsw.Connection], T], *, progress: Progress | None = None) -> T:
         """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again."""
         self.catch_up(progress=progress)
         try:
             return self._ask(question)
-        except IndexDamagedError as error:
-            self._repair(error, progress)
+        except (IndexDamagedError, IndexUnavailableError) as error:
+            self._repair(error, progress or self.progress)
             return self._ask(question)
 
     def _ask(self, question: Callable[[apsw.Connection], T]) -> T:
@@ -98,9 +111,14 @@ class Index:
             return question(connection)
 
     def write(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Change what the index adds to the files, such as vectors."""
-        with self._current().writing() as connection:
-            return work(connection)
+        """Change what the index adds to the files, such as vectors; a damaged one is rebuilt and changed then."""
+        try:
+            with self._current().writing() as connection:
+                return work(connection)
+        except IndexDamagedError as error:
+            self._repair(error, self.progress)
+            with self._current().writing() as connection:
+                return work(connection)
 
     def attend(self) -> None:
         """Be ready to follow, unless so much is to be filed first that a writer would notice."""
@@ -116,8 +134,9 @@ class Index:
             return sum(state.size for state in self._vault.states().values()) < EASY_BYTES
         return self._head_of(Database.open(path)) == self._vault.head
 
-    def catch_up(self, *, progress: Progress = _silent) -> None:
+    def catch_up(self, *, progress: Progress | None = None) -> None:
         """File whatever changed since the index last followed."""
+        progress = progress or self.progress
         self._refresh()
         if self._is_followed():
             return
@@ -126,10 +145,16 @@ class Index:
                 return
             try:
                 self._compare(progress)
-            except IndexDamagedError as error:
+            except (IndexDamagedError, IndexUnavailableError) as error:
                 self._repair(error, progress)
             except IndexBusyError as error:
+                if self._database is None:
+                    raise
                 self._is_behind, self.trouble = True, error  # what is filed already is answered from
+
+    def mark_behind(self) -> None:
+        """Have the files compared with what is filed before the next answer."""
+        self._is_behind = True
 
     def _refresh(self) -> None:
         """Hear of other processes' changes, unless one of them holds the home for too long."""
@@ -137,6 +162,9 @@ class Index:
             self._vault.refresh()
         except HomeError as error:
             self.trouble = error
+        else:
+            if isinstance(self.trouble, HomeError):
+                self.trouble = None
 
     def rebuild(self, *, progress: Progress = _silent) -> int:
         """Build the index anew from the files; returns how many files it holds."""
@@ -148,7 +176,11 @@ class Index:
     def _is_followed(self) -> bool:
         database = self._database
         return (
-            database is not None and not self._is_behind and self._epoch == self._vault.epoch and database.is_current()
+            database is not None
+            and not self._is_behind
+            and self._epoch == self._vault.epoch
+            and database.is_current()
+            and (self._retries_at is None or time.monotonic() < self._retries_at)
         )
 
     def _current(self) -> Database:
@@ -159,19 +191,24 @@ class Index:
 
     def _compare(self, progress: Progress) -> None:
         """Bring the index and the files together, in place when little changed, else by building it anew."""
-        database = self._opened(progress)
-        self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
-        self._epoch, head = self._vault.epoch, self._vault.head
-        if self._head_of(database) != head or self._vault.trouble is not None:
+        for _ in range(ATTEMPTS):
+            database = self._opened(progress)
+            self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
+            self._epoch, head = self._vault.epoch, self._vault.books.recent.head
+            if self._is_at(database, head) and self._vault.trouble is None:
+                break
             states = self._states(database)
-            stale = self._stale(database, states)
+            if self._vault.books.recent.head != head:
+                continue  # the files are those of a later moment
+            before, stale = self._stale(database, states)
             if len(stale) > MANY_FILES:
                 self._build(progress)
-                return self._compare(_silent)
-            self._file(database, stale, states, head)
+            elif self._file(database, stale, states, before, head):
+                break
+        else:
+            self._is_behind = True  # others are quicker: the next reader goes on
         if self.trouble is not None and not database.in_memory:
             self.trouble = None
-        return None
 
     def _head_of(self, database: Database) -> int:
         with database.reading() as connection:
@@ -185,22 +222,36 @@ class Index:
         states = self._vault.states(earlier)
         return {path: state for path, state in states.items() if self._is_ours(path)}
 
-    def _stale(self, database: Database, states: Mapping[str, FileState]) -> list[str]:
+    def _is_at(self, database: Database, head: Head) -> bool:
+        """Whether the index holds every file as it was behind this change."""
+        with database.reading() as connection:
+            return _head(connection) == head.seq and _chain(connection) == head.hash
+
+    def _stale(self, database: Database, states: Mapping[str, FileState]) -> tuple[int, list[str]]:
+        """What is filed otherwise than the files are, and the change up to which it is."""
         with database.reading() as connection:
             filed = dict(connection.execute("SELECT path, hash FROM files"))
+            before = _head(connection)
         gone = filed.keys() - states.keys()
         changed = {path for path, state in states.items() if filed.get(path) != state.hash}
-        return _in_order(gone | changed)
+        return before, _in_order(gone | changed)
 
-    def _file(self, database: Database, paths: list[str], states: Mapping[str, FileState], head: int) -> None:
+    def _file(
+        self, database: Database, paths: list[str], states: Mapping[str, FileState], before: int, head: Head
+    ) -> bool:
+        """File these files; False when somebody else has filed something since they were found to be stale."""
         with database.writing() as connection:
+            if _head(connection) != before:
+                return False
             filing = self._filing(connection)
+            self._retries_at = None
             for path in paths:
                 if path in states:
                     self._put(filing, path, states[path])
                 else:
                     filing.drop(path)
-            _set_head(connection, head)
+            _set_head(connection, head, is_whole=self._retries_at is None)
+        return True
 
     def _put(self, filing: Filing, path: str, state: FileState) -> None:
         """File what is in a file now; it may be newer than what the vault knows, which will then come to know it."""
@@ -208,6 +259,7 @@ class Index:
             data = self._read(path)
         except (OSError, HomeError) as error:
             logger.debug("%s stays as it was filed: %s", path, error)  # the survey reports it
+            self._retries_at = time.monotonic() + RETRY
             return
         if data is None:
             filing.drop(path)
@@ -223,7 +275,9 @@ class Index:
     def _filing(self, connection: apsw.Connection) -> Filing:
         return Filing(connection, self.agent, self._vault.home.zone, self._read)
 
-    def _take(self, connection: apsw.Connection, filing: Filing, write: Written, record: Record) -> None:
+    def _take(
+        self, connection: apsw.Connection, filing: Filing, write: Written, added: Mapping[str, list[MemoryItem]]
+    ) -> None:
         """File one file's share of a change: only what is added, where that is all that happened."""
         state = write.state
         if state is None:
@@ -233,8 +287,7 @@ class Index:
         if filed_hash == state.hash:
             return None
         if write.start == filed_size and write.data is not None:
-            items = [item for path, item in record.items if path == write.path]
-            if items:
+            if items := added.get(write.path):
                 return filing.add(write.path, items, state)
             if is_state(write.path) and self._is_newest(connection, write.path):
                 return filing.extend(write.path, self._lines(write), state)
@@ -271,7 +324,8 @@ class Index:
 
     def _basis(self) -> str:
         """What the index depends on beside the files."""
-        return f"{self._vault.config.home}\n{self._vault.home.zone}"
+        whose = self._vault.home.hash(self.agent.encode())  # no two homes have the same secret
+        return f"{self._vault.config.home}\n{self._vault.home.zone}\n{whose}"
 
     def _basis_of(self, database: Database) -> str | None:
         with database.reading() as connection:
@@ -281,26 +335,27 @@ class Index:
     def _repair(self, error: MemfolioError, progress: Progress) -> None:
         """Build the index again after damage, and leave one notice about it."""
         with self._lock:
-            notice = f"the search index was rebuilt: {error.message}"
-            logger.warning(notice)
-            self.notices.append(notice)
-            self._build(progress)
+            if not self._build(progress).in_memory:
+                notice = f"the search index was rebuilt: {error.message}"
+                logger.warning(notice)
+                self.notices.append(notice)
             self._compare(_silent)
 
     def _build(self, progress: Progress) -> Database:
         """A new index of all files, put in the place of the one that is there."""
         kept = self._kept_embeddings()
-        head = self._vault.head
+        head = self._vault.books.recent.head
         states = self._vault.states()
         paths = _in_order({path for path in states if self._is_ours(path)})
 
         def fill(connection: apsw.Connection) -> None:
             filing = self._filing(connection)
+            self._retries_at = None
             for number, path in enumerate(paths):
                 progress(number, len(paths))
                 self._put(filing, path, states[path])
             _set_meta(connection, "basis", self._basis())
-            _set_head(connection, head)
+            _set_head(connection, head, is_whole=self._retries_at is None)
             connection.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", kept)
 
         try:
@@ -332,6 +387,14 @@ class Index:
                 database.close()
 
 
+def _by_path(record: Record) -> dict[str, list[MemoryItem]]:
+    """The memories that a change of this process added, by the file that each went into."""
+    added: dict[str, list[MemoryItem]] = {}
+    for path, item in record.items:
+        added.setdefault(path, []).append(item)
+    return added
+
+
 def _in_order(paths: set[str]) -> list[str]:
     """State first, since it says what becomes of the rest; then in the order in which files have a memory."""
     return sorted(paths, key=lambda path: (not is_state(path), precedence(path)))
@@ -342,8 +405,19 @@ def _head(connection: apsw.Connection) -> int:
     return found[0] if found else -1
 
 
-def _set_head(connection: apsw.Connection, seq: int) -> None:
-    _set_meta(connection, "head", seq)
+def _chain(connection: apsw.Connection) -> str:
+    found = connection.execute("SELECT value FROM meta WHERE key = 'chain'").fetchone()
+    return found[0] if found else ""
+
+
+def _is_whole(connection: apsw.Connection) -> bool:
+    return bool(_chain(connection))
+
+
+def _set_head(connection: apsw.Connection, head: Head, *, is_whole: bool) -> None:
+    """Note the change up to which files are filed; without its hash when one of them could not be read."""
+    _set_meta(connection, "head", head.seq)
+    _set_meta(connection, "chain", head.hash if is_whole else "")
 
 
 def _set_meta(connection: apsw.Connection, key: str, value: str | int) -> None:

@@ -38,6 +38,8 @@ def neighbours(
 
 def _passing(connection: apsw.Connection, wanted: Filter, rows: Sequence[int] | None = None) -> list[int]:
     """Which rows pass: of all memories, or of these."""
+    if rows is not None and not rows:
+        return []  # SQLite takes no array of nothing
     condition, values = wanted.where()
     if rows is not None:
         condition += " AND m.row IN carray(?)"

@@ -34,12 +34,12 @@ class Pending(NamedTuple):
 
 def pending(connection: apsw.Connection, limit: int) -> list[Pending]:
     """Some memories that have no vector yet."""
-    sql = "SELECT row, content, more FROM memories WHERE embedded = 0 ORDER BY row LIMIT ?"
+    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row ORDER BY w.row LIMIT ?"
     return [Pending(row, _text(content, more)) for row, content, more in connection.execute(sql, (limit,))]
 
 
 def count_pending(connection: apsw.Connection) -> int:
-    found: int = connection.execute("SELECT count(*) FROM memories WHERE embedded = 0").get
+    found: int = connection.execute("SELECT count(*) FROM waiting").get
     return found
 
 
@@ -50,11 +50,11 @@ def _text(content: str, more: str | None) -> str:
 def keep_vectors(connection: apsw.Connection, found: Sequence[Pending], vectors: NDArray[np.float32]) -> None:
     """Store the vectors of memories that still say what they said."""
     rows = [each.row for each in found]
-    sql = "SELECT row, content, more FROM memories WHERE embedded = 0 AND row BETWEEN ? AND ?"
+    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row WHERE w.row BETWEEN ? AND ?"
     current = {row: _text(content, more) for row, content, more in connection.execute(sql, (rows[0], rows[-1]))}
     same = [nth for nth, each in enumerate(found) if current.get(each.row) == each.text]
     store_vectors(connection, [rows[nth] for nth in same], vectors[same])
-    connection.executemany("UPDATE memories SET embedded = 1 WHERE row = ?", [(rows[nth],) for nth in same])
+    connection.executemany("DELETE FROM waiting WHERE row = ?", [(rows[nth],) for nth in same])
 
 
 def identity_of(connection: apsw.Connection) -> str | None:

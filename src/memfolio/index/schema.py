@@ -51,13 +51,14 @@ CREATE TABLE memories (
     accessed_at INTEGER,
     access_count INTEGER NOT NULL DEFAULT 0,
     decay_rate REAL,
-    embedded INTEGER NOT NULL DEFAULT 0,
     more TEXT
 );
 CREATE INDEX memories_by_file ON memories (file, ordinal);
 CREATE INDEX memories_by_session ON memories (session, happened_at, id) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_time ON memories (happened_at);
-CREATE INDEX memories_to_embed ON memories (row) WHERE embedded = 0;
+
+-- Memories without a vector; beside them, since a row is written as a whole when one of its columns changes.
+CREATE TABLE waiting (row INTEGER PRIMARY KEY);
 
 CREATE VIRTUAL TABLE words USING fts5 (
     content, about, content='', contentless_delete=1, tokenize="porter unicode61 remove_diacritics 2"
@@ -107,7 +108,7 @@ CREATE TABLE states (
 CREATE INDEX states_by_memory ON states (memory) WHERE memory IS NOT NULL;
 
 CREATE TABLE vectors (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
--- Beside the blocks, since a row is written as a whole when one of its columns changes.
+-- Beside the blocks for the same reason.
 CREATE TABLE vector_versions (block INTEGER PRIMARY KEY, version INTEGER NOT NULL);
 CREATE TABLE embeddings (identity TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (identity, hash))
     WITHOUT ROWID;

@@ -90,7 +90,7 @@ def clear_vector(connection: apsw.Connection, row: int) -> None:
 def clear_all(connection: apsw.Connection) -> None:
     """Drop every vector: another embedder's would not fit them."""
     connection.execute("DELETE FROM vectors; DELETE FROM vector_versions")
-    connection.execute("UPDATE memories SET embedded = 0 WHERE embedded != 0")
+    connection.execute("INSERT OR IGNORE INTO waiting SELECT row FROM memories")
 
 
 class Matrix:

@@ -13,6 +13,7 @@ from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
+from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hits
 from memfolio.recall.query import Query
@@ -44,7 +45,10 @@ class Library:
         self._background = background
         self._shared = Index(vault, SHARED) if agent != SHARED else None
         self._worker = Worker(self.meaning, self.indexes)
+        self._watcher = Watcher(vault, self.indexes)
         vault.subscribe(self._follow)
+        if background and vault.config.watch:
+            self._watcher.start()
 
     def indexes(self) -> list[Index]:
         """The indexes that this agent reads; the shared one only when there is something in it."""
@@ -117,6 +121,8 @@ class Library:
             found.append("vectors: there is no embedder, so only words are compared")
         elif self.meaning.trouble:
             found.append(f"vectors: {self.meaning.trouble.message}")
+        if self._watcher.trouble:
+            found.append(f"watching: {self._watcher.trouble}")
         return tuple(found)
 
     def notices(self) -> list[str]:
@@ -127,7 +133,8 @@ class Library:
         return found
 
     def close(self) -> None:
-        """Stop the thread and let go of the files."""
+        """Stop the threads and let go of the files."""
+        self._watcher.close()
         self._worker.close()
         self.meaning.close()
         for index in filter(None, (self.index, self._shared)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate
@@ -62,6 +63,12 @@ def memories_in(path: str, content: bytes | None) -> set[str]:
     return marked | {found.entry.item.id for found in by_hand(path, to_text(content or b""))}
 
 
+def _counted(path: str, text: str) -> Counter[str]:
+    """How often each memory stands in a log."""
+    marked = [block.id for block in split_log(text) if block.id]
+    return Counter(marked + [found.entry.item.id for found in by_hand(path, text) for _ in found.places])
+
+
 def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
     """Every place of these memories, in order. All entries with the same mark go together."""
     entries = {entry.start: entry for entry in _entries(path, text)}
@@ -86,6 +93,17 @@ def cut(text: str, taken: Iterable[Excerpt]) -> str:
     """The text without these excerpts, the rest character for character."""
     for each in sorted(taken, key=lambda each: -each.start):
         text = text[: each.start] + text[each.end :]
+    return text
+
+
+def cut_from_archive(path: str, text: str, taken: Collection[Excerpt]) -> str:
+    """The text without these excerpts; a rule takes the place of notes between others that would run together."""
+    rest = cut(text, taken)
+    left = _counted(path, text) - Counter(each.id for each in taken)
+    if left <= _counted(path, rest):
+        return rest
+    for each in sorted(taken, key=lambda each: -each.start):
+        text = text[: each.start] + (RULE if each.is_note else "") + text[each.end :]
     return text
 
 
@@ -162,9 +180,10 @@ def with_note(path: str, text: str, id: str, body: str, *, at: int | None = None
     end = _end_of_notes(text)
     at = end if at is None else min(at, end)
     spaced, ruled = joined(text, at, body), f"{text[:at]}{RULE}\n{body}\n{text[at:]}"
-    ways = [spaced, ruled] if tight is None else [text[:at] + tight + text[at:], spaced, ruled]
-    wanted = memories_in(path, to_bytes(text)) | {id}
-    return next((each for each in ways if wanted <= memories_in(path, to_bytes(each))), spaced)
+    stands_alone = text[:at].endswith("\n") and tight is not None and (tight.endswith("\n") or not text[at:])
+    ways = [f"{text[:at]}{tight}{text[at:]}", spaced, ruled] if stands_alone else [spaced, ruled]
+    wanted = _counted(path, text) + Counter([id])
+    return next((each for each in ways if wanted <= _counted(path, each)), spaced)
 
 
 def _end_of_notes(text: str) -> int:
@@ -186,7 +205,18 @@ def into_archive(path: str, content: bytes | None, taken: Iterable[Excerpt]) -> 
     bodies = {(each.id, each.body) for each in taken}
     there = excerpts(path, text, {each.id for each in taken})
     text = cut(text, [each for each in there if (each.id, each.body) in bodies])
-    for each in taken:
-        is_note = each.is_note
-        text = with_note(path, text, each.id, each.body) if is_note else joined(text, len(text), each.body)
-    return to_bytes(text)
+    text += "" if text.endswith("\n") or not text else "\n"
+    text = _with_notes(path, text, [each for each in taken if each.is_note])
+    return to_bytes(text + "".join(f"\n{each.body}\n" for each in taken if not each.is_note))
+
+
+def _with_notes(path: str, text: str, notes: list[Excerpt]) -> str:
+    """The archive with these notes too: all at once if that reads well, since looking at each takes long."""
+    if not notes:
+        return text
+    together = joined(text, _end_of_notes(text), "\n\n".join(each.body for each in notes))
+    if _counted(path, text) + Counter(each.id for each in notes) <= _counted(path, together):
+        return together
+    for each in notes:
+        text = with_note(path, text, each.id, each.body)
+    return text

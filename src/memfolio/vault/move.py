@@ -18,6 +18,7 @@ from memfolio.vault.disk import disk_errors
 from memfolio.vault.excerpt import (
     Excerpt,
     cut,
+    cut_from_archive,
     excerpts,
     into_archive,
     is_bare,
@@ -127,7 +128,7 @@ def compose_cut(files: Files, places: Places, hash: Hash) -> Move:
         taken = excerpts(path, text, frozenset(ids))
         _check_found(ids, taken, path)
         after = {path: to_bytes(cut(text, taken)), target: into_archive(target, files.get(target), taken)}
-        if not _returns_by_itself(files, after, {path: ids}, hash):
+        if any(each.is_note for each in taken) or not _returns_by_itself(files, after, {path: ids}, hash):
             _note_places(move, path, text, taken, hash)
         move.files.update(after)
     return move
@@ -153,7 +154,7 @@ def compose_return(files: Files, places: Places, left: Mapping[str, Departure], 
         items = [item for each in wanted for item in _returning(each, found, left.get(each, STAYED), log)]
         if items:
             text = lead(log) if content is None else to_text(content)
-            rest = to_bytes(cut(archive, [item.taken for item in items]))
+            rest = to_bytes(cut_from_archive(source, archive, [item.taken for item in items]))
             move.files[log] = to_bytes(_with_all(log, text, items, hash))
             move.files[source] = None if is_bare(source, rest) else rest
     return move

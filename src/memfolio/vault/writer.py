@@ -7,6 +7,7 @@ files, so an acknowledged change never fails for it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -25,7 +26,7 @@ from memfolio.vault.finish import DISPLACED, Finisher
 from memfolio.vault.format.content import check_content
 from memfolio.vault.format.lines import render_line
 from memfolio.vault.format.log import title_line
-from memfolio.vault.format.mint import Mint, Minted
+from memfolio.vault.format.mint import Mint
 from memfolio.vault.format.signature import new_id, sign
 from memfolio.vault.intent import Intent, Intents
 from memfolio.vault.lock import FileLock
@@ -161,16 +162,17 @@ class Writer:
         agent, ms, taken = operation.agent, to_ms(self._home.now()), self._books.recent.newest_ids
         mint = Mint(by, agent=agent, tz=self._home.zone, created_ms=ms, taken=taken)
         limit = self._home.config.max_content_bytes
-        days: dict[date, list[Minted]] = {}
-        for item in operation.items:
-            check_content(item.content, limit)
-            minted = mint.make(item)
-            plan.items.append(minted.item)
-            plan.ids.append(minted.item.id)
-            days.setdefault(minted.day, []).append(minted)
-        for day, entries in days.items():
-            files = self._lay(day_log(agent, day), [entry.block for entry in entries])
-            plan.place([entry.item.id for entry in entries], files)
+        ids: defaultdict[date, list[str]] = defaultdict(list)
+        blocks: defaultdict[date, list[bytes]] = defaultdict(list)
+        for draft in operation.items:
+            check_content(draft.content, limit)
+            item, block, day = mint.make(draft)
+            plan.items.append(item)
+            plan.ids.append(item.id)
+            ids[day].append(item.id)
+            blocks[day].append(block)
+        for day in blocks:
+            plan.place(ids[day], self._lay(day_log(agent, day), blocks[day]))
 
     def _compose_lines(self, plan: Plan, operation: AddLines, by: Attribution) -> None:
         taken, now = Taken(self._books.recent.newest_ids), self._home.now()

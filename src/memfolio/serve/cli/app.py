@@ -9,7 +9,7 @@ import typer
 
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError
-from memfolio.serve.cli import daily, demo, trust
+from memfolio.serve.cli import daily, demo, explain, mend, recall, status, trust
 from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, register
 from memfolio.serve.cli.errors import UsageError, report, report_usage
 from memfolio.serve.cli.output import Screen, print_json
@@ -21,8 +21,16 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for commands in (daily.COMMANDS, trust.COMMANDS, demo.COMMANDS):
-    register(app, commands)
+PANELS = {
+    "Daily": "init remember observe recall show forget restore correct confirm pin explain status",
+    "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
+    "World": "demo",
+}
+"""The commands in the order in which help lists them."""
+MODULES = (daily, recall, mend, explain, status, trust, demo)
+COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
+for panel, names in PANELS.items():
+    register(app, panel, [COMMANDS[name] for name in names.split()])
 
 
 @app.callback(invoke_without_command=True)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from memfolio.errors import ContentError, HomeMissingError, RefusedError
+from memfolio.serve.cli import complete
 from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.wait import Wait
 from memfolio.types import Approval, Attribution
 from memfolio.vault.paths import INTERNAL
 
@@ -26,14 +29,25 @@ PERSON = Attribution(actor="human", approval=Approval.APPROVED, trigger="cli")
 
 Home = Annotated[
     Path | None,
-    typer.Option("--home", help="The home, else $MEMFOLIO_HOME or ~/memfolio.", rich_help_panel=EVERYWHERE),
+    typer.Option(
+        "--home", metavar="DIR", help="The home, else $MEMFOLIO_HOME or ~/memfolio.", rich_help_panel=EVERYWHERE
+    ),
 ]
 Agent = Annotated[
-    str | None, typer.Option("--agent", help="Whose memory, else $MEMFOLIO_AGENT or main.", rich_help_panel=EVERYWHERE)
+    str | None,
+    typer.Option(
+        "--agent",
+        metavar="ID",
+        help="Whose memory, else $MEMFOLIO_AGENT or main.",
+        rich_help_panel=EVERYWHERE,
+        autocompletion=complete.agents,
+    ),
 ]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=EVERYWHERE)
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @dataclass(slots=True)
@@ -53,6 +67,8 @@ class Options:
     home: Path | None = None
     agent: str | None = None
     as_json: bool = False
+    wait: Wait = field(default_factory=Wait)
+    """The line that tells a person what takes so long."""
 
     def config(self, *, create: bool = False) -> Config:
         """The configuration of the home that is meant; only what writes memories may create one by the way."""
@@ -65,19 +81,38 @@ class Options:
 
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
+        """The memory that is meant, without threads; what was mended on the way is told when the command is done."""
         from memfolio.memory import Memory
 
         config = self.config(create=create)
-        with Memory.open(config.home, config.agent) as memory:
-            yield memory
+        leave_logging_to_us()
+        try:
+            if not self.as_json:
+                self.wait.start(f"Opening {config.home}")
+            with Memory.open(config.home, config.agent, background=False) as memory:
+                for index in memory.library.indexes():
+                    index.progress = self.wait
+                try:
+                    yield memory
+                finally:
+                    self.tell(memory.library.notices())
+        finally:
+            self.wait.stop()
 
-    def confirm(self, deed: str, diff: str, *, yes: bool) -> bool:
+    def tell(self, notices: Iterable[str]) -> None:
+        """Say something beside the answer, on the stream for errors."""
+        self.wait.stop()
+        for notice in notices:
+            Screen(errors=True).say(f"memfolio: {notice}", "yellow")
+
+    def confirm(self, deed: str, preview: Callable[[Screen], None], *, yes: bool) -> bool:
         """Go on if the person agrees, and say whether they were asked; where nobody can be, only `--yes` counts."""
         if yes:
             return False
         if self.as_json or not sys.stdin.isatty():
             raise RefusedError(f"nobody can be asked whether to {deed}", hint="look with --dry-run, then say --yes")
-        Screen(errors=True).diff(diff)
+        self.wait.stop()
+        preview(Screen(errors=True))
         typer.confirm(f"{deed[0].upper()}{deed[1:]}?", abort=True, err=True)
         return True
 
@@ -86,18 +121,31 @@ def is_home(config: Config) -> bool:
     return (config.home / INTERNAL).is_dir()
 
 
+def leave_logging_to_us() -> None:
+    """Keep the library's warnings off the terminal: what a person should know is told in notices and answers."""
+    logger = logging.getLogger("memfolio")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+
+
 class Command(NamedTuple):
-    """A command: its function, which gets the options first, and an example of its use."""
+    """A command: its function, which gets the options first, and examples of its use."""
 
     run: Callable[..., Answer]
     example: str
+    another: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
 
 
-def register(app: typer.Typer, commands: Sequence[Command]) -> None:
+def register(app: typer.Typer, panel: str, commands: Iterable[Command]) -> None:
     """Make the functions commands of the program, each with the options that every command has."""
     for command in commands:
-        name = command.run.__name__
-        app.command(name, epilog=f"Example: memfolio {command.example}")(with_options(command.run))
+        examples = (f"Example: memfolio {each}" for each in (command.example, command.another) if each)
+        decorate = app.command(command.name, epilog="\n\n".join(examples), rich_help_panel=panel)
+        decorate(with_options(command.run))
 
 
 def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:

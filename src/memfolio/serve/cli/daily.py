@@ -1,34 +1,66 @@
-"""Everyday commands: init, remember, observe, show, status."""
+"""Everyday commands: init, remember, observe, show."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import NotFoundError
+from memfolio.serve.cli import complete
+from memfolio.serve.cli.brief import standing, tagged
 from memfolio.serve.cli.call import Answer, Command, Options, is_home, read_text
+from memfolio.serve.cli.importance import read_importance
 from memfolio.serve.cli.output import Screen, as_document
 from memfolio.serve.cli.pages import day_pages, page_path
-from memfolio.serve.cli.times import find_day, read_time
-from memfolio.types import ID_PATTERN, Store, Type
+from memfolio.serve.cli.times import find_day, read_moment
+from memfolio.types import Kind, Store, Type
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from memfolio.index.lookup import Located
     from memfolio.memory import Memory
-    from memfolio.status import Status
     from memfolio.types import MemoryItem
 
-TYPES = ", ".join(Type)
-STORES = ", ".join(Store)
 Words = Annotated[str, typer.Argument(help="The text, or - to read it from standard input.", show_default=False)]
-At = Annotated[str | None, typer.Option(help="When it happened: 2026-11-15, 2026-11-15T14:30, yesterday, 2h ago.")]
-Session = Annotated[str | None, typer.Option(help="The session it belongs to; a session can be undone as a whole.")]
-User = Annotated[str | None, typer.Option(help="The person it is about.")]
+At = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="When it happened: 2026-11-15, 2026-11-15T14:30, yesterday, 2h ago."),
+]
+Session = Annotated[
+    str | None, typer.Option(metavar="ID", help="The session it belongs to; a session can be undone as a whole.")
+]
+User = Annotated[str | None, typer.Option(metavar="NAME", help="The person it is about.")]
+OfType = Annotated[
+    str, typer.Option(metavar="TYPE", help=f"What it is: {', '.join(Type)}.", autocompletion=complete.types)
+]
+OfKind = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND", help=f"How it is held: {', '.join(Kind)}; else by its type.", autocompletion=complete.kinds
+    ),
+]
+InStore = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        "--tier",
+        metavar="STORE",
+        help=f"Where it is kept: {', '.join(Store)}.",
+        autocompletion=complete.stores,
+    ),
+]
+Importance = Annotated[str, typer.Option(metavar="N", help="0 to 1, or up to 10, or low, medium, high.")]
+Tags = Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be given several times.")]
+Source = Annotated[str, typer.Option(metavar="NAME", help="Where it comes from; everything of a source can be undone.")]
+Key = Annotated[str | None, typer.Option(metavar="KEY", help="Remembering the same key twice makes one memory.")]
+ValidFrom = Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true.")]
+ValidUntil = Annotated[str | None, typer.Option(metavar="TIME", help="Until when it is true.")]
+Role = Annotated[
+    str,
+    typer.Argument(help="Who spoke: user, assistant, system, tool.", show_default=False, autocompletion=complete.roles),
+]
+What = Annotated[str, typer.Argument(help="The id of a memory, a day, or a page.", autocompletion=complete.days)]
 
 
 def init(options: Options) -> Answer:
@@ -43,17 +75,20 @@ def init(options: Options) -> Answer:
 def remember(
     options: Options,
     text: Words,
-    type: Annotated[str, typer.Option(help=f"What it is: {TYPES}.")] = "observation",
-    importance: Annotated[str, typer.Option(help="0 to 1, or up to 10, or low, medium, high.")] = "0.5",
-    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be given several times.")] = None,
-    store: Annotated[str, typer.Option("--store", "--tier", help=f"Where it is kept: {STORES}.")] = "long_term",
-    source: Annotated[str, typer.Option(help="Where it comes from; everything of a source can be undone.")] = "manual",
-    key: Annotated[str | None, typer.Option(help="Remembering the same key twice makes one memory.")] = None,
-    at: At = None,
+    type: OfType = "observation",
+    importance: Importance = "0.5",
+    tag: Tags = None,
+    kind: OfKind = None,
+    store: InStore = "long_term",
+    source: Source = "manual",
+    key: Key = None,
     session: Session = None,
     user: User = None,
+    at: At = None,
+    valid_from: ValidFrom = None,
+    valid_until: ValidUntil = None,
 ) -> Answer:
-    """Keep something on purpose."""
+    """Keep something on purpose, in the log of its day."""
     words = read_text(text)
     with options.memory(create=True) as memory:
         item = memory.remember(
@@ -61,64 +96,40 @@ def remember(
             type=type,
             importance=read_importance(importance),
             tags=tag or (),
+            kind=kind,
             store=store,
             source=source,
             key=key,
-            at=moment(memory, at),
             session=session,
             user=user,
+            at=read_moment(memory, at),
+            valid_from=read_moment(memory, valid_from),
+            valid_until=read_moment(memory, valid_until),
         )
         return stored(memory, item)
 
 
 def observe(
-    options: Options,
-    role: Annotated[str, typer.Argument(help="Who spoke: user, assistant, system, tool.", show_default=False)],
-    text: Words,
-    session: Session = None,
-    user: User = None,
-    at: At = None,
+    options: Options, role: Role, text: Words, session: Session = None, user: User = None, at: At = None
 ) -> Answer:
     """Note one turn of a conversation."""
     words = read_text(text)
     with options.memory(create=True) as memory:
-        item = memory.observe(role, words, session=session, user=user, at=moment(memory, at))
+        item = memory.observe(role, words, session=session, user=user, at=read_moment(memory, at))
         return stored(memory, item)
 
 
-def show(
-    options: Options,
-    what: Annotated[str, typer.Argument(help="The id of a memory, a day, or a page.")] = "today",
-) -> Answer:
+def show(options: Options, what: What = "today") -> Answer:
     """Show a memory, the log of a day, or a page."""
+    from memfolio.intake import ANY_ID, one_id
+
     with options.memory() as memory:
         day = find_day(what.lower(), memory.vault.home.zone, memory.vault.home.now())
         if day is not None:
             return show_day(memory, day, missing_ok=what == "today")
-        if ID_PATTERN.fullmatch(what) or what.startswith("H-"):
-            return show_memory(memory, what)
+        if ANY_ID.search(what) and ANY_ID.fullmatch(one_id(what)):
+            return show_memory(memory, what.strip())
         return show_page(memory, what)
-
-
-def status(options: Options) -> Answer:
-    """Show how the home is doing."""
-    with options.memory() as memory:
-        found = memory.status()
-    return Answer(asdict(found), lambda screen: draw_status(screen, found))
-
-
-def read_importance(text: str) -> float:
-    from memfolio.vault.format.fields import read_importance
-
-    value = read_importance(text)
-    if value is None:
-        raise InputError(f"{text[:40]!r} is not an importance", hint="use 0 to 1, or up to 10, or low, medium, high")
-    return value
-
-
-def moment(memory: Memory, text: str | None) -> datetime | None:
-    home = memory.vault.home
-    return None if text is None else read_time(text, home.zone, home.now())
 
 
 def stored(memory: Memory, item: MemoryItem) -> Answer:
@@ -129,7 +140,7 @@ def stored(memory: Memory, item: MemoryItem) -> Answer:
 def located(memory: Memory, id: str) -> Located:
     found = memory.find(id)
     if found is None:
-        raise NotFoundError(f"agent {memory.agent} has no memory {id[:80]}", hint="`memfolio show DAY` shows their ids")
+        raise NotFoundError(f"agent {memory.agent} has no memory {id[:80]}", hint="`memfolio recall` finds memories")
     return found
 
 
@@ -149,10 +160,9 @@ def show_memory(memory: Memory, id: str) -> Answer:
     found = located(memory, id)
     item = found.item
     at = (item.event_time or item.created_at).astimezone(memory.vault.home.zone)
-    where = f"{found.path} (archived)" if found.archived else found.path
-    head = (
-        f"{item.id}  {at:%Y-%m-%d %H:%M:%S}  {item.type} · {item.importance:g}  {' '.join(f'#{t}' for t in item.tags)}"
-    )
+    marks = [*standing(item), *(["archived"] if found.archived else [])]
+    where = f"{found.path} ({', '.join(marks)})" if marks else found.path
+    head = f"{item.id}  {at:%Y-%m-%d %H:%M:%S}  {item.type} · {item.importance:g}  {tagged(item)}"
 
     def draw(screen: Screen) -> None:
         screen.say(head.rstrip(), "bold")
@@ -170,20 +180,13 @@ def show_page(memory: Memory, name: str) -> Answer:
     return Answer({"path": path, "hash": page.hash, "text": page.text}, lambda screen: screen.page(page.text))
 
 
-def draw_status(screen: Screen, found: Status) -> None:
-    waiting = f"{found.waiting} changes wait: {found.obstacle}" if found.waiting else "has everything"
-    rows = [("home", found.home), ("agent", found.agent), ("memories", found.memories), ("changes", found.changes)]
-    rows += [("git", waiting), ("alerts", f"{found.alerts}, see `memfolio alerts`" if found.alerts else "none")]
-    rows += [("trouble", found.trouble)] if found.trouble else []
-    screen.table(("", ""), rows)
-    for path, problem in found.problems.items():
-        screen.say(f"{path} {problem}", "yellow")
-
-
 COMMANDS = (
     Command(init, "init --home ~/memfolio"),
-    Command(remember, 'remember "Alex prefers tea" --type preference --tag drinks'),
+    Command(
+        remember,
+        'remember "Alex prefers tea" --type preference --tag drinks',
+        "git log -1 --format=%B | memfolio remember - --type decision",
+    ),
     Command(observe, 'observe user "Let us meet on Friday" --session s-42'),
     Command(show, "show yesterday"),
-    Command(status, "status"),
 )

@@ -1,4 +1,4 @@
-"""`memfolio demo`: a story in seven scenes on a home of its own. Everything in it really happens and is checked."""
+"""`memfolio demo`: a story in nine scenes on a home of its own. Everything in it really happens and is checked."""
 
 from __future__ import annotations
 
@@ -7,31 +7,53 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memfolio.errors import MemfolioError
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options
+from memfolio.serve.cli.call import PERSON, Answer, Command, Options, leave_logging_to_us
 from memfolio.serve.cli.output import DIFF, PAGE, Screen
-from memfolio.vault.paths import day_log
+from memfolio.text import terms
+from memfolio.vault.disk import Disk
+from memfolio.vault.paths import day_log, state_ledger
 
 if TYPE_CHECKING:
+    from memfolio.config import Config
     from memfolio.memory import Memory
+    from memfolio.recall.hit import Hit
     from memfolio.vault.past.view import LogEntry
 
-SOUL = "agents/main/SOUL.md"
+WIDTH = 80
+MARGIN = "   │ "
+OP = '"op":'
+PAGE_BYTES = 4096
 ENOUGH = 60
 """After so many acknowledged memories the writer is killed."""
+
+LAUNCH = "When is the launch?"
+TALK = (
+    ("user", "The launch is on Thursday, once the contract is signed."),
+    ("assistant", "I will tell the printer to wait for it."),
+    ("user", "If in doubt call Priya, her private number is 555 0142."),
+)
+DRINK = "Which hot beverage should I serve?"
+NUMBER = "What is Priya's number?"
+QUESTIONS = (LAUNCH, DRINK, NUMBER, "Why is there no SQL?", "note in a hurry")
+BY = {"text": "by its words", "vector": "by its meaning"}
 
 WRITER = """
 import sys
 from memfolio import Memory
+from memfolio.config import load_config
+from memfolio.vault.vault import Vault
 
-memory = Memory.open(sys.argv[1], "main")
+config = load_config(sys.argv[1], overrides={"agent": "main", "cache": sys.argv[2]})
+memory = Memory(Vault.open(config=config), "main")
 for number in range(100_000):
     print(memory.observe("user", f"Note {number}, said in a hurry.", session="night").id, flush=True)
 """
@@ -41,18 +63,32 @@ for number in range(100_000):
 class Story:
     """The home it plays in, the screen it is told on (none when a program listens), and what held so far."""
 
-    memory: Memory
+    config: Config
     screen: Screen | None
+    memory: Memory = field(init=False)
     held: list[str] = field(default_factory=list)
 
-    def say(self, text: str, style: str = "") -> None:
+    def __post_init__(self) -> None:
+        self.open()
+
+    def open(self) -> None:
+        """Open the home, as every program does that starts."""
+        from memfolio.memory import Memory
+        from memfolio.vault.vault import Vault
+
+        self.memory = Memory(Vault.open(config=self.config), self.config.agent)
+
+    def say(self, text: str = "", style: str = "") -> None:
         if self.screen:
             self.screen.say(text, style)
 
     def quote(self, text: str) -> None:
-        """Something as it stands in a file or on the command line."""
+        """Something as it stands in a file, wrapped as an editor would."""
+        lines = text.strip("\n").splitlines()
+        fitting = [part for line in lines for part in wrap(line, WIDTH - len(MARGIN), break_on_hyphens=False) or [""]]
         if self.screen:
-            self.screen.lines(text.strip("\n"), DIFF | PAGE, margin="   │ ")
+            self.screen.lines("\n".join(fitting), DIFF | PAGE, margin=MARGIN)
+        self.say()
 
     def check(self, holds: bool, words: str) -> None:
         """Go on only if it holds."""
@@ -61,9 +97,24 @@ class Story:
         self.held.append(words)
         self.say(f"   ✓ {words}", "green")
 
+    def ask(self, question: str) -> Hit:
+        """Recall, and tell the best answer with how it was found."""
+        hits = self.memory.recall(question, limit=3)
+        if not hits:
+            raise MemfolioError(f"nothing was found for {question!r}", hint=f"look into {self.root}")
+        found = " and ".join(BY.get(reason.strategy, reason.strategy) for reason in hits[0].why)
+        self.say(f"   ? {question}", "bold cyan")
+        self.say(f"     {hits[0].memory.content}")
+        self.say(f"     found {found}, in {hits.took_ms:.0f} ms", "dim")
+        return hits[0]
+
+    def settle(self) -> None:
+        """Wait for the vectors that are otherwise made in the background."""
+        self.memory.library.fill(self.memory.library.index, seconds=None)
+
     @property
     def root(self) -> Path:
-        return self.memory.vault.config.home
+        return self.config.home
 
     @property
     def day(self) -> Path:
@@ -71,107 +122,182 @@ class Story:
         home = self.memory.vault.home
         return self.root / day_log("main", home.now().astimezone(home.zone).date()).part(1)
 
+    @property
+    def state(self) -> Path:
+        """What is said about memories after they were made, as a file."""
+        return self.root / state_ledger("main").part(1)
+
+    def last_said(self) -> str:
+        """What the newest of these lines says; who said it and when stands before that."""
+        line = self.state.read_text("utf-8").splitlines()[-1]
+        return f"…{line[line.index(OP) - 1 :]}"
+
     def newest(self) -> LogEntry:
         return self.memory.audit.log(limit=1)[0]
-
-    def history(self, entries: Sequence[LogEntry]) -> None:
-        self.quote("\n".join(f"{e.seq:>4}  {e.action:8} {e.actor:21} {e.summary}" for e in entries))
 
 
 def remembering(story: Story) -> None:
     """An agent remembers, in plain Markdown"""
     memory = story.memory
-    memory.remember("Alex prefers tea to coffee.", type="preference", importance=0.8, tags=["drinks"], session="monday")
-    memory.remember("Chose files over a database.", type="decision", importance=0.9, session="monday")
-    memory.observe("user", "Let us meet on Friday at ten.", session="monday")
-    story.say(f"   {story.day.relative_to(story.root)} now reads:\n")
+    memory.remember("Alex prefers tea to coffee.", type="preference", importance=0.8, tags=["drinks"])
+    memory.remember("Chose files over a database, so that people can read them.", type="decision", importance=0.9)
+    memory.observe_many([{"role": role, "content": words, "session": "chat"} for role, words in TALK])
+    story.say(f"   {story.day.relative_to(story.root).as_posix()} reads:\n")
     text = story.day.read_text("utf-8")
     story.quote(text)
     found = len(memory.vault.entries("main"))
-    story.check(text.count("^M-") == found == 3, "three memories, each on disk when the call returned")
+    story.check(text.count("^M-") == found == 5, "five memories, each on disk when the call returned")
+
+
+def recalling(story: Story) -> None:
+    """It finds them again, also without a common word"""
+    story.settle()
+    launch = story.ask(LAUNCH)
+    story.check("Thursday" in launch.memory.content, "the right one of five comes first")
+    story.say()
+    tea = story.ask(DRINK)
+    common = {word.lower() for word in terms(DRINK)} & {word.lower() for word in terms(tea.memory.content)}
+    story.check("tea" in tea.memory.content and not common, "question and answer share no word")
+    status = story.memory.status()
+    on_machine = status.embedder == "LocalEmbedder" and not status.degraded
+    story.check(on_machine, "answered on this machine, with no key and no server; nothing is degraded")
 
 
 def editing(story: Story) -> None:
     """You edit the file, with any editor"""
     text = story.day.read_text("utf-8")
-    story.day.write_text(text.replace("tea to coffee.", "green tea to coffee, never after four."), "utf-8")
+    story.day.write_text(text.replace("tea to coffee.", "tea, but never after four."), "utf-8")
     story.memory.sync()
     story.memory.vault.commit()
     change = story.newest()
     story.quote("\n".join(story.memory.audit.diff(change.seq).splitlines()[2:]))
-    story.check(change.actor == "human", f"change {change.seq} is recorded as yours, with its difference and in git")
+    story.check(change.actor == "human", f"change {change.seq} is recorded as yours, with its difference, in git")
+    story.say()
+    answer = story.ask("May Alex have tea at five?")
+    story.check("never after four" in answer.memory.content, "the next question is answered with your words")
+
+
+def correcting(story: Story) -> None:
+    """A memory turns out to be wrong"""
+    memory, before = story.memory, story.memory.vault.home.now()
+    old = memory.recall(LAUNCH)[0].memory
+    new = memory.correct(old.id, "The launch is on Friday: the contract came late.")
+    story.check(story.ask(LAUNCH).memory.id == new.id, "the correction is the answer")
+    story.say(f"\n   {story.state.relative_to(story.root).as_posix()} says what it replaces:\n")
+    story.quote(story.last_said())
+    story.check(memory.explain(new.id).supersedes[0].id == old.id, "it can explain where it comes from")
+    story.check(memory.recall(LAUNCH, as_of=before)[0].memory.id == old.id, "what was known before can still be asked")
 
 
 def killing(story: Story) -> None:
     """A writing process is killed with kill -9"""
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(story.root)], stdout=subprocess.PIPE, text=True)
-    assert writer.stdout is not None
-    acknowledged = [writer.stdout.readline().strip() for _ in range(ENOUGH)]
-    writer.kill()
-    acknowledged += [line.strip() for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
-    story.say(f"   process {writer.pid} was writing as fast as it could and is dead ({writer.wait()})")
+    acknowledged = hurry_and_die(story)
     story.memory.sync()
-    there = [item.id for item in story.memory.vault.entries("main") if item.content.endswith("said in a hurry.")]
+    there = [item.id for item in story.memory.vault.entries("main") if item.session == "night"]
     story.check(len(acknowledged) >= ENOUGH, f"it had acknowledged {len(acknowledged)} memories")
     story.check(there[: len(acknowledged)] == acknowledged, "all of them are in the file, whole, once and in order")
+    last = story.memory.recall(f"Note {len(acknowledged) - 1}", limit=1)[0].memory.id
+    story.check(last == acknowledged[-1], "and the last of them is found")
+
+
+def hurry_and_die(story: Story) -> list[str]:
+    """Have another process write as fast as it can, kill it, and return what it had acknowledged."""
+    command = [sys.executable, "-c", WRITER, str(story.root), str(story.config.cache.parent)]
+    writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    with writer.stdout as acknowledgements:
+        try:
+            lines = [acknowledgements.readline() for _ in range(ENOUGH)]
+        finally:
+            writer.kill()
+        lines += acknowledgements.readlines()
+    story.say(f"   process {writer.pid} was writing as fast as it could, and is dead (exit {writer.wait()})")
+    return [line.strip() for line in lines if line.endswith("\n")]
+
+
+def losing(story: Story) -> None:
+    """The search index is overwritten, then deleted"""
+    before = answers(story)
+    story.memory.close()
+    story.say(f"   all of {overwrite(story.config.cache)} but its first page is noise")
+    story.open()
+    same = answers(story) == before and all(before)
+    story.quote("\n".join(story.memory.library.notices()) or "nothing was noticed")
+    story.check(same, f"rebuilt by itself: {len(QUESTIONS)} questions, the same answers in the same order")
+    story.memory.close()
+    shutil.rmtree(story.config.cache)
+    story.say("\n   the folder of the index is deleted, with everything in it")
+    story.open()
+    story.check(answers(story) == before, "the same answers again: it held nothing that the files do not")
+
+
+def overwrite(cache: Path) -> str:
+    """Write noise over the newest index, and return its name."""
+    index = max(cache.glob("main.*.db"))
+    data = index.read_bytes()
+    Disk().put(index, data[:PAGE_BYTES] + bytes(range(256)) * (len(data[PAGE_BYTES:]) // 256))
+    return index.name
+
+
+def answers(story: Story) -> list[list[tuple[str, float]]]:
+    """What the questions find, in order and with scores, when every memory has its vector."""
+    story.settle()
+    found = [story.memory.recall(question, limit=20) for question in QUESTIONS]
+    return [[(hit.memory.id, round(hit.score, 4)) for hit in hits] for hits in found]
 
 
 def undoing(story: Story) -> None:
-    """Taking back one change, then a whole session"""
+    """Everything the killed process did is taken back"""
     memory = story.memory
-    mistake = memory.remember("Alex lives in Bergen.", type="fact", session="tuesday")
-    outcome = memory.audit.undo([story.newest().seq], by=PERSON)
-    story.say(f"   $ memfolio undo {outcome.seqs[0]}")
-    kept = memory.find(mistake.id)
-    story.check(kept is not None and kept.archived, "the mistake is out of the log, and kept in the archive")
     outcome = memory.audit.undo(session="night", by=PERSON)
-    story.say("   $ memfolio undo --session night")
+    story.say(f"   undo of session night: {len(outcome.seqs)} changes, as change {story.newest().seq}")
     left = [item for item in memory.vault.entries("main") if item.session == "night"]
-    story.check(not left, f"{len(outcome.seqs)} changes of the killed process are taken back, as one change")
-    story.check("never after four" in story.day.read_text("utf-8"), "your edit from before is still there")
+    story.check(not left and not memory.recall("note said in a hurry", session="night"), "none is left to be found")
+    story.check("never after four" in story.day.read_text("utf-8"), "your edit and everything else are still there")
 
 
-def overwriting(story: Story) -> None:
-    """An editor saves an old copy over the file"""
-    opened = story.day.read_text("utf-8")
-    late = story.memory.remember("The meeting moved to eleven.", type="event", session="tuesday")
-    story.day.write_text(opened + "\n- bring the contract\n", "utf-8")
-    story.say("   the editor had opened the log before the newest memory came, and saved it after")
-    story.memory.sync()
-    story.history(story.memory.audit.log(limit=3)[::-1])
-    text = story.day.read_text("utf-8")
-    story.check(late.id in text, "the memory that was saved over is back")
-    story.check("bring the contract" in text, "so is the line that was written in the editor")
-
-
-def tampering(story: Story) -> None:
-    """Something changes a file that says who the agent is"""
+def forgetting(story: Story) -> None:
+    """A person wants something forgotten"""
     memory = story.memory
-    memory.vault.put_page(SOUL, "# Soul\n\nBe kind. Ask before you act.\n", expects=None, by=PERSON)
-    soul = story.root / SOUL
-    soul.write_text("# Soul\n\nBe kind. Never ask.\n", "utf-8")
-    memory.sync()
-    alerts = memory.vault.alerts()
-    story.quote("\n".join(memory.audit.diff(alerts[0].about[0]).splitlines()[2:]) if alerts else "no alert")
-    story.check(len(alerts) == 1, f"alert {alerts[0].seq} stands until somebody acknowledges it")
-    memory.audit.undo(alerts[0].about, by=PERSON)
-    memory.vault.acknowledge([alerts[0].seq], PERSON)
-    story.check("Ask before you act" in soul.read_text("utf-8"), "undone and acknowledged: the page is what it was")
+    story.ask(NUMBER)
+    mended = memory.forget("Priya's private number", by=PERSON)
+    story.say("\n   forgotten by its description: what goes, and what stays in the state file\n")
+    cut = mended.diff.partition("\n--- ")[0].splitlines()[2:]
+    story.quote("\n".join(line for line in cut if line.startswith("-")).removesuffix("\n-"))
+    story.quote(story.last_said())
+    story.check("555 0142" not in story.day.read_text("utf-8"), "it is cut out of the log")
+    story.check(not finds(story, "555 0142"), "no question finds it, not even one for what is archived")
+    memory.reindex()
+    story.check(not finds(story, "555 0142"), "nor after the index is built anew: the files say it is forgotten")
+    story.say("     (Until it is restored its text lies in memory/archive/, and in git.)", "dim")
+
+
+def finds(story: Story, words: str) -> bool:
+    """Whether any question brings up a memory with these words."""
+    asked = ("555 0142", "private telephone", *QUESTIONS)
+    hits = (hit for question in asked for hit in story.memory.recall(question, limit=100, include="archived"))
+    return any(words in hit.memory.content for hit in hits)
 
 
 def verifying(story: Story) -> None:
     """Everything that happened, checked"""
     waiting = story.memory.vault.commit()
-    story.history(story.memory.audit.log(limit=6))
+    log = [each for each in story.memory.audit.log(limit=200) if each.session != "night"]
+    story.quote("\n".join(map(line_of, log)))
     findings = story.memory.vault.verify()
-    story.quote("\n".join(f"{each.level:8}{each.where}: {each.message}" for each in findings))
+    story.quote("\n".join(f"{each.level:4}{each.where}: {each.message}" for each in findings))
     story.check(not waiting, "every change is in git")
     story.check(all(each.level == "ok" for each in findings), "trail, git and files agree")
 
 
+def line_of(entry: LogEntry) -> str:
+    summary = shorten(entry.summary, 42, placeholder=" …")
+    return f"{entry.seq:>3}  {entry.action:7} {entry.actor:20} {summary}"
+
+
 SCENES: tuple[Callable[[Story], None], ...] = (
-    *(remembering, editing, killing, undoing),
-    *(overwriting, tampering, verifying),
+    *(remembering, recalling, editing, correcting, killing),
+    *(losing, undoing, forgetting, verifying),
 )
 
 
@@ -179,32 +305,47 @@ def demo(
     options: Options, keep: Annotated[bool, typer.Option("--keep", help="Keep the home to look at it.")] = False
 ) -> Answer:
     """Show what memfolio does, on a home of its own that is thrown away."""
-    from memfolio.memory import Memory
-
+    leave_logging_to_us()
     start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="memfolio-demo-"))
-    home = folder / "home"
-    with Memory.open(home, "main") as memory:
-        story = Story(memory, None if options.as_json else Screen())
-        for number, scene in enumerate(SCENES, 1):
-            story.say(f"\n{number}  {scene.__doc__}\n", "bold")
-            scene(story)
+    story = Story(stage(folder), None if options.as_json else Screen())
+    play(story)
     seconds = round(time.monotonic() - start, 1)
     if not keep:
         shutil.rmtree(folder)
-    document = {"home": home if keep else None, "seconds": seconds, "held": story.held}
-    return Answer(document, lambda screen: farewell(screen, story, home if keep else None, seconds))
+    document = {"home": story.root if keep else None, "seconds": seconds, "held": story.held}
+    return Answer(document, lambda screen: farewell(screen, story, seconds, kept=keep))
 
 
-def farewell(screen: Screen, story: Story, home: Path | None, seconds: float) -> None:
+def stage(folder: Path) -> Config:
+    """The settings of a home in this folder, whatever the environment says about the user's own."""
+    from memfolio.config import load_config
+
+    own = {"agent": "main", "cache": folder / "cache", "embedding_provider": "local", "git_enabled": True}
+    return load_config(folder / "home", overrides=own)
+
+
+def play(story: Story) -> None:
+    story.say(f"A home for agents' memories, in {story.root}")
+    try:
+        for number, scene in enumerate(SCENES, 1):
+            story.say(f"\n{number}  {scene.__doc__}\n", "bold")
+            scene(story)
+    finally:
+        story.memory.close()
+
+
+def farewell(screen: Screen, story: Story, seconds: float, *, kept: bool) -> None:
     screen.say(f"\n{len(story.held)} checks, all held, in {seconds} s.", "bold green")
-    if home is None:
-        screen.say("The home is gone again; `memfolio demo --keep` leaves it for you to look at.")
+    if not kept:
+        screen.say("Home and index are gone again; `memfolio demo --keep` leaves them to look at.")
         return
-    screen.say("Look around:")
-    for command in ("log", "show", "diff", "verify"):
-        screen.say(f"   memfolio --home {home} {command}")
-    screen.say(f"   git -C {home} log --stat")
+    screen.say("Look around:\n")
+    screen.say(f"   export MEMFOLIO_HOME={story.root}")
+    screen.say(f"   export MEMFOLIO_CACHE={story.config.cache.parent}")
+    for command in ('recall "the launch"', "log", "show", "verify"):
+        screen.say(f"   memfolio {command}")
+    screen.say(f"   git -C {story.root} log --stat")
 
 
 COMMANDS = (Command(demo, "demo --keep"),)

@@ -10,11 +10,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import iso
+from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from memfolio.types import MemoryItem
+    from rich.console import Console, RenderableType
 
 WIDE = 1000
 """Columns of output that goes to a file or another program: nothing is cut off there."""
@@ -38,14 +37,24 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def _plain(value: object) -> object:
-    return iso(value) if isinstance(value, datetime) else str(value)
+    """What JSON has no form for, in the nearest that it has."""
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, MemoryItem):
+        return as_document(value)
+    if dataclasses.is_dataclass(value):
+        return fields_of(value)
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by their names."""
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
 
 
 def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
     """A memory for programs: what it has, times in UTC."""
-    fields = {each.name: getattr(item, each.name) for each in dataclasses.fields(item)}
-    fields["attributes"] = dict(item.attributes)
-    return {name: value for name, value in fields.items() if value is not None} | more
+    return {name: value for name, value in fields_of(item).items() if value is not None} | more
 
 
 class Screen:
@@ -57,19 +66,42 @@ class Screen:
         stream = sys.stderr if errors else sys.stdout
         self.console: Console = Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False)
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at it, so that long things may be cut and narrow ones laid out."""
+        return self.console.is_terminal
+
+    def print(self, thing: RenderableType) -> None:
+        """Something that Rich lays out."""
+        self.console.print(thing)
+
     def say(self, text: str = "", style: str = "") -> None:
         """One or more lines, taken as they are."""
         from rich.text import Text
 
         self.console.print(Text(safe(text), style=style), soft_wrap=True)
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, wide: str = "") -> None:
+    def sheet(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        """Names, their values, and what there is to say about them, which may take several lines."""
+        from rich.table import Table
+        from rich.text import Text
+
+        sheet = Table.grid(padding=(0, 2, 0, 0))
+        for style in ("cyan", "bold", ""):
+            sheet.add_column(style=style, no_wrap=style != "")
+        for row in rows:
+            sheet.add_row(*(Text(safe(cell)) for cell in row))
+        self.print(sheet)
+
+    def table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, wide: str = "", headed: bool = True
+    ) -> None:
         """A table; on a narrow terminal the column `wide` gives way first."""
         from rich.table import Table
         from rich.text import Text
 
-        full = self.console.is_terminal and wide != ""
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns), expand=full)
+        full = self.is_terminal and wide != ""
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=headed, expand=full)
         for name in columns:
             table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1 if name == wide else None)
         for row in rows:
@@ -82,7 +114,7 @@ class Screen:
 
     def page(self, text: str) -> None:
         """A file's text: as it is for programs, coloured and without control characters for people."""
-        if self.console.is_terminal:
+        if self.is_terminal:
             self.lines(text, PAGE)
         else:
             self.console.file.write(text)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, time, timedelta, tzinfo
+from typing import TYPE_CHECKING
 
 from memfolio.errors import InputError
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
 
 HINT = "write it like 2026-11-15, 2026-11-15T14:30, yesterday or 2h ago"
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d.*)?")
@@ -35,6 +39,12 @@ def read_time(text: str, zone: tzinfo, now: datetime) -> datetime:
     if moment is None:
         raise InputError(f"{text[:40]!r} is not a time", hint=HINT)
     return moment
+
+
+def read_moment(memory: Memory, text: str | None) -> datetime | None:
+    """The time that an option names, as the home counts time; None where it is not given."""
+    home = memory.vault.home
+    return None if text is None else read_time(text, home.zone, home.now())
 
 
 def find_day(word: str, zone: tzinfo, now: datetime) -> date | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.intake import choose
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options
+from memfolio.serve.cli import complete
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
 from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.pages import page_path
 from memfolio.serve.cli.times import find_time
@@ -25,25 +26,28 @@ if TYPE_CHECKING:
 ACTIONS = ", ".join(action.lower() for action in Action)
 COLUMNS = ("#", "when", "action", "actor", "about", "commit")
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Actor = Annotated[str | None, typer.Option(help="All of this actor, such as human or bot:auto-detect.")]
-Session = Annotated[str | None, typer.Option(help="All of this session.")]
-Source = Annotated[str | None, typer.Option(help="All of this source.")]
+Actor = Annotated[str | None, typer.Option(metavar="NAME", help="All of this actor, such as human or bot:auto-detect.")]
+Session = Annotated[str | None, typer.Option(metavar="ID", help="All of this session.")]
+Source = Annotated[str | None, typer.Option(metavar="NAME", help="All of this source.")]
 
 
 def log(
     options: Options,
     path: Annotated[str | None, typer.Argument(help="Only changes of this file or folder; * stands for any.")] = None,
     actor: Actor = None,
-    action: Annotated[str | None, typer.Option(help=f"Only these: {ACTIONS}.")] = None,
+    action: Annotated[
+        str | None, typer.Option(metavar="ACTION", help=f"Only these: {ACTIONS}.", autocompletion=complete.actions)
+    ] = None,
     session: Session = None,
     source: Source = None,
-    about: Annotated[str | None, typer.Option(help="Only changes of memories with these words.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
+    about: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="Only changes of memories with these words.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many at most.")] = 20,
     digest: Annotated[str | None, typer.Option(metavar="MONTH", help="The page about a month: 2026-11.")] = None,
 ) -> Answer:
     """Show what happened, newest first: who changed what, and why."""
+    from memfolio.intake import choose
     from memfolio.vault.past.view import Filter
 
     with options.memory() as memory:
@@ -66,7 +70,7 @@ def log(
 def diff(
     options: Options,
     what: Annotated[str | None, typer.Argument(help="The number of a change, or a page.")] = None,
-    since: Annotated[str | None, typer.Option(help="Everything since a time or commit.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME|COMMIT", help="Everything since a time or commit.")] = None,
 ) -> Answer:
     """Show what a change did (the newest if none is named), or what changed since a time or commit."""
     with options.memory() as memory:
@@ -97,7 +101,7 @@ def undo(
         outcome = memory.audit.undo(seqs or (), actor=actor, source=source, session=session, by=PERSON, dry_run=True)
         if not dry_run:
             deed = f"take back {len(outcome.seqs)} changes of {names(outcome)}"
-            asked = options.confirm(deed, outcome.diff, yes=yes or len(outcome.seqs) == 1)
+            asked = options.confirm(deed, show_diff(outcome), yes=yes or len(outcome.seqs) == 1)
             # What was looked at is what is taken back, whatever is added meanwhile.
             outcome = memory.audit.undo(outcome.seqs, by=PERSON)
     seen = sorted(outcome.seqs)
@@ -107,7 +111,10 @@ def undo(
 
 def rollback(
     options: Options,
-    to: Annotated[str, typer.Option(help="A time or a commit: yesterday, 2h ago, 2026-11-15T14:30, 3f2a91c.")],
+    to: Annotated[
+        str,
+        typer.Option(metavar="TIME|COMMIT", help="A time or a commit: yesterday, 2h ago, 2026-11-15T14:30, 3f2a91c."),
+    ],
     page: Annotated[str | None, typer.Argument(help="A page; without one, the whole home.")] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -117,7 +124,7 @@ def rollback(
         path, target = page_path(memory, page) if page else None, point(memory, to)
         asked, outcome = False, memory.audit.rollback(path, to=target, by=PERSON, dry_run=True)
         if outcome.paths and not dry_run:
-            asked = options.confirm(f"bring {names(outcome)} back to {to}", outcome.diff, yes=yes)
+            asked = options.confirm(f"bring {names(outcome)} back to {to}", show_diff(outcome), yes=yes)
             outcome = memory.audit.rollback(path, to=target, by=PERSON)
     return went_back({"to": to}, outcome, f"{names(outcome)} as at {to}", quiet=asked)
 
@@ -207,6 +214,10 @@ def went_back(document: dict[str, Any], outcome: Outcome, words: str, *, quiet: 
             screen.say("Nothing was changed." if outcome.paths else "Nothing is different.", "bold")
 
     return Answer(document | {"dry_run": receipt is None}, draw)
+
+
+def show_diff(outcome: Outcome) -> Callable[[Screen], None]:
+    return lambda screen: screen.diff(outcome.diff)
 
 
 def names(outcome: Outcome) -> str:

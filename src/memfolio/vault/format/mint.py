@@ -28,7 +28,8 @@ class Minted(NamedTuple):
 class Instant(NamedTuple):
     """A millisecond in which entries are made."""
 
-    ms: int
+    mark: str
+    """What ids given in it begin with."""
     created: datetime
     shown: Shown
     salt: bytes
@@ -64,9 +65,9 @@ class Mint:
         """The entry as made in this millisecond; None when its id is taken."""
         event_time = None if draft.event_time == now.created else draft.event_time
         shown = show(event_time, self._tz, is_told=True) if event_time else now.shown
-        blank = encoded(render(draft, f"M-{now.ms}-{BLANK}", label, shown, self._tz))
+        blank = encoded(render(draft, now.mark + BLANK, label, shown, self._tz))
         digits = checksum(now.salt, blank)
-        fresh = f"M-{now.ms}-{digits}"
+        fresh = now.mark + digits
         if fresh in self._made or fresh in self._taken:
             return None
         self._made.add(fresh)
@@ -79,7 +80,7 @@ class Mint:
             raise InputError(f"{ms} is not a time an id can carry", hint="set the clock between 1970 and 9999")
         created = from_ms(ms)
         shown = show(created, self._tz, is_told=False)
-        self._instants[ms] = instant = Instant(ms, created, shown, salt_of(self._agent, ms))
+        self._instants[ms] = instant = Instant(f"M-{ms}-", created, shown, salt_of(self._agent, ms))
         return instant
 
     def _label(self, draft: Draft) -> Label:

@@ -1,0 +1,221 @@
+"""What the verbs cost, as ratios within one run: `make bench`, or a part: `python -m bench.verbs remember cold`.
+
+Each measurement stands beside its floor, the barest thing that would do the job, and its limit. Exits with 1 when a
+limit is not kept.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from bench.board import Board, a_folder, bare_append, sentence, timed
+from memfolio.embed.local import LocalEmbedder
+from memfolio.memory import Memory
+
+ROUNDS = 500
+START = datetime(2026, 1, 5, 8, tzinfo=UTC)
+MANY = 100_000
+LENGTHS = {"user": 120, "assistant": 480}
+"""Characters of a turn: 300 on average."""
+
+
+def turn(number: int) -> dict[str, Any]:
+    role = ("user", "assistant")[number % 2]
+    return {
+        "role": role,
+        "content": sentence(number, LENGTHS[role]),
+        "session": f"s-{number // 40}",
+        "at": START + timedelta(minutes=5 * number),
+    }
+
+
+def turns(count: int) -> list[dict[str, Any]]:
+    return [turn(number) for number in range(count)]
+
+
+def bare_loop(folder: Path, rows: Sequence[dict[str, Any]], logs: bytes) -> float:
+    """Seconds for the same rows in one FTS5 table, in one transaction, and the same bytes in one file."""
+    began = time.perf_counter()
+    with open(folder / "bare.md", "ab") as file:
+        file.write(logs)
+        file.flush()
+        os.fsync(file.fileno())
+    connection = apsw.Connection(str(folder / "bare.db"))
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "normal")
+    connection.execute(
+        "CREATE VIRTUAL TABLE bare USING fts5 (content, role UNINDEXED, session UNINDEXED, at UNINDEXED, "
+        "tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    with connection:
+        for row in rows:
+            values = (row["content"], row["role"], row["session"], row["at"].isoformat())
+            connection.execute("INSERT INTO bare VALUES (?, ?, ?, ?)", values)
+    connection.close()
+    took = time.perf_counter() - began
+    for name in ("bare.db", "bare.md"):
+        (folder / name).unlink()
+    return took
+
+
+def logs_of(home: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(home.glob("agents/main/memory/*.md")))
+
+
+def bench_remember(board: Board) -> None:
+    """One remembered sentence, with index and embedder, against one bare append and fsync of the same bytes."""
+    with a_folder() as folder, Memory.open(folder / "home") as memory:
+        memory.remember(sentence(0))
+        memory.recall("warm up")
+        log = next((folder / "home").glob("agents/main/memory/*.md"))
+        size = log.stat().st_size
+        memory.remember(sentence(1))
+        entry = log.read_bytes()[size:]
+        fd = os.open(folder / "bare", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        bare, ours = [], []
+        for number in range(ROUNDS):
+            text = sentence(number + 2)
+            bare.append(timed(lambda: bare_append(fd, entry)))
+            ours.append(timed(lambda text=text: memory.remember(text)))  # type: ignore[misc]
+        os.close(fd)
+    floor, cost = statistics.median(bare), statistics.median(ours)
+    note = f"{cost * 1e3:.2f} ms over {floor * 1e3:.2f} ms bare, median of {ROUNDS}"
+    board.show("remember", cost / floor, 6, note=note)
+
+
+def bench_visible(board: Board) -> None:
+    """From the call of `observe` to the memory in the answer of `recall`."""
+    with a_folder() as folder, Memory.open(folder / "home") as memory:
+        memory.observe_many(turns(10_000))
+        memory.recall("warm up")
+        times = []
+        for number in range(50):
+            began = time.perf_counter()
+            item = memory.observe("user", f"the password hint number{number} is a fruit")
+            hits = memory.recall(f"password hint number{number}")
+            times.append(time.perf_counter() - began)
+            assert item.id in [hit.memory.id for hit in hits], "it was not found"
+    board.show("observe to recall", max(times) * 1e3, 50, unit=" ms", note="slowest of 50 among 10,000 turns")
+
+
+def bench_bulk(board: Board) -> None:
+    """10,000 turns at once against the bare loop, and with vectors against the embedder alone."""
+    rows = turns(10_000)
+    shares, embeddings = [], []
+    for _ in range(3):
+        with a_folder() as folder:
+            with Memory.open(folder / "home", background=False) as memory:
+                memory.observe("user", "the first one opens the index")
+                ours = timed(lambda memory=memory: memory.observe_many(rows))  # type: ignore[misc]
+                vectors = timed(lambda memory=memory: memory.library.meaning.fill(memory.library.index))  # type: ignore[misc]
+            floor = bare_loop(folder, rows, logs_of(folder / "home"))
+            shares.append(floor / ours)
+        embedder = LocalEmbedder()
+        embedder.embed(["warm up"])
+        alone = timed(lambda embedder=embedder: embedder.embed([row["content"] for row in rows]))  # type: ignore[misc]
+        embeddings.append(alone / (ours + vectors))
+    note = f"{len(rows) / ours:,.0f} turns/s over {len(rows) / floor:,.0f} bare; best of 3"
+    board.show("observe_many", 100 * max(shares), 25, unit=" %", most=False, note=note)
+    note = f"{len(rows) / (ours + vectors):,.0f} turns/s over {len(rows) / alone:,.0f} of the embedder; best of 3"
+    board.show("observe_many with vectors", 100 * max(embeddings), 50, unit=" %", most=False, note=note)
+
+
+def bench_large(board: Board) -> None:
+    """100,000 memories: building the index, a cold process's first answer, and the room they take."""
+    rows = turns(MANY)
+    with a_folder() as folder:
+        home = folder / "home"
+        with Memory.open(home, background=False) as memory:
+            for first in range(0, MANY, 1000):
+                memory.observe_many(rows[first : first + 1000])
+                print(f"\r  preparing: {first + 1000:,} of {MANY:,} turns", end="", file=sys.stderr, flush=True)
+            print(file=sys.stderr)
+            memory.vault.commit()
+            memory.vault.history.pack()
+            ours = timed(lambda: memory.library.index.rebuild())
+            floor = bare_loop(folder, rows, logs_of(home))
+            note = f"{MANY / ours:,.0f} memories/s over {MANY / floor:,.0f}"
+            board.show("reindex", ours / floor, 6, note=note)
+            memory.library.meaning.fill(memory.library.index)
+            sizes = memory.status().bytes
+        bench_cold(board, home)
+        parts = ", ".join(f"{name} {size / MANY:,.0f}" for name, size in sizes.items())
+        board.show("on disk", sum(sizes.values()) / MANY, 3000, unit=" bytes a memory", note=parts)
+
+
+COLD = """
+import resource, sys
+from memfolio import Memory
+with Memory.open(sys.argv[1], background=False) as memory:
+    hits = memory.recall("what was said about bakora")
+    assert hits and not hits.degraded, hits.degraded
+    assert any(reason.strategy == "vector" for hit in hits for reason in hit.why)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def bench_cold(board: Board, home: Path) -> None:
+    """A process that starts, opens the home and answers, against one that only imports what it must."""
+    bare, ours, peak = [], [], 0
+    for _ in range(7):
+        bare.append(timed(lambda: subprocess.run([sys.executable, "-c", "import apsw, numpy"], check=True)))
+        began = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", COLD, str(home)], check=True, stdout=subprocess.PIPE, text=True)
+        ours.append(time.perf_counter() - began)
+        peak = max(peak, int(done.stdout))
+    floor, cost = statistics.median(bare), statistics.median(ours)
+    note = f"{cost:.2f} s over {floor:.2f} s, median of 7"
+    board.show("cold open and recall", cost / floor, 4, note=note)
+    board.show("memory of that process", peak, 300, unit=" MB")
+
+
+def bench_install(board: Board) -> None:
+    """The room of the base install, without pip and what the tests need."""
+    site = Path(sysconfig.get_path("purelib"))
+    lines = Path("requirements.lock").read_text().splitlines()
+    names = sorted({line.partition("==")[0] for line in lines if "==" in line})
+    board.show("base install", installed_bytes(site, names) / 1e6, 220, unit=" MB", note=f"{len(names)} packages")
+
+
+def installed_bytes(site: Path, names: Sequence[str]) -> int:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    total = 0
+    for name in names:
+        try:
+            files = distribution(name).files or []
+        except PackageNotFoundError:  # of another platform
+            continue
+        total += sum(path.stat().st_size for each in files if (path := site / each).is_file())
+    return total
+
+
+BENCHES = {
+    "remember": bench_remember,
+    "visible": bench_visible,
+    "bulk": bench_bulk,
+    "large": bench_large,
+    "install": bench_install,
+}
+
+
+def main(names: list[str]) -> int:
+    board = Board()
+    for name in names or list(BENCHES):
+        BENCHES[name](board)
+    return int(board.failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,201 @@
+"""Watching a home: what people and other programs do to its files is recorded, and so found, a moment later."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from memfolio.errors import DiskError, FileNotHereError, HomeMissingError, MemfolioError
+from memfolio.index.index import Index
+from memfolio.vault.disk import Stamp
+from memfolio.vault.paths import CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk
+from memfolio.vault.survey import look_over
+from memfolio.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
+
+logger = logging.getLogger("memfolio")
+
+DELAY = 0.3
+"""Seconds after which watching begins, so that a short script pays nothing for it."""
+STEP_MS = 100
+"""Milliseconds without a further change after which changes are looked at."""
+GATHER_MS = 500
+"""Milliseconds after which they are looked at though there are further ones."""
+POLL_MS = 1000
+"""Milliseconds between looks, on a system that cannot tell of changes."""
+MANY = 200
+"""From how many changes on the whole home is looked over: the system may have dropped some of them."""
+FIRST_PAUSE, LAST_PAUSE = 1.0, 60.0
+"""Seconds until what failed is tried again: twice as many each time, up to the last."""
+IS_RECURSIVE = sys.platform in ("darwin", "win32")
+"""Whether the system itself watches what is below a folder. Elsewhere the library would follow links to do so."""
+TOPS = ("agents", SHARED)
+JOIN_SECONDS = 0.45
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+
+
+class Watcher:
+    """A thread that waits for changes of a home's files and has the vault record those that are not its own."""
+
+    def __init__(self, vault: Vault, indexes: Callable[[], Sequence[Index]]) -> None:
+        self.trouble: str | None = None
+        """Why edits are not noticed, or are noticed late; None when all is well."""
+        self._vault = vault
+        self._indexes = indexes
+        self._root = os.path.realpath(vault.config.home)
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._pause = 0.0
+        """Seconds until what failed is tried again; none when nothing did."""
+        self._logged: str | None = None
+
+    def start(self) -> None:
+        """Begin to watch a moment later; once."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="memfolio-watch", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching."""
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            return  # which is so in a forked process, whose event may be in the hands of a thread that is not there
+        self._stopping.set()
+        if thread is not threading.current_thread():
+            thread.join(timeout=JOIN_SECONDS)
+
+    def _run(self) -> None:
+        if self._stopping.wait(DELAY):
+            return
+        try:
+            from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+        except ImportError as error:
+            self._say(f"watchfiles cannot be loaded, so edits are noticed at the next start: {error}")
+            return
+        while not self._stopping.wait(self._pause):
+            try:
+                self._watch(RustNotify)
+            except HomeMissingError as error:
+                self._say(error.message)
+                return
+            except (OSError, UnicodeError, WatchfilesRustInternalError) as error:
+                self._fail(str(error))
+
+    def _watch(self, notify: type[RustNotify]) -> None:
+        """Watch the folders that there are; returns when there are others, and when watching is to end."""
+        folders = frozenset(self._folders())
+        with notify(sorted(folders), False, False, POLL_MS, IS_RECURSIVE, True) as changes:
+            paths: set[str] | None = None
+            while True:
+                self._attend(paths)
+                if paths is None and folders != frozenset(self._folders()):
+                    return
+                found = changes.watch(GATHER_MS, STEP_MS, int(self._pause * 1000), self._stopping)
+                if found in ("stop", "signal"):
+                    return
+                paths = None if isinstance(found, str) else self._files({path for _, path in found}, folders)
+
+    def _folders(self) -> list[str]:
+        """What is to be watched; nothing behind a link, and nothing of git's or our own."""
+        found = [self._root]
+        for top in () if IS_RECURSIVE else TOPS:
+            start = os.path.join(self._root, top)
+            for folder, inner, _ in () if os.path.islink(start) else os.walk(start):
+                inner[:] = [name for name in inner if not is_junk(name) and not _SURROGATES.search(name)]
+                found.append(folder)
+        return found
+
+    def _files(self, paths: Iterable[str], folders: Collection[str]) -> set[str] | None:
+        """The files of the home among these; None when there are folders among them, or very many."""
+        changed = {name: path for path in paths if _is_of_home(name := self._relative(path))}
+        if len(changed) > MANY or any(path in folders or os.path.isdir(path) for path in changed.values()):
+            return None
+        return set(changed)
+
+    def _relative(self, path: str) -> str:
+        return os.path.relpath(path, self._root).replace(os.sep, "/")
+
+    def _attend(self, paths: set[str] | None) -> None:
+        """Have changes of these files recorded, of any files if None; what stands in the way is tried again later."""
+        try:
+            if paths is None or self._pause:
+                self._vault.home.check_present()
+                paths = None
+            self._take(paths)
+        except HomeMissingError as error:
+            self._vault.home.check_present()  # ends watching; a home that was only emptied may be filled again
+            self._fail(error.message)
+        except (MemfolioError, OSError) as error:
+            self._fail(str(error))
+        else:
+            self.trouble, self._pause = None, 0.0
+
+    def _take(self, paths: set[str] | None) -> None:
+        vault = self._vault
+        if vault.trouble is not None:
+            if paths is None or paths:
+                self._mark_behind()
+            return
+        # Our own writes are in the books, and mostly other processes' too: they are told without taking the lock.
+        altered = self._altered(self._suspects() if paths is None else paths)
+        if altered and vault.refresh():
+            altered = self._altered(altered)
+        if altered:
+            self._record(altered)
+
+    def _mark_behind(self) -> None:
+        """Nothing can be recorded here: have the files compared at the next question."""
+        for index in self._indexes():
+            index.mark_behind()
+
+    def _suspects(self) -> set[str]:
+        known = self._vault.books.recent.known
+        survey = look_over(self._vault.home.root, known)
+        return {*survey.altered, *(set(known) - set(survey.files))}
+
+    def _altered(self, paths: Iterable[str]) -> list[str]:
+        """Those that are not as they were last left."""
+        states = ((path, self._vault.books.known(path)) for path in sorted(paths))
+        return [path for path, known in states if (known.stamp if known else None) != self._stamp(path)]
+
+    def _stamp(self, path: str) -> Stamp | None:
+        try:
+            return self._vault.books.stamp(path)
+        except OSError:
+            return None  # what stands in its way is said by the survey
+
+    def _record(self, paths: list[str]) -> None:
+        if len(paths) > MANY or not all(map(self._is_edited, paths)):
+            self._vault.survey()
+            return
+        try:
+            self._vault.writer.settle(paths)
+        except (DiskError, FileNotHereError):
+            self._vault.survey()  # which notes what is wrong with one file and takes the others
+
+    def _is_edited(self, path: str) -> bool:
+        """Whether the file was there before and still is: the rest is a matter of the whole home."""
+        stamp = self._stamp(path)
+        return self._vault.books.known(path) is not None and stamp is not None and stamp.size <= MAX_TRACKED_BYTES
+
+    def _fail(self, why: str) -> None:
+        self._pause = min(self._pause * 2, LAST_PAUSE) or FIRST_PAUSE
+        self._say(why)
+
+    def _say(self, why: str) -> None:
+        if why != self._logged:
+            logger.warning("watching %s: %s", self._root, why)
+        self.trouble = self._logged = why
+
+
+def _is_of_home(path: str) -> bool:
+    """Whether a change here may be one of a tracked file, or of a folder that holds some."""
+    first, *rest = path.split("/")
+    return path in (".", CONFIG, GITIGNORE) or (first in TOPS and not any(map(is_junk, rest)))

@@ -1,0 +1,72 @@
+"""What the shell offers when somebody presses tab: words that are known, agents and days that are there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from memfolio.errors import MemfolioError
+from memfolio.types import AGENT_PATTERN, Action, Kind, Store, Type
+
+if TYPE_CHECKING:
+    from memfolio.config import Config
+
+MOST_DAYS = 60
+
+
+def among(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """Offers those of `words` that begin as typed."""
+    known = list(map(str, words))
+
+    def offer(incomplete: str) -> list[str]:
+        return [word for word in known if word.startswith(incomplete)]
+
+    return offer
+
+
+types, kinds, stores = among(Type), among(Kind), among(Store)
+actions = among(action.lower() for action in Action)
+roles = among(("user", "assistant", "system", "tool"))
+
+
+def includable(incomplete: str) -> list[str]:
+    from memfolio.index.filter import INCLUDABLE
+
+    return among(INCLUDABLE)(incomplete)
+
+
+def agents(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The agents of the home that the command line names so far."""
+    config = _config(ctx)
+    names = _names(config.home / "agents") if config else []
+    return sorted(name for name in names if name.startswith(incomplete) and AGENT_PATTERN.fullmatch(name))
+
+
+def days(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Days of which there is a log, the latest first."""
+    config = _config(ctx)
+    names = _names(config.home / "agents" / config.agent / "memory") if config else []
+    found = sorted({name[:10] for name in names if name[:4].isdecimal()}, reverse=True)
+    return among(("today", "yesterday", *found[:MOST_DAYS]))(incomplete)
+
+
+def _config(ctx: typer.Context) -> Config | None:
+    """The configuration of the home that is named so far, before or after the command."""
+    from memfolio.config import load_config
+
+    given = {**(ctx.parent.params if ctx.parent else {}), **{k: v for k, v in ctx.params.items() if v}}
+    try:
+        return load_config(given.get("home"), overrides={"agent": given.get("agent")})
+    except MemfolioError:
+        return None
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

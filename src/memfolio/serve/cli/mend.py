@@ -1,0 +1,164 @@
+"""Commands that change what is remembered: forget, restore, correct, confirm, pin. All of them can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import ConflictError
+from memfolio.serve.cli.brief import beginning, happened, tagged
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes, read_text
+from memfolio.serve.cli.output import Screen, as_document
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+    from memfolio.stores.mend import Mended
+    from memfolio.types import MemoryItem
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.", show_default=False)]
+
+
+def forget(
+    options: Options,
+    what: Annotated[str, typer.Argument(help="The id of a memory, or words that it has.", show_default=False)],
+    every: Annotated[bool, typer.Option("--every", help="With --yes: all that fit, if there are several.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> Answer:
+    """Cut memories out of their logs into the archive, where they stay forgotten until they are restored."""
+    with options.memory() as memory:
+        zone, asked = memory.vault.home.zone, False
+        # Where a person is shown all that fit, that is what they agree to; without a look, one description means one.
+        mended = memory.forget(what, every=every or dry_run or not yes, dry_run=True, by=PERSON)
+        if not dry_run:
+            asked = ask(options, mended, zone, yes=yes)
+            mended = forget_seen(memory, what, mended.memories)
+    return changed({"what": what}, mended, zone, "forgotten", quiet=asked)
+
+
+def restore(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
+    """Bring back a memory that was forgotten or archived, to where it stood."""
+    with options.memory() as memory:
+        zone = memory.vault.home.zone
+        mended = memory.restore(id, dry_run=dry_run, by=PERSON)
+        if not dry_run:
+            mended = replace(mended, memories=tuple(memory.get(each.id) or each for each in mended.memories))
+    return changed({}, mended, zone, "restored", quiet=False)
+
+
+def correct(
+    options: Options,
+    id: Id,
+    text: Annotated[
+        str, typer.Argument(help="What is right, or - to read it from standard input.", show_default=False)
+    ],
+) -> Answer:
+    """Say what is right: it is remembered in the place of what was wrong, which stays readable."""
+    words = read_text(text)
+    with options.memory() as memory:
+        old = memory.get(id)
+        item = memory.correct(id, words, by=PERSON)
+        found = memory.find(item.id)
+    path = found.path if found else None
+
+    def draw(screen: Screen) -> None:
+        screen.diff("".join(f"-{line}\n" for line in (old.content if old else "").splitlines()))
+        screen.diff("".join(f"+{line}\n" for line in item.content.splitlines()))
+        screen.say(f"{item.id} corrects {old.id if old else id}", "bold")
+        screen.say(f"{path}", "dim")
+
+    return Answer(as_document(item, path=path, supersedes=old.id if old else id), draw)
+
+
+def confirm(options: Options, id: Id) -> Answer:
+    """Say that a memory is right: it is certain from then on and does not fade."""
+    with options.memory() as memory:
+        return noted(memory, memory.confirm(id, by=PERSON), "confirmed: it is certain and does not fade")
+
+
+def pin(
+    options: Options, id: Id, off: Annotated[bool, typer.Option("--off", help="Let it go again.")] = False
+) -> Answer:
+    """Keep a memory from fading and from being archived."""
+    with options.memory() as memory:
+        words = "not pinned: it may fade like any other" if off else "pinned: it neither fades nor is archived"
+        return noted(memory, memory.pin(id, pinned=not off, by=PERSON), words)
+
+
+def ask(options: Options, mended: Mended, zone: tzinfo, *, yes: bool) -> bool:
+    """Show what would go and go on if the person agrees; says whether they were asked."""
+    count = len(mended.memories)
+    deed = f"forget {f'these {count} memories' if count > 1 else 'this memory'}"
+
+    def preview(screen: Screen) -> None:
+        screen.diff(mended.diff)
+        screen.say()
+        listed(screen, mended.memories, zone)
+
+    return options.confirm(deed, preview, yes=yes)
+
+
+def forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> Mended:
+    """Forget what a person looked at, and nothing that came to fit meanwhile."""
+    if len(seen) == 1:
+        return memory.forget(seen[0].id, by=PERSON)
+    fits = memory.forget(what, every=True, dry_run=True).memories
+    if {each.id for each in fits} != {each.id for each in seen}:
+        raise ConflictError(f"other memories fit {what[:60]!r} than a moment ago", hint="look at them again")
+    return memory.forget(what, every=True, by=PERSON)
+
+
+def changed(document: dict[str, Any], mended: Mended, zone: tzinfo, deed: str, *, quiet: bool) -> Answer:
+    """What forget and restore did; `quiet` when the difference has been shown already."""
+    receipt, count = mended.receipt, len(mended.memories)
+    document |= {
+        deed: [each.id for each in mended.memories],
+        "memories": [as_document(each) for each in mended.memories],
+        "diff": mended.diff,
+        "seq": receipt.seq if receipt else None,
+        "dry_run": receipt is None,
+    }
+
+    def draw(screen: Screen) -> None:
+        if not quiet:
+            screen.diff(mended.diff)
+            listed(screen, mended.memories, zone)
+        subject = f"{count} memories" if count > 1 else mended.memories[0].id
+        if receipt:
+            screen.say(
+                f"{subject} {deed}, as change {receipt.seq}; `memfolio undo {receipt.seq}` takes that back", "bold"
+            )
+        else:
+            screen.say(f"{subject} would be {deed}. Nothing was changed.", "bold")
+
+    return Answer(document, draw)
+
+
+def listed(screen: Screen, memories: Sequence[MemoryItem], zone: tzinfo) -> None:
+    """Memories, one a line."""
+    rows = [(each.id, happened(each, zone), each.type, beginning(each.content, 200)) for each in memories]
+    screen.table(("id", "when", "type", "memory"), rows, wide="memory")
+
+
+def noted(memory: Memory, item: MemoryItem, words: str) -> Answer:
+    found = memory.find(item.id)
+    document = as_document(item, path=found.path if found else None)
+
+    def draw(screen: Screen) -> None:
+        screen.say(f"{item.id} is {words}", "bold")
+        screen.say(f"{beginning(item.content)}  {tagged(item)}".rstrip())
+
+    return Answer(document, draw)
+
+
+COMMANDS = (
+    Command(forget, 'forget "meeting on Friday"', "forget M-1763217005123-5f2c91ab --yes"),
+    Command(restore, "restore M-1763217005123-5f2c91ab"),
+    Command(correct, 'correct M-1763217005123-5f2c91ab "Alex prefers green tea"'),
+    Command(confirm, "confirm M-1763217005123-5f2c91ab"),
+    Command(pin, "pin M-1763217005123-5f2c91ab", "pin M-1763217005123-5f2c91ab --off"),
+)

@@ -1,0 +1,201 @@
+"""The command `recall`: a question, its filters, and the list of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.serve.cli import complete
+from memfolio.serve.cli.brief import beginning, cut, emphasised, happened, standing, tagged
+from memfolio.serve.cli.call import Answer, Command, Options, read_text
+from memfolio.serve.cli.importance import read_importance
+from memfolio.serve.cli.output import Screen, safe
+from memfolio.serve.cli.times import read_moment
+from memfolio.types import Kind, Store, Type
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from memfolio.recall.hit import Hit, Hits, Reason
+
+LINES = 3
+"""How many lines of a memory a list shows."""
+BAR = 5
+ROOMY = 112
+"""From how many columns on the facts about a memory and its place fit on one line."""
+
+
+def what(metavar: str, help: str, autocompletion: Callable[..., list[str]] | None = None) -> Any:
+    return typer.Option(metavar=metavar, help=help, rich_help_panel="What counts", autocompletion=autocompletion)
+
+
+def when(help: str) -> Any:
+    return typer.Option(metavar="TIME", help=help, rich_help_panel="When")
+
+
+Question = Annotated[str, typer.Argument(help="The question, or - to read it from standard input.", show_default=False)]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show memories whole, and why each was found.")]
+Depth = Annotated[int, typer.Option(metavar="N", help="How many ties to follow from what is found, 0 to 3.")]
+Kinds = Annotated[list[str] | None, what("KIND", f"{', '.join(Kind)}. May be repeated.", complete.kinds)]
+Types = Annotated[list[str] | None, what("TYPE", f"{', '.join(Type)}. May be repeated.", complete.types)]
+Tags = Annotated[list[str] | None, what("TAG", "Only what has this tag. May be repeated.")]
+Entity = Annotated[str | None, what("NAME", "Only what names this one.")]
+Session = Annotated[str | None, what("ID", "Only of this session.")]
+InStore = Annotated[str | None, what("STORE", f"{', '.join(Store)}.", complete.stores)]
+User = Annotated[str | None, what("NAME", "Only about this person.")]
+Importance = Annotated[str, what("N", "At least: 0 to 1, or up to 10, or low, medium, high.")]
+Include = Annotated[list[str] | None, what("WHAT", "Also what is archived or superseded.", complete.includable)]
+Since = Annotated[str | None, when("Happened then or later: 2026-11-15, yesterday, 2h ago.")]
+Until = Annotated[str | None, when("Happened then or earlier.")]
+ValidAt = Annotated[str | None, when("Was true then.")]
+AsOf = Annotated[str | None, when("Was known then.")]
+
+
+def recall(
+    options: Options,
+    query: Question,
+    limit: Limit = 10,
+    explain: Explain = False,
+    depth: Depth = 0,
+    kind: Kinds = None,
+    type: Types = None,
+    tag: Tags = None,
+    entity: Entity = None,
+    session: Session = None,
+    store: InStore = None,
+    user: User = None,
+    min_importance: Importance = "0",
+    include: Include = None,
+    since: Since = None,
+    until: Until = None,
+    valid_at: ValidAt = None,
+    as_of: AsOf = None,
+) -> Answer:
+    """Find what is remembered, by its words and by its meaning, best first."""
+    asked, importance = read_text(query), read_importance(min_importance)
+    times = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
+    with options.memory() as memory:
+        hits = memory.recall(
+            asked,
+            limit=limit,
+            depth=depth,
+            kinds=kind,
+            types=type,
+            tags=tag,
+            entity=entity,
+            session=session,
+            store=store,
+            user=user,
+            min_importance=importance,
+            include=include or (),
+            **{name: read_moment(memory, text) for name, text in times.items()},
+        )
+        findings = Findings(query=asked, hits=hits, zone=memory.vault.home.zone, explained=explain)
+    return Answer(document(asked, hits), findings.draw)
+
+
+def document(query: str, hits: Hits) -> dict[str, Any]:
+    found = [hit_document(hit) for hit in hits]
+    return {"query": query, "took_ms": hits.took_ms, "degraded": list(hits.degraded), "hits": found}
+
+
+def hit_document(hit: Hit) -> dict[str, Any]:
+    item = hit.memory
+    return {
+        "id": item.id,
+        "content": item.content,
+        "kind": item.kind,
+        "type": item.type,
+        "store": item.store,
+        "score": hit.score,
+        "depth": hit.depth,
+        "why": [reason._asdict() for reason in hit.why],
+        "created_at": item.created_at,
+        "tags": item.tags,
+        "path": hit.path,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found, as people read it."""
+
+    query: str
+    hits: Hits
+    zone: tzinfo
+    explained: bool
+
+    def draw(self, screen: Screen) -> None:
+        from rich.table import Table
+
+        if self.hits.degraded:
+            Screen(errors=True).say(f"memfolio: {'; '.join(self.hits.degraded)}", "yellow")
+        if not self.hits:
+            screen.say(f"Nothing is remembered about {beginning(self.query)!r}.")
+            screen.say("Other words, or fewer filters, may find it.", "dim")
+            return
+        grid = Table.grid(padding=(0, 2, 0, 0), expand=screen.is_terminal)
+        grid.add_column(justify="right", style="bold cyan", no_wrap=True)
+        grid.add_column(ratio=1)
+        width = screen.console.width - len(str(len(self.hits))) - 2
+        for rank, hit in enumerate(self.hits, start=1):
+            grid.add_row(*(("", "") if rank > 1 else ()))
+            grid.add_row(str(rank), self._entry(screen, hit, width))
+        screen.print(grid)
+
+    def _entry(self, screen: Screen, hit: Hit, width: int) -> RenderableType:
+        from rich.console import Group
+
+        words = emphasised(hit.memory.content.strip(), self._terms())
+        is_whole = self.explained or not screen.is_terminal
+        content = words if is_whole else cut(screen.console, words, width, LINES)
+        why = [reason_line(reason) for reason in hit.why] if self.explained else []
+        return Group(content, *self._facts(hit, width), *why)
+
+    def _terms(self) -> Sequence[str]:
+        from memfolio.text import terms
+
+        return terms(self.query)
+
+    def _facts(self, hit: Hit, width: int) -> list[Text]:
+        from rich.text import Text
+
+        item = hit.memory
+        facts = Text.assemble(*score_parts(hit.score, self.explained), happened(item, self.zone))
+        facts.append(f"  {item.role or item.type}", "cyan")
+        if item.tags:
+            facts.append(f"  {safe(tagged(item))}", "green")
+        for word in standing(item):
+            facts.append(f"  {word}", "yellow")
+        place = Text(f"{item.id}  {safe(hit.path)}", "dim")
+        if width < ROOMY or facts.cell_len + place.cell_len + 2 > width:
+            return [facts, place]
+        return [facts.append("  ").append_text(place)]
+
+
+def score_parts(score: float, as_number: bool) -> list[tuple[str, str]]:
+    """The score as a bar or a number; none where nothing was measured."""
+    if not score:
+        return []
+    if as_number:
+        return [(f"{score:.3f}  ", "bold magenta")]
+    filled = max(1, min(BAR, round(score * BAR)))
+    return [("━" * filled, "magenta"), ("╌" * (BAR - filled) + "  ", "dim")]
+
+
+def reason_line(reason: Reason) -> Text:
+    from rich.text import Text
+
+    score = f", scored {reason.score:g}" if reason.score else ""
+    return Text(f"found by {reason.strategy} as number {reason.rank}{score}", "italic")
+
+
+COMMANDS = (
+    Command(recall, 'recall "what does Alex drink?"', "recall deadline --type decision --since 2026-11-01 --explain"),
+)

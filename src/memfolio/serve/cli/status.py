@@ -1,0 +1,114 @@
+"""The commands `status` and `reindex`: how the home and its index are doing, and building the index anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from memfolio.serve.cli.brief import beginning, happened
+from memfolio.serve.cli.call import Answer, Command, Options
+from memfolio.serve.cli.output import Screen, fields_of
+
+if TYPE_CHECKING:
+    from memfolio.index.counts import Counts
+    from memfolio.status import Status
+
+Row = tuple[str, str, str]
+UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def status(options: Options) -> Answer:
+    """Show how the home is doing: what is in it, what waits, and what needs you."""
+    with options.memory() as memory:
+        found, zone = memory.status(), memory.vault.home.zone
+    return Answer(fields_of(found), lambda screen: draw_status(screen, found, zone))
+
+
+def reindex(options: Options) -> Answer:
+    """Build the search index anew from the files; the memories themselves are not touched."""
+    started = time.monotonic()
+    with options.memory() as memory:
+        files = memory.reindex(options.wait)
+        memories, degraded = memory.status().memories, memory.library.degraded()
+    seconds = round(time.monotonic() - started, 1)
+    document = {"files": files, "memories": memories, "seconds": seconds, "degraded": degraded}
+    words = f"{counted(files, 'file')} with {counted(memories, 'memory', 'memories')} indexed in {seconds} s"
+
+    def draw(screen: Screen) -> None:
+        options.tell(degraded)
+        screen.say(words)
+
+    return Answer(document, draw)
+
+
+def draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
+    screen.say(f"{found.home}, agent {found.agent}", "bold")
+    screen.sheet([*rows_of_counts(found), *rows_of_home(found)])
+    if found.recent:
+        screen.say("\nlatest", "bold")
+        rows = [(happened(each, zone), each.role or each.type, beginning(each.content, 200)) for each in found.recent]
+        screen.table(("", " ", "memory"), rows, wide="memory", headed=False)
+    for line in concerns(found):
+        screen.say(line, "yellow")
+
+
+def rows_of_counts(found: Status) -> Iterator[Row]:
+    counts = found.counts
+    if counts is None:
+        yield "memories", f"{found.memories:,}", ""
+        return
+    yield "memories", f"{counts.memories:,}", parts(counts.stores)
+    if counts.memories:
+        yield "", "", parts(counts.kinds)
+        yield "", "", parts(asides(counts))
+    yield "ties", f"{sum(counts.edges.values()):,}", parts(counts.edges)
+    yield "entities", f"{counts.entities:,}", ""
+    waiting = f"{counted(counts.waiting, 'memory waits', 'memories wait')} for a vector" if counts.waiting else ""
+    yield "embedder", found.embedder, waiting
+    for job, at in counts.jobs.items():
+        yield f"job {job}", at, ""
+
+
+def rows_of_home(found: Status) -> Iterator[Row]:
+    waiting = f"{found.waiting} changes wait: {found.obstacle}" if found.waiting else "git has everything"
+    yield "changes", f"{found.changes:,}", waiting
+    yield "alerts", f"{found.alerts:,}" if found.alerts else "none", "see `memfolio alerts`" if found.alerts else ""
+    sizes = "  ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
+    yield "disk", readable(sum(found.bytes.values())), sizes
+
+
+def asides(counts: Counts) -> Mapping[str, int]:
+    """What is not in plain sight, as far as there is any."""
+    names = ("orphans", "superseded", "archived", "forgotten")
+    return {name: number for name in names if (number := getattr(counts, name))}
+
+
+def concerns(found: Status) -> Iterator[str]:
+    """What a person should look at."""
+    if found.trouble:
+        yield f"trouble: {found.trouble}"
+    yield from found.degraded
+    yield from (f"{path} {problem}" for path, problem in found.problems.items())
+    if found.counts:
+        yield from (f"{path}: {each}" for path, problems in found.counts.problems.items() for each in problems)
+
+
+def parts(numbers: Mapping[str, int]) -> str:
+    return "  ".join(f"{name} {number:,}" for name, number in numbers.items())
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def readable(size: int) -> str:
+    """Bytes as a person says them."""
+    power = min(len(UNITS) - 1, max(0, len(str(size)) - 1) // 3)
+    value = size / 1000**power
+    return f"{value:.1f} {UNITS[power]}" if power and value < 10 else f"{value:.0f} {UNITS[power]}"
+
+
+COMMANDS = (Command(status, "status"), Command(reindex, "reindex"))

@@ -1,0 +1,67 @@
+"""What a person sees while something takes long: one line that appears after a second and leaves no trace."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PATIENCE = 1.0
+"""Seconds after which a person wants to know what is going on."""
+
+
+class Wait:
+    """A progress line on the error stream, where that is a terminal. Called with files done and files in all."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._bar: Progress | None = None
+        self._words = ""
+        self._steps: tuple[int, int | None] = (0, None)
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say how far it is; what follows the last file are the vectors of what stands in them."""
+        words = "Comparing meanings" if done == total else "Reading files"
+        with self._lock:
+            self._words, self._steps = words, (0, None) if done == total else (done, total)
+            self._draw()
+
+    def start(self, words: str) -> None:
+        """Begin to wait: `words` are shown if it takes long."""
+        if self._timer is None and sys.stderr.isatty():
+            self._words = words
+            self._timer = threading.Timer(PATIENCE, self._appear)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Take the line away: there is an answer, or a question."""
+        with self._lock:
+            timer, bar, self._bar = self._timer, self._bar, None
+            if timer is not None:
+                timer.cancel()
+            if bar is not None:
+                bar.stop()
+
+    def _appear(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[count]}"))
+        with self._lock:
+            if self._timer is None or self._timer.finished.is_set():
+                return  # stopped in the moment in which it was to appear
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task(self._words, total=None, count="")
+            self._bar.start()
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._bar is not None:
+            done, total = self._steps
+            count = "" if total is None else f"{done:,} of {total:,} files"
+            self._bar.update(self._bar.task_ids[0], description=self._words, completed=done, total=total, count=count)

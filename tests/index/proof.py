@@ -1,0 +1,84 @@
+"""What the tests of the index share: the index that is in use against one that is built from the same files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memfolio import Memory
+from memfolio.embed.embedder import Embedder
+from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.meaning import Meaning
+from memfolio.index.counts import count
+from memfolio.index.dump import Dump, are_near, differences, dump, vectors_by_id
+from memfolio.index.index import Index
+from memfolio.recall.hit import Hit
+from memfolio.recall.query import Query
+from memfolio.recall.recall import find
+from memfolio.vault.vault import Vault
+
+QUESTIONS = ("tea", "coffee in the morning", "Alex walks the dog", "rain", "deploy")
+SHOWN = 5
+
+
+def opened(home: Path, agent: str = "main", *, embedder: Embedder | None = None, **more: Any) -> Memory:
+    """A memory that does nothing behind a test's back."""
+    return Memory.open(home, agent, embedder=embedder or HashedEmbedder(16), background=False, **more)
+
+
+class Answer(NamedTuple):
+    """A hit without what may differ between two indexes of the same files: the ranks of equal ones."""
+
+    id: str
+    content: str
+    score: float
+    path: str
+
+
+def answers(hits: Sequence[Hit]) -> list[Answer]:
+    return [Answer(hit.memory.id, hit.memory.content, hit.score, hit.path) for hit in hits]
+
+
+@contextmanager
+def rebuilt(vault: Vault, agent: str) -> Iterator[Index]:
+    """An index of an agent, built from nothing but the files, in a cache folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="memfolio-rebuilt-"))
+    elsewhere = copy(vault)
+    elsewhere.config = replace(vault.config, cache=folder)
+    index = Index(elsewhere, agent)
+    try:
+        index.rebuild()
+        yield index
+    finally:
+        index.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def dump_of(index: Index) -> Dump:
+    return index.read(dump)
+
+
+def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUESTIONS) -> None:
+    """The index in use holds and answers what one does that is built from the same files, vectors included."""
+    for index in memory.library.indexes():
+        memory.library.meaning.fill(index)
+        with rebuilt(memory.vault, index.agent) as other:
+            Meaning(memory.library.meaning.embedder).fill(other)
+            found = differences(dump_of(index), dump_of(other))
+            assert not found, "the index in use and the rebuilt one differ:\n" + "\n".join(found[:SHOWN])
+            assert are_near(index.read(vectors_by_id), other.read(vectors_by_id)), "the vectors differ"
+            assert index.read(count) == other.read(count)
+            for question in questions:
+                query = Query.from_args(question, now=memory.vault.home.now())
+                here, there = (_found(memory, each, query) for each in (index, other))
+                assert here == there, f"{question!r} is answered differently"
+
+
+def _found(memory: Memory, index: Index, query: Query) -> list[Answer]:
+    return answers(find(index, query, memory.library.meaning.of(index, query.text)))
