@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
-from functools import partial, wraps
+from functools import wraps
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from memfolio.clock import Clock
+from memfolio.embed.embedder import Embedder
 from memfolio.memory import Memory
+from memfolio.vault.audit import TrailLine
+from memfolio.vault.past.past import Past
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,21 +25,44 @@ def _awaited(
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
     @wraps(verb)
     async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(partial(verb, self.memory, *args, **kwargs))
+        return await asyncio.to_thread(verb, self.memory, *args, **kwargs)
 
     return call
 
 
 class AsyncMemory:
-    """What one agent remembers, for code that awaits. Tasks may share it."""
+    """What one agent remembers, for code that awaits. Tasks may share it.
+
+    A call that is cancelled is not waited for, but what it began is finished.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
 
     @classmethod
-    async def open(cls, *args: Any, **options: Any) -> Self:
-        """Open a home as `Memory.open` does."""
-        return cls(await asyncio.to_thread(partial(Memory.open, *args, **options)))
+    async def open(
+        cls,
+        home: str | Path | None = None,
+        agent: str | None = None,
+        *,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+        background: bool = True,
+    ) -> Self:
+        """Open a home as `Memory.open` does; one that nobody waits for any more is closed again."""
+        given_up = threading.Event()
+
+        def work() -> Memory:
+            memory = Memory.open(home, agent, clock=clock, embedder=embedder, background=background)
+            if given_up.is_set():
+                memory.close()
+            return memory
+
+        try:
+            return cls(await asyncio.to_thread(work))
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
 
     observe = _awaited(Memory.observe)
     observe_many = _awaited(Memory.observe_many)
@@ -52,7 +81,12 @@ class AsyncMemory:
     reindex = _awaited(Memory.reindex)
     close = _awaited(Memory.close)
 
-    def subscribe(self, callback: Callable[..., None]) -> None:
+    @property
+    def audit(self) -> Past:
+        """As `Memory.audit`; its verbs are not awaited, so call them with `asyncio.to_thread`."""
+        return self.memory.audit
+
+    def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
         """As `Memory.subscribe`; the callback comes on a worker thread."""
         self.memory.subscribe(callback)
 

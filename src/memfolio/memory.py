@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memfolio.clock import Clock
 from memfolio.config import load_config
@@ -29,9 +29,11 @@ from memfolio.stores.mend import Mended
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.format.draft import Draft
-from memfolio.vault.past.past import Past
 from memfolio.vault.paths import check_agent
 from memfolio.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from memfolio.vault.past.past import Past
 
 OBSERVER = Attribution(actor="bot:auto-detect", trigger="observe")
 REMEMBERER = Attribution(actor="bot:trigger-remember", trigger="remember")

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memfolio.types import MemoryItem, Store
+from memfolio.types import TOKEN_PATTERN, MemoryItem, Store
 
 Line = Mapping[str, Any]
 
@@ -96,7 +96,7 @@ def _used(state: State, count: int, at: datetime) -> State:
 
 def _supersede(state: State, line: Line, at: datetime) -> State:
     by = line.get("by")
-    if not isinstance(by, str) or by == state.item.id:
+    if not isinstance(by, str) or by == state.item.id or not TOKEN_PATTERN.fullmatch(by):
         return state
     return replace(_change(state, superseded_by=by), superseded_at=at)
 

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memfolio import Memory
+from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.meaning import Meaning
@@ -21,15 +22,27 @@ from memfolio.index.index import Index
 from memfolio.recall.hit import Hit
 from memfolio.recall.query import Query
 from memfolio.recall.recall import find
+from memfolio.testing import QuickDisk
 from memfolio.vault.vault import Vault
+from tests.vault.proof import configured
 
 QUESTIONS = ("tea", "coffee in the morning", "Alex walks the dog", "rain", "deploy")
 SHOWN = 5
 
 
-def opened(home: Path, agent: str = "main", *, embedder: Embedder | None = None, **more: Any) -> Memory:
-    """A memory that does nothing behind a test's back."""
-    return Memory.open(home, agent, embedder=embedder or HashedEmbedder(16), background=False, **more)
+def opened(
+    home: Path,
+    agent: str = "main",
+    *,
+    embedder: Embedder | None = None,
+    clock: Clock | None = None,
+    background: bool = False,
+    **overrides: object,
+) -> Memory:
+    """A memory whose cache is beside its home, and which does nothing behind a test's back."""
+    config = configured(home, **overrides)
+    vault = Vault.open(config=config, clock=clock, disk=QuickDisk(), accept_missing=True)
+    return Memory(vault, agent, embedder=embedder or HashedEmbedder(16), background=background)
 
 
 class Answer(NamedTuple):
@@ -81,4 +94,4 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
 
 
 def _found(memory: Memory, index: Index, query: Query) -> list[Answer]:
-    return answers(find(index, query, memory.library.meaning.of(index, query.text)))
+    return answers(find(index, query, memory.library.meaning.of(query.text)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -22,60 +20,10 @@ from memfolio.serve.cli.app import app, run
 from memfolio.serve.cli.errors import exit_code
 from memfolio.serve.cli.output import safe
 from memfolio.serve.cli.times import find_time
-from tests.pages import surroundings
+from tests.serve.calls import PROGRAM, Run, RunJson, program, today
 
-PROGRAM = Path(sys.executable).parent / "memfolio"
 COMMANDS = [str(each.name) for each in app.registered_commands]
-Json = dict[str, Any]
-Run = Callable[..., str]
-RunJson = Callable[..., Json]
-
-
-@pytest.fixture(autouse=True)
-def settled(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in surroundings(home.parent).items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command; returns what it says and holds it to its exit code and to the right stream."""
-
-    def call(*args: object, status: int = 0) -> str:
-        capsys.readouterr()
-        code = run([str(arg) for arg in args])
-        out, err = capsys.readouterr()
-        assert code == status, out + err
-        assert "Traceback" not in out + err
-        assert not (err if status == 0 else out), out + err
-        return out or err
-
-    return call
-
-
-@pytest.fixture
-def cli_json(capsys: pytest.CaptureFixture[str]) -> RunJson:
-    """Runs a command with --json; its output must be one document and nothing else."""
-
-    def call(*args: object, status: int = 0) -> Json:
-        capsys.readouterr()
-        code = run([*(str(arg) for arg in args), "--json"])
-        out, err = capsys.readouterr()
-        assert (code, err) == (status, ""), out + err
-        document: Json = json.loads(out)
-        assert ("error" in document) == (status > 0 and "findings" not in document)
-        return document
-
-    return call
-
-
-@pytest.fixture
-def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    return lambda data: monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-
-def today(home: Path) -> Path:
-    return home / f"agents/main/memory/{datetime.now(UTC).date()}.md"
+pytestmark = pytest.mark.usefixtures("settled")
 
 
 def test_init_makes_a_home_once(cli: Run, cli_json: RunJson, home: Path) -> None:
@@ -503,10 +451,6 @@ def test_times_are_read_as_people_write_them(text: str, moment: datetime | None)
     assert find_time(text, BERLIN, NOW) == moment
 
 
-def program(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, text=True, timeout=60, check=False)
-
-
 def test_program_keeps_answers_and_errors_apart() -> None:
     assert program("remember", "-", stdin="from a pipe").returncode == 0
     done = program("--json", "show")
@@ -536,7 +480,7 @@ def test_processes_may_write_at_once(home: Path) -> None:
 def test_shell_completion_offers_the_commands() -> None:
     environ = {**os.environ, "_MEMFOLIO_COMPLETE": "complete_bash", "COMP_WORDS": "memfolio re", "COMP_CWORD": "1"}
     done = subprocess.run([PROGRAM], env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.split() == ["remember"]
+    assert done.stdout.split() == ["remember", "recall", "restore", "reindex"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

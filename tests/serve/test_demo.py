@@ -51,6 +51,7 @@ def test_demo_plays_by_itself_whatever_the_environment_says(tmp_path: Path) -> N
         MEMFOLIO_AGENT="other",
         MEMFOLIO_EMBEDDING_PROVIDER="none",
         MEMFOLIO_GIT_ENABLED="false",
+        MEMFOLIO_WATCH="false",
         MEMFOLIO_CACHE=str(elsewhere),
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -518,7 +518,7 @@ def logs(draw: st.DrawFn) -> bytes:
     text = title + "".join(part + draw(GAP) for part in parts)
     text = text.replace("\n", "\r\n") if draw(st.booleans()) and draw(st.booleans()) else text
     text = text.rstrip("\n") if draw(st.booleans()) else text
-    return text.encode() + draw(st.sampled_from([b"", b"", b"\xff\n"]))
+    return text.encode() + draw(st.sampled_from([b"", b"", b"\n\n\xff\n"]))
 
 
 def hashed(data: bytes) -> str:

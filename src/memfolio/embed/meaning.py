@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memfolio.embed.embedder import Embedder
-from memfolio.errors import EmbedderError
+from memfolio.embed.embedder import Embedder, Identity
+from memfolio.errors import EmbedderError, MemfolioError
+from memfolio.index.database import Connection
 from memfolio.index.index import Index
 from memfolio.index.pending import (
     Pending,
     buy_vectors,
     count_pending,
+    identity_of,
     is_identity,
     keep_vectors,
     kept_vectors,
     pending,
     set_identity,
 )
+from memfolio.index.turn import Turn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,12 +34,22 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-PATIENCE = 1.5
+T = TypeVar("T")
+logger = logging.getLogger("memfolio")
+
+PATIENCE = 1.2
 """Seconds that a question waits for an embedder behind a network before it is answered from words alone."""
 REST = 30.0
 """Seconds for which an embedder that failed is left alone; doubled with every further failure, up to an hour."""
 LONGEST_REST = 3600.0
 BATCH = 512
+
+
+class Sense(NamedTuple):
+    """What a question means: its vector, and whose vectors it can be compared with."""
+
+    vector: Floats
+    whose: Identity
 
 
 class Meaning:
@@ -46,8 +60,7 @@ class Meaning:
         self.trouble: EmbedderError | None = None
         self._resumes = 0.0
         self._rest = REST
-        self._lock = threading.Lock()
-        self._caller: ThreadPoolExecutor | None = None
+        self._turn = Turn()
         self._of_question = lru_cache(maxsize=128)(self._embed_question)
 
     @property
@@ -55,55 +68,63 @@ class Meaning:
         """Whether the embedder failed a moment ago and is left alone."""
         return self.trouble is not None and time.monotonic() < self._resumes
 
-    def of(self, index: Index, question: str) -> Floats | None:
-        """The vector of a question; None when there is none in time, or the index's vectors are another embedder's."""
+    def of(self, question: str) -> Sense | None:
+        """What a question means; None when the embedder has no answer, or none in time."""
         embedder = self.embedder
         if embedder is None or self.is_resting or not question.strip():
             return None
         try:
-            vector = self._in_time(embedder, question)
-            is_comparable = index.read(lambda connection: is_identity(connection, embedder.identity))
+            found = _in_time(lambda: self._of_question(question)) if embedder.is_costly else self._of_question(question)
         except EmbedderError as error:
             self._fail(error)
             return None
         self._succeed()
-        return vector if is_comparable and vector.any() else None
+        return found if found.vector.any() else None
 
-    def _in_time(self, embedder: Embedder, question: str) -> Floats:
-        if not embedder.is_costly:
-            return self._of_question(question)
-        if self._caller is None:
-            self._caller = ThreadPoolExecutor(1, thread_name_prefix="memfolio-embed")
-        answer: Future[Floats] = self._caller.submit(self._of_question, question)
-        try:
-            return answer.result(timeout=PATIENCE)
-        except TimeoutError as error:
-            raise EmbedderError(
-                f"the embedder took longer than {PATIENCE:g} seconds", hint="check the server at embedding.url"
-            ) from error
-
-    def _embed_question(self, question: str) -> Floats:
+    def _embed_question(self, question: str) -> Sense:
         assert self.embedder is not None  # asked only where there is one
-        vector: Floats = self.embedder.embed([question])[0]
-        return vector
+        return Sense(_rows(self.embedder, [question])[0], self.embedder.identity)
 
     def fill(self, index: Index, *, seconds: float | None = None) -> int:
         """Give memories that have none their vectors, for at most so long; returns how many still wait."""
         embedder, until = self.embedder, None if seconds is None else time.monotonic() + seconds
-        if embedder is None or self.is_resting or not self._lock.acquire(blocking=until is None):
+        if embedder is None or self.is_resting or not self._turn.take(timeout=-1 if until is None else 0):
             return self._waiting(index)
         try:
-            if not index.read(lambda connection: is_identity(connection, embedder.identity)):
-                index.write(lambda connection: set_identity(connection, embedder.identity))
-            while (found := index.read(lambda connection: pending(connection, BATCH))) and not _is_over(until):
-                vectors = self._vectors(index, embedder, found)
-                index.write(lambda connection, f=found, v=vectors: keep_vectors(connection, f, v))  # type: ignore[misc]
+            self._fill(index, embedder, until)
             self._succeed()
         except EmbedderError as error:
             self._fail(error)
         finally:
-            self._lock.release()
+            self._turn.end()
         return self._waiting(index)
+
+    def fill_aside(self, index: Index, *, seconds: float) -> None:
+        """Do so in a thread, which is not waited for longer than that: a server may be slow."""
+
+        def work() -> None:
+            try:
+                self.fill(index, seconds=seconds)
+            except MemfolioError as error:
+                logger.debug("embedding stopped: %s", error)
+
+        if self.embedder is not None and not self.is_resting and self._waiting(index):
+            thread = threading.Thread(target=work, name="memfolio-embed", daemon=True)
+            thread.start()
+            thread.join(timeout=seconds)
+
+    def _fill(self, index: Index, embedder: Embedder, until: float | None) -> None:
+        identity = embedder.identity
+        if not index.read(lambda connection: is_identity(connection, identity)):
+            index.write(lambda connection: set_identity(connection, identity))
+        while (found := index.read(lambda connection: pending(connection, BATCH))) and not _is_over(until):
+            vectors = self._vectors(index, embedder, found)
+
+            def keep(connection: Connection, found: Sequence[Pending] = found, vectors: Floats = vectors) -> bool:
+                return keep_vectors(connection, identity, found, vectors)
+
+            if not index.write(keep):
+                return  # the index is another embedder's since
 
     def _waiting(self, index: Index) -> int:
         return index.read(count_pending)
@@ -112,14 +133,14 @@ class Meaning:
         """The vectors of these memories; those that an embedder was paid for once are not asked for again."""
         texts = [each.text for each in found]
         if not embedder.is_costly:
-            return embedder.embed(texts)
+            return _rows(embedder, texts)
         import numpy as np
 
-        identity = embedder.identity.text
+        identity = _known_as(index, embedder.identity)
         hashes = [blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
         kept = index.read(lambda connection: kept_vectors(connection, identity, hashes))
         new = [nth for nth, each in enumerate(hashes) if each not in kept]
-        fresh = embedder.embed([texts[nth] for nth in new]) if new else np.empty((0, 0), np.float32)
+        fresh = _rows(embedder, [texts[nth] for nth in new]) if new else np.empty((0, 0), np.float32)
         bought = {hashes[nth]: row.tobytes() for nth, row in zip(new, fresh, strict=True)}
         index.write(lambda connection: buy_vectors(connection, identity, bought))
         return np.array([np.frombuffer(kept.get(each) or bought[each], np.float32) for each in hashes])
@@ -132,9 +153,40 @@ class Meaning:
     def _succeed(self) -> None:
         self.trouble, self._rest = None, REST
 
-    def close(self) -> None:
-        if self._caller is not None:
-            self._caller.shutdown(wait=False, cancel_futures=True)
+
+def _in_time(work: Callable[[], T]) -> T:
+    """What `work` returns, if it does so in time; its thread keeps nobody from ending the process."""
+    answer: Future[T] = Future()
+    threading.Thread(target=_answer, args=(answer, work), name="memfolio-embed", daemon=True).start()
+    try:
+        return answer.result(timeout=PATIENCE)
+    except TimeoutError as error:
+        raise EmbedderError(
+            f"the embedder took longer than {PATIENCE:g} seconds", hint="check the server at embedding.url"
+        ) from error
+
+
+def _answer(answer: Future[T], work: Callable[[], T]) -> None:
+    try:
+        answer.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - raised again where the answer is waited for
+        answer.set_exception(error)
+
+
+def _rows(embedder: Embedder, texts: Sequence[str]) -> Floats:
+    """One vector a text, as many and as long as they must be: one that is not would be written over others."""
+    rows = embedder.embed(texts)
+    if rows.shape != (wanted := (len(texts), embedder.identity.dimension)):
+        raise EmbedderError(
+            f"the embedder answered with {rows.shape} numbers in place of {wanted}", hint="use another embedder"
+        )
+    return rows
+
+
+def _known_as(index: Index, identity: Identity) -> str:
+    """The name under which the index has vectors of this embedder, whose own may differ in a bit from day to day."""
+    stored = index.read(identity_of)
+    return stored if stored is not None and identity.matches(stored) else identity.text
 
 
 def _is_over(until: float | None) -> bool:

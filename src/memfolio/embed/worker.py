@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Sequence
 
@@ -21,6 +22,10 @@ class Worker:
     def __init__(self, meaning: Meaning, indexes: Callable[[], Sequence[Index]]) -> None:
         self._meaning = meaning
         self._indexes = indexes
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -28,6 +33,8 @@ class Worker:
 
     def notify(self) -> None:
         """There may be something to do."""
+        if self._process != os.getpid():
+            self._begin()  # a forked process has none of its parent's threads
         self._woken.set()
         with self._lock:
             if self._thread is None and not self._stopping.is_set():
@@ -61,6 +68,8 @@ class Worker:
 
     def close(self) -> None:
         """Stop after the batch under way."""
+        if self._process != os.getpid():
+            return
         self._stopping.set()
         self._woken.set()
         if self._thread is not None and self._thread is not threading.current_thread():

@@ -44,7 +44,9 @@ Line = Mapping[str, Any]
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 _INSERT_AT = INSERT.replace("(id,", "(row, id,").replace("VALUES (?", "VALUES (?, ?")
-_ID, _CONTENT, _MORE = COLUMNS.index("id"), COLUMNS.index("content"), COLUMNS.index("more")
+_CONTENT = COLUMNS.index("content")
+_SEARCHED = tuple(map(COLUMNS.index, ("content", "more", "role", "user")))
+"""The columns from which a memory's words, tags and links come."""
 
 
 class Filing:
@@ -81,25 +83,9 @@ class Filing:
     def add(self, path: str, items: Sequence[MemoryItem], state: FileState) -> None:
         """File memories that were just appended to a log, under ids that did not exist before."""
         number = self._known_number(path, state)
-        ordinal = self._value("SELECT max(ordinal) FROM memories WHERE file = ?", number, default=-1) + 1
-        first = self._value("SELECT max(row) FROM memories", default=0) + 1
-        archived = is_archived(path)
-        rows = [
-            (first + nth, *row_of(item, Spot(file=number, ordinal=ordinal + nth, archived=archived)))
-            for nth, item in enumerate(items)
-        ]
-        self._db.executemany(_INSERT_AT, rows)
-        self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
-        self._db.executemany(
-            "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)",
-            [
-                (row[0], searchable(item.content), searchable(about(item)))
-                for row, item in zip(rows, items, strict=True)
-            ],
-        )
-        for row, item in zip(rows, items, strict=True):
-            if item.tags or item.derived_from or "[[" in item.content:
-                self._link(row[0], item, number)
+        first = self._value("SELECT max(ordinal) FROM memories WHERE file = ?", number, default=-1) + 1
+        found = [Found(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
+        self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
 
     def extend(self, path: str, lines: Sequence[Line], state: FileState) -> None:
         """File state lines that were just appended to the newest part of their ledger."""
@@ -164,6 +150,11 @@ class Filing:
         """Make the tables say of a file exactly what its reading says."""
         before = {row[0]: (key, tuple(row)) for key, *row in self._rows_of(number)}
         self._db.execute("DELETE FROM places WHERE file = ?", (number,))
+        if not before and self._are_new(reading.found):
+            states = [fold(found.item, self._lines_about(found.item.id)) for found in reading.found]
+            self._add_all(number, reading.found, states, archived=is_archived(path))
+            self._file_entity(path, number, reading.entity)
+            return
         held: set[str] = set()
         for found in reading.found:
             mine = self._claim(path, number, found)
@@ -174,6 +165,28 @@ class Filing:
             self._remove(before[left][0], item_of(before[left][1]), number)
             self._hand_on(left)
         self._file_entity(path, number, reading.entity)
+
+    def _are_new(self, found: Sequence[Found]) -> bool:
+        """Whether no file has any of these memories, and this one has each once."""
+        ids = tuple({each.item.id for each in found})
+        sql = "SELECT 1 FROM memories WHERE id IN carray(?) LIMIT 1"
+        return len(ids) == len(found) and (not ids or self._value(sql, apsw.carray(ids)) is None)
+
+    def _add_all(self, number: int, found: Sequence[Found], states: Sequence[State], *, archived: bool) -> None:
+        """File many memories at once, all of them new."""
+        first = self._value("SELECT max(row) FROM memories", default=0) + 1
+        rows, words = [], []
+        for key, (each, state) in enumerate(zip(found, states, strict=True), start=first):
+            item = state.item
+            spot = Spot(file=number, ordinal=each.ordinal, form=each.form, archived=archived, heading=each.heading)
+            rows.append((key, *row_of(item, spot, state.superseded_at)))
+            words.append((key, searchable(item.content), searchable(about(item, each.heading))))
+        self._db.executemany(_INSERT_AT, rows)
+        self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
+        self._db.executemany("INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)", words)
+        for row, state in zip(rows, states, strict=True):
+            if state.item.tags or state.item.derived_from or "[[" in state.item.content:
+                self._link(row[0], state.item, number)
 
     def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
         return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
@@ -210,7 +223,7 @@ class Filing:
     def _file(self, number: int, found: Found, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
         spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
         state = fold(found.item, self._lines_about(found.item.id))
-        row = clean(row_of(state.item, spot, state.superseded_at))
+        row = row_of(state.item, spot, state.superseded_at)
         if old is None:
             self._insert(row, state.item, number, found.heading)
         elif tuple(old[1]) != row:
@@ -225,7 +238,7 @@ class Filing:
 
     def _update(self, key: int, old: Row, row: Row, item: MemoryItem, number: int, heading: Sequence[str]) -> None:
         self._db.execute(_UPDATE, (*row, key))
-        if (old[_CONTENT], old[_MORE]) == (row[_CONTENT], row[_MORE]):
+        if all(old[each] == row[each] for each in _SEARCHED):
             return
         self._unlink(key, item_of(old), number)
         self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))

@@ -8,7 +8,6 @@ reader always sees the files as they are.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -27,6 +26,7 @@ from memfolio.errors import (
 from memfolio.index.database import Database, newest
 from memfolio.index.filing import Filing, stored_state
 from memfolio.index.reading import is_searched, is_state, precedence, read_file
+from memfolio.index.turn import Turn
 from memfolio.index.vectors import Matrix
 from memfolio.types import MemoryItem
 from memfolio.vault.audit import Head
@@ -70,7 +70,7 @@ class Index:
         """Told how many files are filed and how many there are, where a caller names nobody else to tell."""
         self._vault = vault
         self._folder = vault.config.cache
-        self._lock = threading.RLock()
+        self._lock = Turn()
         self._database: Database | None = None
         self._is_behind = True
         self._epoch = -1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import apsw
@@ -22,26 +22,30 @@ WIDER = 8
 def neighbours(
     connection: apsw.Connection, matrix: Matrix, query: NDArray[np.float32], wanted: Filter, limit: int
 ) -> list[Neighbour]:
-    """The nearest `limit` of the memories that pass the filter, nearest first."""
+    """The nearest `limit` of the memories that pass the filter, nearest first, equal ones by id."""
     similarities = matrix.similarities(connection, query)
     if wanted.is_narrow:
-        return among(similarities, _passing(connection, wanted), limit)
+        ids = _passing(connection, wanted)
+        return _in_order(among(similarities, ids, limit), ids)[:limit]
     reach = 2 * limit
     while True:
         candidates = best(similarities, reach)
-        passing = set(_passing(connection, wanted, [each.row for each in candidates]))
-        found = [each for each in candidates if each.row in passing]
-        if len(found) >= limit or len(candidates) < reach:
-            return found[:limit]
+        ids = _passing(connection, wanted, [each.row for each in candidates])
+        if len(ids) >= limit or len(candidates) < reach:
+            return _in_order([each for each in candidates if each.row in ids], ids)[:limit]
         reach *= WIDER
 
 
-def _passing(connection: apsw.Connection, wanted: Filter, rows: Sequence[int] | None = None) -> list[int]:
-    """Which rows pass: of all memories, or of these."""
+def _in_order(found: Sequence[Neighbour], ids: Mapping[int, str]) -> list[Neighbour]:
+    return sorted(found, key=lambda each: (-each.similarity, ids[each.row]))
+
+
+def _passing(connection: apsw.Connection, wanted: Filter, rows: Sequence[int] | None = None) -> dict[int, str]:
+    """The ids of the rows that pass: of all memories, or of these."""
     if rows is not None and not rows:
-        return []  # SQLite takes no array of nothing
+        return {}  # SQLite takes no array of nothing
     condition, values = wanted.where()
     if rows is not None:
         condition += " AND m.row IN carray(?)"
         values = (*values, apsw.carray(array("q", rows)))
-    return [row for (row,) in connection.execute(f"SELECT m.row FROM memories m WHERE {condition}", values)]
+    return dict(connection.execute(f"SELECT m.row, m.id FROM memories m WHERE {condition}", values))

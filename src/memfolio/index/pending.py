@@ -47,14 +47,19 @@ def _text(content: str, more: str | None) -> str:
     return text_to_embed(content, json.loads(more).get("heading", ()) if more else ())
 
 
-def keep_vectors(connection: apsw.Connection, found: Sequence[Pending], vectors: NDArray[np.float32]) -> None:
-    """Store the vectors of memories that still say what they said."""
+def keep_vectors(
+    connection: apsw.Connection, identity: Whose, found: Sequence[Pending], vectors: NDArray[np.float32]
+) -> bool:
+    """Store the vectors of memories that still say what they said; False when the index is another embedder's."""
+    if not is_identity(connection, identity):
+        return False
     rows = [each.row for each in found]
     sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row WHERE w.row BETWEEN ? AND ?"
     current = {row: _text(content, more) for row, content, more in connection.execute(sql, (rows[0], rows[-1]))}
     same = [nth for nth, each in enumerate(found) if current.get(each.row) == each.text]
     store_vectors(connection, [rows[nth] for nth in same], vectors[same])
     connection.executemany("DELETE FROM waiting WHERE row = ?", [(rows[nth],) for nth in same])
+    return True
 
 
 def identity_of(connection: apsw.Connection) -> str | None:

@@ -109,12 +109,12 @@ def _fact(record: Mapping[str, Any], agent: str, modified: datetime) -> MemoryIt
     content = without_surrogates(" ".join(record[name] for name in _FACT))
     confidence = record.get("confidence")
     return MemoryItem(
-        id=str(record.get("id") or _hash("F", agent, content)),
+        id=without_surrogates(str(record.get("id") or _hash("F", agent, content))),
         content=content,
         created_at=moment(record.get("at")) or modified,
         kind=Kind.SEMANTIC,
         type=Type.FACT,
-        source=str(record.get("source") or "fact"),
+        source=without_surrogates(str(record.get("source") or "fact")),
         confidence=confidence if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 1.0,
         valid_from=moment(record.get("valid_from")),
         valid_until=moment(record.get("valid_until")),

@@ -23,6 +23,8 @@ SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
 INSERT = f"INSERT INTO memories ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 Row = tuple[Any, ...]
+ROLES = frozenset("user assistant system tool function human ai agent developer".split())
+"""Parts that anybody can play; any other role is somebody's name."""
 _KINDS = {each.value: each for each in Kind}
 _TYPES = {each.value: each for each in Type}
 _STORES = {each.value: each for each in Store}
@@ -76,7 +78,8 @@ def row_of(item: MemoryItem, spot: Spot, superseded_at: datetime | None = None) 
         created if item.event_time is None else to_us(item.event_time),
         item.session,
         item.role,
-        item.user,
+        # The one text that JSON may have brought in, which can hold what SQLite cannot.
+        item.user and without_surrogates(item.user),
         item.source,
         item.origin.value,
         _us(item.valid_from),
@@ -157,8 +160,11 @@ def item_of(row: Row) -> MemoryItem:
 
 
 def about(item: MemoryItem, heading: Sequence[str] = ()) -> str:
-    """The words around a memory by which it may also be looked for."""
-    return " ".join((*heading, *item.tags)) if heading or item.tags else ""
+    """The words around a memory by which it may also be looked for: headings, tags, who spoke and who is meant."""
+    speaker = () if item.role is None or item.role.casefold() in ROLES else (item.role,)
+    if not (heading or item.tags or speaker or item.user):
+        return ""
+    return " ".join((*heading, *item.tags, *speaker, *((item.user,) if item.user else ())))
 
 
 def text_to_embed(content: str, heading: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ zeros is empty.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from memfolio.index.schema import BLOCK
+from memfolio.index.turn import Turn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +97,7 @@ class Matrix:
     """The vectors of one index in memory, read block by block when they changed; threads may share it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Turn()
         self._blocks: dict[int, tuple[int, NDArray[np.int8], Floats]] = {}
 
     def similarities(self, connection: apsw.Connection, query: Floats) -> Floats:
@@ -133,14 +133,16 @@ class Matrix:
 
 
 def best(similarities: Floats, limit: int, rows: NDArray[np.int64] | None = None) -> list[Neighbour]:
-    """The nearest rows, of all or of these, nearest first; what lies at a right angle or worse is left out."""
+    """The nearest rows, of all or of these, and whatever is as near as the last of them, in no order.
+
+    What lies at a right angle or worse is left out.
+    """
     import numpy as np
 
     values = similarities if rows is None else similarities[rows]
-    limit = min(limit, len(values))
-    chosen = np.argpartition(values, -limit)[-limit:] if limit else np.empty(0, dtype=np.int64)
-    found = [Neighbour(int(each if rows is None else rows[each]), float(values[each])) for each in chosen]
-    return sorted((each for each in found if each.similarity > 0), key=lambda each: (-each.similarity, each.row))
+    least = np.partition(values, -limit)[-limit] if limit < len(values) else 0
+    chosen = np.flatnonzero((values >= least) & (values > 0))
+    return [Neighbour(int(each if rows is None else rows[each]), float(values[each])) for each in chosen]
 
 
 def among(similarities: Floats, rows: Iterable[int], limit: int) -> list[Neighbour]:

@@ -76,7 +76,7 @@ class Watcher:
             return
         try:
             from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
-        except ImportError as error:
+        except (ImportError, OSError) as error:
             self._say(f"watchfiles cannot be loaded, so edits are noticed at the next start: {error}")
             return
         while not self._stopping.wait(self._pause):

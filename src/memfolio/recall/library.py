@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
 from memfolio.embed.meaning import Meaning
 from memfolio.embed.worker import Worker
+from memfolio.errors import SearchIndexError
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lexical import matches
@@ -22,10 +23,6 @@ from memfolio.text import match_expression, terms
 from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BY_THE_WAY = 0.02
 """Seconds that a question may spend on vectors that are still missing, where a thread does the rest."""
@@ -59,8 +56,7 @@ class Library:
     def _follow(self, record: Record) -> None:
         for index in filter(None, (self.index, self._shared)):
             index.follow(record)
-        if self._background:
-            self._worker.notify()
+        self._notify()
 
     def attend(self) -> None:
         """Be ready to follow what is about to be written."""
@@ -69,21 +65,27 @@ class Library:
     def recall(self, query: Query) -> Hits:
         """The memories that answer a question, and what could not take part in answering it."""
         started = time.perf_counter()
-        hits = [hit for index in self.indexes() for hit in find(index, query, self._vector(index, query))]
+        if query.text.strip() and self.meaning.embedder is not None:
+            self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
+        sense = self.meaning.of(query.text)
+        hits = [hit for index in self.indexes() for hit in find(index, query, sense)]
         took = (time.perf_counter() - started) * 1000
         return Hits(best_of(hits, query.limit), degraded=self.degraded(), took_ms=round(took, 3))
 
-    def _vector(self, index: Index, query: Query) -> NDArray[np.float32] | None:
-        if not query.text.strip() or self.meaning.embedder is None:
-            return None
-        self.fill(index, seconds=BY_THE_WAY if self._background else AT_ONCE)
-        return self.meaning.of(index, query.text)
-
-    def fill(self, index: Index, *, seconds: float | None) -> None:
+    def _fill(self, *, seconds: float) -> None:
         """Make missing vectors, for a while; a thread goes on where there is one."""
         is_costly = self.meaning.embedder is not None and self.meaning.embedder.is_costly
-        is_left = (is_costly and self._background) or self.meaning.fill(index, seconds=seconds) > 0
-        if is_left and self._background:
+        until = time.monotonic() + seconds
+        for index in self.indexes():
+            with suppress(SearchIndexError):  # vectors can wait; what keeps the index from answering will be heard
+                left = max(0.0, until - time.monotonic())
+                if is_costly and not self._background:
+                    self.meaning.fill_aside(index, seconds=left)
+                elif is_costly or self.meaning.fill(index, seconds=left) > 0:
+                    self._notify()
+
+    def _notify(self) -> None:
+        if self._background:
             self._worker.notify()
 
     def locate(self, id: str) -> tuple[Index, Located] | None:
@@ -136,6 +138,5 @@ class Library:
         """Stop the threads and let go of the files."""
         self._watcher.close()
         self._worker.close()
-        self.meaning.close()
         for index in filter(None, (self.index, self._shared)):
             index.close()

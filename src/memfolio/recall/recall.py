@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from memfolio.embed.meaning import Sense
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
 from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_rows, newest
 from memfolio.index.nearby import neighbours
+from memfolio.index.pending import is_identity
 from memfolio.recall.fuse import TEXT, VECTOR, Ranked, fuse
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.query import Query
@@ -24,13 +26,15 @@ BREADTH = 4
 LEAST = 50
 
 
-def find(index: Index, query: Query, vector: NDArray[np.float32] | None) -> list[Hit]:
+def find(index: Index, query: Query, sense: Sense | None) -> list[Hit]:
     """The memories of one index that answer the query, best first; equal ones in the order of their ids."""
-    return index.read(lambda connection: _find(connection, index, query, vector))
+    return index.read(lambda connection: _find(connection, index, query, sense))
 
 
-def _find(connection: Connection, index: Index, query: Query, vector: NDArray[np.float32] | None) -> list[Hit]:
+def _find(connection: Connection, index: Index, query: Query, sense: Sense | None) -> list[Hit]:
     words = terms(query.text)
+    # Asked of the same moment as the vectors: another embedder may have taken the index over since.
+    vector = sense.vector if sense is not None and is_identity(connection, sense.whose) else None
     if not words and vector is None:
         # Without words there is nothing to rank by: what happened last comes first.
         found = enumerate(newest(connection, query.filter, query.limit), start=1)

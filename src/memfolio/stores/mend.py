@@ -11,7 +11,6 @@ from memfolio.index.lookup import Located
 from memfolio.state import Op
 from memfolio.types import Action, Attribution, MemoryItem, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
-from memfolio.vault.move import cut_out, put_back
 from memfolio.vault.paths import agent_of, state_ledger
 from memfolio.vault.vault import Vault
 
@@ -27,6 +26,8 @@ class Mended:
 
 def forget(vault: Vault, found: Sequence[tuple[Located, Sequence[str]]], by: Attribution, *, dry_run: bool) -> Mended:
     """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each."""
+    from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
+
     for located, _ in found:
         _check_is_entry(located, "forgotten")
     places: dict[str, list[str]] = {}
@@ -40,6 +41,8 @@ def forget(vault: Vault, found: Sequence[tuple[Located, Sequence[str]]], by: Att
 
 def restore(vault: Vault, located: Located, by: Attribution, *, dry_run: bool) -> Mended:
     """Bring a forgotten or archived memory back to where it stood."""
+    from memfolio.vault.move import put_back
+
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
     records = [{"op": Op.RESTORE.value, "memory": located.item.id}]

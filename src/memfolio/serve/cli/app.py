@@ -55,12 +55,23 @@ def root(
     raise typer.Exit
 
 
+def program() -> typer.core.TyperGroup:
+    """The parser of the command line, which in its help shows no type for what is only switched on."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    for command in (group, *group.commands.values()):
+        for param in command.get_params(typer.Context(command)):
+            if isinstance(param, typer.core.TyperOption) and param.is_flag:
+                param.metavar = ""
+    return group
+
+
 def run(args: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     # Until the line is understood, nobody can ask the options: what stands before `--` decides how errors look.
     as_json = "--json" in args[: [*args, "--"].index("--")]
     try:
-        answer = typer.main.get_command(app).main(list(args), prog_name="memfolio", standalone_mode=False)
+        answer = program().main(list(args), prog_name="memfolio", standalone_mode=False)
     except MemfolioError as error:
         return report(error, as_json=as_json)
     except UsageError as error:

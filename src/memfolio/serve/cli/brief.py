@@ -11,7 +11,6 @@ from memfolio.serve.cli.output import safe
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
 ENOUGH = 400
@@ -63,18 +62,3 @@ def _root(word: str) -> str:
     """A word without its ending, roughly as the search compares words."""
     word = word.casefold()
     return _ENDING.sub("", word) if len(word) > 4 else word
-
-
-def cut(console: Console, text: Text, width: int, lines: int) -> Text:
-    """`text` in at most so many lines of this width, with an ellipsis where it goes on."""
-    from rich.text import Text
-
-    is_longer = len(text) > (most := width * lines * 2)
-    wrapped = (text[:most] if is_longer else text).wrap(console, width)
-    if len(wrapped) <= lines and not is_longer:
-        return Text("\n").join(wrapped)
-    kept = list(wrapped[:lines])
-    kept[-1].rstrip()
-    kept[-1].truncate(width - 1)
-    kept[-1].append("…")
-    return Text("\n").join(kept)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfolio.errors import NotFoundError
+from memfolio.errors import NotFoundError, SearchIndexError
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.brief import standing, tagged
 from memfolio.serve.cli.call import Answer, Command, Options, is_home, read_text
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.types import MemoryItem
 
-Words = Annotated[str, typer.Argument(help="The text, or - to read it from standard input.", show_default=False)]
+Words = Annotated[
+    str, typer.Argument(metavar="TEXT", help="The text, or - to read it from standard input.", show_default=False)
+]
 At = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="When it happened: 2026-11-15, 2026-11-15T14:30, yesterday, 2h ago."),
@@ -58,9 +60,17 @@ ValidFrom = Annotated[str | None, typer.Option(metavar="TIME", help="Since when 
 ValidUntil = Annotated[str | None, typer.Option(metavar="TIME", help="Until when it is true.")]
 Role = Annotated[
     str,
-    typer.Argument(help="Who spoke: user, assistant, system, tool.", show_default=False, autocompletion=complete.roles),
+    typer.Argument(
+        metavar="ROLE",
+        help="Who spoke: user, assistant, system, tool.",
+        show_default=False,
+        autocompletion=complete.roles,
+    ),
 ]
-What = Annotated[str, typer.Argument(help="The id of a memory, a day, or a page.", autocompletion=complete.days)]
+What = Annotated[
+    str,
+    typer.Argument(metavar="ID|DAY|PAGE", help="The id of a memory, a day, or a page.", autocompletion=complete.days),
+]
 
 
 def init(options: Options) -> Answer:
@@ -133,8 +143,21 @@ def show(options: Options, what: What = "today") -> Answer:
 
 
 def stored(memory: Memory, item: MemoryItem) -> Answer:
-    path = located(memory, item.id).path
+    path = place_of(memory, item)
     return Answer(as_document(item, path=path), lambda screen: screen.say(f"{item.id}  {path}"))
+
+
+def place_of(memory: Memory, item: MemoryItem) -> str | None:
+    """The file in which a memory was written, read from the files: it is there whatever state the index is in."""
+    day = (item.event_time or item.created_at).astimezone(memory.vault.home.zone).date()
+    paths = [page.path for page in day_pages(memory, day) if item.id in page.text]
+    if paths:
+        return paths[0]
+    try:
+        found = memory.find(item.id)
+    except SearchIndexError:
+        return None
+    return found.path if found else None
 
 
 def located(memory: Memory, id: str) -> Located:

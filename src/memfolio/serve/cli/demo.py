@@ -32,6 +32,8 @@ WIDTH = 80
 MARGIN = "   │ "
 OP = '"op":'
 PAGE_BYTES = 4096
+PATIENCE = 10.0
+"""Seconds within which an edit must be noticed."""
 ENOUGH = 60
 """After so many acknowledged memories the writer is killed."""
 
@@ -167,14 +169,23 @@ def editing(story: Story) -> None:
     """You edit the file, with any editor"""
     text = story.day.read_text("utf-8")
     story.day.write_text(text.replace("tea to coffee.", "tea, but never after four."), "utf-8")
-    story.memory.sync()
+    change = noticed(story)
     story.memory.vault.commit()
-    change = story.newest()
     story.quote("\n".join(story.memory.audit.diff(change.seq).splitlines()[2:]))
-    story.check(change.actor == "human", f"change {change.seq} is recorded as yours, with its difference, in git")
+    story.check(
+        change.actor == "human", f"noticed by itself: change {change.seq} is yours, with its difference, in git"
+    )
     story.say()
     answer = story.ask("May Alex have tea at five?")
     story.check("never after four" in answer.memory.content, "the next question is answered with your words")
+
+
+def noticed(story: Story) -> LogEntry:
+    """The newest change, when the open home has seen that a file was edited; it is told by nobody."""
+    deadline = time.monotonic() + PATIENCE
+    while (newest := story.newest()).actor != "human" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return newest
 
 
 def correcting(story: Story) -> None:
@@ -321,7 +332,13 @@ def stage(folder: Path) -> Config:
     """The settings of a home in this folder, whatever the environment says about the user's own."""
     from memfolio.config import load_config
 
-    own = {"agent": "main", "cache": folder / "cache", "embedding_provider": "local", "git_enabled": True}
+    own = {
+        "agent": "main",
+        "cache": folder / "cache",
+        "embedding_provider": "local",
+        "git_enabled": True,
+        "watch": True,
+    }
     return load_config(folder / "home", overrides=own)
 
 

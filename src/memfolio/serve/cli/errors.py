@@ -18,6 +18,7 @@ EXIT_CODES: dict[type[MemfolioError], int] = {
 # The parser's own root of errors, which typer does not export.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 USAGE = 2
+ONE_AT_A_TIME = "put text of several words into quotes, and name one memory at a time"
 
 
 def exit_code(error: MemfolioError) -> int:
@@ -35,7 +36,9 @@ def report_usage(error: typer.BadParameter, *, as_json: bool) -> int:
     # Not every error of the parser knows where it happened.
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "memfolio"
-    _say("usage", error.format_message(), f"`{command} --help` shows how", as_json=as_json)
+    message = error.format_message()
+    hint = ONE_AT_A_TIME if "extra argument" in message else f"`{command} --help` shows how"
+    _say("usage", message, hint, as_json=as_json)
     return USAGE
 
 

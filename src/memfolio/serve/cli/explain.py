@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LEEWAY = timedelta(days=1)
 """How much older than a memory the trail is still searched for the change that brought it: clocks are set."""
+MARGIN = 14
 DEEDS = {
     "confirm": "confirmed",
     "tombstone": "forgotten",
@@ -130,16 +131,18 @@ def deed(line: Mapping[str, Any]) -> str:
 
 
 def grow(tree: Tree, name: str, lines: Iterable[str]) -> None:
-    """A branch: one line stands beside its name, several below it."""
+    """A branch, if there is anything to say: its name, and beside it one or more lines."""
+    from rich.table import Table
     from rich.text import Text
 
-    found = [safe(line) for line in lines]
-    if len(found) == 1:
-        tree.add(Text.assemble((f"{name:14}", "cyan"), found[0]))
-    elif found:
-        branch = tree.add(Text(name, "cyan"))
-        for line in found:
-            branch.add(Text(line))
+    found = [Text(safe(line)) for line in lines]
+    if found:
+        branch = Table.grid()
+        branch.add_column(style="cyan", width=MARGIN)
+        branch.add_column()
+        for number, line in enumerate(found):
+            branch.add_row("" if number else name, line)
+        tree.add(branch)
 
 
 COMMANDS = (Command(explain, "explain M-1763217005123-5f2c91ab"),)

@@ -24,7 +24,9 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.", sho
 
 def forget(
     options: Options,
-    what: Annotated[str, typer.Argument(help="The id of a memory, or words that it has.", show_default=False)],
+    what: Annotated[
+        str, typer.Argument(metavar="ID|WORDS", help="The id of a memory, or words that it has.", show_default=False)
+    ],
     every: Annotated[bool, typer.Option("--every", help="With --yes: all that fit, if there are several.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -54,7 +56,8 @@ def correct(
     options: Options,
     id: Id,
     text: Annotated[
-        str, typer.Argument(help="What is right, or - to read it from standard input.", show_default=False)
+        str,
+        typer.Argument(metavar="TEXT", help="What is right, or - to read it from standard input.", show_default=False),
     ],
 ) -> Answer:
     """Say what is right: it is remembered in the place of what was wrong, which stays readable."""
@@ -126,6 +129,7 @@ def changed(document: dict[str, Any], mended: Mended, zone: tzinfo, deed: str, *
     def draw(screen: Screen) -> None:
         if not quiet:
             screen.diff(mended.diff)
+            screen.say()
             listed(screen, mended.memories, zone)
         subject = f"{count} memories" if count > 1 else mended.memories[0].id
         if receipt:
@@ -141,7 +145,7 @@ def changed(document: dict[str, Any], mended: Mended, zone: tzinfo, deed: str, *
 def listed(screen: Screen, memories: Sequence[MemoryItem], zone: tzinfo) -> None:
     """Memories, one a line."""
     rows = [(each.id, happened(each, zone), each.type, beginning(each.content, 200)) for each in memories]
-    screen.table(("id", "when", "type", "memory"), rows, wide="memory")
+    screen.table(("id", "when", "type", "memory"), rows, wide="memory", headed=False)
 
 
 def noted(memory: Memory, item: MemoryItem, words: str) -> Answer:

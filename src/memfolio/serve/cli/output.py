@@ -14,9 +14,13 @@ from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
 WIDE = 1000
 """Columns of output that goes to a file or another program: nothing is cut off there."""
+
+NARROW = 20
+"""Columns in which text is laid out at least, however narrow the terminal is."""
 
 DIFF = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 PAGE = {"# ": "bold", "## ": "bold cyan", "source: ": "dim", "<!-- ": "dim"}
@@ -81,17 +85,28 @@ class Screen:
 
         self.console.print(Text(safe(text), style=style), soft_wrap=True)
 
-    def sheet(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Names, their values, and what there is to say about them, which may take several lines."""
-        from rich.table import Table
+    def hang(self, lead: Text, body: Text, *, most: int | None = None) -> None:
+        """`body` beside `lead`, and wrapped below itself; of a long one a terminal shows at most so many lines."""
         from rich.text import Text
 
-        sheet = Table.grid(padding=(0, 2, 0, 0))
-        for style in ("cyan", "bold", ""):
-            sheet.add_column(style=style, no_wrap=style != "")
-        for row in rows:
-            sheet.add_row(*(Text(safe(cell)) for cell in row))
-        self.print(sheet)
+        for line in self._wrapped(body, max(NARROW, self.console.width - lead.cell_len), most):
+            line.rstrip()
+            self.console.print(lead + line, soft_wrap=True)
+            lead = Text(" " * lead.cell_len)
+
+    def _wrapped(self, text: Text, width: int, most: int | None) -> list[Text]:
+        if not self.is_terminal:
+            return list(text.split("\n", allow_blank=True))
+        if most is None:
+            return list(text.wrap(self.console, width))
+        # Enough to fill the lines, so that a page is not laid out for the sake of its beginning.
+        start = text[: width * most * 2]
+        lines = list(start.wrap(self.console, width))
+        if len(lines) > most or len(text) > len(start):
+            lines[most - 1].truncate(width - 1)
+            lines[most - 1].rstrip()
+            lines[most - 1].append("…")
+        return lines[:most]
 
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, wide: str = "", headed: bool = True

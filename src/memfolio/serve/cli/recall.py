@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.serve.cli import complete
-from memfolio.serve.cli.brief import beginning, cut, emphasised, happened, standing, tagged
+from memfolio.serve.cli.brief import beginning, emphasised, happened, standing, tagged
 from memfolio.serve.cli.call import Answer, Command, Options, read_text
 from memfolio.serve.cli.importance import read_importance
 from memfolio.serve.cli.output import Screen, safe
@@ -18,7 +18,6 @@ from memfolio.serve.cli.times import read_moment
 from memfolio.types import Kind, Store, Type
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
     from memfolio.recall.hit import Hit, Hits, Reason
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 LINES = 3
 """How many lines of a memory a list shows."""
 BAR = 5
-ROOMY = 112
-"""From how many columns on the facts about a memory and its place fit on one line."""
+FACTS = 52
+"""Columns for the facts about a memory, so that the ids beside them stand below each other."""
 
 
 def what(metavar: str, help: str, autocompletion: Callable[..., list[str]] | None = None) -> Any:
@@ -38,7 +37,9 @@ def when(help: str) -> Any:
     return typer.Option(metavar="TIME", help=help, rich_help_panel="When")
 
 
-Question = Annotated[str, typer.Argument(help="The question, or - to read it from standard input.", show_default=False)]
+Question = Annotated[
+    str, typer.Argument(metavar="QUERY", help="The question, or - to read it from standard input.", show_default=False)
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Show memories whole, and why each was found.")]
 Depth = Annotated[int, typer.Option(metavar="N", help="How many ties to follow from what is found, 0 to 3.")]
@@ -132,59 +133,59 @@ class Findings:
     explained: bool
 
     def draw(self, screen: Screen) -> None:
-        from rich.table import Table
-
         if self.hits.degraded:
             Screen(errors=True).say(f"memfolio: {'; '.join(self.hits.degraded)}", "yellow")
         if not self.hits:
             screen.say(f"Nothing is remembered about {beginning(self.query)!r}.")
             screen.say("Other words, or fewer filters, may find it.", "dim")
-            return
-        grid = Table.grid(padding=(0, 2, 0, 0), expand=screen.is_terminal)
-        grid.add_column(justify="right", style="bold cyan", no_wrap=True)
-        grid.add_column(ratio=1)
-        width = screen.console.width - len(str(len(self.hits))) - 2
         for rank, hit in enumerate(self.hits, start=1):
-            grid.add_row(*(("", "") if rank > 1 else ()))
-            grid.add_row(str(rank), self._entry(screen, hit, width))
-        screen.print(grid)
+            if rank > 1:
+                screen.say()
+            self._draw(screen, rank, hit)
 
-    def _entry(self, screen: Screen, hit: Hit, width: int) -> RenderableType:
-        from rich.console import Group
+    def _draw(self, screen: Screen, rank: int, hit: Hit) -> None:
+        from rich.text import Text
 
-        words = emphasised(hit.memory.content.strip(), self._terms())
-        is_whole = self.explained or not screen.is_terminal
-        content = words if is_whole else cut(screen.console, words, width, LINES)
-        why = [reason_line(reason) for reason in hit.why] if self.explained else []
-        return Group(content, *self._facts(hit, width), *why)
+        margin = len(str(len(self.hits))) + 2
+        content = emphasised(hit.memory.content.strip(), self._terms())
+        screen.hang(Text(f"{rank:>{margin - 2}}  ", "bold cyan"), content, most=None if self.explained else LINES)
+        lines = self._facts(screen, hit, screen.console.width - margin)
+        lines += [reason_line(reason) for reason in hit.why] if self.explained else []
+        for line in lines:
+            screen.hang(Text(" " * margin), line)
 
     def _terms(self) -> Sequence[str]:
         from memfolio.text import terms
 
         return terms(self.query)
 
-    def _facts(self, hit: Hit, width: int) -> list[Text]:
+    def _facts(self, screen: Screen, hit: Hit, width: int) -> list[Text]:
+        """When, what and where: on one line where there is room for all."""
         from rich.text import Text
 
         item = hit.memory
-        facts = Text.assemble(*score_parts(hit.score, self.explained), happened(item, self.zone))
+        facts = Text.assemble(
+            *score_parts(hit.score, as_number=self.explained or not screen.is_terminal), happened(item, self.zone)
+        )
         facts.append(f"  {item.role or item.type}", "cyan")
         if item.tags:
             facts.append(f"  {safe(tagged(item))}", "green")
         for word in standing(item):
             facts.append(f"  {word}", "yellow")
         place = Text(f"{item.id}  {safe(hit.path)}", "dim")
-        if width < ROOMY or facts.cell_len + place.cell_len + 2 > width:
+        facts_width = max(FACTS, facts.cell_len + 2)
+        if facts_width + place.cell_len > width:
             return [facts, place]
-        return [facts.append("  ").append_text(place)]
+        facts.pad_right(facts_width - facts.cell_len)
+        return [facts + place]
 
 
-def score_parts(score: float, as_number: bool) -> list[tuple[str, str]]:
+def score_parts(score: float, *, as_number: bool) -> list[tuple[str, str]]:
     """The score as a bar or a number; none where nothing was measured."""
     if not score:
         return []
     if as_number:
-        return [(f"{score:.3f}  ", "bold magenta")]
+        return [(f"{score:.2f}  ", "bold magenta")]
     filled = max(1, min(BAR, round(score * BAR)))
     return [("━" * filled, "magenta"), ("╌" * (BAR - filled) + "  ", "dim")]
 

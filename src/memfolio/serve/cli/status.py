@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.brief import beginning, happened
 from memfolio.serve.cli.call import Answer, Command, Options
-from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.serve.cli.output import Screen, fields_of, safe
 
 if TYPE_CHECKING:
     from memfolio.index.counts import Counts
     from memfolio.status import Status
 
-Row = tuple[str, str, str]
+Row = tuple[str, str]
+MARGIN = 11
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -44,10 +45,13 @@ def reindex(options: Options) -> Answer:
 
 
 def draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
-    screen.say(f"{found.home}, agent {found.agent}", "bold")
-    screen.sheet([*rows_of_counts(found), *rows_of_home(found)])
+    from rich.text import Text
+
+    screen.say(f"{found.home}, agent {found.agent}\n", "bold")
+    for name, value in (*rows_of_counts(found), *rows_of_home(found)):
+        screen.hang(Text(f"{name:{MARGIN}}", "cyan"), Text(safe(value)))
     if found.recent:
-        screen.say("\nlatest", "bold")
+        screen.say("\nlatest\n", "bold")
         rows = [(happened(each, zone), each.role or each.type, beginning(each.content, 200)) for each in found.recent]
         screen.table(("", " ", "memory"), rows, wide="memory", headed=False)
     for line in concerns(found):
@@ -55,28 +59,27 @@ def draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
 
 
 def rows_of_counts(found: Status) -> Iterator[Row]:
+    yield "memories", f"{found.memories:,}"
     counts = found.counts
     if counts is None:
-        yield "memories", f"{found.memories:,}", ""
         return
-    yield "memories", f"{counts.memories:,}", parts(counts.stores)
-    if counts.memories:
-        yield "", "", parts(counts.kinds)
-        yield "", "", parts(asides(counts))
-    yield "ties", f"{sum(counts.edges.values()):,}", parts(counts.edges)
-    yield "entities", f"{counts.entities:,}", ""
-    waiting = f"{counted(counts.waiting, 'memory waits', 'memories wait')} for a vector" if counts.waiting else ""
-    yield "embedder", found.embedder, waiting
+    for name, numbers in (("stores", counts.stores), ("kinds", counts.kinds), ("aside", asides(counts))):
+        if numbers:
+            yield f"  {name}", parts(numbers)
+    yield "ties", parts(counts.edges) or "none"
+    yield "entities", f"{counts.entities:,}"
+    waiting = f", {counted(counts.waiting, 'memory waits', 'memories wait')} for a vector" if counts.waiting else ""
+    yield "embedder", f"{found.embedder}{waiting}"
     for job, at in counts.jobs.items():
-        yield f"job {job}", at, ""
+        yield "job", f"{job}, last {at}"
 
 
 def rows_of_home(found: Status) -> Iterator[Row]:
-    waiting = f"{found.waiting} changes wait: {found.obstacle}" if found.waiting else "git has everything"
-    yield "changes", f"{found.changes:,}", waiting
-    yield "alerts", f"{found.alerts:,}" if found.alerts else "none", "see `memfolio alerts`" if found.alerts else ""
-    sizes = "  ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
-    yield "disk", readable(sum(found.bytes.values())), sizes
+    yield "changes", f"{found.changes:,}"
+    yield "git", f"{found.waiting} changes wait: {found.obstacle}" if found.waiting else "has everything"
+    yield "alerts", f"{found.alerts:,}, see `memfolio alerts`" if found.alerts else "none"
+    sizes = " · ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
+    yield "disk", f"{readable(sum(found.bytes.values()))}: {sizes}"
 
 
 def asides(counts: Counts) -> Mapping[str, int]:
@@ -96,7 +99,7 @@ def concerns(found: Status) -> Iterator[str]:
 
 
 def parts(numbers: Mapping[str, int]) -> str:
-    return "  ".join(f"{name} {number:,}" for name, number in numbers.items())
+    return " · ".join(f"{name} {number:,}" for name, number in numbers.items())
 
 
 def counted(number: int, one: str, several: str = "") -> str:

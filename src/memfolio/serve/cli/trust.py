@@ -33,7 +33,9 @@ Source = Annotated[str | None, typer.Option(metavar="NAME", help="All of this so
 
 def log(
     options: Options,
-    path: Annotated[str | None, typer.Argument(help="Only changes of this file or folder; * stands for any.")] = None,
+    path: Annotated[
+        str | None, typer.Argument(metavar="PATH", help="Only changes of this file or folder; * stands for any.")
+    ] = None,
     actor: Actor = None,
     action: Annotated[
         str | None, typer.Option(metavar="ACTION", help=f"Only these: {ACTIONS}.", autocompletion=complete.actions)
@@ -69,7 +71,7 @@ def log(
 
 def diff(
     options: Options,
-    what: Annotated[str | None, typer.Argument(help="The number of a change, or a page.")] = None,
+    what: Annotated[str | None, typer.Argument(metavar="SEQ|PAGE", help="The number of a change, or a page.")] = None,
     since: Annotated[str | None, typer.Option(metavar="TIME|COMMIT", help="Everything since a time or commit.")] = None,
 ) -> Answer:
     """Show what a change did (the newest if none is named), or what changed since a time or commit."""
@@ -115,7 +117,7 @@ def rollback(
         str,
         typer.Option(metavar="TIME|COMMIT", help="A time or a commit: yesterday, 2h ago, 2026-11-15T14:30, 3f2a91c."),
     ],
-    page: Annotated[str | None, typer.Argument(help="A page; without one, the whole home.")] = None,
+    page: Annotated[str | None, typer.Argument(metavar="PAGE", help="A page; without one, the whole home.")] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> Answer:

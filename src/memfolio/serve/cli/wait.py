@@ -25,7 +25,7 @@ class Wait:
 
     def __call__(self, done: int, total: int) -> None:
         """Say how far it is; what follows the last file are the vectors of what stands in them."""
-        words = "Comparing meanings" if done == total else "Reading files"
+        words = "Making vectors" if done == total else "Reading files"
         with self._lock:
             self._words, self._steps = words, (0, None) if done == total else (done, total)
             self._draw()
