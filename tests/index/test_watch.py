@@ -10,7 +10,8 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def memory(home: Path) -> Iterator[Memory]:
     """A memory that has noticed an edit, so that its home is certainly watched."""
     with Memory.open(home, "main") as memory:
         write(home / PAGES / "first.md", "watching has begun")
-        assert soon(lambda: finds(memory, "watching has begun"))
+        assert soon(lambda: finds(memory, "watching has begun"), seconds=10)
         yield memory
 
 
@@ -139,15 +140,26 @@ def test_edit_made_before_watching_begins_is_found(home: Path) -> None:
 
 
 def test_half_of_a_save_is_not_recorded(memory: Memory, home: Path) -> None:
-    page = home / PAGES / "first.md"
-    before = human_changes(memory, f"{PAGES}/first.md")
-    with page.open("w") as file:
-        for word in ("# A page\n\n", "zebras ", "eat ", "grass\n"):
-            file.write(word)
+    path = f"{PAGES}/first.md"
+    for attempt in range(20):
+        before = human_changes(memory, path)
+        pause = save_in_steps(home / path, ["# A page\n\n", "zebras ", "eat ", f"grass{attempt}\n"])
+        assert soon(lambda word=f"grass{attempt}": finds(memory, word))  # type: ignore[misc]
+        if pause < 0.05:  # else the machine was so busy that this was no save any more
+            break
+    assert human_changes(memory, path) == before + 1
+
+
+def save_in_steps(path: Path, pieces: Sequence[str]) -> float:
+    """Write a file as a slow editor does; returns the longest pause in seconds."""
+    moments = [time.monotonic()]
+    with path.open("w") as file:
+        for piece in pieces:
+            time.sleep(0.02)
+            file.write(piece)
             file.flush()
-            time.sleep(0.03)
-    assert soon(lambda: finds(memory, "zebras eat grass"))
-    assert human_changes(memory, f"{PAGES}/first.md") == before + 1
+            moments.append(time.monotonic())
+    return max(later - earlier for earlier, later in pairwise(moments))
 
 
 def test_own_memories_are_nobody_elses_edits(memory: Memory) -> None:
@@ -251,30 +263,33 @@ def test_lack_of_handles_is_said_and_got_over(home: Path) -> None:
         import os, resource, sys, time
         import watchfiles
         from memfolio import Memory
+
+        def wait_for(check):
+            deadline = time.monotonic() + 10
+            while not check(memory.library.degraded()) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            print(*memory.library.degraded())
+
         memory = Memory.open(sys.argv[1], "main")
         memory.remember("Alex prefers tea")
         memory.recall("tea")
-        _, hard = limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        taken = max(map(int, os.listdir("/proc/self/fd"))) + 1
-        plugs = []
-        while len(plugs) < taken:
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, limits[1]))
+        plugs = [os.open("/dev/null", os.O_RDONLY)]
+        while plugs[-1] < 99:
             plugs.append(os.open("/dev/null", os.O_RDONLY))
-            if plugs[-1] >= taken:
-                break
-        resource.setrlimit(resource.RLIMIT_NOFILE, (plugs[-1] + 1, hard))
-        time.sleep(0.7)
-        print(memory.library.degraded())
+        os.mkdir(f"{sys.argv[1]}/agents/main/memory/procedures")
+        wait_for(lambda degraded: degraded)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        time.sleep(1.2)
-        print(memory.library.degraded())
+        wait_for(lambda degraded: not degraded)
         memory.close()
         """,
         home,
     )
-    said, later = done.stdout.splitlines()
-    assert "watching: " in said
+    said, later = done.stdout.split("\n")[:2]
+    assert said.startswith("watching: ")
     assert "Too many open files" in said
-    assert later == "()"
+    assert later == ""
 
 
 def test_vanished_home_ends_watching_and_is_said(memory: Memory, home: Path, caplog: pytest.LogCaptureFixture) -> None:

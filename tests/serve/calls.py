@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,3 +24,27 @@ def today(home: Path) -> Path:
 
 def program(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, text=True, timeout=60, check=False)
+
+
+def terminal(width: int, *args: str) -> str:
+    """What a person sees at a terminal so many columns wide, without its colours."""
+    import fcntl
+    import pty
+    import termios
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm"}
+    started = subprocess.Popen([PROGRAM, *args], stdin=slave, stdout=slave, stderr=slave, env=environ)
+    os.close(slave)
+    said = b"".join(iter(lambda: _read(master), b""))
+    os.close(master)
+    assert started.wait(60) == 0, said
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()).replace("\r\n", "\n")
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 65536)
+    except OSError:  # how Linux says that the other end was closed
+        return b""

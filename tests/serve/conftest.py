@@ -21,7 +21,7 @@ def settled(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Run:
+def cli(settled: None, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command; returns what it says and holds it to its exit code and to the right stream."""
 
     def call(*args: object, status: int = 0) -> str:
@@ -37,7 +37,7 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture
-def cli_json(capsys: pytest.CaptureFixture[str]) -> RunJson:
+def cli_json(settled: None, capsys: pytest.CaptureFixture[str]) -> RunJson:
     """Runs a command with --json; its output must be one document and nothing else."""
 
     def call(*args: object, status: int = 0) -> Json:

@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 
 import apsw
-import apsw.sqlite_extra
 
 from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError
 from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
@@ -27,7 +26,7 @@ CACHE_KIB = 8192
 CHECKPOINT_PAGES = 4000
 _NO_SPACE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)
 _BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
-_NAME = re.compile(r"(?P<agent>[a-z0-9-]+)\.v(?P<version>\d+)-(?P<number>\d{6})\.db")
+_NAME = re.compile(r"(?P<agent>[a-z0-9-]+)\.v(?P<version>\d+)-(?P<number>\d{6,})-[0-9a-f]{8}\.db")
 
 
 @contextmanager
@@ -58,23 +57,28 @@ def unavailable(path: Path, error: Exception) -> IndexUnavailableError:
 @cache
 def _vfs() -> str | None:
     """The layer that checks each page; None where this SQLite comes without it."""
-    try:
-        apsw.sqlite_extra.load(apsw.Connection(":memory:"), "cksumvfs")
-    except (apsw.sqlite_extra.NotAvailable, apsw.Error):
-        return None
-    return "cksmvfs"
+    # As apsw.sqlite_extra does it, whose import alone would take several milliseconds of every start.
+    for path in (Path(apsw.__file__).parent / "sqlite_extra_binaries").glob("cksumvfs.*"):
+        connection = apsw.Connection(":memory:")
+        try:
+            connection.enable_load_extension(True)
+            connection.load_extension(str(path))
+        except apsw.Error:
+            continue
+        return "cksmvfs"
+    return None
 
 
 def newest(folder: Path, agent: str) -> Path | None:
     """The newest index file of an agent in this version's form."""
-    numbered = [(int(match["number"]), match.string) for match in _files(folder, agent) if _is_ours(match)]
-    return folder / max(numbered)[1] if numbered else None
+    names = [match.string for match in _files(folder, agent) if _is_ours(match)]
+    return folder / max(names) if names else None
 
 
 def next_name(folder: Path, agent: str) -> Path:
-    """The name for an index that takes the place of all that are there."""
+    """The name for an index that takes the place of all that are there; no other ever had it."""
     numbers = [int(match["number"]) for match in _files(folder, agent) if _is_ours(match)]
-    return folder / f"{agent}.v{VERSION}-{max(numbers, default=0) + 1:06d}.db"
+    return folder / f"{agent}.v{VERSION}-{max(numbers, default=0) + 1:06d}-{secrets.token_hex(4)}.db"
 
 
 def _files(folder: Path, agent: str) -> list[re.Match[str]]:
@@ -150,20 +154,12 @@ class Database:
 
     @classmethod
     def publish(cls, built: Path, agent: str) -> Database:
-        """Put a built index in the place of the others, which are removed."""
+        """Put a built index in the place of the others, which are removed; of two at once, one stays."""
         with index_errors(built):
-            while True:
-                path = next_name(built.parent, agent)
-                try:
-                    os.link(built, path)
-                except FileExistsError:
-                    continue
-                except OSError:  # a file system without links
-                    os.rename(built, path)
-                break
-            discard(built)
+            path = next_name(built.parent, agent)
+            os.rename(built, path)
             for match in _files(path.parent, agent):
-                if match.string != path.name and int(match["version"]) <= VERSION:
+                if int(match["version"]) < VERSION or (_is_ours(match) and match.string < path.name):
                     discard(path.parent / match.string)
         return cls.open(path)
 

@@ -8,6 +8,7 @@ reader always sees the files as they are.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -98,25 +99,26 @@ class Index:
 
     def read(self, question: Callable[[apsw.Connection], T], *, progress: Progress | None = None) -> T:
         """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again."""
-        self.catch_up(progress=progress)
-        try:
-            return self._ask(question)
-        except (IndexDamagedError, IndexUnavailableError) as error:
-            self._repair(error, progress or self.progress)
-            return self._ask(question)
-
-    def _ask(self, question: Callable[[apsw.Connection], T]) -> T:
-        database = self._current()
-        with database.reading() as connection:
-            return question(connection)
+        for _ in range(ATTEMPTS):
+            self.catch_up(progress=progress)
+            database = self._current()
+            try:
+                with database.reading() as connection:
+                    return question(connection)
+            except (IndexDamagedError, IndexUnavailableError) as error:
+                if database.is_current():  # else another process or thread has built a newer one
+                    self._repair(error, progress or self.progress)
+        raise IndexUnavailableError("the index is damaged again and again", hint="check the disk of the cache folder")
 
     def write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Change what the index adds to the files, such as vectors; a damaged one is rebuilt and changed then."""
+        database = self._current()
         try:
-            with self._current().writing() as connection:
+            with database.writing() as connection:
                 return work(connection)
         except IndexDamagedError as error:
-            self._repair(error, self.progress)
+            if database.is_current():
+                self._repair(error, self.progress)
             with self._current().writing() as connection:
                 return work(connection)
 
@@ -139,18 +141,26 @@ class Index:
         progress = progress or self.progress
         self._refresh()
         if self._is_followed():
-            return
+            return None
         with self._lock:
             if self._is_followed():
-                return
+                return None
             try:
                 self._compare(progress)
             except (IndexDamagedError, IndexUnavailableError) as error:
+                if self._is_outdated():
+                    return self.catch_up(progress=progress)
                 self._repair(error, progress)
             except IndexBusyError as error:
                 if self._database is None:
                     raise
                 self._is_behind, self.trouble = True, error  # what is filed already is answered from
+        return None
+
+    def _is_outdated(self) -> bool:
+        """Whether another process has removed the file that is open here, having built a newer one."""
+        database = self._database
+        return database is not None and not database.is_current() and not database.is_replaced()
 
     def mark_behind(self) -> None:
         """Have the files compared with what is filed before the next answer."""
@@ -317,7 +327,12 @@ class Index:
 
     def _open_newest(self) -> Database | None:
         path = newest(self._folder, self.agent)
-        database = Database.open(path) if path else None
+        try:
+            database = Database.open(path) if path else None
+        except IndexUnavailableError:
+            if path is None or os.path.lexists(path):
+                raise
+            return self._open_newest()  # another process has built a newer one meanwhile
         if database is not None and self._basis_of(database) != self._basis():
             raise IndexDamagedError(f"{database.path.name} was built for other settings", hint="it is built again")
         return database

@@ -107,7 +107,7 @@ class Watcher:
         found = [self._root]
         for top in () if IS_RECURSIVE else TOPS:
             start = os.path.join(self._root, top)
-            for folder, inner, _ in () if os.path.islink(start) else os.walk(start):
+            for folder, inner, _ in () if os.path.islink(start) else os.walk(start, onerror=_unless_expected):
                 inner[:] = [name for name in inner if not is_junk(name) and not _SURROGATES.search(name)]
                 found.append(folder)
         return found
@@ -193,6 +193,12 @@ class Watcher:
         if why != self._logged:
             logger.warning("watching %s: %s", self._root, why)
         self.trouble = self._logged = why
+
+
+def _unless_expected(error: OSError) -> None:
+    """Let a folder be that vanished or is locked away; but a lack of handles must not look like a lack of folders."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
+        raise error
 
 
 def _is_of_home(path: str) -> bool:

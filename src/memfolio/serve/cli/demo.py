@@ -112,7 +112,8 @@ class Story:
 
     def settle(self) -> None:
         """Wait for the vectors that are otherwise made in the background."""
-        self.memory.library.fill(self.memory.library.index, seconds=None)
+        library = self.memory.library
+        library.meaning.fill(library.index)
 
     @property
     def root(self) -> Path:
@@ -172,9 +173,7 @@ def editing(story: Story) -> None:
     change = noticed(story)
     story.memory.vault.commit()
     story.quote("\n".join(story.memory.audit.diff(change.seq).splitlines()[2:]))
-    story.check(
-        change.actor == "human", f"noticed by itself: change {change.seq} is yours, with its difference, in git"
-    )
+    story.check(change.actor == "human", f"noticed by itself: change {change.seq} is recorded as yours, and in git")
     story.say()
     answer = story.ask("May Alex have tea at five?")
     story.check("never after four" in answer.memory.content, "the next question is answered with your words")
@@ -190,14 +189,15 @@ def noticed(story: Story) -> LogEntry:
 
 def correcting(story: Story) -> None:
     """A memory turns out to be wrong"""
-    memory, before = story.memory, story.memory.vault.home.now()
+    memory = story.memory
     old = memory.recall(LAUNCH)[0].memory
     new = memory.correct(old.id, "The launch is on Friday: the contract came late.")
     story.check(story.ask(LAUNCH).memory.id == new.id, "the correction is the answer")
     story.say(f"\n   {story.state.relative_to(story.root).as_posix()} says what it replaces:\n")
     story.quote(story.last_said())
     story.check(memory.explain(new.id).supersedes[0].id == old.id, "it can explain where it comes from")
-    story.check(memory.recall(LAUNCH, as_of=before)[0].memory.id == old.id, "what was known before can still be asked")
+    known = memory.recall(LAUNCH, as_of=old.created_at)[0].memory
+    story.check(known.id == old.id, "what was known before can still be asked")
 
 
 def killing(story: Story) -> None:
@@ -320,7 +320,11 @@ def demo(
     start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="memfolio-demo-"))
     story = Story(stage(folder), None if options.as_json else Screen())
-    play(story)
+    try:
+        play(story)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder)
+        raise
     seconds = round(time.monotonic() - start, 1)
     if not keep:
         shutil.rmtree(folder)

@@ -9,13 +9,15 @@ from memfolio.errors import ContentError
 
 TIME = r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?"
 MARK = r" \^(M-([0-9]{1,15})-([0-9a-f]{8}))[ \t\r]*$"
-HEADING = rf"##(?= )(?:[^\n]*{MARK}| {TIME}(?=[ \t]|\r*$))"
+AFTER_SIGNS = rf"(?= )(?:[^\n]*{MARK}| {TIME}(?=[ \t]|\r*$))"
+HEADING = rf"##{AFTER_SIGNS}"
 """A line that starts an entry: anything that ends with a block id, or a clock time. Needs re.MULTILINE."""
 
-_TO_ESCAPE = re.compile(rf"^(?=\\*{HEADING})", re.MULTILINE)
-_ESCAPED = re.compile(rf"^\\(?=\\*{HEADING})", re.MULTILINE)
+# Patterns that are kept as text are compiled by `re` at their first use: many a start never needs them.
+_TO_ESCAPE = rf"(?m)^(?=\\*{HEADING})"
+_ESCAPED = rf"(?m)^\\(?=\\*{HEADING})"
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = "[\ud800-\udfff]"
 
 
 def normalise_content(text: str) -> str:
@@ -56,18 +58,18 @@ def without_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return _SURROGATES.sub("\ufffd", text)
+        return re.sub(_SURROGATES, "\ufffd", text)
     return text
 
 
 def escape(content: str) -> str:
     """`content` with a backslash before each line that would read as an entry heading."""
-    return _TO_ESCAPE.sub(r"\\", content) if "## " in content else content
+    return re.sub(_TO_ESCAPE, r"\\", content) if "## " in content else content
 
 
 def unescape(content: str) -> str:
     """The inverse of `escape`."""
-    return _ESCAPED.sub("", content) if "## " in content else content
+    return re.sub(_ESCAPED, "", content) if "## " in content else content
 
 
 def text_id(agent: str, content: str) -> str:

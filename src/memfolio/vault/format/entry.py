@@ -76,7 +76,7 @@ FOREIGN_TYPES = {
 }
 """Types of other systems: what they are here, and whether the word is kept as `attributes.episode_type`."""
 
-_TYPES: Mapping[str, Type] = {each.value: each for each in Type}
+TYPES: Mapping[str, Type] = {each.value: each for each in Type}
 _KINDS: Mapping[str, Kind] = {each.value: each for each in Kind}
 _STORES: Mapping[str, Store] = {each.value: each for each in Store}
 _ORIGINS: Mapping[str, Origin] = {each.value: each for each in Origin}
@@ -209,7 +209,7 @@ def _take_meta(meta: dict[str, str], header: _Header) -> None:
 def _take_comment(values: dict[str, Any], header: _Header) -> None:
     attributes = values.pop("attributes", {})
     for name, value in values.items():
-        if _SPARE.get(name, _never)(value):
+        if IS_FIT.get(name, _never)(value):
             header.spare[name] = value
         else:
             header.problems.append(f"{name[:40]!r} in the comment line is not known; kept as an attribute")
@@ -234,11 +234,12 @@ def _never(value: object) -> bool:
     return False
 
 
-_SPARE: Mapping[str, Callable[[object], bool]] = {
+IS_FIT: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(("key", "source", "session", "role", "user"), _is_text),
     **dict.fromkeys(("tags", "derived_from"), _is_texts),
     "decay_rate": _is_number,
 }
+"""What a comment line may say beside the attributes, and whether a value of it can be used."""
 
 
 def _content_by_hand(content: str, header: _Header) -> str:
@@ -249,7 +250,7 @@ def _content_by_hand(content: str, header: _Header) -> str:
     if content := normalise_content(content):
         return content
     word = header.fields.get("type", "")
-    is_type = word.lower() in _TYPES or word.lower() in FOREIGN_TYPES
+    is_type = word.lower() in TYPES or word.lower() in FOREIGN_TYPES
     title: str = header.attributes.pop("heading", "")
     return title or ("" if is_type else header.fields.pop("type", ""))
 
@@ -293,7 +294,7 @@ def _tags(header: _Header) -> tuple[str, ...]:
 
 def _type(header: _Header) -> Type:
     word = header.fields.get("type", "").lower()
-    known = _TYPES.get(word)
+    known = TYPES.get(word)
     if known or not word:
         return known or Type.OBSERVATION
     type_, keep = FOREIGN_TYPES.get(word, (Type.OBSERVATION, True))

@@ -15,13 +15,15 @@ SAFE_TAG = re.compile(r"\w[\w/-]*")
 MAX_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: no id can name a later one."""
 
-_HEADING = re.compile(HEADING, re.MULTILINE)
 _MARK = re.compile(MARK)
+
+# Compiled at their first use: whoever only writes does not need them.
+_HEADING = f"(?m){HEADING}"
 _TAGS = rf"#({SAFE_TAG.pattern}(?: #{SAFE_TAG.pattern})*)"
-_AS_WRITTEN = re.compile(rf"## ({TIME}) ([a-z]+) · ([0-9.e-]+)(?: · {_TAGS})?{MARK}")
-_TIME = re.compile(rf"{TIME}(?=\s|$)")
-_TYPE_WORD = re.compile(r"[^\W\d][\w-]*")
-_FIELD = re.compile(r"([A-Za-z_]+)\s*:\s*(.+)")
+_AS_WRITTEN = rf"## ({TIME}) ([a-z]+) · ([0-9.e-]+)(?: · {_TAGS})?{MARK}"
+_TIME = rf"{TIME}(?=\s|$)"
+_TYPE_WORD = r"[^\W\d][\w-]*"
+_FIELD = r"([A-Za-z_]+)\s*:\s*(.+)"
 
 
 class Mark(NamedTuple):
@@ -67,9 +69,9 @@ def tags_are_safe(tags: tuple[str, ...]) -> bool:
 
 def read_heading(line: str) -> Heading | None:
     """`line` taken apart, or None when it does not start an entry."""
-    if (written := _AS_WRITTEN.match(line)) and (heading := _read_written(written)):
+    if (written := re.match(_AS_WRITTEN, line)) and (heading := _read_written(written)):
         return heading
-    return _read_tolerantly(line, find_mark(line)) if _HEADING.match(line) else None
+    return _read_tolerantly(line, find_mark(line)) if re.match(_HEADING, line) else None
 
 
 def read_clock(text: str) -> time:
@@ -88,7 +90,7 @@ def _read_written(match: re.Match[str]) -> Heading | None:
 
 def _read_tolerantly(line: str, mark: Mark | None) -> Heading:
     rest = line[3 : mark.start if mark else None].strip()
-    clock = _TIME.match(rest)
+    clock = re.match(_TIME, rest)
     fields: dict[str, str] = {}
     tags: list[str] = []
     title: list[str] = []
@@ -111,12 +113,12 @@ def _read_part(part: str, fields: dict[str, str], tags: list[str], title: list[s
         part = " ".join(word for word in words if not _is_tag(word))
     if not part:
         return
-    field = _FIELD.fullmatch(part)
+    field = re.fullmatch(_FIELD, part)
     if field and field[1].lower() in META_KEYS:
         fields[field[1].lower()] = field[2]
     elif "importance" not in fields and read_importance(part) is not None:
         fields["importance"] = part
-    elif "type" not in fields and not title and _TYPE_WORD.fullmatch(part):
+    elif "type" not in fields and not title and re.fullmatch(_TYPE_WORD, part):
         fields["type"] = part
     elif words_of_title := part.lstrip("-–—: "):
         title.append(words_of_title)

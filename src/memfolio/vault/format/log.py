@@ -9,26 +9,32 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, tzinfo
 from itertools import pairwise
 from typing import Literal
 
 from memfolio.types import EMPTY, HUMAN, MemoryItem
-from memfolio.vault.format.content import HEADING, text_id, without_surrogates
+from memfolio.vault.format.content import AFTER_SIGNS, text_id, without_surrogates
 from memfolio.vault.format.entry import Entry, attributed, moment_of, parse_entry
 from memfolio.vault.format.heading import MAX_MS
 from memfolio.vault.format.notes import Note, Span, closed_fences, read_notes
+from memfolio.vault.format.quick import QuickReader
 
 BlockKind = Literal["preamble", "entry", "text"]
 Start = tuple[int, str | None]
 """Where an entry starts, and its block id."""
+Cut = tuple[int, int, BlockKind, str | None]
+"""Where a block starts and ends, what it is, and its block id."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_ENTRY = re.compile(rf"(?:^|(?<=\A\ufeff)){HEADING}", re.MULTILINE)
+# Both are compiled at their first use: whoever only writes does not need them.
+_ENTRY = rf"(?m)##(?:(?<![^\n]##)|(?<=\A\ufeff##)){AFTER_SIGNS}"
+"""`HEADING` at the start of a line; it begins with its plain characters because those are searched for much faster."""
+
 _FRONT_MATTER = r"---[ \t\r]*\n(?:(?:[\w-]+:|[ \t]+|- )[^\n]*\n)+---[ \t\r]*(?:\n|\Z)"
-_PREAMBLE = re.compile(rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*")
+_PREAMBLE = rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +74,7 @@ def title_line(day: date, part: int = 1) -> str:
 
 def split_log(text: str) -> list[Block]:
     """`text` cut into blocks that together are exactly `text`."""
-    starts = _headings(text)
-    first = starts[0][0] if starts else len(text)
-    preamble = _PREAMBLE.match(text)
-    lead = min(preamble.end() if preamble else 0, first)
-    blocks = [_block(text, 0, lead, "preamble"), _block(text, lead, first, "text")]
-    ends = pairwise([*starts, (len(text), None)])
-    blocks += [_block(text, lo, hi, "entry", mark) for (lo, mark), (hi, _) in ends]
-    return [block for block in blocks if block.text]
+    return [Block(text=text[lo:hi], start=lo, id=mark, kind=kind) for lo, hi, kind, mark in _cuts(text)]
 
 
 def read_log(text: str, *, day: date, tz: tzinfo, agent: str) -> LogReading:
@@ -85,21 +84,30 @@ def read_log(text: str, *, day: date, tz: tzinfo, agent: str) -> LogReading:
     texts are one memory. Nothing raises.
     """
     clean = without_surrogates(text)
-    reader = _Reader(text=clean, day=day, tz=tz, agent=agent)
+    reader = _Reader(clean, day, tz, agent)
     if clean != text:
         reader.problems.append("the file has bytes that are not UTF-8")
-    for block in split_log(clean):
-        reader.take(block)
+    for cut in _cuts(clean):
+        reader.take(*cut)
     entries = tuple(LogEntry(entry=entry, places=tuple(places)) for entry, places in reader.found.values())
     return LogReading(entries=entries, problems=tuple(reader.problems))
 
 
-def _block(text: str, start: int, end: int, kind: BlockKind, id: str | None = None) -> Block:
-    return Block(text=text[start:end], start=start, id=id, kind=kind)
+def _cuts(text: str) -> Iterator[Cut]:
+    starts = _headings(text)
+    first = starts[0][0] if starts else len(text)
+    preamble = re.match(_PREAMBLE, text)
+    lead = min(preamble.end() if preamble else 0, first)
+    if lead:
+        yield 0, lead, "preamble", None
+    if lead < first:
+        yield lead, first, "text", None
+    for (lo, mark), (hi, _) in pairwise([*starts, (len(text), None)]):
+        yield lo, hi, "entry", mark
 
 
 def _headings(text: str) -> list[Start]:
-    found = [(match.start(), _id(match)) for match in _ENTRY.finditer(text)]
+    found = [(match.start(), _id(match)) for match in re.finditer(_ENTRY, text)]
     if "```" not in text and "~~~" not in text:
         return found
     return [start for run in _runs(found, len(text)) for start in _outside_fences(text, *run)]
@@ -135,35 +143,43 @@ def _is_inside(at: int, spans: list[Span]) -> bool:
     return before >= 0 and at < spans[before][1]
 
 
-@dataclass(slots=True)
 class _Reader:
     """Gathers what is found, by id."""
 
-    text: str
-    day: date
-    tz: tzinfo
-    agent: str
-    found: dict[str, tuple[Entry, list[Span]]] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    def __init__(self, text: str, day: date, tz: tzinfo, agent: str) -> None:
+        self.text = text
+        self.day = day
+        self.tz = tz
+        self.agent = agent
+        self.quick = QuickReader(text, day=day, tz=tz)
+        self.found: dict[str, tuple[Entry, list[Span]]] = {}
+        self.problems: list[str] = []
 
-    def take(self, block: Block) -> None:
-        if block.kind == "entry":
-            self._take_entry(block)
-        elif block.kind == "text":
-            for note in read_notes(block.text):
-                self._add(self._entry_of(note), block.start + note.start, block.start + note.end)
+    def take(self, start: int, end: int, kind: BlockKind, id: str | None) -> None:
+        if kind == "entry":
+            self._take_entry(start, end, id)
+        elif kind == "text":
+            for note in read_notes(self.text[start:end]):
+                self._add(self._entry_of(note), start + note.start, start + note.end)
 
-    def _take_entry(self, block: Block) -> None:
-        repeated = block.id in self.found
+    def _take_entry(self, start: int, end: int, id: str | None) -> None:
+        repeated = id in self.found
+        entry = self.quick.read(start, end) if id and not repeated else None
+        if entry is None:
+            entry = self._read_tolerantly(start, end, id, repeated)
+        if entry and (entry.item.content or entry.item.id == id):
+            self._add(entry, start, end)
+
+    def _read_tolerantly(self, start: int, end: int, id: str | None, repeated: bool) -> Entry | None:
         if repeated:
-            self._report(block, f"{block.id} is already the id of another entry; this one is read as hand-written")
-        parsed = parse_entry(block.text, day=self.day, tz=self.tz, agent=self.agent, marked=not repeated)
+            self._report(start, f"{id} is already the id of another entry; this one is read as hand-written")
+        block = self.text[start:end]
+        parsed = parse_entry(block, day=self.day, tz=self.tz, agent=self.agent, marked=not repeated)
         if parsed is None:
-            return
+            return None
         for problem in parsed.problems:
-            self._report(block, problem)
-        if parsed.entry.item.content or parsed.entry.item.id == block.id:
-            self._add(parsed.entry, block.start, block.start + len(block.text))
+            self._report(start, problem)
+        return parsed.entry
 
     def _entry_of(self, note: Note) -> Entry:
         item = MemoryItem(
@@ -180,6 +196,6 @@ class _Reader:
         _, places = self.found.setdefault(entry.item.id, (entry, []))
         places.append((start, end))
 
-    def _report(self, block: Block, problem: str) -> None:
-        line = self.text.count("\n", 0, block.start) + 1
+    def _report(self, start: int, problem: str) -> None:
+        line = self.text.count("\n", 0, start) + 1
         self.problems.append(f"line {line}: {problem}")

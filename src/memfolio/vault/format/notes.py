@@ -17,14 +17,15 @@ from memfolio.vault.format.heading import read_clock
 
 Span = tuple[int, int]
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)(?:\n|\Z)", re.MULTILINE)
-_COMMENT_START = re.compile(r"^[ \t]*<!--", re.MULTILINE)
-_REST_OF_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
-_HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
-_RULE = re.compile(r"(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,}")
-_BULLET = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
-_TIMED_HEADING = re.compile(rf"({TIME})(?![\w:])")
-_TIMED_TEXT = re.compile(rf"(?:\*\*)?\[({TIME})\]")
+# Compiled at their first use: a home in which nobody writes by hand does not need them.
+_FENCE = r"(?m)^[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)(?:\n|\Z)"
+_COMMENT_START = r"(?m)^[ \t]*<!--"
+_REST_OF_LINE = r"[ \t\r]*(?:\n|\Z)"
+_HEADING = r"#{1,6}(?:[ \t]+|$)"
+_RULE = r"(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,}"
+_BULLET = r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)"
+_TIMED_HEADING = rf"({TIME})(?![\w:])"
+_TIMED_TEXT = rf"(?:\*\*)?\[({TIME})\]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ def read_notes(text: str) -> list[Note]:
 
 def closed_fences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """Where the closed code fences of `text[start:end]` lie, in whole lines."""
-    found = list(_FENCE.finditer(text, start, len(text) if end is None else end))
+    found = list(re.compile(_FENCE).finditer(text, start, len(text) if end is None else end))
     longest = _longest_closing(found)
     spans: list[Span] = []
     position = 0
@@ -85,9 +86,10 @@ def _closes(line: re.Match[str], opening: str) -> bool:
 
 def _comments(text: str) -> Iterator[Span]:
     """Where comments lie that have their lines to themselves."""
+    comment_start, rest_of_line = re.compile(_COMMENT_START), re.compile(_REST_OF_LINE)
     at = 0
-    while (start := _COMMENT_START.search(text, at)) and (close := text.find("-->", start.end())) >= 0:
-        rest = _REST_OF_LINE.match(text, close + 3)
+    while (start := comment_start.search(text, at)) and (close := text.find("-->", start.end())) >= 0:
+        rest = rest_of_line.match(text, close + 3)
         at = rest.end() if rest else close + 3
         if rest:
             yield start.start(), at
@@ -136,10 +138,10 @@ class _Reader:
             self._continue_or_open(piece, start, end)
         elif not piece.strip():
             self.gap = bool(self.lines)
-        elif heading := _HEADING.match(piece):
+        elif heading := re.match(_HEADING, piece):
             self.close()
             self._enter(piece[heading.end() :].strip(), is_title=piece.startswith(("# ", "#\t")))
-        elif _RULE.fullmatch(piece.strip()):
+        elif re.fullmatch(_RULE, piece.strip()):
             self.close()
         else:
             self._take_text(piece, start, end)
@@ -148,7 +150,7 @@ class _Reader:
         """End the note under way, if there is one."""
         content = unescape(normalise_content("".join(self.lines)))
         if content:
-            clock = _TIMED_TEXT.match(content)
+            clock = re.match(_TIMED_TEXT, content)
             self.notes.append(
                 Note(
                     content=content,
@@ -163,7 +165,7 @@ class _Reader:
         self.lines, self.indent, self.gap = [], None, False
 
     def _enter(self, words: str, *, is_title: bool) -> None:
-        clock = _TIMED_HEADING.match(words)
+        clock = re.match(_TIMED_HEADING, words)
         self.time = read_clock(clock[1]) if clock else None
         self.importance = None
         rest = words[clock.end() :].lstrip(" \t-–—:|") if clock else words
@@ -179,7 +181,7 @@ class _Reader:
 
     def _take_text(self, line: str, start: int, end: int) -> None:
         line, importance = take_importance(line)
-        bullet = _BULLET.match(line)
+        bullet = re.match(_BULLET, line)
         if bullet and (self.indent is None or _columns(bullet[1]) <= self.indent):
             self.close()
             self.indent, self.width = _columns(bullet[1]), bullet.end()

@@ -1,0 +1,179 @@
+"""`memfolio recall`: what it finds, which questions it refuses, and how it looks to programs and people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memfolio.serve.cli.brief import beginning, emphasised
+from tests.serve.calls import Run, RunJson, terminal
+
+KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "path"]
+LONG = "The long story of the harbour. " * 40
+
+
+@pytest.fixture
+def known(cli: Run) -> None:
+    """Four memories of two types, two times and two people."""
+    cli("remember", "Alex prefers tea", "--type", "preference", "--tag", "drinks", "--user", "alex")
+    cli("remember", "Chose the harbour for lunch", "--type", "decision", "--importance", "high", "--at", "2026-03-01")
+    cli("remember", "The office was in Oslo", "--type", "fact", "--valid-until", "2026-06-01", "--key", "oslo")
+    cli("observe", "user", "Tea at four?", "--session", "s-1")
+
+
+def contents(found: dict[str, object]) -> list[str]:
+    hits = found["hits"]
+    assert isinstance(hits, list)
+    return [hit["content"] for hit in hits]
+
+
+@pytest.mark.usefixtures("known")
+def test_programs_get_the_promised_document(cli_json: RunJson) -> None:
+    found = cli_json("recall", "What does Alex prefer?", "--limit", 2)
+    assert list(found) == ["query", "took_ms", "degraded", "hits"]
+    assert (found["query"], found["degraded"], len(found["hits"])) == ("What does Alex prefer?", [], 2)
+    best = found["hits"][0]
+    assert list(best) == KEYS
+    assert (best["content"], best["type"], best["tags"], best["depth"]) == (
+        "Alex prefers tea",
+        "preference",
+        ["drinks"],
+        0,
+    )
+    assert best["path"].startswith("agents/main/memory/")
+    assert list(best["why"][0]) == ["strategy", "rank", "score"]
+    assert found["took_ms"] > 0
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("filters", "wanted"),
+    [
+        (["--type", "decision"], {"Chose the harbour for lunch"}),
+        (["--type", "decision", "--type", "preference"], {"Chose the harbour for lunch", "Alex prefers tea"}),
+        (["--kind", "semantic"], {"Alex prefers tea", "The office was in Oslo"}),
+        (["--tag", "drinks"], {"Alex prefers tea"}),
+        (["--tag", "#drinks"], {"Alex prefers tea"}),
+        (["--tag", "drinks", "--tag", "other"], set()),
+        (["--user", "alex"], {"Alex prefers tea"}),
+        (["--session", "s-1"], {"Tea at four?"}),
+        (["--store", "short_term"], {"Tea at four?"}),
+        (["--min-importance", "8"], {"Chose the harbour for lunch"}),
+        (["--until", "2026-04-01"], {"Chose the harbour for lunch"}),
+        (["--since", "2026-04-01", "--type", "decision"], set()),
+        (["--valid-at", "2026-07-01", "--type", "fact"], set()),
+        (["--as-of", "2026-01-01"], set()),
+        (["--entity", "nobody"], set()),
+    ],
+)
+def test_filters_decide_what_counts(cli_json: RunJson, filters: list[str], wanted: set[str]) -> None:
+    assert set(contents(cli_json("recall", "tea harbour Oslo office", *filters))) == wanted
+
+
+@pytest.mark.usefixtures("known")
+def test_what_was_corrected_is_out_of_sight_unless_it_is_asked_for(cli: Run, cli_json: RunJson) -> None:
+    old = cli_json("recall", "prefers tea", "--type", "preference")["hits"][0]["id"]
+    cli("correct", old, "Alex prefers green tea")
+    assert contents(cli_json("recall", "tea", "--type", "preference")) == ["Alex prefers green tea"]
+    both = cli_json("recall", "tea", "--type", "preference", "--include", "superseded")
+    assert set(contents(both)) == {"Alex prefers green tea", "Alex prefers tea"}
+
+
+@pytest.mark.usefixtures("known")
+def test_question_comes_from_standard_input(cli_json: RunJson, type_in: Callable[[bytes], None]) -> None:
+    type_in(b"harbour")
+    assert contents(cli_json("recall", "-", "--limit", 1)) == ["Chose the harbour for lunch"]
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("question", ["tea " * 25_000, "", '"(*^', "\x1b[31m\x00", "茶"])
+def test_any_text_may_be_asked(cli: Run, type_in: Callable[[bytes], None], question: str) -> None:
+    type_in(question.encode())
+    assert "\x1b" not in cli("recall", "-")
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["--type", "prefrence"], "did you mean preference?"),
+        (["--kind", "semantics"], "did you mean semantic?"),
+        (["--store", "longterm"], "did you mean long_term?"),
+        (["--include", "archive"], "did you mean archived?"),
+        (["--since", "soon"], "write it like"),
+        (["--min-importance", "much"], "low, medium, high"),
+        (["--limit", "0"], "1000"),
+        (["--depth", "4"], "depth=3"),
+        (["--limit", "many"], "memfolio recall --help"),
+        (["--colour", "red"], "memfolio recall --help"),
+        (["another"], "quotes"),
+    ],
+)
+def test_wrong_filter_is_refused_with_what_would_do(cli: Run, cli_json: RunJson, args: list[str], hint: str) -> None:
+    cli("init")
+    assert hint in cli("recall", "tea", *args, status=2)
+    assert hint in cli_json("recall", "tea", *args, status=2)["error"]["hint"]
+
+
+def test_nothing_found_is_said_kindly_and_is_no_error(cli: Run, cli_json: RunJson) -> None:
+    cli("init")
+    assert cli("recall", "tea").startswith("Nothing is remembered about 'tea'.\n")
+    assert cli_json("recall", "tea")["hits"] == []
+
+
+@pytest.mark.usefixtures("known")
+def test_people_read_content_first_and_then_what_it_is(cli: Run) -> None:
+    first, facts = cli("recall", "Alex prefers", "--limit", 1).splitlines()
+    assert first == "1  Alex prefers tea"
+    assert "  preference  #drinks" in facts
+    assert "  M-" in facts
+    assert facts.endswith(".md")
+
+
+@pytest.mark.usefixtures("known")
+def test_explain_says_which_strategy_found_it(cli: Run) -> None:
+    assert "found by text as number 1, scored " in cli("recall", "prefers", "--explain")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_long_memory_is_cut_at_a_terminal_and_whole_elsewhere(cli: Run) -> None:
+    cli("remember", LONG)
+    for width in (80, 120):
+        shown = terminal(width, "recall", "harbour")
+        assert max(map(len, shown.splitlines())) <= width
+        assert shown.splitlines()[2].endswith("…")
+        assert len(shown.splitlines()) == (5 if width == 80 else 4)
+        assert "…" not in terminal(width, "recall", "harbour", "--explain")
+    assert LONG.strip() in cli("recall", "harbour")
+
+
+def test_missing_vectors_are_told_beside_the_answer(
+    cli: Run, cli_json: RunJson, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memfolio.serve.cli.app import run
+
+    cli("remember", "Alex prefers tea")
+    monkeypatch.setenv("MEMFOLIO_EMBEDDING_PROVIDER", "none")
+    assert run(["recall", "tea"]) == 0
+    out, err = capsys.readouterr()
+    assert "Alex prefers tea" in out
+    assert err == "memfolio: vectors: there is no embedder, so only words are compared\n"
+    assert cli_json("recall", "tea")["degraded"] == ["vectors: there is no embedder, so only words are compared"]
+
+
+def test_recall_does_not_make_a_home(cli: Run, home: Path) -> None:
+    cli("recall", "tea", status=1)
+    assert not home.exists()
+
+
+def test_words_that_were_asked_for_are_bold() -> None:
+    text = emphasised("Alex prefers tea. 東京で", ["prefer", "tea", "東 京"])
+    assert [text.plain[span.start : span.end] for span in text.spans] == ["prefers", "tea", "東京"]
+
+
+def test_beginning_of_a_text_is_one_short_line() -> None:
+    assert beginning("one\n\ntwo", 20) == "one two"
+    assert beginning("word " * 1000, 20) == "word word word word…"
+    assert beginning("x" * 500, 500).endswith("…")
