@@ -65,6 +65,8 @@ class Index:
         self.matrix = Matrix()
         self.notices: list[str] = []
         """What was repaired, for a person to read once."""
+        self.builds = 0
+        """How often it was built from the files here."""
         self.trouble: MemfolioError | None = None
         """Why the index is only in this process's memory or behind the files; None when all is well."""
         self.progress: Progress = _silent
@@ -143,19 +145,19 @@ class Index:
         if self._is_followed():
             return None
         with self._lock:
-            if self._is_followed():
-                return None
-            try:
-                self._compare(progress)
-            except (IndexDamagedError, IndexUnavailableError) as error:
-                if self._is_outdated():
-                    return self.catch_up(progress=progress)
-                self._repair(error, progress)
-            except IndexBusyError as error:
-                if self._database is None:
-                    raise
-                self._is_behind, self.trouble = True, error  # what is filed already is answered from
-        return None
+            for _ in range(ATTEMPTS):
+                if self._is_followed():
+                    return None
+                try:
+                    return self._compare(progress)
+                except (IndexDamagedError, IndexUnavailableError) as error:
+                    if not self._is_outdated():
+                        self._repair(error, progress)
+                except IndexBusyError as error:
+                    if self._database is None:
+                        raise
+                    self._is_behind, self.trouble = True, error  # what is filed already is answered from
+                    return None
 
     def _is_outdated(self) -> bool:
         """Whether another process has removed the file that is open here, having built a newer one."""
@@ -180,7 +182,6 @@ class Index:
         """Build the index anew from the files; returns how many files it holds."""
         with self._lock:
             self._build(progress)
-            self._compare(_silent)
         return self.read(lambda connection: int(connection.execute("SELECT count(*) FROM files").get))
 
     def _is_followed(self) -> bool:
@@ -354,7 +355,6 @@ class Index:
                 notice = f"the search index was rebuilt: {error.message}"
                 logger.warning(notice)
                 self.notices.append(notice)
-            self._compare(_silent)
 
     def _build(self, progress: Progress) -> Database:
         """A new index of all files, put in the place of the one that is there."""
@@ -381,6 +381,8 @@ class Index:
             with database.writing() as connection:
                 fill(connection)
         progress(len(paths), len(paths))
+        self.builds += 1
+        self._is_behind = True
         old, self._database, self.matrix = self._database, database, Matrix()
         if old is not None:
             old.close()

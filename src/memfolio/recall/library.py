@@ -16,7 +16,7 @@ from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
 from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
-from memfolio.recall.hit import Hits
+from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
 from memfolio.recall.recall import best_of, find
 from memfolio.text import match_expression, terms
@@ -65,12 +65,19 @@ class Library:
     def recall(self, query: Query) -> Hits:
         """The memories that answer a question, and what could not take part in answering it."""
         started = time.perf_counter()
-        if query.text.strip() and self.meaning.embedder is not None:
-            self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
-        sense = self.meaning.of(query.text)
-        hits = [hit for index in self.indexes() for hit in find(index, query, sense)]
+        hits = self._find(query)
         took = (time.perf_counter() - started) * 1000
         return Hits(best_of(hits, query.limit), degraded=self.degraded(), took_ms=round(took, 3))
+
+    def _find(self, query: Query) -> list[Hit]:
+        if query.text.strip() and self.meaning.embedder is not None:
+            self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
+        sense, indexes = self.meaning.of(query.text), self.indexes()
+        builds = [index.builds for index in indexes]
+        hits = [hit for index in indexes for hit in find(index, query, sense)]
+        if builds != [index.builds for index in indexes]:
+            return self._find(query)  # one was found to be damaged, and has no vectors since
+        return hits
 
     def _fill(self, *, seconds: float) -> None:
         """Make missing vectors, for a while; a thread goes on where there is one."""

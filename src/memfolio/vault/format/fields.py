@@ -23,10 +23,12 @@ MAX_INT_BITS = 10_000
 """Python refuses to print or read integers of more than 4,300 digits; this stays below."""
 
 SEPARATOR = " · "
-_PART = re.compile(r"([A-Za-z_][\w-]*):(?:\s+(.*))?")
-_COMMENT = re.compile(r"<!-- (\{.*\}) -->\s*")
-_IMPORTANCE_COMMENT = re.compile(r"[ \t]*<!--[ \t]*importance:[ \t]*([^\s<>]+)[ \t]*-->", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+# Compiled at their first use: whoever only writes does not need them.
+_PART = r"([A-Za-z_][\w-]*):(?:\s+(.*))?"
+_COMMENT = r"<!-- (\{.*\}) -->\s*"
+_IMPORTANCE_COMMENT = r"(?i)[ \t]*<!--[ \t]*importance:[ \t]*([^\s<>]+)[ \t]*-->"
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 
 def number(value: float) -> str:
@@ -70,7 +72,7 @@ def read_moment(raw: str, tz: tzinfo) -> datetime | None:
 
 def read_number(raw: str) -> float | None:
     """A finite decimal number, or None."""
-    value = float(raw) if _NUMBER.fullmatch(raw) else math.nan
+    value = float(raw) if re.fullmatch(_NUMBER, raw) else math.nan
     return value if math.isfinite(value) else None
 
 
@@ -100,7 +102,7 @@ def take_importance(line: str) -> tuple[str, float | None]:
 
     That note counts from 1 to 10, so a whole `1` in it is a tenth.
     """
-    match = _IMPORTANCE_COMMENT.search(line) if "<!--" in line else None
+    match = re.search(_IMPORTANCE_COMMENT, line) if "<!--" in line else None
     if match is None:
         return line, None
     value = 0.1 if match[1] == "1" else read_importance(match[1])
@@ -113,7 +115,7 @@ def read_meta(line: str) -> dict[str, str] | None:
     Every part must be `word: value` and one of the words known; a lone part must also have a value without spaces,
     so that a sentence such as "source: a book about birds" stays a sentence.
     """
-    parts = [_PART.fullmatch(part.strip()) for part in line.split("·")]
+    parts = [re.fullmatch(_PART, part.strip()) for part in line.split("·")]
     found = {part[1].lower(): (part[2] or "").strip() for part in parts if part}
     if None in parts or META_KEYS.isdisjoint(found):
         return None
@@ -130,7 +132,7 @@ def render_comment(values: Mapping[str, Any]) -> str:
 
 def read_comment(line: str) -> dict[str, Any] | None:
     """The values of a comment line; None when it is not one, ValueError when it is one but broken."""
-    match = _COMMENT.fullmatch(line)
+    match = re.fullmatch(_COMMENT, line)
     return None if match is None else read_object(match[1])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import time
 
 from memfolio.vault.format.content import TIME, normalise_content, unescape
@@ -116,20 +116,18 @@ def _plain_lines(text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]
         at = after
 
 
-@dataclass(slots=True)
 class _Reader:
     """Collects lines into notes; `indent` is the bullet's, None for a paragraph."""
 
-    notes: list[Note] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    start: int = 0
-    end: int = 0
-    indent: int | None = None
-    width: int = 0
-    gap: bool = False
-    importance: float | None = None
-    time: time | None = None
-    heading: str | None = None
+    def __init__(self) -> None:
+        self.notes: list[Note] = []
+        self.lines: list[str] = []
+        self.start = self.end = self.width = 0
+        self.indent: int | None = None
+        self.gap = False
+        self.importance: float | None = None
+        self.time: time | None = None
+        self.heading: str | None = None
 
     def take(self, piece: str, start: int, end: int, kind: str) -> None:
         if kind == "comment":

@@ -1,0 +1,267 @@
+"""An entry that is read quickly is read as the tolerant reader reads it, or not at all."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from memfolio.clock import from_ms, to_ms
+from memfolio.types import EMPTY, Attribution, MemoryItem
+from memfolio.vault.format.content import HEADING, without_surrogates
+from memfolio.vault.format.entry import Entry, mint, parse_entry, render_entry
+from memfolio.vault.format.log import LogEntry, read_log, split_log, title_line
+from memfolio.vault.format.quick import QuickReader
+from tests.vault.test_entry import ADVERSARIAL, BERLIN, DAY, MS, ZONES, day_of, entries, entry
+from tests.vault.test_log import documents
+
+ODD_ZONES: tuple[tzinfo, ...] = (*ZONES, ZoneInfo("Australia/Lord_Howe"), ZoneInfo("Africa/Monrovia"))
+WRITTEN = (
+    "## 15:30:05 fact · 0.5 · #a #b ^M-1794753005123-00000000\nsource: c · session: s · role: user\n\nText of it.\n"
+)
+INSERTED = ADVERSARIAL | st.sampled_from(
+    [
+        " · at: 2026-11-15T14:30:05+01:00",
+        " · at: 2026-11-15T14:30:05.123Z",
+        " · at: 2026-11-15",
+        " · at: 2026-11-15·14:30",
+        " · at: 2026-11-15 14:30\r",
+        " · AT: 2026-11-15",
+        " · at: ",
+        " · at: noon",
+        " · valid_from: 2026-01-01",
+        " · type: decision",
+        " · importance: 0.9",
+        " · tags: a, b",
+        " · kind: semantic",
+        " · kind: odd",
+        " · tier: vault",
+        " · mood: good",
+        " · session:",
+        " · actor: martian",
+        " · user: two words",
+        "Lunch with Alex",
+        '\n<!-- {"attributes":{"a":1.0}} -->',
+        '\n<!-- {"attributes":[]} -->',
+        '\n<!-- {"attributes":{}} -->',
+        '\n<!-- {"attributes":null,"key":null} -->',
+        '\n<!-- {"decay_rate":3} -->',
+        '\n<!-- {"decay_rate":true} -->',
+        '\n<!-- {"derived_from":["a",1]} -->',
+        '\n<!-- {"session":"s t"} -->',
+        '\n<!-- {"key":"\\ud800"} -->',
+        "0",
+        "1",
+        "9",
+        ":",
+        "99999999",
+    ]
+)
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> tuple[str, date, tzinfo]:
+    """Entries as they are written, under the day of the first of them; the home may have moved since."""
+    zone = draw(st.sampled_from(ODD_ZONES))
+    made = draw(st.lists(entries(zone), min_size=1, max_size=3))
+    day = day_of(made[0], zone)
+    text = f"{title_line(day)}\n\n" + "\n".join(render_entry(each, zone) for each in made)
+    return text, day, draw(st.just(zone) | st.sampled_from(ODD_ZONES))
+
+
+@st.composite
+def edited(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
+    text = draw(texts)
+    for _ in range(draw(st.integers(1, 3))):
+        text = draw(st.sampled_from([_with, _without, _overwritten, _repeated, _dropped, _lengthened, _reended]))(
+            draw, text
+        )
+    return text
+
+
+def _with(draw: st.DrawFn, text: str) -> str:
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + draw(INSERTED) + text[at:]
+
+
+def _without(draw: st.DrawFn, text: str) -> str:
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + text[at + draw(st.integers(1, 3)) :]
+
+
+def _overwritten(draw: st.DrawFn, text: str) -> str:
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + draw(st.sampled_from("0123456789: ·-^#\tTZ+.xä")) + text[at + 1 :]
+
+
+def _repeated(draw: st.DrawFn, text: str) -> str:
+    lines, at = _line(draw, text)
+    return "\n".join([*lines[:at], lines[at], *lines[at:]])
+
+
+def _dropped(draw: st.DrawFn, text: str) -> str:
+    lines, at = _line(draw, text)
+    return "\n".join([*lines[:at], *lines[at + 1 :]])
+
+
+def _lengthened(draw: st.DrawFn, text: str) -> str:
+    lines, at = _line(draw, text)
+    return "\n".join([*lines[:at], lines[at] + draw(INSERTED), *lines[at + 1 :]])
+
+
+def _reended(draw: st.DrawFn, text: str) -> str:
+    return draw(st.sampled_from([text.replace("\n", "\r\n"), text.rstrip("\n"), text + "\n\n", text.rstrip() + " "]))
+
+
+def _line(draw: st.DrawFn, text: str) -> tuple[list[str], int]:
+    lines = text.split("\n")
+    return lines, draw(st.integers(0, len(lines) - 1))
+
+
+def quick(text: str, *, day: date = DAY, tz: tzinfo = BERLIN) -> Entry | None:
+    return QuickReader(text, day=day, tz=tz).read(0, len(text))
+
+
+def check(text: str, day: date, zone: tzinfo) -> int:
+    """Compare both readers on every entry of a log; how many were read quickly.
+
+    The shown forms are compared: they tell 1 from 1.0, one time zone from another, and a dict from a read-only one.
+    """
+    clean = without_surrogates(text)
+    reader = QuickReader(clean, day=day, tz=zone)
+    expected: dict[str, LogEntry] = {}
+    problems: list[str] = []
+    count = 0
+    for block in split_log(clean):
+        if block.kind != "entry":
+            continue
+        parsed = parse_entry(block.text, day=day, tz=zone, agent="main", marked=block.id not in expected)
+        assert parsed
+        place = (block.start, block.start + len(block.text))
+        if block.id in expected:
+            problems.append(f"{block.id} is already the id of another entry; this one is read as hand-written")
+        elif block.id and (entry := reader.read(*place)):
+            assert (repr(entry), parsed.problems) == (repr(parsed.entry), ())
+            count += 1
+        problems += parsed.problems
+        if block.id and block.id not in expected:
+            expected[block.id] = LogEntry(entry=parsed.entry, places=(place,))
+    found = read_log(text, day=day, tz=zone, agent="main")
+    marked = [each for each in found.entries if each.entry.item.id.startswith("M-")]
+    assert repr(marked) == repr(list(expected.values()))
+    assert [each.partition(": ")[2] for each in found.problems if each.startswith("line ")] == problems
+    return count
+
+
+@settings(max_examples=300, deadline=None)
+@given(logs())
+def test_written_entries_are_read_alike(log: tuple[str, date, tzinfo]) -> None:
+    check(*log)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data(), logs())
+def test_edited_entries_are_read_alike(data: st.DataObject, log: tuple[str, date, tzinfo]) -> None:
+    text, day, zone = log
+    check(data.draw(edited(st.just(text))), day, zone)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(edited(st.just(WRITTEN)), st.sampled_from(ODD_ZONES))
+@example(WRITTEN.replace("role: user", "at: 2026-11-15·14:30"), BERLIN)
+@example(WRITTEN.replace("role: user", "role: user · at: 2026-11-15T14:30:05.123Z"), BERLIN)
+@example(WRITTEN.replace("15:30:05", "25:30:05").replace("role: user", "at: 2026-11-15T14:30:05Z"), BERLIN)
+@example(WRITTEN.replace("M-1794753005123", "M-999999999999999"), BERLIN)
+@example(WRITTEN.replace("source: c · session: s · role: user", "## 15:30 fact"), BERLIN)
+def test_an_entry_edited_by_little_is_read_alike(text: str, zone: tzinfo) -> None:
+    check(text, DAY, zone)
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents, st.sampled_from(ODD_ZONES))
+def test_any_document_is_read_alike(text: str, zone: tzinfo) -> None:
+    check(text, DAY, zone)
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents.filter(lambda text: "```" not in text and "~~~" not in text))
+@example("\ufeff## 14:30\n### 14:30\n\ufeff## 14:30\n## ^M-1-00000000")
+def test_entries_start_at_every_heading_line(text: str) -> None:
+    starts = [match.start() for match in re.finditer(rf"(?m)(?:^|(?<=\A\ufeff)){HEADING}", text)]
+    assert [block.start for block in split_log(text) if block.kind == "entry"] == starts
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 7200).map(lambda s: datetime(2026, 10, 25, tzinfo=UTC) + timedelta(seconds=s))
+    | st.integers(0, 7200).map(lambda s: datetime(2026, 3, 29, tzinfo=UTC) + timedelta(seconds=s))
+)
+def test_hours_in_which_the_clock_is_set_are_read_quickly_and_alike(moment: datetime) -> None:
+    draft = MemoryItem(id="", content="x", created_at=moment)
+    made = mint(draft, Attribution(), agent="main", tz=BERLIN, created_ms=to_ms(moment), taken=())
+    assert check(render_entry(made, BERLIN), day_of(made, BERLIN), BERLIN) == 1
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        entry(),
+        entry("## 14:30 x\n\n  ^ [ ] ```"),
+        entry("  indented"),
+        entry(session="s-42", role="user", user="alex", tags=("memory", "größe"), importance=0.8, confidence=0.25),
+        entry(event_time=datetime(2026, 11, 15, 8, 0, tzinfo=UTC)),
+        entry(attributes={"mood": "good", "n": [1, 2.0]}, key="k", derived_from=("a",), decay_rate=2),
+        entry(by=Attribution(actor="human", trigger="cron")),
+    ],
+)
+def test_what_is_written_is_read_quickly(made: Entry) -> None:
+    read = quick(render_entry(made, BERLIN))
+    assert read == made
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("15:30:05", "15:31:05"),
+        ("15:30:05", "15:30"),
+        ("fact", "picnic"),
+        ("fact · 0.5", "fact · 99"),
+        ("fact · 0.5", "fact"),
+        ("role: user", "mood: good"),
+        ("role: user", "kind: odd"),
+        ("role: user", "valid_from: 2026-01-01"),
+        ("role: user", "at: noon"),
+        ("role: user", "type: decision"),
+        ("source: c · session: s · role: user", "A sentence."),
+        ("role: user\n", 'role: user\n<!-- {"mood":"good"} -->\n'),
+        ("role: user\n", 'role: user\n<!-- {"key": } -->\n'),
+        ("role: user\n\n", "role: user\n"),
+        ("Text of it.", ""),
+        ("\n", "\r\n"),
+    ],
+)
+def test_what_was_changed_by_hand_is_left_to_the_tolerant_reader(old: str, new: str) -> None:
+    assert quick(WRITTEN)
+    assert quick(WRITTEN.replace(old, new)) is None
+
+
+def test_entries_share_nothing_that_can_be_changed() -> None:
+    block = render_entry(entry(attributes={"mood": "good"}), BERLIN)
+    first, second = quick(block), quick(block)
+    assert first
+    assert second
+    assert first.item.attributes is not second.item.attributes
+    plain = quick(WRITTEN)
+    assert plain
+    assert plain.item.attributes is EMPTY
+
+
+def test_moment_of_an_entry_is_that_of_its_id() -> None:
+    read = quick(WRITTEN)
+    assert read
+    assert read.item.created_at == from_ms(MS)
+    assert read.item.event_time is None
