@@ -19,6 +19,14 @@ settings.load_profile("quick")
 START = datetime(2026, 11, 15, 14, 30, 5, 123000, tzinfo=UTC)
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for what can be rebuilt, so that no test touches the person's own."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("MEMFOLIO_CACHE", str(folder))
+    return folder
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A path for a home, not yet created."""

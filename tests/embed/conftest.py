@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.embed.server import EmbeddingServer, running
+from tests.vault.conftest import tally
+
+__all__ = ["server", "tally"]
 
 
 @pytest.fixture

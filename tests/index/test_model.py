@@ -54,10 +54,11 @@ texts = st.builds("{} number{}".format, st.sampled_from(WORDS), st.integers(0, 3
 
 
 class Told(NamedTuple):
-    """What the files say about entries with an id: those in sight with their content, and which of them are not."""
+    """What the files say about entries with an id: their contents, and which are not to be found."""
 
     contents: dict[str, str]
-    hidden: set[str]
+    forgotten: set[str]
+    superseded: set[str]
 
 
 def told(home: Path) -> Told:
@@ -67,15 +68,17 @@ def told(home: Path) -> Told:
         for block in split_log(path.read_text()):
             if block.id is not None:
                 contents.setdefault(block.id, block.text)
-    hidden: dict[str, bool] = {}
+    forgotten, superseded = set[str](), set[str]()
     for path in sorted((home / STATE).glob("*.jsonl")):
         for line in read_lines(path.read_bytes()).records:
             op, memory = line.record.get("op"), str(line.record.get("memory"))
-            if op in ("tombstone", "supersede"):
-                hidden[memory] = True
+            if op == "supersede":
+                superseded.add(memory)
+            elif op == "tombstone":
+                forgotten.add(memory)
             elif op == "restore":
-                hidden[memory] = False
-    return Told(contents, {each for each, is_hidden in hidden.items() if is_hidden})
+                forgotten.discard(memory)
+    return Told(contents, forgotten, superseded)
 
 
 def _in_order(path: Path) -> tuple[str, int]:
@@ -185,8 +188,8 @@ class Mind(RuleBasedStateMachine):
 
     def look_at_tombstones(self) -> None:
         """Going back may take back that something was forgotten."""
-        hidden = told(self.home).hidden
-        self.forgotten = {id: content for id, content in self.forgotten.items() if id in hidden}
+        left = told(self.home).forgotten
+        self.forgotten = {id: content for id, content in self.forgotten.items() if id in left}
 
     # What a person does to the files
 
@@ -306,11 +309,12 @@ class Mind(RuleBasedStateMachine):
             self.check_answers(self.memories[self.turn % len(self.memories)])
 
     def check_answers(self, memory: Memory) -> None:
-        contents, hidden = told(self.home)
+        contents, forgotten, superseded = told(self.home)
         hits = memory.recall("tea coffee dog rain bullet heading edited", limit=1000)
         found = [hit.memory.id for hit in hits]
         assert len(found) == len(set(found)), "found twice"
-        assert {id for id in found if id.startswith("M-")} == contents.keys() - hidden
+        found_entries, wanted = {id for id in found if id.startswith("M-")}, contents.keys() - forgotten - superseded
+        assert found_entries == wanted, (found_entries - wanted, wanted - found_entries)
         for id, text in contents.items():
             item = memory.get(id)
             assert item is not None

@@ -158,6 +158,7 @@ class Index:
                         raise
                     self._is_behind, self.trouble = True, error  # what is filed already is answered from
                     return None
+        return None
 
     def _is_outdated(self) -> bool:
         """Whether another process has removed the file that is open here, having built a newer one."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 from memfolio.types import Action
 from memfolio.vault.audit import Trail, TrailLine
 from memfolio.vault.foreign import blocks_of
+from memfolio.vault.past.rollback import is_state, record_of
 from memfolio.vault.paths import Form, archive_log, form_of, ledger_of
+from memfolio.vault.recent import to_bytes
 
 SUMMARY_LENGTH = 100
+FEW = 5
+DEEDS = {"tombstone": "forget", "supersede": "correct"}
+"""What people call the operations of state lines, where they call them otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +134,13 @@ class _Texts:
             return [known[each] for each in line.ids if each in known]
         return list(known.values())
 
+    def said(self, line: TrailLine) -> list[str]:
+        """What the change says about memories: the deed, and the memory in its words, or by its id."""
+        ledgers = [path for path in line.paths if is_state(path)]
+        known = {each: text for path in line.paths if path not in ledgers for each, text in self._load(path).items()}
+        records = [record_of(to_bytes(self._load(path).get(each, ""))) for path in ledgers for each in line.ids]
+        return [_deed(record, known) for record in records if "op" in record]
+
     def _load(self, path: str) -> dict[str, str]:
         if path not in self._files:
             places = [path, archive_log(path)] if form_of(path) is Form.LOG and ledger_of(path) else [path]
@@ -140,11 +153,26 @@ def _summary(line: TrailLine, texts: _Texts) -> str:
     if line.action in (Action.ALERT, Action.ACK):
         return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
     if line.about:
-        return f"takes back change {', '.join(map(str, line.about))}"
+        return _taken_back(line.about)
+    if said := texts.said(line):
+        return (said[0] if len(said) == 1 else f"{len(said)} memories: {said[0]}")[:SUMMARY_LENGTH]
     words = next((first_words(text) for text in texts.of(line)), "")
     if line.count > 1:
         return f"{line.count} entries: {words}"[:SUMMARY_LENGTH]
     return words[:SUMMARY_LENGTH]
+
+
+def _taken_back(seqs: Sequence[int]) -> str:
+    if len(seqs) <= FEW:
+        return f"takes back change {', '.join(map(str, seqs))}"
+    return f"takes back {len(seqs)} changes, {min(seqs)} to {max(seqs)}"
+
+
+def _deed(record: Mapping[str, Any], known: Mapping[str, str]) -> str:
+    """A state line in words: what it does to which memory, or by which other one it replaces it."""
+    named = [str(record[name]) for name in ("by", "memory") if name in record]
+    words = next((first_words(known[each]) for each in named if each in known), named[-1] if named else "")
+    return f"{DEEDS.get(str(record['op']), record['op'])} {words}".strip()
 
 
 def first_words(text: str) -> str:

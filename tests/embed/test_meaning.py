@@ -1,0 +1,352 @@
+"""Embedders that fail, lie, change and come back, seen from the verbs: no memory is lost, and the answer says so."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memfolio import Memory
+from memfolio.embed import meaning
+from memfolio.embed.embedder import Identity
+from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.http import HttpEmbedder
+from memfolio.embed.meaning import Meaning
+from memfolio.errors import EmbedderError
+from memfolio.index.index import Index
+from memfolio.index.pending import count_pending, identity_of
+from tests.embed.server import EmbeddingServer, Handler, Vectors, running
+from tests.index.proof import assert_index_equals_rebuilt, opened
+from tests.vault.conftest import Tally
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TEXTS = tuple(f"{word} number {number}" for number in range(20) for word in ("tea", "rain", "coffee"))
+
+
+class Unsteady(HashedEmbedder):
+    """Fails when it is told to, and goes by whatever name it is given."""
+
+    def __init__(self, dimension: int = 16, *, name: str = "one", costly: bool = False) -> None:
+        super().__init__(dimension)
+        self.name = name
+        self.is_costly = costly  # type: ignore[misc]
+        self.is_down = False
+        self.calls = self.lives = 0
+        self.wrong = 0
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(provider="test", model=self.name, dimension=self._dimension, fingerprint="1")
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls += 1
+        if self.is_down:
+            raise EmbedderError("the embedder is down", hint="wait")
+        rows = super().embed(texts)
+        rows = rows if self.name == "one" else -rows[:, ::-1]
+        return rows[:, self.wrong :] if self.wrong else rows
+
+
+@pytest.fixture(autouse=True)
+def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedder that failed is left alone for a moment only."""
+    monkeypatch.setattr(meaning, "REST", 0.05)
+
+
+def fill_up(memory: Memory) -> None:
+    memory.observe_many([{"role": "user", "content": text} for text in TEXTS])
+
+
+def strategies(memory: Memory, question: str = "tea number 3") -> set[str]:
+    return {reason.strategy for hit in memory.recall(question) for reason in hit.why}
+
+
+def waiting(memory: Memory) -> int:
+    return memory.library.index.read(count_pending)
+
+
+def check_nothing_is_lost(memory: Memory) -> None:
+    assert {item.content for item in memory.vault.entries("main")} >= set(TEXTS)
+    for text in TEXTS[::7]:
+        assert memory.recall(text, limit=1)[0].memory.content == text
+
+
+def until(condition: object, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:  # type: ignore[operator]
+        time.sleep(0.02)
+    assert condition()  # type: ignore[operator]
+
+
+def test_memory_without_working_embedder_is_found_by_its_words_and_gets_its_vector_later(home: Path) -> None:
+    embedder = Unsteady()
+    embedder.is_down = True
+    with opened(home, embedder=embedder) as memory:
+        fill_up(memory)
+        check_nothing_is_lost(memory)
+        hits = memory.recall("tea number 3")
+        assert hits.degraded == ("vectors: the embedder is down",)
+        assert {reason.strategy for hit in hits for reason in hit.why} == {"text"}
+        assert waiting(memory) == len(TEXTS)
+        embedder.is_down = False
+        time.sleep(0.2)
+        assert strategies(memory) == {"text", "vector"}
+        assert memory.recall("tea").degraded == ()
+        assert waiting(memory) == 0
+        assert_index_equals_rebuilt(memory)
+
+
+def test_embedder_that_failed_is_left_alone_for_longer_and_longer(home: Path) -> None:
+    embedder = Unsteady()
+    embedder.is_down = True
+    with opened(home, embedder=embedder) as memory:
+        memory.remember("tea")
+        started = time.monotonic()
+        while time.monotonic() - started < 1:
+            memory.recall("tea")
+        assert embedder.calls <= 6
+
+
+class FailsHalfWay(Unsteady):
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.calls >= 2 and not self.is_down:
+            self.is_down = True
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("costly", [False, True])
+def test_batches_before_a_failure_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch, costly: bool) -> None:
+    monkeypatch.setattr(meaning, "BATCH", 7)
+    embedder = FailsHalfWay(costly=costly)
+    with opened(home, embedder=embedder) as memory:
+        fill_up(memory)
+        memory.library.meaning.fill(memory.library.index)
+        assert waiting(memory) == len(TEXTS) - 14
+        check_nothing_is_lost(memory)
+        embedder.calls, embedder.is_down = -1000, False
+        time.sleep(0.2)
+        memory.library.meaning.fill(memory.library.index)
+        assert waiting(memory) == 0
+        assert_index_equals_rebuilt(memory)
+
+
+@pytest.mark.parametrize("other", [Unsteady(16, name="two"), Unsteady(24), Unsteady(8, name="two")], ids=str)
+def test_vectors_of_another_embedder_are_made_anew_and_never_compared(home: Path, other: Unsteady) -> None:
+    with opened(home, embedder=Unsteady(16)) as memory:
+        fill_up(memory)
+        assert strategies(memory) == {"text", "vector"}
+    with opened(home, embedder=other) as memory:
+        sense = memory.library.meaning.of("tea number 3")
+        assert sense is not None
+        assert memory.library.index.read(identity_of) == Unsteady(16).identity.text
+        assert strategies(memory) == {"text", "vector"}
+        assert memory.library.index.read(identity_of) == other.identity.text
+        assert_index_equals_rebuilt(memory)
+        check_nothing_is_lost(memory)
+
+
+def test_question_of_one_embedder_is_not_compared_with_vectors_that_another_made_since(home: Path) -> None:
+    with opened(home, embedder=Unsteady(name="one")) as one, opened(home, embedder=Unsteady(name="two")) as two:
+        fill_up(one)
+        assert strategies(one) == {"text", "vector"}
+        sense = one.library.meaning.of("tea number 3")
+        two.library.meaning.fill(two.library.index)
+        from memfolio.recall.query import Query
+        from memfolio.recall.recall import find
+
+        hits = find(one.library.index, Query.from_args("tea number 3", now=one.vault.home.now()), sense)
+        assert {reason.strategy for hit in hits for reason in hit.why} == {"text"}
+
+
+class Interrupted(Unsteady):
+    """While it embeds, somebody else takes the index over."""
+
+    meanwhile: object = None
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = super().embed(texts)
+        if callable(self.meanwhile) and len(texts) > 1:
+            act, self.meanwhile = self.meanwhile, None
+            act()
+        return rows
+
+
+@pytest.mark.parametrize("dimension", [16, 8, 32])
+def test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder(home: Path, dimension: int) -> None:
+    slow = Interrupted()
+    with opened(home, embedder=slow) as one, opened(home, embedder=Unsteady(dimension, name="two")) as two:
+        fill_up(one)
+        slow.meanwhile = lambda: two.library.meaning.fill(two.library.index)
+        one.library.meaning.fill(one.library.index, seconds=5)
+        assert two.library.index.read(identity_of) == two.library.meaning.embedder.identity.text  # type: ignore[union-attr]
+        assert_index_equals_rebuilt(two)
+
+
+def test_memory_that_is_edited_while_it_is_embedded_gets_the_vector_of_its_new_words(home: Path) -> None:
+    embedder = Interrupted()
+    with opened(home, embedder=embedder) as memory:
+        fill_up(memory)
+        log = next((home / "agents/main/memory").glob("*.md"))
+
+        def edit() -> None:
+            log.write_text(log.read_text().replace("tea number 3", "a teapot"))
+            memory.vault.survey()
+            memory.recall("teapot")
+
+        embedder.meanwhile = edit
+        memory.library.meaning.fill(memory.library.index)
+        assert_index_equals_rebuilt(memory)
+
+
+@pytest.mark.parametrize("wrong", [1, 8])
+@pytest.mark.parametrize("costly", [False, True])
+def test_vectors_of_a_wrong_length_are_refused_before_they_overwrite_others(
+    home: Path, wrong: int, costly: bool
+) -> None:
+    embedder = Unsteady(costly=costly)
+    with opened(home, embedder=embedder) as memory:
+        fill_up(memory)
+        memory.recall("tea")
+        embedder.wrong = wrong
+        memory.remember("one more tea")
+        hits = memory.recall("one more tea")
+        assert hits[0].memory.content == "one more tea"
+        assert "in place of" in hits.degraded[0]
+        embedder.wrong = 0
+        time.sleep(0.2)
+        assert_index_equals_rebuilt(memory)
+
+
+# Over HTTP
+
+
+def http(server: EmbeddingServer, **more: float) -> HttpEmbedder:
+    return HttpEmbedder(server.url, model="test", rest=0.05, timeout=more.get("timeout", 5.0))
+
+
+def sleeps(seconds: float) -> object:
+    def before(_: Handler) -> bool:
+        time.sleep(seconds)
+        return False
+
+    return before
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("seconds", [1.1, 4.0])
+def test_slow_server_keeps_nobody_waiting(
+    home: Path, server: EmbeddingServer, background: bool, seconds: float
+) -> None:
+    server.before = sleeps(seconds)  # type: ignore[assignment]
+    with opened(home, embedder=http(server), background=background) as memory:
+        started = time.monotonic()
+        memory.remember("tea for two")
+        assert time.monotonic() - started < 1
+        started = time.monotonic()
+        hits = memory.recall("tea")
+        assert time.monotonic() - started < 2
+        assert [hit.memory.content for hit in hits] == ["tea for two"]
+        assert hits.degraded
+        assert "longer than" in hits.degraded[0]
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_server_that_is_not_there_is_shown_and_used_when_it_comes(home: Path, background: bool) -> None:
+    with running() as gone:
+        url = gone.url
+    with opened(home, embedder=HttpEmbedder(url, rest=0.05), background=background) as memory:
+        fill_up(memory)
+        check_nothing_is_lost(memory)
+        assert "vectors:" in memory.recall("tea").degraded[0]
+        assert memory.status().degraded
+    with running() as server, opened(home, embedder=http(server), background=background) as memory:
+        until(lambda: strategies(memory) == {"text", "vector"} and not memory.recall("tea").degraded)
+        until(lambda: waiting(memory) == 0)
+        assert_index_equals_rebuilt(memory)
+
+
+def wrong_dimension(vectors: Vectors) -> object:
+    return {"data": [{**each, "embedding": each["embedding"][:10]} for each in vectors]}
+
+
+def too_few(vectors: Vectors) -> object:
+    return {"data": vectors[:-1]}
+
+
+def nonsense(vectors: Vectors) -> object:
+    return {"data": [{**each, "embedding": "words"} for each in vectors]}
+
+
+def not_finite(vectors: Vectors) -> object:
+    return {"data": [{**each, "embedding": [1e308 * 10, *each["embedding"][1:]]} for each in vectors]}
+
+
+def test_misbehaving_server_loses_nothing(home: Path, server: EmbeddingServer, tally: Tally) -> None:
+    """It is fine, then wrong in some way, then fine again, over and over."""
+    chance, right = random.Random(1), server.change
+    with opened(home, embedder=http(server)) as memory:
+        fill_up(memory)
+        for trial in range(40):
+            server.change = chance.choice([wrong_dimension, too_few, nonsense, not_finite])
+            item = memory.remember(f"trial {trial} of the teapot")
+            hits = memory.recall(f"trial {trial} of the teapot {chance.random()}")
+            assert hits[0].memory == item
+            assert hits.degraded
+            server.change = right
+            time.sleep(0.12)
+            memory.recall(f"anything {trial}")
+            tally("embedder down, slow or wrong", 1)
+        until(lambda: memory.library.meaning.fill(memory.library.index) == 0)
+        check_nothing_is_lost(memory)
+        assert_index_equals_rebuilt(memory)
+
+
+def test_vectors_that_were_paid_for_are_not_bought_again(home: Path, server: EmbeddingServer) -> None:
+    with opened(home, embedder=http(server)) as memory:
+        fill_up(memory)
+        memory.library.meaning.fill(memory.library.index)
+        asked = sum(map(len, server.texts))
+        memory.reindex()
+        assert sum(map(len, server.texts)) == asked
+        assert waiting(memory) == 0
+
+
+class Jittery(Unsteady):
+    """A server whose fingerprint differs in a bit from day to day."""
+
+    fingerprint = "f0"
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(provider="http", model="m", dimension=16, fingerprint=self.fingerprint, slack=2)
+
+
+def test_paid_vectors_are_found_again_though_the_fingerprint_jitters(home: Path) -> None:
+    first, second = Jittery(costly=True), Jittery(costly=True)
+    second.fingerprint = "f3"
+    with opened(home, embedder=first) as memory:
+        fill_up(memory)
+        memory.library.meaning.fill(memory.library.index)
+    with opened(home, embedder=second) as memory:
+        memory.library.meaning.fill(memory.library.index)
+        memory.remember("one more")
+        memory.library.meaning.fill(memory.library.index)
+        assert second.calls == 1
+        memory.reindex()
+        assert second.calls == 1, "vectors were bought twice"
+        assert waiting(memory) == 0
+
+
+def test_fill_by_hand_needs_no_memory_object(home: Path) -> None:
+    with opened(home, embedder=Unsteady()) as memory:
+        fill_up(memory)
+        index: Index = memory.library.index
+        assert Meaning(None).fill(index) == len(TEXTS)
+        assert Meaning(Unsteady()).fill(index) == 0

@@ -1,0 +1,81 @@
+"""The thread that makes vectors: it works when there is something to do, and only then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from memfolio.embed import meaning
+from tests.embed.test_meaning import Unsteady, fill_up, until, waiting
+from tests.index.proof import assert_index_equals_rebuilt, opened
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "memfolio-embed"]
+
+
+def test_vectors_are_made_without_anybody_asking(home: Path) -> None:
+    with opened(home, embedder=Unsteady(), background=True) as memory:
+        fill_up(memory)
+        until(lambda: memory.library.index._database is not None and waiting(memory) == 0)
+        assert_index_equals_rebuilt(memory)
+
+
+def test_idle_thread_asks_nothing_and_ends_with_the_memory(home: Path) -> None:
+    embedder = Unsteady()
+    with opened(home, embedder=embedder, background=True) as memory:
+        fill_up(memory)
+        until(lambda: waiting(memory) == 0)
+        calls, used = embedder.calls, time.process_time()
+        time.sleep(1)
+        assert embedder.calls == calls
+        assert time.process_time() - used < 0.2
+    assert threads() == []
+
+
+def test_memory_that_only_reads_starts_no_thread(home: Path) -> None:
+    with opened(home, embedder=Unsteady()) as memory:
+        fill_up(memory)
+        memory.recall("tea")
+    with opened(home, embedder=Unsteady(), background=True) as memory:
+        memory.recall("tea")
+        assert threads() == []
+
+
+def test_change_of_the_embedder_is_worked_off_in_the_background(home: Path) -> None:
+    with opened(home, embedder=Unsteady(name="one")) as memory:
+        fill_up(memory)
+        memory.recall("tea")
+    with opened(home, embedder=Unsteady(name="two"), background=True) as memory:
+        memory.recall("tea")
+        until(lambda: waiting(memory) == 0)
+        assert_index_equals_rebuilt(memory)
+
+
+def test_embedder_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "REST", 0.05)
+    embedder = Unsteady(costly=True)
+    embedder.is_down = True
+    with opened(home, embedder=embedder, background=True) as memory:
+        fill_up(memory)
+        until(lambda: bool(memory.recall("tea").degraded))
+        embedder.is_down = False
+        until(lambda: not memory.recall("tea").degraded and waiting(memory) == 0)
+
+
+def test_closing_does_not_wait_for_a_long_queue(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "BATCH", 1)
+
+    class Slow(Unsteady):
+        def embed(self, texts):  # type: ignore[no-untyped-def]
+            time.sleep(0.1)
+            return super().embed(texts)
+
+    with opened(home, embedder=Slow(), background=True) as memory:
+        fill_up(memory)
+        time.sleep(0.5)
+        started = time.monotonic()
+    assert time.monotonic() - started < 3
