@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory, PageChangedError
+from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.http import HttpEmbedder
 from memfolio.types import Action
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER
@@ -40,11 +42,19 @@ def contents(memory: Memory) -> list[str]:
 def test_1_files_are_the_truth(home: Path) -> None:
     with Memory.open(home) as memory:
         memory.remember("Alex prefers tea")
+        memory.remember("It rained on Alex")
         before = memory.vault.entries("main")
+        memory.reindex()
+        answers = [(hit.memory, hit.score, hit.why) for hit in memory.recall("What does Alex drink?")]
+        cache = memory.vault.config.cache
     shutil.rmtree(home / ".git")
+    shutil.rmtree(cache)
     (home / ".memfolio" / "recent.jsonl").unlink()
     with Memory.open(home) as memory:
         assert memory.vault.entries("main") == before
+        memory.reindex()
+        assert [(hit.memory, hit.score, hit.why) for hit in memory.recall("What does Alex drink?")] == answers
+        assert len(answers) == 2
 
 
 def test_2_an_acknowledged_memory_is_on_disk_after_kill_9(home: Path) -> None:
@@ -129,6 +139,34 @@ def test_7_one_bad_file_does_not_stop_the_others_and_is_not_rewritten(home: Path
     assert bad.read_bytes() == b"\xff\xfe## 99:99 \x00 nonsense"
 
 
+def test_8_a_missing_embedder_loses_nothing_and_is_shown(home: Path) -> None:
+    with Memory.open(home, embedder=HttpEmbedder("http://127.0.0.1:9/v1")) as memory:
+        item = memory.remember("Alex prefers tea")
+        hits = memory.recall("tea")
+        assert [hit.memory for hit in hits] == [item]
+        assert "vectors: " in hits.degraded[0]
+    with Memory.open(home, embedder=HashedEmbedder()) as memory:
+        memory.reindex()
+        hits = memory.recall("tea")
+        assert [reason.strategy for reason in hits[0].why] == ["text", "vector"]
+        assert hits.degraded == ()
+
+
+def test_9_forgotten_stays_forgotten_when_its_text_comes_back(home: Path) -> None:
+    with Memory.open(home) as memory:
+        item = memory.remember("a secret teapot")
+        log = home / "agents/main/memory" / f"{item.created_at.astimezone(memory.vault.home.zone):%Y-%m-%d}.md"
+        text = log.read_text()
+        memory.forget(item.id)
+        assert memory.recall("teapot") == []
+        log.write_text(text)
+        memory.sync()
+        memory.reindex()
+        assert memory.recall("teapot") == []
+        memory.restore(item.id)
+        assert [hit.memory.id for hit in memory.recall("teapot")] == [item.id]
+
+
 def test_9_forgotten_stays_forgotten_when_the_home_is_rolled_back(home: Path) -> None:
     with Memory.open(home) as memory:
         item = memory.remember("a secret")
@@ -146,4 +184,6 @@ def test_10_agents_see_only_what_they_may(home: Path) -> None:
         item = one.remember("mine")
         assert one.get(item.id) == item
         assert two.get(item.id) is None
+        assert [hit.memory for hit in one.recall("mine")] == [item]
+        assert two.recall("mine") == []
         assert os.listdir(home / "agents") == ["one"]

@@ -295,8 +295,8 @@ def test_misbehaving_server_loses_nothing(home: Path, server: EmbeddingServer, t
         fill_up(memory)
         for trial in range(40):
             server.change = chance.choice([wrong_dimension, too_few, nonsense, not_finite])
-            item = memory.remember(f"trial {trial} of the teapot")
-            hits = memory.recall(f"trial {trial} of the teapot {chance.random()}")
+            item = memory.remember(f"trial{trial} of the teapot")
+            hits = memory.recall(f"trial{trial}")
             assert hits[0].memory == item
             assert hits.degraded
             server.change = right
@@ -316,6 +316,27 @@ def test_vectors_that_were_paid_for_are_not_bought_again(home: Path, server: Emb
         memory.reindex()
         assert sum(map(len, server.texts)) == asked
         assert waiting(memory) == 0
+
+
+def test_paid_vectors_survive_damage_of_the_index(home: Path) -> None:
+    embedder = Unsteady(costly=True)
+    with opened(home, embedder=embedder) as memory:
+        fill_up(memory)
+        memory.library.meaning.fill(memory.library.index)
+        words = memory.library.index.read(
+            lambda db: db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'tags'").get
+        )
+        path = next(memory.vault.config.cache.glob("main*.db"))
+    with open(path, "r+b") as file:
+        file.seek((words - 1) * 4096 + 100)
+        file.write(b"damage")
+    with opened(home, embedder=embedder) as memory:
+        calls = embedder.calls
+        memory.recall("", tags=["anything"])
+        assert len(memory.library.notices()) == 1
+        memory.library.meaning.fill(memory.library.index)
+        assert waiting(memory) == 0
+        assert embedder.calls == calls
 
 
 class Jittery(Unsteady):

@@ -73,6 +73,14 @@ def rebuilt(vault: Vault, agent: str) -> Iterator[Index]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def followed(vault: Vault, agent: str = "main") -> Index:
+    """An index of the files as they are, which follows what is written from here on."""
+    index = Index(vault, agent)
+    index.catch_up()
+    vault.subscribe(index.follow)
+    return index
+
+
 def dump_of(index: Index) -> Dump:
     return index.read(dump)
 

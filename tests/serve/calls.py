@@ -26,21 +26,28 @@ def program(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
 
-def terminal(width: int, *args: str) -> str:
+def terminal(width: int, *args: str, command: Path | str = PROGRAM) -> str:
     """What a person sees at a terminal so many columns wide, without its colours."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured(width, *args, command=command))
+
+
+def coloured(width: int, *args: str, command: Path | str = PROGRAM) -> str:
+    """The same with its colours."""
     import fcntl
     import pty
     import termios
 
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm"}
-    started = subprocess.Popen([PROGRAM, *args], stdin=slave, stdout=slave, stderr=slave, env=environ)
+    environ = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    started = subprocess.Popen(
+        [command, *args], stdin=slave, stdout=slave, stderr=slave, env=environ | {"TERM": "xterm"}
+    )
     os.close(slave)
     said = b"".join(iter(lambda: _read(master), b""))
     os.close(master)
     assert started.wait(60) == 0, said
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()).replace("\r\n", "\n")
+    return said.decode().replace("\r\n", "\n")
 
 
 def _read(fd: int) -> bytes:

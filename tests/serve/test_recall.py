@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memfolio.serve.cli.brief import beginning, emphasised
-from tests.serve.calls import Run, RunJson, terminal
+from tests.serve.calls import Run, RunJson, coloured, terminal
 
 KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "path"]
 LONG = "The long story of the harbour. " * 40
@@ -147,6 +147,14 @@ def test_long_memory_is_cut_at_a_terminal_and_whole_elsewhere(cli: Run) -> None:
         assert len(shown.splitlines()) == (5 if width == 80 else 4)
         assert "…" not in terminal(width, "recall", "harbour", "--explain")
     assert LONG.strip() in cli("recall", "harbour")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_only_what_was_asked_for_stands_out_in_a_memory(cli: Run) -> None:
+    cli("remember", "Alex prefers tea")
+    first, facts = coloured(120, "recall", "tea").splitlines()
+    assert first == "\x1b[1;36m1  \x1b[0mAlex prefers \x1b[1mtea\x1b[0m"
+    assert "\x1b[2mM-" in facts
 
 
 def test_missing_vectors_are_told_beside_the_answer(

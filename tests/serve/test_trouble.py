@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -140,8 +140,7 @@ def as_nobody(folder: Path, commands: list[list[str]]) -> str:
     heard.touch()
 
     def act() -> None:
-        with heard.open("w") as file:
-            sys.stdout = sys.stderr = file
+        with heard.open("w") as file, redirect_stdout(file), redirect_stderr(file):
             if os.getuid() == 0:
                 os.setgid(NOBODY)
                 os.setuid(NOBODY)

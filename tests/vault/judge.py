@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from memfolio.index.dump import differences
+from memfolio.index.index import Index
 from memfolio.testing import QuickDisk
 from memfolio.types import HUMAN, Action
 from memfolio.vault.audit import TrailLine
@@ -13,6 +15,7 @@ from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import split_log
 from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
 from memfolio.vault.vault import Vault
+from tests.index.proof import dump_of, followed, rebuilt
 from tests.vault.faults import Stage
 from tests.vault.proof import BOT, check_git, entries, files, git, item
 
@@ -24,6 +27,7 @@ def judge(stage: Stage) -> None:
     with stage.vault() as vault:
         assert vault.trouble is None
         assert vault.problems == {}
+        index = followed(vault) if vault.config.cache.exists() else None
         _send_again(stage, vault)
         _judge_content(stage)
         _judge_trail(stage, vault)
@@ -32,6 +36,8 @@ def judge(stage: Stage) -> None:
         _judge_content(stage)
         if stage.git:
             assert vault.commit() == 0, vault.committer.obstacle
+        if index is not None:
+            _judge_index(vault, index)
     if stage.git:
         _judge_git(stage)
     _judge_rest(stage)
@@ -134,6 +140,14 @@ def _edited_by_hand(lines: list[TrailLine]) -> set[str]:
                 found.add(mark.path)
             sizes[mark.path] = mark.size
     return found
+
+
+def _judge_index(vault: Vault, index: Index) -> None:
+    """An index from before the fault, followed since, is that of the files."""
+    with rebuilt(vault, index.agent) as other:
+        found = differences(dump_of(index), dump_of(other))
+    index.close()
+    assert not found, "the index is not that of the files: " + "\n".join(found[:5])
 
 
 def _judge_git(stage: Stage) -> None:

@@ -23,6 +23,29 @@ ODD_ZONES: tuple[tzinfo, ...] = (*ZONES, ZoneInfo("Australia/Lord_Howe"), ZoneIn
 WRITTEN = (
     "## 15:30:05 fact · 0.5 · #a #b ^M-1794753005123-00000000\nsource: c · session: s · role: user\n\nText of it.\n"
 )
+COMMENTS = (
+    '{"attributes":{"a":1.0,"b":1}}',
+    '{"attributes":{}}',
+    '{"attributes":[]}',
+    '{"attributes":0}',
+    '{"attributes":null,"key":null}',
+    '{"attributes":"x","key":"k"}',
+    '{"key":7}',
+    '{"key":"\\ud800"}',
+    '{"decay_rate":3}',
+    '{"decay_rate":-0.0}',
+    '{"decay_rate":true}',
+    '{"decay_rate":99999999999999999999999}',
+    '{"decay_rate":1e999}',
+    '{"derived_from":["a","b"]}',
+    '{"derived_from":["a",1]}',
+    '{"derived_from":"ab"}',
+    '{"session":"s t"}',
+    '{"tags":["two words"]}',
+    '{"mood":"good"}',
+    "{}",
+    '{"key": }',
+)
 INSERTED = ADVERSARIAL | st.sampled_from(
     [
         " · at: 2026-11-15T14:30:05+01:00",
@@ -45,15 +68,7 @@ INSERTED = ADVERSARIAL | st.sampled_from(
         " · actor: martian",
         " · user: two words",
         "Lunch with Alex",
-        '\n<!-- {"attributes":{"a":1.0}} -->',
-        '\n<!-- {"attributes":[]} -->',
-        '\n<!-- {"attributes":{}} -->',
-        '\n<!-- {"attributes":null,"key":null} -->',
-        '\n<!-- {"decay_rate":3} -->',
-        '\n<!-- {"decay_rate":true} -->',
-        '\n<!-- {"derived_from":["a",1]} -->',
-        '\n<!-- {"session":"s t"} -->',
-        '\n<!-- {"key":"\\ud800"} -->',
+        *(f"\n<!-- {comment} -->" for comment in COMMENTS),
         "0",
         "1",
         "9",
@@ -181,6 +196,11 @@ def test_an_entry_edited_by_little_is_read_alike(text: str, zone: tzinfo) -> Non
     check(text, DAY, zone)
 
 
+@pytest.mark.parametrize("comment", COMMENTS)
+def test_every_comment_is_read_alike(comment: str) -> None:
+    check(WRITTEN.replace("role: user\n", f"role: user\n<!-- {comment} -->\n"), DAY, BERLIN)
+
+
 @settings(max_examples=300, deadline=None)
 @given(documents, st.sampled_from(ODD_ZONES))
 def test_any_document_is_read_alike(text: str, zone: tzinfo) -> None:
@@ -228,6 +248,7 @@ def test_what_is_written_is_read_quickly(made: Entry) -> None:
     [
         ("15:30:05", "15:31:05"),
         ("15:30:05", "15:30"),
+        ("M-1794753005123", "M-999999999999999"),
         ("fact", "picnic"),
         ("fact · 0.5", "fact · 99"),
         ("fact · 0.5", "fact"),

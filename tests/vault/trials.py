@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.errors import HomeBusyError, MemfolioError
-from memfolio.testing import Call, Crash, CrashingDisk, FailingDisk, InterruptedDisk, RecordingDisk
+from memfolio.testing import Call, Crash, CrashingDisk, FailingDisk, InterruptedDisk, QuickDisk, RecordingDisk
 from memfolio.vault.vault import Vault
+from tests.index.proof import followed
 from tests.vault.faults import Request, Scenario, Stage, let_settle
 from tests.vault.judge import judge
 from tests.vault.power import Cache, Forgetful, moments
 from tests.vault.proof import BOT, configured, item
 
+INDEXED = 10
+"""Every so many trials there is an index, which must be right after the fault."""
+_NUMBERS = count()
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EMFILE)
 
 
@@ -36,9 +40,23 @@ def told(*what: object) -> Iterator[None]:
 
 def prepared(scenario: Scenario, home: Path, *, git: bool = False) -> Stage:
     shutil.rmtree(home, ignore_errors=True)
+    shutil.rmtree(configured(home).cache, ignore_errors=True)
     stage = Stage(home, git=git)
     scenario.prepare(stage)
+    if next(_NUMBERS) % INDEXED == 0 and home.is_dir():
+        leave_index(home)
     return stage
+
+
+def leave_index(home: Path) -> None:
+    """Leave an index of the home behind, made from a copy of it: the home itself must not notice."""
+    aside = home.with_name(f"{home.name}-aside")
+    home.rename(aside)
+    shutil.copytree(aside, home)
+    with Vault.open(config=configured(home, git_enabled=False, max_ledger_bytes=4096), disk=QuickDisk()) as vault:
+        followed(vault).close()
+    shutil.rmtree(home)
+    aside.rename(home)
 
 
 def die(scenario: Scenario, stage: Stage, disk: CrashingDisk) -> bool:

@@ -391,11 +391,14 @@ class Index:
 
     def _kept_embeddings(self) -> list[tuple[str, bytes, bytes]]:
         """Vectors that cost money or time, carried over as far as they can be read."""
-        if self._database is None:
-            return []
-        with suppress(SearchIndexError), self._database.reading() as connection:
-            return list(connection.execute("SELECT identity, hash, vector FROM embeddings"))
-        return []
+        kept: list[tuple[str, bytes, bytes]] = []
+        with suppress(SearchIndexError):
+            database = self._database or self._open_newest()
+            if database is not None:
+                with database.reading() as connection:
+                    for row in connection.execute("SELECT identity, hash, vector FROM embeddings"):
+                        kept.append(row)  # noqa: PERF402 - what was read before damage is met counts
+        return kept
 
     def close(self) -> None:
         """Let go of the file."""

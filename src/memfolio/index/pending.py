@@ -78,7 +78,10 @@ def set_identity(connection: apsw.Connection, identity: Whose) -> None:
     """Make room for the vectors of this embedder; those of another one go."""
     if not is_identity(connection, identity):
         clear_all(connection)
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity.text,))
+        # Vectors that were paid for are kept under the name that the embedder had then.
+        names = (name for (name,) in connection.execute("SELECT DISTINCT identity FROM embeddings"))
+        name = next(filter(identity.matches, names), identity.text)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
 
 
 def kept_vectors(connection: apsw.Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -6,11 +6,12 @@ import io
 import signal
 import sys
 
+INTERRUPTED = 130
+"""The exit code by which shells know that somebody pressed Ctrl-C."""
+
 
 def main() -> None:
     """The `memfolio` program."""
-    from memfolio.serve.cli.app import run
-
     for stream in (sys.stdout, sys.stderr):
         # What the terminal's encoding lacks is shown as a question mark, not as an error.
         if isinstance(stream, io.TextIOWrapper):
@@ -18,4 +19,9 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         # `memfolio log | head` ends quietly, as other programs do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(run(sys.argv[1:]))
+    try:
+        from memfolio.serve.cli.app import run
+
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

@@ -91,7 +91,7 @@ class Screen:
 
         for line in self._wrapped(body, max(NARROW, self.console.width - lead.cell_len), most):
             line.rstrip()
-            self.console.print(lead + line, soft_wrap=True)
+            self.console.print(Text.assemble(lead, line), soft_wrap=True)
             lead = Text(" " * lead.cell_len)
 
     def _wrapped(self, text: Text, width: int, most: int | None) -> list[Text]:

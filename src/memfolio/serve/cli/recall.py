@@ -177,7 +177,7 @@ class Findings:
         if facts_width + place.cell_len > width:
             return [facts, place]
         facts.pad_right(facts_width - facts.cell_len)
-        return [facts + place]
+        return [Text.assemble(facts, place)]
 
 
 def score_parts(score: float, *, as_number: bool) -> list[tuple[str, str]]:

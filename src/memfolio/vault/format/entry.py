@@ -51,7 +51,7 @@ from memfolio.vault.format.fields import (
     read_tags,
     take_importance,
 )
-from memfolio.vault.format.heading import Heading, read_heading
+from memfolio.vault.format.heading import Heading, Mark, read_heading
 from memfolio.vault.format.mint import Mint
 from memfolio.vault.format.render import DEFAULT_ACTOR, DEFAULT_TRIGGERS, label_of, render, show
 
@@ -175,6 +175,14 @@ def parse_entry(block: str, *, day: date, tz: tzinfo, agent: str, marked: bool =
     if item.event_time and heading.mark and "at" not in header.fields and is_whole(block, agent):
         # Nobody touched the entry, so its clock is as it was written: the home's time zone has changed since.
         item = replace(item, event_time=None)
+    return ParsedEntry(entry=Entry(item=item, by=_by(header, item)), problems=tuple(header.problems))
+
+
+def read_fields(fields: dict[str, str]) -> ParsedEntry:
+    """What the fields of a meta line say about an entry with a block id, in one that has nothing else."""
+    heading = Heading(time=None, mark=Mark("", 0, 0, 0), fields={}, tags=(), title="")
+    header = _Header(heading=heading, fields=fields, attributes={}, spare={}, problems=[])
+    item = _item(header, "", date.min, UTC, "")
     return ParsedEntry(entry=Entry(item=item, by=_by(header, item)), problems=tuple(header.problems))
 
 

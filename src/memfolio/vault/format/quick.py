@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memfolio.clock import from_ms
 from memfolio.types import EMPTY, Attribution, Kind, MemoryItem, Type, default_kind
 from memfolio.vault.format.content import normalise_content, unescape
-from memfolio.vault.format.entry import IS_FIT, TYPES, Entry, parse_entry
+from memfolio.vault.format.entry import IS_FIT, TYPES, Entry, read_fields
 from memfolio.vault.format.fields import local, read_comment, read_importance, read_meta, read_moment
 from memfolio.vault.format.heading import MAX_MS, read_heading
 
@@ -150,9 +150,8 @@ def read_label(meta: str) -> Label | None:
     fields = read_meta(meta)
     if fields is None or not fields.keys() <= _SAID_BY_META:
         return None
-    block = f"## 00:00:00 observation · 0.5 ^M-0-00000000\n{meta}\n\nx"
-    parsed = parse_entry(block, day=date(1970, 1, 1), tz=UTC, agent="")
-    if parsed is None or parsed.problems:
+    parsed = read_fields(fields)
+    if parsed.problems:
         return None
     item = parsed.entry.item
     return Label(item, parsed.entry.by, item.kind if "kind" in fields else None)

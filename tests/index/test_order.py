@@ -1,0 +1,125 @@
+"""The same files give the same index, in whatever order they arrive, and the same answers after it is deleted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memfolio.clock import SettableClock
+from memfolio.index.database import Database
+from memfolio.index.dump import differences, dump
+from memfolio.index.filing import Filing
+from memfolio.vault.recent import FileState
+from tests.conftest import START
+from tests.index.proof import QUESTIONS, answers, assert_index_equals_rebuilt, opened
+
+LOG = "agents/main/memory"
+ENTRY = "## 10:00 decision · 0.8 · #tag ^M-1794753005{0:03d}-0000000{1}\n\n{2}\n\n"
+FILES = {
+    f"{LOG}/2026-01-01.md": ENTRY.format(1, 1, "tea [[person--alex]]") + ENTRY.format(2, 2, "rain") + "- a bullet\n",
+    f"{LOG}/2026-01-01-2.md": ENTRY.format(1, 1, "tea, copied") + ENTRY.format(3, 3, "coffee") + "- a bullet\n",
+    f"{LOG}/2026-01-01-10.md": ENTRY.format(3, 3, "coffee, copied") + "- another bullet\n",
+    f"{LOG}/2026-01-02.md": ENTRY.format(1, 1, "tea, copied") + ENTRY.format(3, 3, "coffee") + "- tea, copied\n",
+    f"{LOG}/archive/2026-01/2026-01-01.md": ENTRY.format(1, 1, "tea") + ENTRY.format(4, 4, "gone"),
+    f"{LOG}/meta/state/0001.jsonl": "".join(
+        json.dumps({"op": op, "memory": f"M-179475300500{n}-0000000{n}", "at": "2026-01-01T00:00:00+00:00", **more})
+        + "\n"
+        for op, n, more in (
+            ("pin", 1, {}),
+            ("tombstone", 2, {}),
+            ("supersede", 3, {"by": "M-1794753005001-00000001"}),
+            ("store", 1, {"store": "vault"}),
+        )
+    ),
+    f"{LOG}/meta/state/0002.jsonl": json.dumps(
+        {"op": "restore", "memory": "M-1794753005002-00000002", "at": "2026-01-02T00:00:00+00:00"}
+    )
+    + "\n{broken\n",
+    f"{LOG}/graph/entities/person--alex.md": "# Alex\n\nDrinks tea.\n",
+    f"{LOG}/graph/entities/Person--ALEX.md": "# Another\n\nDrinks coffee.\n",
+    "agents/main/knowledge/facts/0001.jsonl": '{"id":"F-1","subject":"a","predicate":"b","object":"tea"}\n',
+    "agents/main/knowledge/facts/0002.jsonl": '{"id":"F-1","subject":"a","predicate":"b","object":"rain"}\n',
+    "agents/main/MEMORY.md": "# Core\n\nTea.\n\n## Rain\n\nOften.\n",
+}
+
+
+def filed(paths: list[str], *, gone: list[str], again: list[str]) -> Database:
+    """An index into which files came in this order; some were there before as something else, some left."""
+    database, there = Database.in_process("main"), dict[str, bytes]()
+
+    def put(path: str, content: str) -> None:
+        there[path] = content.encode()
+        with database.writing() as connection:
+            filing = Filing(connection, "main", START.tzinfo, there.get)  # type: ignore[arg-type]
+            filing.put(path, there[path], FileState(content[:8], len(content), None))
+
+    for path in again:
+        put(path, FILES[paths[0]] if path.endswith(".md") else "")
+    for path in paths:
+        put(path, FILES[path])
+    for path in gone:
+        del there[path]
+        with database.writing() as connection:
+            Filing(connection, "main", START.tzinfo, there.get).drop(path)  # type: ignore[arg-type]
+    return database
+
+
+def dumped(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    with database.reading() as connection:
+        return dump(connection)
+
+
+@settings(max_examples=150)
+@given(st.permutations(sorted(FILES)), st.data())
+def test_order_of_filing_does_not_matter(order: list[str], data: st.DataObject) -> None:
+    gone = data.draw(st.lists(st.sampled_from(order), unique=True, max_size=4))
+    again = data.draw(st.lists(st.sampled_from(order), unique=True, max_size=4))
+    one = dumped(filed(order, gone=gone, again=again))
+    other = dumped(filed(sorted(set(FILES) - set(gone)), gone=[], again=[]))
+    assert differences(one, other) == []
+
+
+def test_answers_are_the_same_after_the_index_is_deleted(home: Path) -> None:
+    """Also where many memories fit equally well, and their order in the index is not that of their ids."""
+    clock = SettableClock(START)
+    with opened(home, clock=clock) as memory:
+        for day in (0, -3, -1, -2):
+            turns = [
+                {"role": "user", "content": text, "at": START + timedelta(days=day), "session": f"s-{n % 2}"}
+                for n in range(40)
+                for text in ("tea for two", f"rain number {n % 5}")
+            ]
+            clock.advance(seconds=1)
+            memory.observe_many(turns)
+        for path, content in FILES.items():
+            (home / path).parent.mkdir(parents=True, exist_ok=True)
+            (home / path).write_text(content)
+        memory.sync()
+        asked = [(question, limit) for question in (*QUESTIONS, "", "tea for two") for limit in (1, 10, 100)]
+        filters = ({}, {"session": "s-1"}, {"include": ["archived", "superseded"]}, {"since": START})
+        before = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]  # type: ignore[arg-type]
+        cache = memory.vault.config.cache
+    shutil.rmtree(cache)
+    with opened(home, clock=clock) as memory:
+        after = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]  # type: ignore[arg-type]
+        assert after == before
+        assert_index_equals_rebuilt(memory)
+
+
+@pytest.mark.parametrize("agent", ["main", "shared"])
+def test_many_changed_files_are_filed_as_well_as_few(home: Path, agent: str) -> None:
+    with opened(home, agent) as memory:
+        memory.recall("tea")
+        root = home / ("shared" if agent == "shared" else f"agents/{agent}") / "mind"
+        root.mkdir(parents=True)
+        for number in range(70):
+            (root / f"Page-{number}.md").write_text(f"# Page\n\ntea number {number}\n")
+        memory.sync()
+        assert len(memory.recall("tea", limit=100)) == 70
+        assert_index_equals_rebuilt(memory)
