@@ -36,7 +36,7 @@ class Unsteady(HashedEmbedder):
     def __init__(self, dimension: int = 16, *, name: str = "one", costly: bool = False) -> None:
         super().__init__(dimension)
         self.name = name
-        self.is_costly = costly  # type: ignore[misc]
+        self.is_costly = costly
         self.is_down = False
         self.calls = self.lives = 0
         self.wrong = 0

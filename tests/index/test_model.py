@@ -43,7 +43,7 @@ PAGES = {
     f"{LOGS}/graph/entities/person--alex.md": "---\naliases: [Al]\n---\n# Alex\n\nLikes [[drink--tea]].\n",
     f"{LOGS}/graph/entities/Person--Alex.md": "# Alexander\n\nSomebody else's page.\n",
     "agents/main/knowledge/facts/0001.jsonl": '{"subject":"Alex","predicate":"drinks","object":"tea"}\n',
-    "agents/main/knowledge/facts/0002.jsonl": '{"id":"F-1","subject":"rain","predicate":"is","object":"wet"}\n{broken\n',
+    "agents/main/knowledge/facts/0002.jsonl": '{"id":"F-1","subject":"rain","predicate":"is","object":"wet"}\n{oops\n',
     "shared/memory/2026-01-02.md": "- everybody likes tea\n",
     "agents/other/memory/2026-01-02.md": "- somebody else's rain\n",
     f"{LOGS}/2026-01-05.md": "- a note about rain\n- [[person--alex]] had tea\n\nplain text\n",
@@ -54,7 +54,7 @@ texts = st.builds("{} number{}".format, st.sampled_from(WORDS), st.integers(0, 3
 
 
 class Told(NamedTuple):
-    """What the files say about entries with an id: their contents, and which are not to be found."""
+    """What the files say about entries with an mark: their contents, and which are not to be found."""
 
     contents: dict[str, str]
     forgotten: set[str]
@@ -137,37 +137,37 @@ class Mind(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def forget(self, data: st.DataObject) -> None:
-        memory, id = self.memory, self.chosen(data)
+        memory, mark = self.memory, self.chosen(data)
         with suppress(ConflictError, InputError, LookupError):
-            item = memory.forget(id).memories[0]
+            item = memory.forget(mark).memories[0]
             self.forgotten[item.id] = item.content
 
     @rule(data=st.data())
     def restore(self, data: st.DataObject) -> None:
         memory = self.memory
-        id = data.draw(st.sampled_from(sorted(self.forgotten) or ["M-1-00000000"]))
+        mark = data.draw(st.sampled_from(sorted(self.forgotten) or ["M-1-00000000"]))
         with suppress(ConflictError, LookupError):
-            memory.restore(id)
-            self.forgotten.pop(id, None)
+            memory.restore(mark)
+            self.forgotten.pop(mark, None)
 
     @rule(data=st.data(), text=texts)
     def correct(self, data: st.DataObject, text: str) -> None:
-        memory, id = self.memory, self.chosen(data)
+        memory, mark = self.memory, self.chosen(data)
         with suppress(ConflictError, LookupError):
-            item = memory.correct(id, text)
+            item = memory.correct(mark, text)
             assert memory.get(item.id) == item
-            old = memory.get(id)
+            old = memory.get(mark)
             assert old is not None
             assert old.superseded_by == item.id
 
     @rule(data=st.data(), pinned=st.booleans())
     def pin_or_confirm(self, data: st.DataObject, pinned: bool) -> None:
-        memory, id = self.memory, self.chosen(data)
+        memory, mark = self.memory, self.chosen(data)
         with suppress(ConflictError, LookupError):
             if pinned:
-                assert memory.pin(id).pinned
+                assert memory.pin(mark).pinned
             else:
-                assert memory.confirm(id).confidence == 1
+                assert memory.confirm(mark).confidence == 1
 
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
@@ -189,7 +189,7 @@ class Mind(RuleBasedStateMachine):
     def look_at_tombstones(self) -> None:
         """Going back may take back that something was forgotten."""
         left = told(self.home).forgotten
-        self.forgotten = {id: content for id, content in self.forgotten.items() if id in left}
+        self.forgotten = {mark: content for mark, content in self.forgotten.items() if mark in left}
 
     # What a person does to the files
 
@@ -313,10 +313,13 @@ class Mind(RuleBasedStateMachine):
         hits = memory.recall("tea coffee dog rain bullet heading edited", limit=1000)
         found = [hit.memory.id for hit in hits]
         assert len(found) == len(set(found)), "found twice"
-        found_entries, wanted = {id for id in found if id.startswith("M-")}, contents.keys() - forgotten - superseded
+        found_entries, wanted = (
+            {mark for mark in found if mark.startswith("M-")},
+            contents.keys() - forgotten - superseded,
+        )
         assert found_entries == wanted, (found_entries - wanted, wanted - found_entries)
-        for id, text in contents.items():
-            item = memory.get(id)
+        for mark, text in contents.items():
+            item = memory.get(mark)
             assert item is not None
             assert item.content.splitlines()[-1].strip() in text
         assert not self.forgotten.keys() & set(found), "found though it is forgotten"

@@ -6,6 +6,7 @@ import json
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -102,12 +103,17 @@ def test_answers_are_the_same_after_the_index_is_deleted(home: Path) -> None:
             (home / path).write_text(content)
         memory.sync()
         asked = [(question, limit) for question in (*QUESTIONS, "", "tea for two") for limit in (1, 10, 100)]
-        filters = ({}, {"session": "s-1"}, {"include": ["archived", "superseded"]}, {"since": START})
-        before = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]  # type: ignore[arg-type]
+        filters: tuple[dict[str, Any], ...] = (
+            {},
+            {"session": "s-1"},
+            {"include": ["archived", "superseded"]},
+            {"since": START},
+        )
+        before = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]
         cache = memory.vault.config.cache
     shutil.rmtree(cache)
     with opened(home, clock=clock) as memory:
-        after = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]  # type: ignore[arg-type]
+        after = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]
         assert after == before
         assert_index_equals_rebuilt(memory)
 

@@ -17,6 +17,7 @@ from memfolio.index import database, filing, nearby, pending, vectors
 from memfolio.index.dump import differences
 from memfolio.index.filing import Filing
 from memfolio.index.index import Index
+from memfolio.index.reading import Found, Reading
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
 )
@@ -124,12 +125,12 @@ def forgets_no_problem(self: Filing, number: int, problems: Any) -> None:
 def drops_as_if_it_were_a_page(self: Filing, path: str) -> None:
     number = self._number(path)
     if number is not None:
-        self._refile(path, number, filing.Reading())
+        self._refile(path, number, Reading())
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
     self._settle()
 
 
-def takes_whatever_comes_first(self: Filing, path: str, number: int, found: filing.Found) -> filing.Found | None:
+def takes_whatever_comes_first(self: Filing, path: str, number: int, found: Found) -> Found | None:
     owner = self._value("SELECT file FROM memories WHERE id = ?", found.item.id)
     return found if owner in (None, number) else None
 

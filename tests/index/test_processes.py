@@ -30,8 +30,8 @@ class Diary:
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
-    def note(self, deed: str, id: str, content: str = "") -> None:
-        os.write(self._fd, json.dumps([deed, id, content]).encode() + b"\n")
+    def note(self, deed: str, mark: str, content: str = "") -> None:
+        os.write(self._fd, json.dumps([deed, mark, content]).encode() + b"\n")
 
 
 def work(home: Path, name: str, diary: Diary, seconds: float, chance: random.Random) -> None:
@@ -46,7 +46,7 @@ def work(home: Path, name: str, diary: Diary, seconds: float, chance: random.Ran
 
 def act(memory: Memory, text: str, mine: list[str], diary: Diary, chance: random.Random) -> None:
     deed = chance.random()
-    id = chance.choice(mine) if mine else "M-1-00000000"
+    mark = chance.choice(mine) if mine else "M-1-00000000"
     if deed < 0.35:
         item = memory.remember(f"tea {text}")
         diary.note("added", item.id, item.content)
@@ -58,23 +58,23 @@ def act(memory: Memory, text: str, mine: list[str], diary: Diary, chance: random
         hits = memory.recall(f"tea {text}", limit=5)
         assert len({hit.memory.id for hit in hits}) == len(hits)
     elif deed < 0.85:
-        found = memory.get(id)
+        found = memory.get(mark)
         assert (found is not None) == bool(mine)
     elif deed < 0.9:
         with suppress(*GONE):
-            diary.note("forgotten", memory.forget(id).memories[0].id)
-            mine.remove(id)
+            diary.note("forgotten", memory.forget(mark).memories[0].id)
+            mine.remove(mark)
     elif deed < 0.95:
         with suppress(*GONE):
-            item = memory.correct(id, f"better tea {text}")
+            item = memory.correct(mark, f"better tea {text}")
             diary.note("added", item.id, item.content)
-            diary.note("corrected", id)
-            mine.remove(id)
+            diary.note("corrected", mark)
+            mine.remove(mark)
     elif deed < 0.96:
         memory.reindex()
     else:
         with suppress(*GONE):
-            memory.pin(id)
+            memory.pin(mark)
 
 
 def edit(home: Path, seconds: float, chance: random.Random) -> None:
@@ -96,11 +96,11 @@ def promises(folder: Path) -> tuple[dict[str, str], set[str], set[str]]:
     added, forgotten, corrected = dict[str, str](), set[str](), set[str]()
     for path in folder.glob("*.diary"):
         for line in path.read_text().splitlines():
-            deed, id, content = json.loads(line)
+            deed, mark, content = json.loads(line)
             if deed == "added":
-                added[id] = content
+                added[mark] = content
             else:
-                (forgotten if deed == "forgotten" else corrected).add(id)
+                (forgotten if deed == "forgotten" else corrected).add(mark)
     return added, forgotten, corrected
 
 
@@ -134,14 +134,14 @@ def check_promises(home: Path, folder: Path) -> int:
     added, forgotten, corrected = promises(folder)
     there = entries(home)
     with opened(home) as memory:
-        for id, content in added.items():
-            assert there.get(id) == (None if id in forgotten else [content]), id
-            assert memory.get(id) is not None, id
+        for mark, content in added.items():
+            assert there.get(mark) == (None if mark in forgotten else [content]), mark
+            assert memory.get(mark) is not None, mark
         found = {hit.memory.id for hit in memory.recall("tea rain", limit=1000)}
         assert not found & forgotten
         assert not found & corrected
-        for id in random.Random(1).sample(sorted(added.keys() - forgotten - corrected), min(50, len(added) // 3)):
-            assert id in {hit.memory.id for hit in memory.recall(added[id], limit=20)}, added[id]
+        for mark in random.Random(1).sample(sorted(added.keys() - forgotten - corrected), min(50, len(added) // 3)):
+            assert mark in {hit.memory.id for hit in memory.recall(added[mark], limit=20)}, added[mark]
         assert_index_equals_rebuilt(memory)
         assert memory.library.notices() == []
     return len(added) + len(forgotten) + len(corrected)
@@ -197,6 +197,7 @@ def test_process_forked_while_threads_work_does_not_wait_for_them(quick_path: Pa
     home, stop = quick_path / "home", threading.Event()
     with opened(home, background=True) as memory:
         memory.remember("tea")
+        memory.recall("tea")  # what is imported while a process is forked is Python's own affair
 
         def run() -> None:
             while not stop.is_set():

@@ -84,12 +84,19 @@ def test_agent_finds_its_own_and_shared_memories_and_nobody_elses(home: Path) ->
         assert theirs.id in {hit.memory.id for hit in two.recall(MARK, limit=100)}
         assert one.get(theirs.id) is None
         foreign, absent = "M-1-00000000", theirs.id
-        for verb in (one.forget, one.restore, one.pin, one.confirm, one.explain, lambda id: one.correct(id, "mine")):
+        for verb in (
+            one.forget,
+            one.restore,
+            one.pin,
+            one.confirm,
+            one.explain,
+            lambda mark: one.correct(mark, "mine"),
+        ):
             messages = set()
-            for id in (foreign, absent):
+            for mark in (foreign, absent):
                 with pytest.raises(NotFoundError) as caught:
-                    verb(id)
-                messages.add(caught.value.message.replace(id, "…"))
+                    verb(mark)
+                messages.add(caught.value.message.replace(mark, "…"))
             assert len(messages) == 1, "a foreign memory is told from an absent one"
         for memory in (one, two, shared):
             assert_index_equals_rebuilt(memory, (MARK,))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,12 @@ NOBODY = 65534
 
 
 @pytest.fixture
-def furnished(home: Path) -> Iterator[Path]:
+def furnished(home: Path) -> Path:
     with opened(home) as memory:
         for number in range(5):
             memory.remember(f"tea number {number}")
         memory.recall("tea")
-    yield home
+    return home
 
 
 def cache_of(home: Path) -> Path:
@@ -176,8 +177,6 @@ def test_file_that_cannot_be_read_for_a_moment_is_found_a_moment_later(furnished
             assert "Drink tea in Darjeeling." not in contents(memory, "Darjeeling")
         with opened(furnished) as memory:
             os.chmod(page, 0o644)
-            import time
-
             memory.recall("tea")
             time.sleep(1.1)
             assert "Drink tea in Darjeeling." in contents(memory, "Darjeeling")

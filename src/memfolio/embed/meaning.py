@@ -43,6 +43,8 @@ REST = 30.0
 """Seconds for which an embedder that failed is left alone; doubled with every further failure, up to an hour."""
 LONGEST_REST = 3600.0
 BATCH = 512
+SOME = 64
+"""How many memories get their vectors at once where somebody waits."""
 
 
 class Sense(NamedTuple):
@@ -85,13 +87,13 @@ class Meaning:
         assert self.embedder is not None  # asked only where there is one
         return Sense(_rows(self.embedder, [question])[0], self.embedder.identity)
 
-    def fill(self, index: Index, *, seconds: float | None = None) -> int:
+    def fill(self, index: Index, *, seconds: float | None = None, batch: int = BATCH) -> int:
         """Give memories that have none their vectors, for at most so long; returns how many still wait."""
         embedder, until = self.embedder, None if seconds is None else time.monotonic() + seconds
         if embedder is None or self.is_resting or not self._turn.take(timeout=-1 if until is None else 0):
             return self._waiting(index)
         try:
-            self._fill(index, embedder, until)
+            self._fill(index, embedder, until, batch)
             self._succeed()
         except EmbedderError as error:
             self._fail(error)
@@ -113,11 +115,11 @@ class Meaning:
             thread.start()
             thread.join(timeout=seconds)
 
-    def _fill(self, index: Index, embedder: Embedder, until: float | None) -> None:
+    def _fill(self, index: Index, embedder: Embedder, until: float | None, batch: int) -> None:
         identity = embedder.identity
         if not index.read(lambda connection: is_identity(connection, identity)):
             index.write(lambda connection: set_identity(connection, identity))
-        while (found := index.read(lambda connection: pending(connection, BATCH))) and not _is_over(until):
+        while (found := index.read(lambda connection: pending(connection, batch))) and not _is_over(until):
             vectors = self._vectors(index, embedder, found)
 
             def keep(connection: Connection, found: Sequence[Pending] = found, vectors: Floats = vectors) -> bool:

@@ -62,7 +62,8 @@ class Worker:
         try:
             while not self._stopping.is_set() and self._meaning.fill(index, seconds=0.1):
                 if self._meaning.is_resting or self._meaning.embedder is None:
-                    return
+                    break
+            index.tidy()
         except MemfolioError as error:
             logger.debug("embedding stopped: %s", error)  # the next call tries again
 

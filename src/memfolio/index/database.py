@@ -18,22 +18,28 @@ from pathlib import Path
 import apsw
 
 from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError
+from memfolio.index.gate import Gate
 from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
 
 Connection = apsw.Connection
 BUSY_MS = 2000
 CACHE_KIB = 8192
-CHECKPOINT_PAGES = 4000
+LONG_JOURNAL, LONGEST_JOURNAL = 1000, 50_000
+"""Pages from which on the journal is folded into the file when there is time, and whether there is time or not."""
 _NO_SPACE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)
 _BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
 _NAME = re.compile(r"(?P<agent>[a-z0-9-]+)\.v(?P<version>\d+)-(?P<number>\d{6,})-[0-9a-f]{8}\.db")
 
 
+_gate = Gate()
+
+
 @contextmanager
 def index_errors(path: Path) -> Iterator[None]:
-    """Raise what SQLite says about an index as one of our errors."""
+    """Raise what SQLite says about an index as one of our errors; what asks it anything does so in here."""
     try:
-        yield
+        with _gate:
+            yield
     except _BUSY as error:
         raise IndexBusyError(f"{path.name} is in use by another process", hint="try again in a moment") from error
     except _NO_SPACE as error:
@@ -109,6 +115,7 @@ class Database:
         self._idle: list[apsw.Connection] = []
         self._lock = threading.RLock()
         self._writer: apsw.Connection | None = None
+        self._journalled = 0
         self._process = os.getpid()
         self._inode = 0 if in_memory else self._look()
 
@@ -153,7 +160,7 @@ class Database:
         return path
 
     @classmethod
-    def publish(cls, built: Path, agent: str) -> Database:
+    def publish(cls, built: Path, agent: str) -> Path:
         """Put a built index in the place of the others, which are removed; of two at once, one stays."""
         with index_errors(built):
             path = next_name(built.parent, agent)
@@ -161,7 +168,7 @@ class Database:
             for match in _files(path.parent, agent):
                 if int(match["version"]) < VERSION or (_is_ours(match) and match.string < path.name):
                     discard(path.parent / match.string)
-        return cls.open(path)
+        return path
 
     def is_current(self) -> bool:
         """Whether the file is still the one that was opened: another process may have built a newer one."""
@@ -183,8 +190,9 @@ class Database:
         with index_errors(self.path):
             connection = self._borrow()
             try:
-                with connection:
-                    yield connection
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("COMMIT")
             except BaseException:
                 connection.close(True)  # what was being read may still hold a moment of the file
                 raise
@@ -204,6 +212,21 @@ class Database:
                 with suppress(apsw.Error):
                     connection.execute("ROLLBACK")
                 raise
+            if self._journalled > LONGEST_JOURNAL:
+                self.tidy()
+
+    def tidy(self) -> None:
+        """Fold the journal into the file if it has grown; readers and writers go on meanwhile."""
+        if self._journalled > LONG_JOURNAL:
+            with index_errors(self.path):
+                connection = self._borrow()
+                connection.wal_checkpoint()
+                self._idle.append(connection)
+                self._journalled = 0
+
+    def _note_journal(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self._journalled = pages
+        return apsw.SQLITE_OK
 
     @contextmanager
     def _turn(self, busy_ms: int) -> Iterator[None]:
@@ -226,6 +249,9 @@ class Database:
         self._notice_fork()
         if self._writer is None:
             self._writer = self._connect()
+            # Folding takes an fsync or two, which no one who writes should wait for.
+            self._writer.wal_autocheckpoint(0)
+            self._writer.set_wal_hook(self._note_journal)
         return self._writer
 
     def _connect(self) -> apsw.Connection:
@@ -246,7 +272,7 @@ class Database:
         """Let go of the file; the last one to do so folds the journal into it."""
         if self._process != os.getpid():
             return
-        with self._lock, suppress(apsw.Error):
+        with self._lock, _gate, suppress(apsw.Error):
             for connection in (*self._idle, *([self._writer] if self._writer else [])):
                 connection.close(True)
             self._idle, self._writer = [], None
@@ -274,7 +300,6 @@ def _connect(
         connection.pragma("synchronous", synchronous)
         connection.pragma("cache_size", -CACHE_KIB)
         connection.pragma("temp_store", "memory")
-        connection.wal_autocheckpoint(CHECKPOINT_PAGES)
     except BaseException:
         connection.close(True)
         raise

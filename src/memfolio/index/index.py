@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 import apsw
@@ -110,19 +111,27 @@ class Index:
             except (IndexDamagedError, IndexUnavailableError) as error:
                 if database.is_current():  # else another process or thread has built a newer one
                     self._repair(error, progress or self.progress)
-        raise IndexUnavailableError("the index is damaged again and again", hint="check the disk of the cache folder")
+        raise _again_and_again()
 
     def write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Change what the index adds to the files, such as vectors; a damaged one is rebuilt and changed then."""
-        database = self._current()
-        try:
-            with database.writing() as connection:
-                return work(connection)
-        except IndexDamagedError as error:
-            if database.is_current():
-                self._repair(error, self.progress)
-            with self._current().writing() as connection:
-                return work(connection)
+        for _ in range(ATTEMPTS):
+            database = self._current()
+            try:
+                with database.writing() as connection:
+                    return work(connection)
+            except (IndexDamagedError, IndexUnavailableError) as error:
+                if database.is_current() and not isinstance(error, IndexDamagedError):
+                    raise
+                if database.is_current():
+                    self._repair(error, self.progress)
+            self.catch_up()
+        raise _again_and_again()
+
+    def tidy(self) -> None:
+        """Do what can be done at any time, while there is time."""
+        if self._database is not None:
+            self._database.tidy()
 
     def attend(self) -> None:
         """Be ready to follow, unless so much is to be filed first that a writer would notice."""
@@ -375,7 +384,7 @@ class Index:
             connection.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", kept)
 
         try:
-            database = Database.publish(Database.build(self._folder, self.agent, fill), self.agent)
+            database = self._published(Database.build(self._folder, self.agent, fill))
         except IndexUnavailableError as error:
             self.trouble = error
             database = Database.in_process(self.agent)
@@ -388,6 +397,17 @@ class Index:
         if old is not None:
             old.close()
         return database
+
+    def _published(self, built: Path) -> Database:
+        """A built index under its name, or the one that another process has put in its place since."""
+        path = Database.publish(built, self.agent)
+        try:
+            return Database.open(path)
+        except SearchIndexError:
+            newer = None if os.path.lexists(path) else self._open_newest()
+            if newer is None:
+                raise
+            return newer
 
     def _kept_embeddings(self) -> list[tuple[str, bytes, bytes]]:
         """Vectors that cost money or time, carried over as far as they can be read."""
@@ -406,6 +426,10 @@ class Index:
             database, self._database = self._database, None
             if database is not None:
                 database.close()
+
+
+def _again_and_again() -> IndexUnavailableError:
+    return IndexUnavailableError("the index is damaged again and again", hint="check the disk of the cache folder")
 
 
 def _by_path(record: Record) -> dict[str, list[MemoryItem]]:

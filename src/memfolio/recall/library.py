@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
-from memfolio.embed.meaning import Meaning
+from memfolio.embed.meaning import SOME, Meaning
 from memfolio.embed.worker import Worker
 from memfolio.errors import SearchIndexError
 from memfolio.index.filter import Filter
@@ -88,7 +88,7 @@ class Library:
                 left = max(0.0, until - time.monotonic())
                 if is_costly and not self._background:
                     self.meaning.fill_aside(index, seconds=left)
-                elif is_costly or self.meaning.fill(index, seconds=left) > 0:
+                elif is_costly or self.meaning.fill(index, seconds=left, batch=SOME) > 0:
                     self._notify()
 
     def _notify(self) -> None:
