@@ -122,12 +122,11 @@ class FailsHalfWay(Unsteady):
 
 
 @pytest.mark.parametrize("costly", [False, True])
-def test_batches_before_a_failure_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch, costly: bool) -> None:
-    monkeypatch.setattr(meaning, "BATCH", 7)
+def test_batches_before_a_failure_are_kept(home: Path, costly: bool) -> None:
     embedder = FailsHalfWay(costly=costly)
     with opened(home, embedder=embedder) as memory:
         fill_up(memory)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.meaning.fill(memory.library.index, batch=7)
         assert waiting(memory) == len(TEXTS) - 14
         check_nothing_is_lost(memory)
         embedder.calls, embedder.is_down = -1000, False

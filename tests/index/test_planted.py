@@ -17,6 +17,7 @@ from memfolio.index import database, filing, nearby, pending, vectors
 from memfolio.index.dump import differences
 from memfolio.index.filing import Filing
 from memfolio.index.index import Index
+from memfolio.index.keeping import Keeper
 from memfolio.index.reading import Found, Reading
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
@@ -163,7 +164,7 @@ BUGS = (
     Bug("nobody takes over what a file loses", becomes(Filing, "_hand_on", nothing), live),
     Bug("files that a change reaches are not read again", becomes(Filing, "_settle", nothing), live),
     Bug("whoever comes first has an id", becomes(Filing, "_claim", takes_whatever_comes_first), shuffle),
-    Bug("changes are followed without being filed", becomes(Index, "_take", nothing), live),
+    Bug("changes are followed without being filed", becomes(Keeper, "take", nothing), live),
     Bug("an index is anybody's", becomes(Index, "_basis", lambda self: "basis"), harm(become_anothers, 1)),
     Bug("pages have no checksums", becomes(database, "_vfs", lambda: None), harm(flip, 60)),
     Bug(

@@ -87,13 +87,13 @@ class Meaning:
         assert self.embedder is not None  # asked only where there is one
         return Sense(_rows(self.embedder, [question])[0], self.embedder.identity)
 
-    def fill(self, index: Index, *, seconds: float | None = None, batch: int = BATCH) -> int:
+    def fill(self, index: Index, *, seconds: float | None = None, batch: int | None = None) -> int:
         """Give memories that have none their vectors, for at most so long; returns how many still wait."""
         embedder, until = self.embedder, None if seconds is None else time.monotonic() + seconds
         if embedder is None or self.is_resting or not self._turn.take(timeout=-1 if until is None else 0):
             return self._waiting(index)
         try:
-            self._fill(index, embedder, until, batch)
+            self._fill(index, embedder, until, batch or BATCH)
             self._succeed()
         except EmbedderError as error:
             self._fail(error)

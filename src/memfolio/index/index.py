@@ -10,10 +10,11 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -26,15 +27,15 @@ from memfolio.errors import (
     SearchIndexError,
 )
 from memfolio.index.database import Database, newest
-from memfolio.index.filing import Filing, stored_state
-from memfolio.index.reading import is_searched, is_state, precedence, read_file
+from memfolio.index.meta import BASIS, get_meta, head_of, is_at, is_whole, set_head, set_meta
 from memfolio.index.turn import Turn
 from memfolio.index.vectors import Matrix
-from memfolio.types import MemoryItem
 from memfolio.vault.audit import Head
-from memfolio.vault.paths import agent_of, ledger_of
-from memfolio.vault.recent import FileState, Record, Written
+from memfolio.vault.recent import FileState, Record
 from memfolio.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from memfolio.index.keeping import Keeper
 
 logger = logging.getLogger("memfolio")
 T = TypeVar("T")
@@ -47,9 +48,6 @@ EASY_BYTES = 1 << 20
 MANY_FILES = 64
 """From how many changed files on the index is built anew, beside the one that is in use, instead of in its place."""
 
-
-RETRY = 1.0
-"""Seconds after which a file that could not be read is tried again."""
 ATTEMPTS = 8
 """How often one reader compares while others keep changing files."""
 
@@ -78,8 +76,6 @@ class Index:
         self._database: Database | None = None
         self._is_behind = True
         self._epoch = -1
-        self._retries_at: float | None = None
-        """When files are looked at again that could not be read; None when all could."""
 
     def follow(self, record: Record) -> None:
         """File a change that the vault has just entered; called under the write lock, so it never raises or waits."""
@@ -88,14 +84,12 @@ class Index:
             return
         try:
             with self._database.writing(busy_ms=FOLLOW_MS) as connection:
-                if _head(connection) != record.line.seq - 1:
-                    self._is_behind = _head(connection) < record.line.seq
+                filed = head_of(connection)
+                if filed != record.line.seq - 1:
+                    self._is_behind = filed < record.line.seq
                     return
-                filing, added = self._filing(connection), _by_path(record)
-                for write in record.writes:
-                    if self._is_ours(write.path):
-                        self._take(connection, filing, write, added)
-                _set_head(connection, record.head, is_whole=_is_whole(connection) and self._retries_at is None)
+                self._keeper.take(connection, record)
+                set_head(connection, record.head, is_whole=is_whole(connection) and self._keeper.retries_at is None)
         except (SearchIndexError, HomeError) as error:
             logger.debug("the index stays behind: %s", error)
             self._is_behind = True
@@ -142,10 +136,9 @@ class Index:
                 self._compare(_silent)
 
     def _is_easy(self) -> bool:
-        path = newest(self._folder, self.agent)
-        if path is None:
+        if newest(self._folder, self.agent) is None:
             return sum(state.size for state in self._vault.states().values()) < EASY_BYTES
-        return self._head_of(Database.open(path)) == self._vault.head
+        return self._is_at(self._opened(_silent), self._vault.books.recent.head)
 
     def catch_up(self, *, progress: Progress | None = None) -> None:
         """File whatever changed since the index last followed."""
@@ -201,8 +194,13 @@ class Index:
             and not self._is_behind
             and self._epoch == self._vault.epoch
             and database.is_current()
-            and (self._retries_at is None or time.monotonic() < self._retries_at)
+            and not self._is_time_to_retry()
         )
+
+    def _is_time_to_retry(self) -> bool:
+        """Whether files that could not be read are to be tried again."""
+        keeper: Keeper | None = self.__dict__.get("_keeper")
+        return keeper is not None and keeper.retries_at is not None and time.monotonic() >= keeper.retries_at
 
     def _current(self) -> Database:
         database = self._database
@@ -218,111 +216,40 @@ class Index:
             self._epoch, head = self._vault.epoch, self._vault.books.recent.head
             if self._is_at(database, head) and self._vault.trouble is None:
                 break
-            states = self._states(database)
+            with database.reading() as connection:
+                before, states = head_of(connection), self._keeper.states(connection)
+                stale = self._keeper.stale(connection, states)
             if self._vault.books.recent.head != head:
                 continue  # the files are those of a later moment
-            before, stale = self._stale(database, states)
             if len(stale) > MANY_FILES:
                 self._build(progress)
-            elif self._file(database, stale, states, before, head):
+            elif self._file(database, states, stale, before, head):
                 break
         else:
             self._is_behind = True  # others are quicker: the next reader goes on
         if self.trouble is not None and not database.in_memory:
             self.trouble = None
 
-    def _head_of(self, database: Database) -> int:
-        with database.reading() as connection:
-            return _head(connection)
-
-    def _states(self, database: Database) -> dict[str, FileState]:
-        """Every file of this agent that is searched, as the vault knows it."""
-        with database.reading() as connection:
-            rows = connection.execute("SELECT path, hash, size, stamp FROM files")
-            earlier = {path: stored_state(*state) for path, *state in rows}
-        states = self._vault.states(earlier)
-        return {path: state for path, state in states.items() if self._is_ours(path)}
-
     def _is_at(self, database: Database, head: Head) -> bool:
-        """Whether the index holds every file as it was behind this change."""
         with database.reading() as connection:
-            return _head(connection) == head.seq and _chain(connection) == head.hash
-
-    def _stale(self, database: Database, states: Mapping[str, FileState]) -> tuple[int, list[str]]:
-        """What is filed otherwise than the files are, and the change up to which it is."""
-        with database.reading() as connection:
-            filed = dict(connection.execute("SELECT path, hash FROM files"))
-            before = _head(connection)
-        gone = filed.keys() - states.keys()
-        changed = {path for path, state in states.items() if filed.get(path) != state.hash}
-        return before, _in_order(gone | changed)
+            return is_at(connection, head)
 
     def _file(
-        self, database: Database, paths: list[str], states: Mapping[str, FileState], before: int, head: Head
+        self, database: Database, states: Mapping[str, FileState], paths: Sequence[str], before: int, head: Head
     ) -> bool:
         """File these files; False when somebody else has filed something since they were found to be stale."""
         with database.writing() as connection:
-            if _head(connection) != before:
+            if head_of(connection) != before:
                 return False
-            filing = self._filing(connection)
-            self._retries_at = None
-            for path in paths:
-                if path in states:
-                    self._put(filing, path, states[path])
-                else:
-                    filing.drop(path)
-            _set_head(connection, head, is_whole=self._retries_at is None)
+            self._keeper.file(connection, states, paths)
+            set_head(connection, head, is_whole=self._keeper.retries_at is None)
         return True
 
-    def _put(self, filing: Filing, path: str, state: FileState) -> None:
-        """File what is in a file now; it may be newer than what the vault knows, which will then come to know it."""
-        try:
-            data = self._read(path)
-        except (OSError, HomeError) as error:
-            logger.debug("%s stays as it was filed: %s", path, error)  # the survey reports it
-            self._retries_at = time.monotonic() + RETRY
-            return
-        if data is None:
-            filing.drop(path)
-        else:
-            filing.put(path, data, FileState(self._vault.home.hash(data), len(data), state.stamp))
+    @cached_property
+    def _keeper(self) -> Keeper:
+        from memfolio.index.keeping import Keeper  # with all that reads files, which a plain question does not need
 
-    def _read(self, path: str) -> bytes | None:
-        return self._vault.books.read(path)
-
-    def _is_ours(self, path: str) -> bool:
-        return agent_of(path) == self.agent and is_searched(path)
-
-    def _filing(self, connection: apsw.Connection) -> Filing:
-        return Filing(connection, self.agent, self._vault.home.zone, self._read)
-
-    def _take(
-        self, connection: apsw.Connection, filing: Filing, write: Written, added: Mapping[str, list[MemoryItem]]
-    ) -> None:
-        """File one file's share of a change: only what is added, where that is all that happened."""
-        state = write.state
-        if state is None:
-            return filing.drop(write.path)
-        found = connection.execute("SELECT hash, size FROM files WHERE path = ?", (write.path,)).fetchone()
-        filed_hash, filed_size = found or (None, 0)
-        if filed_hash == state.hash:
-            return None
-        if write.start == filed_size and write.data is not None:
-            if items := added.get(write.path):
-                return filing.add(write.path, items, state)
-            if is_state(write.path) and self._is_newest(connection, write.path):
-                return filing.extend(write.path, self._lines(write), state)
-        return self._put(filing, write.path, state)
-
-    def _lines(self, write: Written) -> list[Mapping[str, object]]:
-        reading = read_file(write.path, write.data or b"", zone=self._vault.home.zone, modified=self._vault.home.now())
-        return list(reading.states)
-
-    def _is_newest(self, connection: apsw.Connection, path: str) -> bool:
-        """Whether no later part of this ledger is filed: lines count in the order of their parts."""
-        ledger = ledger_of(path)
-        later = ledger[0].part(ledger[1] + 1) if ledger else path
-        return connection.execute("SELECT 1 FROM files WHERE path = ?", (later,)).fetchone() is None
+        return Keeper(self._vault, self.agent)
 
     # The file itself
 
@@ -353,10 +280,9 @@ class Index:
         whose = self._vault.home.hash(self.agent.encode())  # no two homes have the same secret
         return f"{self._vault.config.home}\n{self._vault.home.zone}\n{whose}"
 
-    def _basis_of(self, database: Database) -> str | None:
+    def _basis_of(self, database: Database) -> str | int | None:
         with database.reading() as connection:
-            found = connection.execute("SELECT value FROM meta WHERE key = 'basis'").fetchone()
-        return found[0] if found else None
+            return get_meta(connection, BASIS)
 
     def _repair(self, error: MemfolioError, progress: Progress) -> None:
         """Build the index again after damage, and leave one notice about it."""
@@ -370,17 +296,13 @@ class Index:
         """A new index of all files, put in the place of the one that is there."""
         kept = self._kept_embeddings()
         head = self._vault.books.recent.head
-        states = self._vault.states()
-        paths = _in_order({path for path in states if self._is_ours(path)})
 
         def fill(connection: apsw.Connection) -> None:
-            filing = self._filing(connection)
-            self._retries_at = None
-            for number, path in enumerate(paths):
-                progress(number, len(paths))
-                self._put(filing, path, states[path])
-            _set_meta(connection, "basis", self._basis())
-            _set_head(connection, head, is_whole=self._retries_at is None)
+            states = self._keeper.states(connection)
+            self._keeper.file(connection, states, progress=progress)
+            progress(len(states), len(states))
+            set_meta(connection, BASIS, self._basis())
+            set_head(connection, head, is_whole=self._keeper.retries_at is None)
             connection.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", kept)
 
         try:
@@ -390,7 +312,6 @@ class Index:
             database = Database.in_process(self.agent)
             with database.writing() as connection:
                 fill(connection)
-        progress(len(paths), len(paths))
         self.builds += 1
         self._is_behind = True
         old, self._database, self.matrix = self._database, database, Matrix()
@@ -430,40 +351,3 @@ class Index:
 
 def _again_and_again() -> IndexUnavailableError:
     return IndexUnavailableError("the index is damaged again and again", hint="check the disk of the cache folder")
-
-
-def _by_path(record: Record) -> dict[str, list[MemoryItem]]:
-    """The memories that a change of this process added, by the file that each went into."""
-    added: dict[str, list[MemoryItem]] = {}
-    for path, item in record.items:
-        added.setdefault(path, []).append(item)
-    return added
-
-
-def _in_order(paths: set[str]) -> list[str]:
-    """State first, since it says what becomes of the rest; then in the order in which files have a memory."""
-    return sorted(paths, key=lambda path: (not is_state(path), precedence(path)))
-
-
-def _head(connection: apsw.Connection) -> int:
-    found = connection.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
-    return found[0] if found else -1
-
-
-def _chain(connection: apsw.Connection) -> str:
-    found = connection.execute("SELECT value FROM meta WHERE key = 'chain'").fetchone()
-    return found[0] if found else ""
-
-
-def _is_whole(connection: apsw.Connection) -> bool:
-    return bool(_chain(connection))
-
-
-def _set_head(connection: apsw.Connection, head: Head, *, is_whole: bool) -> None:
-    """Note the change up to which files are filed; without its hash when one of them could not be read."""
-    _set_meta(connection, "head", head.seq)
-    _set_meta(connection, "chain", head.hash if is_whole else "")
-
-
-def _set_meta(connection: apsw.Connection, key: str, value: str | int) -> None:
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
