@@ -45,8 +45,10 @@ def index_errors(path: Path) -> Iterator[None]:
     except _NO_SPACE as error:
         raise unavailable(path, error) from error
     except apsw.Error as error:
+        is_flipped = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+        reason = "a page does not match its checksum" if is_flipped else error
         raise IndexDamagedError(
-            f"{path.name} is damaged: {error}", hint="`memfolio reindex` builds it again"
+            f"{path.name} is damaged: {reason}", hint="`memfolio reindex` builds it again"
         ) from error
     except OSError as error:
         raise unavailable(path, error) from error

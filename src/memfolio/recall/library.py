@@ -9,11 +9,12 @@ from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
 from memfolio.embed.meaning import SOME, Meaning
 from memfolio.embed.worker import Worker
-from memfolio.errors import SearchIndexError
+from memfolio.errors import ConflictError, SearchIndexError
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
+from memfolio.index.pending import count_pending
 from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
@@ -70,13 +71,15 @@ class Library:
         return Hits(best_of(hits, query.limit), degraded=self.degraded(), took_ms=round(took, 3))
 
     def _find(self, query: Query) -> list[Hit]:
-        if query.text.strip() and self.meaning.embedder is not None:
-            self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
-        sense, indexes = self.meaning.of(query.text), self.indexes()
-        builds = [index.builds for index in indexes]
-        hits = [hit for index in indexes for hit in find(index, query, sense)]
-        if builds != [index.builds for index in indexes]:
-            return self._find(query)  # one was found to be damaged, and has no vectors since
+        hits: list[Hit] = []
+        for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
+            if query.text.strip() and self.meaning.embedder is not None:
+                self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
+            sense, indexes = self.meaning.of(query.text), self.indexes()
+            builds = [index.builds for index in indexes]
+            hits = [hit for index in indexes for hit in find(index, query, sense)]
+            if builds == [index.builds for index in indexes]:
+                break
         return hits
 
     def _fill(self, *, seconds: float) -> None:
@@ -109,7 +112,9 @@ class Library:
     def described(self, description: str) -> list[tuple[Index, Located]]:
         """The agent's own memories that have every word of a description."""
         expression = match_expression(terms(description), all_of=True)
-        rows = self.index.read(lambda connection: matches(connection, expression, Filter(), MANY))
+        rows = self.index.read(lambda connection: matches(connection, expression, Filter(), MANY + 1))
+        if len(rows) > MANY:
+            raise ConflictError(f"more than {MANY} memories fit {description[:60]!r}", hint="describe it more closely")
         found = self.index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
         return [(self.index, each) for each in found if each.form == "memory"]
 
@@ -130,9 +135,17 @@ class Library:
             found.append("vectors: there is no embedder, so only words are compared")
         elif self.meaning.trouble:
             found.append(f"vectors: {self.meaning.trouble.message}")
+        elif waiting := sum(map(self._waiting, self.indexes())):
+            found.append(f"vectors: {waiting:,} of the memories have none yet")
         if self._watcher.trouble:
             found.append(f"watching: {self._watcher.trouble}")
         return tuple(found)
+
+    def _waiting(self, index: Index) -> int:
+        try:
+            return index.read(count_pending)
+        except SearchIndexError:  # which is told as the index's own trouble
+            return 0
 
     def notices(self) -> list[str]:
         """What was repaired, each told once."""

@@ -80,6 +80,8 @@ def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attributio
         raise InputError(f"{located.item.id} is a part of {located.path}", hint="edit the page itself")
     if located.item.forgotten_at:
         raise ConflictError(f"{located.item.id} is forgotten", hint="restore it first")
+    if located.item.superseded_by:
+        raise ConflictError(f"{located.item.id} was corrected", hint=f"its place has {located.item.superseded_by}")
     record = {**line, "memory": located.item.id}
     return vault.add_lines(state_ledger(_agent(located)), [record], by)
 

@@ -77,7 +77,7 @@ def run(args: Sequence[str]) -> int:
     except UsageError as error:
         return report_usage(error, as_json=as_json)
     except typer.Abort:
-        Screen(errors=True).say("Nothing was changed.")
+        Screen(errors=True).say("Stopped.")
         return 1
     return deliver(answer) if isinstance(answer, Answer) else int(answer or 0)
 
