@@ -14,6 +14,7 @@ from memfolio import (
     AgentIdError,
     ConflictError,
     ContentError,
+    HomeError,
     InputError,
     Memory,
     NaiveTimeError,
@@ -79,7 +80,7 @@ def test_what_happened_earlier_stands_in_the_log_of_its_day(memory: Memory, home
 
 def test_same_key_twice_is_one_memory(memory: Memory) -> None:
     first = memory.remember("once", key="k")
-    assert memory.remember("twice", key="k") == first
+    assert memory.remember("once", key="k") == first
     assert [item.content for item in memory.vault.entries("main")] == ["once"]
 
 
@@ -285,3 +286,32 @@ def test_environment_names_home_and_agent(home: Path, monkeypatch: pytest.Monkey
     with Memory.open() as memory:
         memory.remember("one")
     assert list((home / "agents/scout/memory").iterdir())
+
+
+def test_forgetting_a_correction_forgets_what_it_corrected(memory: Memory) -> None:
+    old = memory.remember("Priya's number is 0142")
+    new = memory.correct(old.id, "Priya's number is 0199")
+    gone = memory.forget(new.id)
+    assert {item.id for item in gone.memories} == {old.id, new.id}
+    assert memory.recall("Priya number", include=["superseded", "archived"]) == []
+
+
+def test_correction_is_not_part_of_the_session_it_corrects(memory: Memory) -> None:
+    old = memory.observe("user", "the launch is on Thursday", session="s-1")
+    assert memory.correct(old.id, "the launch is on Friday").session is None
+
+
+def test_key_that_was_used_for_other_words_is_a_conflict(memory: Memory) -> None:
+    memory.remember("first", key="k")
+    with pytest.raises(ConflictError, match="something else"):
+        memory.remember("second", key="k")
+    assert memory.remember("first", key="k").content == "first"
+
+
+def test_nothing_is_answered_after_closing(home: Path) -> None:
+    memory = Memory.open(home)
+    item = memory.remember("tea")
+    memory.close()
+    for ask in (lambda: memory.recall("tea"), lambda: memory.get(item.id), memory.status):
+        with pytest.raises(HomeError, match="was closed"):
+            ask()

@@ -148,6 +148,11 @@ class Memory:
                 f"the key {key!r} was used in change {receipt.seq} for a memory that this agent has not",
                 hint="use another key to remember it again",
             )
+        if [memory.content for memory in found] != [draft.content for draft in drafts]:
+            raise ConflictError(
+                f"the key {key!r} belongs to {found[0].id}, which says something else",
+                hint="use another key, or correct that memory",
+            )
         return found
 
     def recall(
@@ -212,9 +217,15 @@ class Memory:
         `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them.
         `dry_run` only shows what would go.
         """
-        found = self._meant(what, every=every)
-        with_places = [(each, self.library.places(index, each.item.id)) for index, each in found]
+        meant = [each for found in self._meant(what, every=every) for each in self._versions(*found)]
+        once = {each.item.id: (index, each) for index, each in meant}
+        with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
         return mend.forget(self.vault, with_places, by, dry_run=dry_run)
+
+    def _versions(self, index: Index, found: Located) -> list[tuple[Index, Located]]:
+        """A memory and all that it corrected: who forgets a thing does not want its old form back."""
+        earlier = [self.library.locate(item.id) for item in self.library.explain(index, found).supersedes]
+        return [(index, found), *(each for each in earlier if each and each[1].item.forgotten_at is None)]
 
     def _meant(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
         """The memories that an id or a description means."""

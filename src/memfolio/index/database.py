@@ -233,12 +233,14 @@ class Database:
     @contextmanager
     def _turn(self, busy_ms: int) -> Iterator[None]:
         """This process's turn to write."""
-        if not self._lock.acquire(timeout=busy_ms / 1000):
+        self._notice_fork()
+        lock = self._lock
+        if not lock.acquire(timeout=busy_ms / 1000):
             raise IndexBusyError(f"{self.path.name} is being written by another thread", hint="try again in a moment")
         try:
             yield
         finally:
-            self._lock.release()
+            lock.release()
 
     def _borrow(self) -> apsw.Connection:
         self._notice_fork()

@@ -75,6 +75,7 @@ class Index:
         self._lock = Turn()
         self._database: Database | None = None
         self._is_behind = True
+        self._is_closed = False
         self._epoch = -1
 
     def follow(self, record: Record) -> None:
@@ -97,6 +98,7 @@ class Index:
     def read(self, question: Callable[[apsw.Connection], T], *, progress: Progress | None = None) -> T:
         """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again."""
         for _ in range(ATTEMPTS):
+            self._check_open()
             self.catch_up(progress=progress)
             database = self._current()
             try:
@@ -201,6 +203,10 @@ class Index:
         """Whether files that could not be read are to be tried again."""
         keeper: Keeper | None = self.__dict__.get("_keeper")
         return keeper is not None and keeper.retries_at is not None and time.monotonic() >= keeper.retries_at
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise HomeError(f"{self._vault.config.home} was closed", hint="open it again")
 
     def _current(self) -> Database:
         database = self._database
@@ -343,6 +349,7 @@ class Index:
 
     def close(self) -> None:
         """Let go of the file."""
+        self._is_closed = True
         with self._lock:
             database, self._database = self._database, None
             if database is not None:

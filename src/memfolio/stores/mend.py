@@ -64,14 +64,17 @@ def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Recei
         type=Type.CORRECTION if old.type is Type.OBSERVATION else old.type,
         source="correction",
         confidence=1.0,
+        session=by.session,
         event_time=None,
+        valid_from=None,
+        valid_until=None,
         role=None,
         key=None,
         pinned=False,
     )
     record = {"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(0)}
     operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), (record,)))
-    return vault.apply(Change(operations=operations, by=_within(by, old), action=Action.EDIT))
+    return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
 
 
 def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:
@@ -84,10 +87,6 @@ def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attributio
         raise ConflictError(f"{located.item.id} was corrected", hint=f"its place has {located.item.superseded_by}")
     record = {**line, "memory": located.item.id}
     return vault.add_lines(state_ledger(_agent(located)), [record], by)
-
-
-def _within(by: Attribution, item: MemoryItem) -> Attribution:
-    return replace(by, session=by.session or item.session)
 
 
 def _agent(located: Located) -> str:
