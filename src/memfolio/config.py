@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -70,6 +71,8 @@ def load_config(
     Raises ConfigError where a setting is wrong, HomeFormatError where the home was written by a newer version.
     """
     environ = os.environ if environ is None else environ
+    if isinstance(home, str) and not home.strip():
+        raise ConfigError("the home has an empty name", hint="name a folder, or leave it out to use the default")
     root = default_home(environ) if home is None else expand(home, environ)
     values: dict[str, Any] = {key.field: key.default for key in KEYS}
     values |= _from_file(root / FILE_NAME)
@@ -94,7 +97,8 @@ def _cache_name(home: Path) -> str:
 
 
 def _from_file(path: Path) -> dict[str, object]:
-    table = _parse(path)
+    text = _read(path)
+    table = _parse(text, path)
     written = table.get("format")
     if isinstance(written, int) and written > FORMAT:
         raise HomeFormatError(
@@ -104,9 +108,25 @@ def _from_file(path: Path) -> dict[str, object]:
     known = {key.name: key for key in KEYS if key.in_file}
     found: dict[str, object] = {}
     for name, value in _flatten(table, {n.partition(".")[0] for n in known if "." in n}, path):
-        key = known.get(name) or _unknown(f"{path}: unknown key", name, known)
-        found[key.field] = _valid(key, value, f"{path}: {name}")
+        where = f"{path}{_line_of(name, text)}"
+        key = known.get(name) or _unknown(f"{where}: unknown key", name, known)
+        found[key.field] = _valid(key, value, f"{where}: {name}")
     return found
+
+
+def _line_of(name: str, text: str) -> str:
+    """`, line 3` for a message, where the key of this dotted name can be found by looking for it."""
+    section, _, last = name.rpartition(".")
+    current = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[\s*([^][]+?)\s*\]", line):
+            current = header[1]
+            if current == name:
+                return f", line {number}"
+        word = re.match(r"""\s*["']?([\w.-]+)["']?\s*=""", line)
+        if word and (current, word[1]) in ((section, last), ("", name)):
+            return f", line {number}"
+    return ""
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
@@ -183,8 +203,7 @@ def _flatten(table: Mapping[str, object], sections: set[str], path: Path) -> Ite
             )
 
 
-def _parse(path: Path) -> dict[str, object]:
-    text = _read(path)
+def _parse(text: str, path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

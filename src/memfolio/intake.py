@@ -20,13 +20,16 @@ E = TypeVar("E", bound=StrEnum)
 TURN = ("role", "content", "session", "user", "at", "attributes")
 FIELDS = frozenset(TURN)
 ANY_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
-OUTSIDE = frozenset({"tool", "function"})
+OUTSIDE = re.compile(r"(?:tool|function)s?(?:[-_.:].*|results?|calls?|outputs?|responses?)?")
 """Roles whose words come from outside; a memory's origin is set when it is made and never raised later."""
 
 
 def draft_of(**given: object) -> Draft:
     """A memory that has no id yet; what is None takes its default."""
-    fields: dict[str, Any] = {name: CHECKS[name](name, value) for name, value in given.items() if value is not None}
+    fields: dict[str, Any] = {
+        name: CHECKS[name](name, value) for name, value in given.items() if value is not None or name == "content"
+    }
+    check_span("valid_from", fields.get("valid_from"), "valid_until", fields.get("valid_until"))
     fields["event_time"] = fields.pop("at", None)
     fields.setdefault("kind", default_kind(fields.get("type", Type.OBSERVATION)))
     return Draft(**fields)
@@ -45,8 +48,13 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
         event_time=None if at is None else _moment("at", at),
         attributes=_attributes("attributes", attributes) if attributes is not None else EMPTY,
         store=Store.SHORT_TERM,
-        origin=Origin.UNTRUSTED if role.casefold() in OUTSIDE else Origin.AGENT,
+        origin=_origin(role),
     )
+
+
+@lru_cache(maxsize=256)
+def _origin(role: str) -> Origin:
+    return Origin.UNTRUSTED if OUTSIDE.fullmatch(role.casefold()) else Origin.AGENT
 
 
 def _check_turn(turn: Mapping[str, Any]) -> None:
@@ -68,6 +76,17 @@ def one_id(value: object) -> str:
     if len(ANY_ID.findall(text)) > 1:
         raise InputError(f"{text[:80]!r} names more than one memory", hint="name one at a time")
     return text
+
+
+def text_of(value: object) -> str:
+    """`value` if it is text that can be remembered."""
+    return _content("content", value)
+
+
+def check_span(first: str, start: datetime | None, last: str, end: datetime | None) -> None:
+    """Refuse a span that ends before it begins."""
+    if start is not None and end is not None and start > end:
+        raise InputError(f"{first} {start} is later than {last} {end}", hint=f"put the earlier one into {first}")
 
 
 def choose(choices: type[E], name: str, value: Any) -> E:

@@ -17,7 +17,7 @@ from memfolio.index.counts import count
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lookup import Located, newest
-from memfolio.intake import TURN, draft_of, one_id, turn_of
+from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
@@ -26,7 +26,7 @@ from memfolio.state import Op
 from memfolio.status import Status, sizes
 from memfolio.stores import mend
 from memfolio.stores.mend import Mended
-from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import check_agent
@@ -214,13 +214,14 @@ class Memory:
     def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
         """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
 
-        `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them.
+        `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
+        a shared one only where none of the agent's own fits.
         `dry_run` only shows what would go.
         """
         meant = [each for found in self._meant(what, every=every) for each in self._versions(*found)]
         once = {each.item.id: (index, each) for index, each in meant}
         with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
-        return mend.forget(self.vault, with_places, by, dry_run=dry_run)
+        return mend.forget(self.vault, with_places, check_attribution(by), dry_run=dry_run)
 
     def _versions(self, index: Index, found: Located) -> list[tuple[Index, Located]]:
         """A memory and all that it corrected: who forgets a thing does not want its old form back."""
@@ -244,21 +245,22 @@ class Memory:
     def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> Mended:
         """Bring back a memory that was forgotten or archived."""
         _, found = self._located(id)
-        return mend.restore(self.vault, found, by or _trigger(FORGETTER, "restore"), dry_run=dry_run)
+        return mend.restore(self.vault, found, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
     def correct(self, id: str, text: str, *, by: Attribution | None = None) -> MemoryItem:
         """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable."""
+        text, by = text_of(text), _by(by, REMEMBERER, "correct")
         _, found = self._located(id)
         self.library.attend()
-        return mend.correct(self.vault, found, text, by or _trigger(REMEMBERER, "correct")).items[0]
+        return mend.correct(self.vault, found, text, by).items[0]
 
     def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
         """Say that a memory is right: it is certain from then on and does not fade."""
-        return self._note(id, {"op": Op.CONFIRM.value}, by or _trigger(REMEMBERER, "confirm"))
+        return self._note(id, {"op": Op.CONFIRM.value}, _by(by, REMEMBERER, "confirm"))
 
     def pin(self, id: str, *, pinned: bool = True, by: Attribution | None = None) -> MemoryItem:
         """Keep a memory from fading and from being archived, or with `pinned=False` let it go again."""
-        return self._note(id, {"op": Op.PIN.value, "pinned": pinned}, by or _trigger(REMEMBERER, "pin"))
+        return self._note(id, {"op": Op.PIN.value, "pinned": pinned}, _by(by, REMEMBERER, "pin"))
 
     def _note(self, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
         _, found = self._located(id)
@@ -332,5 +334,5 @@ class Memory:
         self.close()
 
 
-def _trigger(by: Attribution, trigger: str) -> Attribution:
-    return replace(by, trigger=trigger)
+def _by(given: Attribution | None, default: Attribution, trigger: str) -> Attribution:
+    return replace(default, trigger=trigger) if given is None else check_attribution(given)

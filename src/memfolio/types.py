@@ -170,4 +170,11 @@ class Attribution:
                 check_token(name, value)
 
 
+def check_attribution(by: object) -> Attribution:
+    """`by` if it says who makes a change."""
+    if not isinstance(by, Attribution):
+        raise InputError(f"by is a {type(by).__name__}", hint='pass an Attribution, such as Attribution(actor="human")')
+    return by
+
+
 HUMAN = Attribution(actor="human", approval=Approval.NONE, trigger="edit")

@@ -65,7 +65,7 @@ def told(home: Path) -> Told:
     """Read the logs and states as simply as can be."""
     contents: dict[str, str] = {}
     for path in sorted((home / LOGS).glob("*.md"), key=_in_order):
-        for block in split_log(path.read_text()):
+        for block in split_log(path.read_text(), "main"):
             if block.id is not None:
                 contents.setdefault(block.id, block.text)
     forgotten, superseded = set[str](), set[str]()
@@ -262,7 +262,7 @@ class Mind(RuleBasedStateMachine):
 
     def entry(self, data: st.DataObject) -> tuple[str, list[Block], int]:
         path = self.log(data)
-        blocks = split_log((self.home / path).read_text()) or [Block(text="- tea\n", start=0, id=None, kind="text")]
+        blocks = split_log((self.home / path).read_text(), "main") or [Block(text="- tea\n", start=0, id=None, kind="text")]
         return path, blocks, data.draw(st.integers(0, len(blocks) - 1))
 
     def put(self, path: str, blocks: list[Block]) -> None:

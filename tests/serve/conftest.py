@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def cli(settled: None, capsys: pytest.CaptureFixture[str]) -> Run:
         out, err = capsys.readouterr()
         assert code == status, out + err
         assert "Traceback" not in out + err
+        err = re.sub("^memfolio: made a home in .*\n", "", err)
         assert not (err if status == 0 else out), out + err
         return out or err
 

@@ -329,15 +329,15 @@ def test_adopt_accepts_that_files_are_gone(cli: Run, home: Path) -> None:
         cli("remember", "x", "--at", f"2026-03-0{day}")
     for log in (home / "agents/main/memory").glob("2026-*.md"):
         log.unlink()
-    assert "--accept-missing" in cli("status", status=1)
-    cli("adopt", status=1)
+    assert "--accept-missing" in cli("status", status=3)
+    cli("adopt", status=3)
     cli("adopt", "--accept-missing")
     cli("status")
 
 
 @pytest.mark.parametrize("command", ["show", "status", "log", "diff", "verify", "doctor", "alerts", "adopt"])
 def test_looking_at_a_home_that_is_not_there_creates_nothing(cli: Run, home: Path, command: str) -> None:
-    assert "memfolio init" in cli(command, status=1)
+    assert "memfolio init" in cli(command, status=3)
     assert not home.exists()
 
 
@@ -381,7 +381,7 @@ def test_wrong_configuration_is_an_error_with_a_hint(cli: Run, home: Path) -> No
 
 def test_home_that_is_a_file_is_said_to_be_one(cli: Run, home: Path) -> None:
     home.write_text("")
-    assert "is a file" in cli("remember", "x", status=1)
+    assert "is a file" in cli("remember", "x", status=3)
 
 
 def test_every_error_has_an_exit_code() -> None:

@@ -199,5 +199,5 @@ def test_forgotten_memory_must_be_restored_before_it_is_mended(cli: Run, tea: st
 @pytest.mark.parametrize("command", ["forget", "restore", "correct", "confirm", "pin", "explain", "recall", "reindex"])
 def test_home_that_is_not_there_stays_away(cli: Run, home: Path, command: str) -> None:
     args = {"correct": [UNKNOWN, "text"], "reindex": []}.get(command, [UNKNOWN])
-    assert "memfolio init" in cli(command, *args, status=1)
+    assert "memfolio init" in cli(command, *args, status=3)
     assert not home.exists()

@@ -172,7 +172,7 @@ def test_missing_vectors_are_told_beside_the_answer(
 
 
 def test_recall_does_not_make_a_home(cli: Run, home: Path) -> None:
-    cli("recall", "tea", status=1)
+    cli("recall", "tea", status=3)
     assert not home.exists()
 
 

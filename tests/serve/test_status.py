@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.serve.cli.status import counted, readable
+from memfolio.serve.cli.output import counted
+from memfolio.serve.cli.status import readable
 from tests.serve.calls import Run, RunJson, terminal
 
 

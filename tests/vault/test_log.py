@@ -85,7 +85,7 @@ def log_of(entries: list[Entry]) -> str:
 @settings(max_examples=500, deadline=None)
 @given(documents)
 def test_blocks_are_exactly_the_text(text: str) -> None:
-    blocks = split_log(text)
+    blocks = split_log(text, "main")
     assert "".join(block.text for block in blocks) == text
     assert all(text.startswith(block.text, block.start) for block in blocks)
 
@@ -94,7 +94,7 @@ def test_blocks_are_exactly_the_text(text: str) -> None:
 @given(st.binary(max_size=200) | documents.map(lambda text: text.encode("utf-8", "surrogateescape")))
 def test_blocks_are_exactly_the_bytes(raw: bytes) -> None:
     text = raw.decode("utf-8", "surrogateescape")
-    joined = "".join(block.text for block in split_log(text))
+    joined = "".join(block.text for block in split_log(text, "main"))
     assert joined.encode("utf-8", "surrogateescape") == raw
 
 
@@ -125,14 +125,14 @@ def test_title_names_day_and_part() -> None:
 
 def test_blocks_are_preamble_text_and_entries() -> None:
     text = f"\ufeff---\ntags: [daily]\n---\n# Title\n\n- milk\n\n{MARKED}\n## 16:00 fact\n\nBy hand."
-    blocks = split_log(text)
+    blocks = split_log(text, "main")
     assert [block.kind for block in blocks] == ["preamble", "text", "entry", "entry"]
     assert [block.id for block in blocks] == [None, None, "M-1794753005123-00000000", None]
     assert blocks[2].text == MARKED + "\n"
 
 
 def test_byte_order_mark_before_a_heading_is_tolerated() -> None:
-    assert [block.kind for block in split_log("\ufeff" + MARKED)] == ["preamble", "entry"]
+    assert [block.kind for block in split_log("\ufeff" + MARKED, "main")] == ["preamble", "entry"]
 
 
 def test_bullets_and_paragraphs_are_memories() -> None:

@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
@@ -14,14 +15,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memfolio.clock import SettableClock
+from memfolio.clock import SettableClock, from_ms
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.testing import Crash, CrashingDisk, InterruptedDisk, QuickDisk
-from memfolio.types import Action
+from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
 from memfolio.vault.disk import Disk
 from memfolio.vault.excerpt import memories_in
-from memfolio.vault.format.content import text_id
+from memfolio.vault.format.content import normalise_content, text_id
+from memfolio.vault.format.entry import mint, render_entry
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.move import Departure, Files, compose_cut, compose_return, cut_out, put_back
 from memfolio.vault.past.past import Outcome
@@ -179,7 +181,7 @@ def test_a_memory_returns_between_its_neighbours_after_hand_edits(vault: Vault, 
     write_by_hand(vault, files(vault)[LOG].decode().replace("\none\n", "\none, corrected\n") + "\n\nby hand\n")
     add(vault, "four")
     restore(vault, ids[1])
-    assert contents(vault) == ["one, corrected", "two", "three\n\n\nby hand", "four"]
+    assert contents(vault) == ["one, corrected", "two", "three", "by hand", "four"]
 
 
 def test_restoring_what_is_in_its_log_writes_only_the_lines(vault: Vault) -> None:
@@ -496,6 +498,15 @@ MARKS = [f"M-{1794753005123 + number}-0000000{number}" for number in range(6)]
 WORDS = st.sampled_from(
     ["one", "two", "three\nlines", "four\n\nfive", "five:\n```\n- code\n```", "six  ", "ünï", "\\x"]
 )
+
+
+def untouched(number: int, words: str) -> str:
+    """An entry as it was written; `number` is its place among the others."""
+    draft = MemoryItem(id="", content=normalise_content(words), created_at=from_ms(1794753005000))
+    made = mint(draft, BOT, agent="main", tz=UTC, created_ms=1794753005123 + number, taken=())
+    return render_entry(made, UTC).rstrip("\n")
+
+
 NOTE = st.one_of(
     st.builds("{}{} {}".format, st.sampled_from(["", "  ", "\t"]), st.sampled_from("-*+"), WORDS),
     WORDS,
@@ -507,13 +518,15 @@ ENTRY = st.one_of(
     st.builds("## 14:30:05 fact · 0.5 ^{}\n\n{}".format, st.sampled_from(MARKS), WORDS),
     st.builds("## {}\n{}".format, st.sampled_from(["09:15 lunch", "10:00"]), WORDS),
 )
+WHOLE = st.builds(untouched, st.integers(0, 5), WORDS)
 GAP = st.sampled_from(["\n", "\n\n", "\n\n", "\n\n", "\n\n\n"])
 
 
 @st.composite
 def logs(draw: st.DrawFn) -> bytes:
     title = draw(st.sampled_from(["# 2026-11-15 · Sunday\n\n", "# 2026-11-15 · Sunday\n", "", "---\na: b\n---\n"]))
-    marked = draw(st.lists(ENTRY, max_size=6, unique_by=lambda entry: entry.partition("^")[2][:24] or entry))
+    entries = st.one_of(ENTRY, WHOLE, WHOLE, NOTE)
+    marked = draw(st.lists(entries, max_size=8, unique_by=lambda entry: entry.partition("^")[2][:24] or entry))
     parts = [*draw(st.lists(NOTE, max_size=6)), *marked]
     text = title + "".join(part + draw(GAP) for part in parts)
     text = text.replace("\n", "\r\n") if draw(st.booleans()) and draw(st.booleans()) else text

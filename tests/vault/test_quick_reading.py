@@ -151,7 +151,7 @@ def check(text: str, day: date, zone: tzinfo) -> int:
     expected: dict[str, LogEntry] = {}
     problems: list[str] = []
     count = 0
-    for block in split_log(clean):
+    for block in split_log(clean, "main"):
         if block.kind != "entry":
             continue
         parsed = parse_entry(block.text, day=day, tz=zone, agent="main", marked=block.id not in expected)
@@ -212,7 +212,7 @@ def test_any_document_is_read_alike(text: str, zone: tzinfo) -> None:
 @example("\ufeff## 14:30\n### 14:30\n\ufeff## 14:30\n## ^M-1-00000000")
 def test_entries_start_at_every_heading_line(text: str) -> None:
     starts = [match.start() for match in re.finditer(rf"(?m)(?:^|(?<=\A\ufeff)){HEADING}", text)]
-    assert [block.start for block in split_log(text) if block.kind == "entry"] == starts
+    assert [block.start for block in split_log(text, "main") if block.kind == "entry"] == starts
 
 
 @settings(max_examples=100, deadline=None)

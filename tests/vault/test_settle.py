@@ -88,7 +88,7 @@ def test_a_stale_editor_that_saves_twice_destroys_nothing(home: Path, vault: Vau
     vault.add("main", [item("third")], BOT)
     log.write_bytes(buffer + b"\n- a note\n- another\n")
     vault.survey()
-    assert contents(vault)[1:] == ["second", "third"]
+    assert contents(vault) == ["first", "a note", "another", "second", "third"]
     assert b"- another" in log.read_bytes()
 
 

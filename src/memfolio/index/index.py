@@ -227,6 +227,8 @@ class Index:
                 stale = self._keeper.stale(connection, states)
             if self._vault.books.recent.head != head:
                 continue  # the files are those of a later moment
+            if not stale and self._vault.trouble is not None:
+                break  # up to which change that is, those who can write know better
             if len(stale) > MANY_FILES:
                 self._build(progress)
             elif self._file(database, states, stale, before, head):

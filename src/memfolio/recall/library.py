@@ -68,7 +68,7 @@ class Library:
         started = time.perf_counter()
         hits = self._find(query)
         took = (time.perf_counter() - started) * 1000
-        return Hits(best_of(hits, query.limit), degraded=self.degraded(), took_ms=round(took, 3))
+        return Hits(best_of(hits, query.limit), degraded=(*self.degraded(), *self._missing(query)), took_ms=round(took, 3))
 
     def _find(self, query: Query) -> list[Hit]:
         hits: list[Hit] = []
@@ -110,13 +110,19 @@ class Library:
         return index.read(lambda connection: places(connection, id))
 
     def described(self, description: str) -> list[tuple[Index, Located]]:
-        """The agent's own memories that have every word of a description."""
+        """The agent's own memories that have every word of a description; where none has, the shared ones."""
         expression = match_expression(terms(description), all_of=True)
-        rows = self.index.read(lambda connection: matches(connection, expression, Filter(), MANY + 1))
+        for index in self.indexes():
+            if found := self._with_words(index, expression, description):
+                return [(index, each) for each in found]
+        return []
+
+    def _with_words(self, index: Index, expression: str, description: str) -> list[Located]:
+        rows = index.read(lambda connection: matches(connection, expression, Filter(), MANY + 1))
         if len(rows) > MANY:
             raise ConflictError(f"more than {MANY} memories fit {description[:60]!r}", hint="describe it more closely")
-        found = self.index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
-        return [(self.index, each) for each in found if each.form == "memory"]
+        found = index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
+        return [each for each in found if each.form == "memory"]
 
     def explain(self, index: Index, found: Located) -> Explanation:
         return index.read(lambda connection: explain(connection, found))
@@ -130,16 +136,22 @@ class Library:
 
     def degraded(self) -> tuple[str, ...]:
         """What does not take part as it should, each as a sentence."""
-        found = [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
+        found = [f"home: {self._vault.trouble.message}"] if self._vault.trouble and self._vault.is_busy else []
+        found += [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
         if self.meaning.embedder is None:
             found.append("vectors: there is no embedder, so only words are compared")
         elif self.meaning.trouble:
             found.append(f"vectors: {self.meaning.trouble.message}")
-        elif waiting := sum(map(self._waiting, self.indexes())):
-            found.append(f"vectors: {waiting:,} of the memories have none yet")
         if self._watcher.trouble:
             found.append(f"watching: {self._watcher.trouble}")
         return tuple(found)
+
+    def _missing(self, query: Query) -> tuple[str, ...]:
+        """What a question by meaning could not be compared with, as a sentence."""
+        if not query.text.strip() or self.meaning.embedder is None or self.meaning.trouble:
+            return ()
+        waiting = sum(map(self._waiting, self.indexes()))
+        return (f"vectors: {waiting:,} of the memories have none yet",) if waiting else ()
 
     def _waiting(self, index: Index) -> int:
         try:
@@ -149,9 +161,10 @@ class Library:
 
     def notices(self) -> list[str]:
         """What was repaired, each told once."""
-        found = [notice for index in self.indexes() for notice in index.notices]
-        for index in self.indexes():
-            index.notices.clear()
+        kept = [self._vault.notices, *(index.notices for index in self.indexes())]
+        found = [notice for notices in kept for notice in notices]
+        for notices in kept:
+            notices.clear()
         return found
 
     def close(self) -> None:

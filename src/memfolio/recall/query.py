@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from memfolio.errors import InputError
 from memfolio.index.filter import INCLUDABLE, Filter
-from memfolio.intake import CHECKS, choose, nearest
+from memfolio.intake import CHECKS, check_span, choose, nearest
 from memfolio.types import Kind, Store, Type
 
 E = TypeVar("E", bound=StrEnum)
@@ -51,7 +51,9 @@ class Query:
         include: object = (),
     ) -> Query:
         """The query that these arguments mean; InputError says which of them cannot be."""
-        times = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
+        given = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
+        times = {name: None if value is None else _moment(name, value) for name, value in given.items()}
+        check_span("since", times["since"], "until", times["until"])
         return cls(
             text=_text("the question", text),
             limit=_number("limit", limit, 1, MAX_LIMIT),
@@ -67,7 +69,7 @@ class Query:
                 user=None if user is None else _text("user", user),
                 min_importance=_fraction(min_importance),
                 include=_include(include),
-                **{name: None if value is None else _moment(name, value) for name, value in times.items()},
+                **times,
             ),
         )
 

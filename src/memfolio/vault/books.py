@@ -55,6 +55,10 @@ class Books:
         self.unrecorded: set[str] = set()
         self.is_loose = False
         """Whether the trail has lines that are neither synced nor to be told from the files once we append to them."""
+        self.notices: list[str] = []
+        """What was put right without being asked, for a person to read once."""
+        self.repairs: list[str] = []
+        """What was wrong with the trail and was mended, until somebody verifies it."""
         self.listeners: list[Callable[[Record], None]] = []
         self.when_entered: Callable[[], None] = lambda: None
         """Called after every change that is entered here."""

@@ -6,14 +6,15 @@ import re
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
-from memfolio.errors import ConflictError, DiskError, FileNotHereError, InputError
+from memfolio.errors import ConflictError, DiskError, FileNotHereError, HomeBusyError, InputError
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddBlocks, Change, Operation, Page, PutPage
 from memfolio.vault.foreign import blocks_of
-from memfolio.vault.paths import SHARED, agent_of, agent_root, ledger_of
+from memfolio.vault.paths import SHARED, Form, agent_of, agent_root, form_of, ledger_of
 from memfolio.vault.recent import to_bytes
 
 if TYPE_CHECKING:
+    from memfolio.vault.excerpt import Excerpt
     from memfolio.vault.vault import Vault
 
 SYNC = Attribution(actor="system:sync", approval=Approval.AUTO, trigger="conflict-copy")
@@ -44,13 +45,12 @@ def merge_copies(vault: Vault, files: Iterable[str], *, originals: Container[str
     A copy that cannot be taken in is noted and stays where it is.
     """
     changed: list[str] = []
-    for copy in files:
-        original = original_of(copy)
-        if original is None or original not in originals:
-            continue
+    named = [(original, copy) for copy in files if (original := original_of(copy)) and original in originals]
+    # Logs come last: what the state of another machine forgets or calls back is known by then.
+    for original, copy in sorted(named, key=lambda each: form_of(each[0]) is Form.LOG):
         try:
             changed += _take_in(vault, original, copy)
-        except (InputError, ConflictError, DiskError, FileNotHereError) as error:
+        except (InputError, ConflictError, DiskError, FileNotHereError, HomeBusyError) as error:
             vault.problems[copy] = f"is a conflict copy that could not be merged: {error.message}"
     return changed
 
@@ -59,8 +59,42 @@ def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
     page = vault.page(copy)
     if page is None:
         return ()
-    operations = [*_missing_blocks(vault, original, page.content), *_set_aside(vault, original, page)]
-    return vault.apply(Change(operations=tuple(operations), by=SYNC, action=Action.MERGE)).paths
+    rest, forgotten = _parted(vault, original, page.content)
+    operations = [
+        *_missing_blocks(vault, original, rest),
+        *_set_aside(vault, original, page, rest),
+        *_archived(vault, original, forgotten),
+    ]
+    return vault.writer.apply(Change(operations=tuple(operations), by=SYNC, action=Action.MERGE)).paths
+
+
+def _parted(vault: Vault, original: str, copy: bytes) -> tuple[bytes, list[Excerpt]]:
+    """The copy of a log without what was forgotten, and what of that the archive may keep."""
+    if form_of(original) is not Form.LOG:
+        return copy, []
+    from memfolio.vault.forgotten import forgotten_in, part
+
+    def read(path: str) -> bytes | None:
+        try:
+            return vault.books.read(path)
+        except OSError as error:
+            raise DiskError(f"{path} does not tell what was forgotten: {error}", hint="make it readable") from error
+
+    return part(original, copy, forgotten_in(vault.books.recent.known, read))
+
+
+def _archived(vault: Vault, original: str, forgotten: list[Excerpt]) -> list[Operation]:
+    """Keep what was forgotten where it should have gone, if it is not there; other forms of it are in git."""
+    if not forgotten:
+        return []
+    from memfolio.vault.excerpt import into_archive
+    from memfolio.vault.forgotten import archive_of, missing_from
+
+    target = archive_of(original)
+    page = vault.page(target)
+    before = page.content if page else None
+    missing = missing_from(target, before, forgotten)
+    return [PutPage(target, into_archive(target, before, missing), page.hash if page else None)] if missing else []
 
 
 def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]:
@@ -82,16 +116,24 @@ def _parts(vault: Vault, original: str) -> list[bytes]:
     return [page.content for path in paths if (page := vault.page(path))]
 
 
-def _set_aside(vault: Vault, original: str, copy: Page) -> list[Operation]:
-    """Remove the copy; what the original does not contain is kept as a page under `conflicts/`."""
+def _set_aside(vault: Vault, original: str, copy: Page, rest: bytes) -> list[Operation]:
+    """Remove the copy; what the original does not contain of its rest is kept as a page under `conflicts/`."""
     page = vault.page(original)
     operations: list[Operation] = [PutPage(copy.path, None, copy.hash)]
-    if ledger_of(original) and page and _is_covered(original, page.content, copy.content):
+    if ledger_of(original) and page and _is_covered(original, page.content, rest):
+        return operations
+    if rest != copy.content and _is_bare(original, rest):
         return operations
     name = copy.path.rpartition("/")[2]
     target = f"{agent_root(agent_of(copy.path) or SHARED)}/memory/conflicts/{name}"
     existing = vault.page(target)
-    return [*operations, PutPage(target, copy.content, existing.hash if existing else None)]
+    return [*operations, PutPage(target, rest, existing.hash if existing else None)]
+
+
+def _is_bare(original: str, rest: bytes) -> bool:
+    from memfolio.vault.excerpt import is_bare
+
+    return is_bare(original, rest)
 
 
 def _is_covered(path: str, original: bytes, copy: bytes) -> bool:

@@ -10,7 +10,7 @@ from datetime import UTC
 from itertools import accumulate
 
 from memfolio.vault.foreign import blocks_of
-from memfolio.vault.format.log import LogEntry, read_log, split_log, title_line
+from memfolio.vault.format.log import Block, LogEntry, read_log, split_log, title_line
 from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import agent_of, day_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
@@ -57,6 +57,10 @@ def by_hand(path: str, text: str) -> list[LogEntry]:
     return [found for found in entries if found.entry.item.id.startswith("H-")]
 
 
+def _blocks(path: str, text: str) -> list[Block]:
+    return split_log(text, agent_of(path) or "")
+
+
 def memories_in(path: str, content: bytes | None) -> set[str]:
     """The ids of a log's memories, of hand-written text too."""
     marked = {each for each, _ in blocks_of(path, content or b"") if each}
@@ -65,16 +69,15 @@ def memories_in(path: str, content: bytes | None) -> set[str]:
 
 def _counted(path: str, text: str) -> Counter[str]:
     """How often each memory stands in a log."""
-    marked = [block.id for block in split_log(text) if block.id]
+    marked = [block.id for block in _blocks(path, text) if block.id]
     return Counter(marked + [found.entry.item.id for found in by_hand(path, text) for _ in found.places])
 
 
 def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
     """Every place of these memories, in order. All entries with the same mark go together."""
     entries = {entry.start: entry for entry in _entries(path, text)}
-    found = {
-        entry.lo: entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids
-    }
+    marked = [entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids]
+    found = {taken.start: taken for taken in marked}
     hands = [memory for memory in by_hand(path, text) if memory.entry.item.id in ids]
     places = sorted(((*place, memory.entry.item.id) for memory in hands for place in memory.places), reverse=True)
     rest, at = "", len(text)
@@ -109,24 +112,31 @@ def cut_from_archive(path: str, text: str, taken: Collection[Excerpt]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry with a heading: where that starts, and what `ledger_blocks` counts as the entry's own."""
+    """An entry with a heading: where that starts, and what `ledger_blocks` counts as the entry's own.
+
+    Text right below it is set off by the blank line above it once it is gone.
+    """
 
     start: int
     mark: str | None
     lo: int
     hi: int
+    is_followed: bool
 
     def excerpt(self, text: str, id: str) -> Excerpt:
-        raw = text[self.lo : self.hi]
-        return Excerpt(id=id, start=self.lo, raw=raw, body=raw.strip("\n"), is_note=False)
+        start = self.lo + 1 if self.is_followed and self.lo < self.start else self.lo
+        raw = text[start : self.hi]
+        return Excerpt(id=id, start=start, raw=raw, body=raw.strip("\n"), is_note=False)
 
 
 def _entries(path: str, text: str) -> Iterator[_Entry]:
     ends = accumulate(map(len, ledger_blocks(path, to_bytes(text))))
+    blocks = _blocks(path, text)
+    followed = {block.start for block in blocks if block.kind == "text" and not block.text.startswith("\n")}
     lo = 0
-    for block, hi in zip(split_log(text), ends, strict=True):
+    for block, hi in zip(blocks, ends, strict=True):
         if block.kind == "entry":
-            yield _Entry(block.start, block.id, lo, hi)
+            yield _Entry(block.start, block.id, lo, hi, hi in followed)
         lo = hi
 
 
@@ -173,21 +183,27 @@ def with_heading(path: str, text: str, body: str, at: int | None = None) -> str:
 
 
 def with_note(path: str, text: str, id: str, body: str, *, at: int | None = None, tight: str | None = None) -> str:
-    """The log with a note at `at`, else behind the other notes, set off so that all of them are read as before.
+    """The log with a note at `at`, else behind the notes at its top, set off so that all of them are read as before.
 
     `tight` is the note with as many line ends around it as it had; blank lines or a rule come only where it needs them.
     """
-    end = _end_of_notes(text)
-    at = end if at is None else min(at, end)
-    spaced, ruled = joined(text, at, body), f"{text[:at]}{RULE}\n{body}\n{text[at:]}"
-    stands_alone = text[:at].endswith("\n") and tight is not None and (tight.endswith("\n") or not text[at:])
-    ways = [f"{text[:at]}{tight}{text[at:]}", spaced, ruled] if stands_alone else [spaced, ruled]
+    end = _end_of_notes(path, text)
+    places = [end] if at is None else [at] if at <= end else [at, end]
     wanted = _counted(path, text) + Counter([id])
-    return next((each for each in ways if wanted <= _counted(path, each)), spaced)
+    ways = (way for place in places for way in _ways_in(text, place, body, tight))
+    return next((way for way in ways if wanted <= _counted(path, way)), joined(text, places[-1], body))
 
 
-def _end_of_notes(text: str) -> int:
-    first = next((block.start for block in split_log(text) if block.kind == "entry"), len(text))
+def _ways_in(text: str, at: int, body: str, tight: str | None) -> Iterator[str]:
+    """The text with a note at `at`, by as little as may do first."""
+    if tight is not None and text[:at].endswith("\n") and (tight.endswith("\n") or not text[at:]):
+        yield f"{text[:at]}{tight}{text[at:]}"
+    yield joined(text, at, body)
+    yield f"{text[:at]}{RULE}\n{body}\n{text[at:]}"
+
+
+def _end_of_notes(path: str, text: str) -> int:
+    first = next((block.start for block in _blocks(path, text) if block.kind == "entry"), len(text))
     end = len(text[:first].rstrip("\n"))
     return min(end + 1, first) if end else 0
 
@@ -214,7 +230,7 @@ def _with_notes(path: str, text: str, notes: list[Excerpt]) -> str:
     """The archive with these notes too: all at once if that reads well, since looking at each takes long."""
     if not notes:
         return text
-    together = joined(text, _end_of_notes(text), "\n\n".join(each.body for each in notes))
+    together = joined(text, _end_of_notes(path, text), "\n\n".join(each.body for each in notes))
     if _counted(path, text) + Counter(each.id for each in notes) <= _counted(path, together):
         return together
     for each in notes:

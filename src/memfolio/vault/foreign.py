@@ -55,8 +55,8 @@ def _own_entries(path: str, content: bytes, start: int, zone: tzinfo) -> Own | N
     if day is None or agent is None:
         return None
     own, offset = Own(start), start
-    earlier = {block.id for block in split_log(to_text(content[:start])) if block.id}
-    blocks = split_log(to_text(content[start:]))
+    earlier = {block.id for block in split_log(to_text(content[:start]), agent) if block.id}
+    blocks = split_log(to_text(content[start:]), agent)
     if any(block.id in earlier for block in blocks):
         return None  # copied by hand: we write every id once
     for block in blocks:
@@ -114,7 +114,7 @@ def _own_lines(content: bytes, start: int) -> Own:
 def blocks_of(path: str, content: bytes) -> list[tuple[str | None, str]]:
     """A ledger's blocks in order, each with its id if it has one; together they are exactly the content."""
     if form_of(path) is Form.LOG:
-        return [(block.id, block.text) for block in split_log(to_text(content))]
+        return [(block.id, block.text) for block in split_log(to_text(content), agent_of(path) or "")]
     return [(_line_id(raw), to_text(raw)) for raw in split_lines(content)]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memfolio.clock import Clock
 from memfolio.errors import HomeMissingError, NotOwnerError
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.paths import GITIGNORE, INTERNAL
+from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, INTERNAL
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -21,6 +21,13 @@ KEY = "key"
 OWNER = "owner"
 UNSURVEYED = "unsurveyed"
 MANY = 1000
+
+
+def is_home(root: Path) -> bool:
+    """Whether a folder is a home; a clone of one lacks its inside, which is made when it is opened."""
+    if (root / INTERNAL).is_dir() or (root / CONFIG).is_file():
+        return True
+    return (root / "agents").is_dir() and (root / AUDIT).is_dir()
 
 
 class Home:

@@ -62,14 +62,14 @@ class FileLock:
         _LOCKS.add(self)
 
     @contextmanager
-    def __call__(self) -> Iterator[None]:
-        """Hold the lock; raises HomeBusyError when it is not to be had within `timeout` seconds."""
-        threads = self._threads
-        if not threads.acquire(timeout=self.timeout):
-            raise self._busy()
+    def __call__(self, patience: float | None = None) -> Iterator[None]:
+        """Hold the lock; raises HomeBusyError when it is not to be had within `timeout` seconds, or `patience`."""
+        threads, timeout = self._threads, self.timeout if patience is None else min(patience, self.timeout)
+        if not threads.acquire(timeout=timeout):
+            raise self._busy(timeout)
         try:
             if self._depth == 0:
-                self._acquire()
+                self._acquire(timeout)
             self._depth += 1
             try:
                 yield
@@ -128,13 +128,13 @@ class FileLock:
             self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
         return self._fd
 
-    def _acquire(self) -> None:
+    def _acquire(self, timeout: float) -> None:
         began = time.monotonic()
         pause = 0.0001
         while not self._take():
             waited = time.monotonic() - began
-            if waited > self.timeout:
-                raise self._busy()
+            if waited > timeout:
+                raise self._busy(timeout)
             time.sleep(pause * random.uniform(0.5, 1.5))
             # Whoever has waited longest asks most often, or newcomers could keep taking the lock from under it.
             pause = min(pause * 1.3, 0.002) if waited < 0.05 else 0.0002
@@ -151,9 +151,9 @@ class FileLock:
         self._fd = None
         return False
 
-    def _busy(self) -> HomeBusyError:
+    def _busy(self, waited: float) -> HomeBusyError:
         return HomeBusyError(
-            f"another process has been writing here for over {self.timeout:g} s",
+            f"another process has been writing here for over {waited:g} s",
             hint=f"wait and try again; if no memfolio runs, see who holds {self.path}",
         )
 

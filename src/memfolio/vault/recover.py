@@ -9,6 +9,7 @@ rebuilt from the whole trail.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 
 from memfolio.clock import iso, to_ms
@@ -52,8 +53,10 @@ def rebuild(books: Books) -> None:
     books.is_loose = True
     committed = _newest_in_git(books)
     lines, head, torn = books.trail.since(Head())
-    if torn:
-        _set_aside_torn(books, head)
+    is_altered = torn > 0 and _is_altered(_set_aside_torn(books, head))
+    if is_altered:
+        _append_all(books, head, _lines_in_git(books, head.part))
+        lines, head, _ = books.trail.since(Head())
     for sealed in lines:
         recent.learn_ids(sealed.line.ids)
         for mark in sealed.line.files:
@@ -62,6 +65,8 @@ def rebuild(books: Books) -> None:
     recent.head = head
     recent.pending = [_record(books, sealed) for sealed in lines if sealed.line.seq > recent.committed]
     recent.rewrite()
+    if is_altered:
+        _report(books, "the trail had lines that could not be read: what git has was put in their place")
 
 
 def realign(books: Books) -> None:
@@ -86,18 +91,19 @@ def realign(books: Books) -> None:
 def _write_again(books: Books, tail: Head) -> None:
     """The trail lost its end: write the lines that git and the recent bytes still have."""
     recent = books.recent
-    _set_aside_torn(books, tail)
+    is_altered = _is_altered(_set_aside_torn(books, tail))
     in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
-    heads: dict[int, Head] = {}
-    for part, raw in [*in_git, *((record.head.part, record.raw) for record in recent.pending)]:
-        if tail.seq < recent.head.seq and is_sealed(raw, tail.hash):
-            tail = heads[tail.seq + 1] = _append_line(books, max(part, tail.part), raw)
-    recent.pending = [replace(each, head=heads.get(each.line.seq, each.head)) for each in recent.pending]
+    waiting = [(record.head.part, record.raw) for record in recent.pending]
+    heads = _append_all(books, tail, [*in_git, *waiting])
+    tail = heads[-1] if heads else tail
+    found = {head.seq: head for head in heads}
+    recent.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in recent.pending]
     if tail.hash == recent.head.hash:
         recent.head = tail
         recent.rewrite()
-        if in_git:
-            books.enter(Action.RESTORE, MENDED)
+        if in_git or is_altered:
+            said = "could not be read" if is_altered else "were missing"
+            _report(books, f"{len(heads)} of the trail's lines {said}: they were put back")
         return
     # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
     part = tail.part or recent.head.part
@@ -105,6 +111,29 @@ def _write_again(books: Books, tail: Head) -> None:
     recent.head = replace(recent.head, part=part, size=stamp.size if stamp else 0)
     recent.rewrite()
     books.enter(Action.ALERT, TAMPERED)
+
+
+def _append_all(books: Books, tail: Head, lines: Iterable[tuple[str, bytes]]) -> list[Head]:
+    """Write those lines to the trail that follow its end, one after the other; returns the end behind each."""
+    heads: list[Head] = []
+    for part, raw in lines:
+        if is_sealed(raw, tail.hash):
+            tail = _append_line(books, max(part, tail.part), raw)
+            heads.append(tail)
+    return heads
+
+
+def _is_altered(cut: bytes) -> bool:
+    """Whether what was cut off the trail is more than a crash leaves: a torn line, or zeros for what was not synced."""
+    return b"\n" in cut and b"\0" not in cut
+
+
+def _report(books: Books, what: str) -> None:
+    """Note that the trail was mended where no crash can have broken it: in the trail, and for people."""
+    line = books.enter(Action.RESTORE, MENDED)
+    books.enter(Action.ALERT, TAMPERED, about=[line.seq])
+    books.notices.append(what)
+    books.repairs.append(what)
 
 
 def _append_line(books: Books, part: str, raw: bytes) -> Head:
@@ -135,16 +164,15 @@ def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
     return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
 
 
-def _set_aside_torn(books: Books, head: Head) -> None:
-    """Cut a torn line off the trail; what was cut is kept in `.memfolio/torn`."""
-    if not head.part:
-        return
-    data = books.read(head.part) or b""
-    if len(data) <= head.size:
-        return
-    home = books.home
-    home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-audit.jsonl", data[head.size :])
-    home.disk.cut(home.path(head.part), head.size)
+def _set_aside_torn(books: Books, head: Head) -> bytes:
+    """Cut a torn line off the trail; returns what was cut, which is kept in `.memfolio/torn`."""
+    data = (books.read(head.part) or b"") if head.part else b""
+    torn = data[head.size :]
+    if torn:
+        home = books.home
+        home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-audit.jsonl", torn)
+        home.disk.cut(home.path(head.part), head.size)
+    return torn
 
 
 def _state(mark: FileMark) -> FileState | None:

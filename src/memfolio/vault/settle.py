@@ -11,20 +11,24 @@ A file that is not as it was last left is one of these:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import TYPE_CHECKING
 
 from memfolio.clock import to_ms
-from memfolio.errors import FileNotHereError, HomeBusyError
+from memfolio.errors import FileNotHereError, HomeBusyError, HomeError
 from memfolio.types import HUMAN, ID_PATTERN, Action, Approval, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
 from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
-from memfolio.vault.foreign import Own, lost_run, own_end
+from memfolio.vault.foreign import Own, blocks_of, lost_run, own_end
 from memfolio.vault.paths import SHARED, Form, agent_of, form_of, ledger_of
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, to_bytes
+
+if TYPE_CHECKING:
+    from memfolio.vault.excerpt import Excerpt
 
 RESCUER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
 CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")
@@ -117,9 +121,9 @@ class Settler:
         self._enter_human(Action.DELETE, Planned(path, None, None, known.hash, None), None)
         return True
 
-    def _enter_human(self, action: Action, planned: Planned, stamp: Stamp | None) -> None:
+    def _enter_human(self, action: Action, planned: Planned, stamp: Stamp | None, gone: Sequence[str] = ()) -> None:
         first = self._books.recent.head.seq == 0
-        line = self._books.enter(action, HUMAN, [Done(planned, stamp)], strict=True)
+        line = self._books.enter(action, HUMAN, [Done(planned, stamp)], ids=gone, strict=True)
         if needs_alert(line.paths, line.by) and not first:
             self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
 
@@ -151,8 +155,7 @@ class Settler:
         """Take an unacknowledged fragment out of the file; it is kept, should it be a person's after all."""
         home, fragment = self._books.home, seen.content[whole:]
         if b"\0" in fragment:
-            name = f"{to_ms(home.now())}-{seen.path.rpartition('/')[2]}"
-            home.disk.put(home.internal / TORN / name, fragment)
+            self._keep_torn(seen.path, fragment)
         elif fragment.strip():
             self.set_aside(seen.path, fragment, CUTTER)
         if whole:
@@ -160,12 +163,54 @@ class Settler:
         else:
             home.disk.remove(home.path(seen.path))
 
+    def _keep_torn(self, path: str, fragment: bytes) -> None:
+        home = self._books.home
+        home.disk.put(home.internal / TORN / f"{to_ms(home.now())}-{path.rpartition('/')[2]}", fragment)
+
     def set_aside(self, path: str, content: bytes, by: Attribution) -> None:
-        """Keep content that has no place in its file as a page under `conflicts/`."""
-        copy = self._conflict_path(path)
-        stamp = self._books.home.disk.put(self._books.home.path(copy), content)
-        planned = Planned(copy, None, content, None, self._books.home.hash(content))
-        self._books.enter(Action.CREATE, by, [Done(planned, stamp)])
+        """Keep content that has no place in its file as a page under `conflicts/`; what was forgotten is archived."""
+        rest, forgotten = self._parted(path, content)
+        done = [self._put(self._conflict_path(path), rest)] if rest.strip() else []
+        done += self._archived(path, forgotten) if forgotten else []
+        if done:
+            self._books.enter(Action.CREATE, by, done)
+
+    def _put(self, path: str, content: bytes) -> Done:
+        home, known = self._books.home, self._books.known(path)
+        stamp = home.disk.put(home.path(path), content)
+        return Done(Planned(path, None, content, known.hash if known else None, home.hash(content)), stamp)
+
+    def _parted(self, path: str, content: bytes) -> tuple[bytes, list[Excerpt]]:
+        """What of a log's content may be shown, and what was forgotten and goes to the archive."""
+        if form_of(path) is not Form.LOG:
+            return content, []
+        from memfolio.vault.excerpt import is_bare
+        from memfolio.vault.forgotten import forgotten_in, part
+
+        rest, forgotten = part(path, content, forgotten_in(self._books.recent.known, self._readable))
+        return (b"" if rest != content and is_bare(path, rest) else rest), forgotten
+
+    def _readable(self, path: str) -> bytes | None:
+        """A file as far as it can be read: one that cannot must not keep a person's words from being saved."""
+        try:
+            return self._books.read(path)
+        except (OSError, HomeError):
+            return None
+
+    def _archived(self, path: str, forgotten: list[Excerpt]) -> list[Done]:
+        """Keep what was forgotten where it should have gone, if it is not there; other forms of it as fragments."""
+        from memfolio.vault.excerpt import into_archive
+        from memfolio.vault.forgotten import archive_of, missing_from
+
+        target = archive_of(path)
+        if target != path:  # else whoever asks is about to cut it
+            self.settle(target)
+        before = self._books.read(target) or b""
+        missing = missing_from(target, before, forgotten) if target != path else []
+        others = [each.body for each in forgotten if each not in missing and to_bytes(each.body) not in before]
+        if others:
+            self._keep_torn(path, to_bytes("\n\n".join(others)))
+        return [self._put(target, into_archive(target, before, missing))] if missing else []
 
     def _conflict_path(self, path: str) -> str:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
@@ -192,14 +237,17 @@ class Settler:
     def _take_human(self, seen: Seen, known: FileState | None) -> bool:
         """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
         planned = Planned(seen.path, None, seen.content, known.hash if known else None, seen.hash)
-        lost = self._lost(seen) if known and form_of(seen.path) is not Form.PAGE else []
+        before = self._before(seen.path) if known and ledger_of(seen.path) else b""
+        lost = self._lost(seen, before)
         # What was saved over comes back before the trail knows of the edit: a crash in between only repeats this.
         rescue = self._rescue(seen, [text for _, text in lost]) if lost else None
         if lost and rescue is None:
             return False
-        self._enter_human(Action.EDIT if known else Action.CREATE, planned, None if lost else seen.stamp)
+        action, gone = Action.EDIT if known else Action.CREATE, _vanished(seen, before)
+        self._enter_human(action, planned, None if lost else seen.stamp, gone)
         if rescue:
             self._books.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
+            self._books.notices.append(_put_back(seen.path, len(lost)))
         return True
 
     def _before(self, path: str) -> bytes:
@@ -211,11 +259,9 @@ class Settler:
                     content = write.after(content) or b""
         return content
 
-    def _lost(self, seen: Seen) -> list[tuple[str, str]]:
+    def _lost(self, seen: Seen, before: bytes) -> list[tuple[str, str]]:
         """Blocks that a stale editor saved over, with their ids."""
-        if ledger_of(seen.path) is None:
-            return []
-        run = lost_run(seen.path, self._before(seen.path), seen.content)
+        run = lost_run(seen.path, before, seen.content) if before else []
         lost = [(each, text) for each, text in run if self._is_young(each)]
         return lost if self._is_unseen([each for each, _ in lost]) else []
 
@@ -247,6 +293,23 @@ class Settler:
         lines = self._books.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
         rescued = {each for line in lines if line.by.actor == RESCUER.actor for each in line.ids}
         return not rescued.issuperset(ids)
+
+
+def _vanished(seen: Seen, before: bytes) -> list[str]:
+    """The memories that a person took out of a ledger; other ids may be a person's words, which are not for the trail."""
+    there = {each for each, _ in blocks_of(seen.path, seen.content)} if before else set()
+    ids = dict.fromkeys(each for each, _ in blocks_of(seen.path, before) if each and each not in there)
+    return [each for each in ids if ID_PATTERN.fullmatch(each)]
+
+
+def _put_back(path: str, entries: int) -> str:
+    """What a person is told whose deletion looked like a save of an older copy."""
+    what, it = ("1 entry", "it") if entries == 1 else (f"{entries} entries", "them")
+    were, is_meant = ("was", "it is meant") if entries == 1 else ("were", "they are meant")
+    return (
+        f"{path}: {what} that an older copy of the file had overwritten {were} put back; "
+        f"delete {it} once more if {is_meant} to go"
+    )
 
 
 def _not_here(path: str) -> FileNotHereError:

@@ -17,6 +17,7 @@ from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, default_toml, load_config
 from memfolio.errors import (
     HistoryError,
+    HomeBusyError,
     HomeError,
     HomeMissingError,
     HomeReadOnlyError,
@@ -35,7 +36,7 @@ from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.format.content import encoded
 from memfolio.vault.format.draft import Draft, as_draft
 from memfolio.vault.format.log import read_log
-from memfolio.vault.home import Home
+from memfolio.vault.home import Home, is_home
 from memfolio.vault.intent import FOLDER as INTENTS
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import (
@@ -64,6 +65,8 @@ if TYPE_CHECKING:  # what looks back is loaded when somebody does
 _MONTH = re.compile(r"(?!0000)[0-9]{4}-(0[1-9]|1[0-2])")
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
+PATIENCE = 1.5
+"""Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
 
 
 class Found(NamedTuple):
@@ -111,22 +114,33 @@ class Vault:
     ) -> Self:
         """Open a home, creating what is missing; recovers from crashes and records what people did meanwhile.
 
-        A home that cannot be written here (read-only, or another machine's) opens for reading; `trouble` says why.
+        A home that cannot be written here (read-only, or another machine's) opens for reading; `trouble` says why. So
+        does one that another process holds, until a write or a look finds it free.
         """
         vault = cls(config or load_config(home), clock=clock, disk=disk)
         try:
             with disk_errors(vault.home.root):
                 vault._found()
-            vault.survey(accept_missing=accept_missing)
-        except (HomeReadOnlyError, NotOwnerError) as error:
-            if not vault._is_home():
+            vault.survey(accept_missing=accept_missing, patience=PATIENCE)
+        except (HomeReadOnlyError, NotOwnerError, HomeBusyError) as error:
+            if not vault._is_home() or (isinstance(error, HomeBusyError) and not vault.home.is_founded()):
                 raise
-            vault.trouble = error
-            vault._glance_at_others()
+            vault._only_read(error)
         return vault
 
     def _is_home(self) -> bool:
-        return self.home.internal.is_dir()
+        return is_home(self.home.root)
+
+    def _only_read(self, error: MemfolioError) -> None:
+        """Go on with the files as they are, since the books cannot be brought up to date."""
+        self.trouble = error
+        self._glance_at_others()
+        self.books.epoch += 1
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the home is only read because another process held it at the last look."""
+        return isinstance(self.trouble, HomeBusyError)
 
     def _found(self) -> None:
         """Create the home's folder and configuration on first use; of several processes that try, one does it."""
@@ -152,10 +166,13 @@ class Vault:
         """Whether the home is new; a configuration that a person deleted stays deleted."""
         return not (self.home.root / CONFIG).exists() and not self.trail.parts()
 
-    def survey(self, *, accept_missing: bool = False) -> list[str]:
-        """Record what people and sync programs did to the files; returns the files that had changed."""
+    def survey(self, *, accept_missing: bool = False, patience: float | None = None) -> list[str]:
+        """Record what people and sync programs did to the files; returns the files that had changed.
+
+        Raises HomeBusyError when others write for longer than the home's `lock_timeout`, or `patience`.
+        """
         self._check_open()
-        with self.writer.ready(sweeps=False):
+        with self.writer.ready(sweeps=False, patience=patience):
             survey = look_over(self.home.root, self.books.recent.known)
             known, found = set(self.books.recent.known), set(survey.files)
             if not accept_missing:
@@ -168,8 +185,13 @@ class Vault:
                 self.home.note_surveyed()
             with suppress(OSError):  # the file is large, not wrong
                 self.books.recent.rotate_if_large()
-        copies = [path for path in survey.files if "conflict" in path.lower()]  # as every program names them
-        return changed + (merge_copies(self, copies, originals=found | known) if copies else [])
+            copies = [path for path in survey.files if "conflict" in path.lower()]  # as every program names them
+            if copies:
+                changed += merge_copies(self, copies, originals=found | known)
+            if self.is_busy:
+                self.trouble = None
+                self.books.epoch += 1
+        return changed
 
     def _tampered(self, known: Iterable[str]) -> list[str]:
         """Critical files that are not what their stamps say; they are read every time, since stamps can be forged."""
@@ -239,6 +261,8 @@ class Vault:
     def apply(self, change: Change) -> Receipt:
         """Make a change; it is on disk when this returns."""
         self._check_open()
+        if self.is_busy:
+            self.survey()
         if self.trouble is not None:
             raise self.trouble
         return self.writer.apply(change)
@@ -252,9 +276,17 @@ class Vault:
         self.books.listeners.append(listener)
 
     @property
+    def notices(self) -> list[str]:
+        """What was put right without being asked, for a person to read once; whoever tells it clears the list."""
+        return self.books.notices
+
+    @property
     def head(self) -> int:
-        """The number of the newest change that this process knows of."""
-        return self.books.recent.head.seq
+        """The number of the newest change that this process knows of; where it only reads, of all."""
+        if self.trouble is None:
+            return self.books.recent.head.seq
+        with disk_errors(self.home.root):
+            return self.trail.tail().seq
 
     @property
     def epoch(self) -> int:
@@ -264,18 +296,31 @@ class Vault:
     def refresh(self) -> bool:
         """Catch up with other processes; whether they changed anything. Asking costs a look at one file.
 
-        Raises what a write would raise when they did something and this process cannot take the write lock. In a home
-        that cannot be written here, changes are noticed but not told: the epoch grows.
+        In a home that cannot be written here, or that they hold, changes are noticed but not told: the epoch grows.
         """
+        if self.is_busy and not self._is_closed:
+            self._try_survey()
         if self.trouble is not None:
             return self._glance_at_others()
-        before = self.head, self.epoch
+        before = self.books.recent.head.seq, self.epoch
         with disk_errors(self.home.root):
             is_behind = not self._is_closed and self.books.recent.is_behind()
         if is_behind:
-            with self.writer.ready():
-                pass
-        return before != (self.head, self.epoch)
+            try:
+                with self.writer.ready(patience=PATIENCE):
+                    pass
+            except HomeBusyError as error:
+                self._only_read(error)
+        return before != (self.books.recent.head.seq, self.epoch)
+
+    def _try_survey(self) -> None:
+        """Bring the books of a home that others held up to date, if it is free."""
+        try:
+            self.survey(patience=0)
+        except HomeBusyError:
+            return
+        except (HomeReadOnlyError, NotOwnerError) as error:
+            self._only_read(error)
 
     def _glance_at_others(self) -> bool:
         before, self._glance = self._glance, None
@@ -287,15 +332,18 @@ class Vault:
     def states(self, earlier: Mapping[str, FileState] | None = None) -> dict[str, FileState]:
         """How each tracked file was last left: its hash, size and stamp.
 
-        In a home that cannot be written here the files themselves are read, except those with the stamp that `earlier`,
-        an answer of before, has for them.
+        In a home that cannot be written here, or that others hold, the files themselves are read, except those with
+        the stamp that `earlier`, an answer of before, has for them.
         """
-        if self.trouble is not None:
-            return self._read_states(earlier or {})
-        if self._is_closed:
+        if self.trouble is None and self._is_closed:
             return dict(self.books.recent.known)
-        with self.writer.ready():
-            return dict(self.books.recent.known)
+        if self.trouble is None:
+            try:
+                with self.writer.ready(patience=PATIENCE):
+                    return dict(self.books.recent.known)
+            except HomeBusyError as error:
+                self._only_read(error)
+        return self._read_states(earlier or {})
 
     def _read_states(self, earlier: Mapping[str, FileState]) -> dict[str, FileState]:
         survey = look_over(self.home.root, earlier)
@@ -410,6 +458,8 @@ class Vault:
 
     def commit(self) -> int:
         """Bring every change into git now; returns how many must wait (`committer.obstacle` says why)."""
+        if self.is_busy and not self._is_closed:
+            self._try_survey()
         if not self.config.git_enabled or self.trouble is not None or self._is_closed:
             return 0
         waiting = self.committer.commit_now()
@@ -419,7 +469,9 @@ class Vault:
     def close(self) -> None:
         """Commit what waits and let go of everything; what was closed can be read, but not written."""
         was_closed, self._is_closed = self._is_closed, True
-        if self.trouble is None and self.config.git_enabled and not was_closed:
+        # Books that were never read have nothing that waits: whoever holds the home is not waited for.
+        is_ours = self.trouble is None or (self.is_busy and self.books.recent.head.seq > 0)
+        if is_ours and self.config.git_enabled and not was_closed:
             self.committer.close()
         self.books.close()
         for lock in self._locks:

@@ -51,13 +51,14 @@ class Writer:
         self._swept = False
 
     @contextmanager
-    def ready(self, *, sweeps: bool = True) -> Iterator[None]:
+    def ready(self, *, sweeps: bool = True, patience: float | None = None) -> Iterator[None]:
         """Hold the lock with everything earlier understood: other processes' changes, crashes, the home itself.
 
-        Without `sweeps`, the caller sweeps, since it looks over the home anyway.
+        Without `sweeps`, the caller sweeps, since it looks over the home anyway. Who can do without the lock says how
+        many seconds to wait for it.
         """
         self._home.check_present()
-        with disk_errors(self._home.root), self._lock(), self._home.disk.trusting():
+        with disk_errors(self._home.root), self._lock(patience), self._home.disk.trusting():
             self._home.check_present()
             self._home.check_owner()
             catch_up(self._books)

@@ -14,12 +14,14 @@ from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, register
 from memfolio.serve.cli.errors import UsageError, report, report_usage
 from memfolio.serve.cli.output import Screen, print_json
 
+HELP = ["--help", "-h"]
 app = typer.Typer(
     name="memfolio",
     help="Long-term memory for AI agents, kept in Markdown files that a person can open, read, edit, diff and undo.",
     epilog='Begin with: memfolio remember "Alex prefers tea"',
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": HELP},
 )
 PANELS = {
     "Daily": "init remember observe recall show forget restore correct confirm pin explain status",
@@ -60,7 +62,7 @@ def program() -> typer.core.TyperGroup:
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     for command in (group, *group.commands.values()):
-        for param in command.get_params(typer.Context(command)):
+        for param in command.get_params(typer.Context(command, help_option_names=HELP)):
             if isinstance(param, typer.core.TyperOption) and param.is_flag:
                 param.metavar = ""
     return group

@@ -18,7 +18,6 @@ from memfolio.serve.cli import complete
 from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.wait import Wait
 from memfolio.types import Approval, Attribution
-from memfolio.vault.paths import INTERNAL
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -28,7 +27,7 @@ EVERYWHERE = "For every command"
 PERSON = Attribution(actor="human", approval=Approval.APPROVED, trigger="cli")
 
 Home = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--home", metavar="DIR", help="The home, else $MEMFOLIO_HOME or ~/memfolio.", rich_help_panel=EVERYWHERE
     ),
@@ -50,6 +49,28 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would ch
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
+Place = Callable[[Path], bool]
+"""Whether a home may be made in a folder."""
+
+
+def nowhere(folder: Path) -> bool:
+    """For what only looks at a home."""
+    return False
+
+
+def anywhere(folder: Path) -> bool:
+    """For whoever asks for a home."""
+    return True
+
+
+def in_empty_folder(folder: Path) -> bool:
+    """For what writes memories: a home is made by the way, but not among somebody's files."""
+    try:
+        return next(folder.iterdir(), None) is None
+    except OSError:  # not there, or nothing that could be a home, which whoever opens it says better
+        return True
+
+
 @dataclass(slots=True)
 class Answer:
     """What a command has to say: a document for programs, a way to show it to people, and the exit code."""
@@ -64,23 +85,23 @@ class Answer:
 class Options:
     """The options that may stand before or after the command's name."""
 
-    home: Path | None = None
+    home: str | None = None
     agent: str | None = None
     as_json: bool = False
     wait: Wait = field(default_factory=Wait)
     """The line that tells a person what takes so long."""
 
-    def config(self, *, create: bool = False) -> Config:
-        """The configuration of the home that is meant; only what writes memories may create one by the way."""
+    def config(self, *, create: Place = nowhere) -> Config:
+        """The configuration of the home that is meant; where there is none, `create` says whether it may be made."""
         from memfolio.config import load_config
 
         config = load_config(self.home, overrides={"agent": self.agent})
-        if not create and not is_home(config):
+        if not is_home(config) and not create(config.home):
             raise HomeMissingError(f"there is no home in {config.home}", hint="`memfolio init` makes one")
         return config
 
     @contextmanager
-    def memory(self, *, create: bool = False) -> Iterator[Memory]:
+    def memory(self, *, create: Place = nowhere) -> Iterator[Memory]:
         """The memory that is meant, without threads; what was mended on the way is told when the command is done."""
         from memfolio.memory import Memory
 
@@ -118,7 +139,9 @@ class Options:
 
 
 def is_home(config: Config) -> bool:
-    return (config.home / INTERNAL).is_dir()
+    from memfolio.vault import home
+
+    return home.is_home(config.home)
 
 
 def leave_logging_to_us() -> None:
@@ -153,7 +176,11 @@ def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:
 
     def run(*, ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False, **own: Any) -> Answer:
         before: Options = ctx.obj
-        options = Options(home=home or before.home, agent=agent or before.agent, as_json=as_json or before.as_json)
+        options = Options(
+            home=before.home if home is None else home,
+            agent=before.agent if agent is None else agent,
+            as_json=as_json or before.as_json,
+        )
         answer = function(options, **own)
         answer.as_json = options.as_json
         return answer

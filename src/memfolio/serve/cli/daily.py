@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memfolio.errors import NotFoundError, SearchIndexError
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.brief import standing, tagged
-from memfolio.serve.cli.call import Answer, Command, Options, is_home, read_text
-from memfolio.serve.cli.importance import read_importance
+from memfolio.serve.cli.call import Answer, Command, Options, anywhere, in_empty_folder, is_home, read_text
+from memfolio.serve.cli.importance import SCALE, read_importance
 from memfolio.serve.cli.output import Screen, as_document
 from memfolio.serve.cli.pages import day_pages, page_path
 from memfolio.serve.cli.times import find_day, read_moment
 from memfolio.types import Kind, Store, Type
 
 if TYPE_CHECKING:
+    from memfolio.config import Config
     from memfolio.index.lookup import Located
     from memfolio.memory import Memory
     from memfolio.types import MemoryItem
+    from memfolio.vault.format.draft import Draft
 
 Words = Annotated[
     str, typer.Argument(metavar="TEXT", help="The text, or - to read it from standard input.", show_default=False)
@@ -52,7 +54,7 @@ InStore = Annotated[
         autocompletion=complete.stores,
     ),
 ]
-Importance = Annotated[str, typer.Option(metavar="N", help="0 to 1, or up to 10, or low, medium, high.")]
+Importance = Annotated[str, typer.Option(metavar="N", help=f"{SCALE}.")]
 Tags = Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be given several times.")]
 Source = Annotated[str, typer.Option(metavar="NAME", help="Where it comes from; everything of a source can be undone.")]
 Key = Annotated[str | None, typer.Option(metavar="KEY", help="Remembering the same key twice makes one memory.")]
@@ -75,8 +77,8 @@ What = Annotated[
 
 def init(options: Options) -> Answer:
     """Make a home: a folder with its settings, its trail and its git history."""
-    existed = is_home(options.config(create=True))
-    with options.memory(create=True) as memory:
+    existed = is_home(options.config(create=anywhere))
+    with options.memory(create=anywhere) as memory:
         home, agent = memory.vault.config.home, memory.agent
     word = "was a home already" if existed else "is a home now"
     return Answer({"home": home, "agent": agent, "created": not existed}, lambda screen: screen.say(f"{home} {word}"))
@@ -99,34 +101,41 @@ def remember(
     valid_until: ValidUntil = None,
 ) -> Answer:
     """Keep something on purpose, in the log of its day."""
-    words = read_text(text)
-    with options.memory(create=True) as memory:
-        item = memory.remember(
-            words,
-            type=type,
-            importance=read_importance(importance),
-            tags=tag or (),
-            kind=kind,
-            store=store,
-            source=source,
-            key=key,
-            session=session,
-            user=user,
-            at=read_moment(memory, at),
-            valid_from=read_moment(memory, valid_from),
-            valid_until=read_moment(memory, valid_until),
-        )
-        return stored(memory, item)
+    from memfolio.intake import draft_of
+
+    words, config = read_text(text), options.config(create=in_empty_folder)
+    given: dict[str, Any] = {
+        "type": type,
+        "importance": read_importance(importance),
+        "tags": tag or (),
+        "kind": kind,
+        "store": store,
+        "source": source,
+        "key": key,
+        "session": session,
+        "user": user,
+        "at": read_moment(config, at),
+        "valid_from": read_moment(config, valid_from),
+        "valid_until": read_moment(config, valid_until),
+    }
+    check_size(draft_of(content=words, **given), config)
+    made = not is_home(config)
+    with options.memory(create=in_empty_folder) as memory:
+        return stored(options, memory, memory.remember(words, **given), made=made)
 
 
 def observe(
     options: Options, role: Role, text: Words, session: Session = None, user: User = None, at: At = None
 ) -> Answer:
     """Note one turn of a conversation."""
-    words = read_text(text)
-    with options.memory(create=True) as memory:
-        item = memory.observe(role, words, session=session, user=user, at=read_moment(memory, at))
-        return stored(memory, item)
+    from memfolio.intake import turn_of
+
+    words, config = read_text(text), options.config(create=in_empty_folder)
+    given: dict[str, Any] = {"session": session, "user": user, "at": read_moment(config, at)}
+    check_size(turn_of({"role": role, "content": words, **given}), config)
+    made = not is_home(config)
+    with options.memory(create=in_empty_folder) as memory:
+        return stored(options, memory, memory.observe(role, words, **given), made=made)
 
 
 def show(options: Options, what: What = "today") -> Answer:
@@ -142,9 +151,23 @@ def show(options: Options, what: What = "today") -> Answer:
         return show_page(memory, what)
 
 
-def stored(memory: Memory, item: MemoryItem) -> Answer:
-    path = place_of(memory, item)
-    return Answer(as_document(item, path=path), lambda screen: screen.say(f"{item.id}  {path}"))
+def check_size(draft: Draft, config: Config) -> None:
+    """Refuse what is too long before a home is made for it."""
+    from memfolio.vault.format.content import check_content
+
+    check_content(draft.content, config.max_content_bytes)
+
+
+def stored(options: Options, memory: Memory, item: MemoryItem, *, made: bool) -> Answer:
+    """What was written and where; `made` when the home had to be made for it."""
+    path, home = place_of(memory, item), memory.vault.config.home
+
+    def draw(screen: Screen) -> None:
+        if made:
+            options.tell([f"made a home in {home}"])
+        screen.say(f"{item.id}  {path}")
+
+    return Answer(as_document(item, path=path, **({"made_home": home} if made else {})), draw)
 
 
 def place_of(memory: Memory, item: MemoryItem) -> str | None:

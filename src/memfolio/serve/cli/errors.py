@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import typer
 
-from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError, UndoConflictError
+from memfolio.errors import (
+    ConflictError,
+    HomeMissingError,
+    InputError,
+    MemfolioError,
+    NotFoundError,
+    RefusedError,
+    UndoConflictError,
+)
 from memfolio.serve.cli.output import Screen, print_json
 
 EXIT_CODES: dict[type[MemfolioError], int] = {
     InputError: 2,
     NotFoundError: 3,
+    HomeMissingError: 3,
     ConflictError: 4,
     RefusedError: 5,
     MemfolioError: 1,
@@ -18,6 +29,13 @@ EXIT_CODES: dict[type[MemfolioError], int] = {
 # The parser's own root of errors, which typer does not export.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 USAGE = 2
+WORDS = {
+    r"Input should be a valid integer.*": "wanted a whole number",
+    r"Input should be a valid number.*": "wanted a number",
+    r"Input should be greater than or equal to (\S+)": r"wanted \1 or more",
+    r"Input should be less than or equal to (\S+)": r"wanted \1 or less",
+    r"Input should be": "wanted",
+}
 ONE_AT_A_TIME = "put text of several words into quotes, and name one memory at a time"
 
 
@@ -36,10 +54,17 @@ def report_usage(error: typer.BadParameter, *, as_json: bool) -> int:
     # Not every error of the parser knows where it happened.
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "memfolio"
-    message = error.format_message()
+    message = plainly(error.format_message())
     hint = ONE_AT_A_TIME if "extra argument" in message else f"`{command} --help` shows how"
     _say("usage", message, hint, as_json=as_json)
     return USAGE
+
+
+def plainly(message: str) -> str:
+    """The parser's words about a value, as a person would put them."""
+    for pattern, words in WORDS.items():
+        message = re.sub(pattern, words, message)
+    return message
 
 
 def _say(code: str, message: str, hint: str, *, as_json: bool, diff: str = "") -> None:

@@ -71,8 +71,10 @@ class Story:
 
         found, item = self.found, self.found.memory
         marks = [*standing(item), *(["archived"] if found.archived else [])]
-        head = Text.assemble((item.id, "bold"), ("".join(f"  {mark}" for mark in marks), "yellow"))
-        tree = Tree(head.append(f"\n{safe(item.content.strip())}\n"), guide_style="dim")
+        screen.print(Text.assemble((item.id, "bold"), ("".join(f"  {mark}" for mark in marks), "yellow")))
+        # Beside the tree, which would be laid out line by line.
+        screen.say(item.content.strip())
+        tree = Tree("", guide_style="dim")
         for name, lines in self._branches().items():
             grow(tree, name, lines)
         screen.print(tree)

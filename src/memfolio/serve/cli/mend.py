@@ -12,7 +12,9 @@ import typer
 from memfolio.errors import ConflictError
 from memfolio.serve.cli.brief import beginning, happened, tagged
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes, read_text
+from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.output import Screen, as_document
+from memfolio.vault.paths import SHARED, agent_of
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -37,9 +39,10 @@ def forget(
         # Where a person is shown all that fit, that is what they agree to; without a look, one description means one.
         mended = memory.forget(what, every=every or dry_run or not yes, dry_run=True, by=PERSON)
         if not dry_run:
-            asked = ask(options, mended, zone, yes=yes)
+            asked = ask(options, memory, mended, yes=yes)
             mended = forget_seen(memory, what, mended.memories)
-    return changed({"what": what}, mended, zone, "forgotten", quiet=asked)
+        shared = is_shared(memory, mended)
+    return changed({"what": what, "shared": shared}, mended, zone, "forgotten", quiet=asked)
 
 
 def restore(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
@@ -49,7 +52,8 @@ def restore(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
         mended = memory.restore(id, dry_run=dry_run, by=PERSON)
         if not dry_run:
             mended = replace(mended, memories=tuple(memory.get(each.id) or each for each in mended.memories))
-    return changed({}, mended, zone, "restored", quiet=False)
+        shared = is_shared(memory, mended)
+    return changed({"shared": shared}, mended, zone, "restored", quiet=False)
 
 
 def correct(
@@ -92,17 +96,23 @@ def pin(
         return noted(memory, memory.pin(id, pinned=not off, by=PERSON), words)
 
 
-def ask(options: Options, mended: Mended, zone: tzinfo, *, yes: bool) -> bool:
+def ask(options: Options, memory: Memory, mended: Mended, *, yes: bool) -> bool:
     """Show what would go and go on if the person agrees; says whether they were asked."""
-    count = len(mended.memories)
-    deed = f"forget {f'these {count} memories' if count > 1 else 'this memory'}"
+    count, whose = len(mended.memories), ", which all agents share" if is_shared(memory, mended) else ""
+    deed = f"forget {f'these {count} memories' if count > 1 else 'this memory'}{whose}"
 
     def preview(screen: Screen) -> None:
-        screen.diff(mended.diff)
+        screen.diff(for_people(mended.diff))
         screen.say()
-        listed(screen, mended.memories, zone)
+        listed(screen, mended.memories, memory.vault.home.zone)
 
     return options.confirm(deed, preview, yes=yes)
+
+
+def is_shared(memory: Memory, mended: Mended) -> bool:
+    """Whether the memories belong to all agents; those of one change belong together."""
+    found = memory.find(mended.memories[0].id)
+    return found is not None and agent_of(found.path) == SHARED != memory.agent
 
 
 def forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> Mended:
@@ -128,10 +138,11 @@ def changed(document: dict[str, Any], mended: Mended, zone: tzinfo, deed: str, *
 
     def draw(screen: Screen) -> None:
         if not quiet:
-            screen.diff(mended.diff)
+            screen.diff(for_people(mended.diff))
             screen.say()
             listed(screen, mended.memories, zone)
-        subject = f"{count} memories" if count > 1 else mended.memories[0].id
+        shared = ", shared by all agents," if document.get("shared") else ""
+        subject = (f"{count} memories" if count > 1 else mended.memories[0].id) + shared
         if receipt:
             screen.say(
                 f"{subject} {deed}, as change {receipt.seq}; `memfolio undo {receipt.seq}` takes that back", "bold"

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 WIDE = 1000
 """Columns of output that goes to a file or another program: nothing is cut off there."""
 
+LONG = 50_000
+"""Characters up to which a text is laid out and coloured; a longer one is written as it is."""
+
 NARROW = 20
 """Columns in which text is laid out at least, however narrow the terminal is."""
 
@@ -61,6 +64,11 @@ def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
     return {name: value for name, value in fields_of(item).items() if value is not None} | more
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
 class Screen:
     """Where people read: the terminal, or a file when the output is sent to one."""
 
@@ -81,22 +89,32 @@ class Screen:
 
     def say(self, text: str = "", style: str = "") -> None:
         """One or more lines, taken as they are."""
-        from rich.text import Text
+        self._write(safe(text), style)
 
-        self.console.print(Text(safe(text), style=style), soft_wrap=True)
+    def _write(self, text: str, style: str = "") -> None:
+        """A piece of text, written without laying it out: that would take seconds for a long memory."""
+        if self.console.is_terminal and len(text) <= LONG:
+            from rich.text import Text
+
+            self.console.print(Text(text, style=style), soft_wrap=True)
+        else:
+            self.console.file.write(f"{text}\n")
 
     def hang(self, lead: Text, body: Text, *, most: int | None = None) -> None:
         """`body` beside `lead`, and wrapped below itself; of a long one a terminal shows at most so many lines."""
         from rich.text import Text
 
+        if not self.is_terminal or (most is None and len(body) > LONG):
+            first, *rest = body.plain.split("\n")
+            margin = " " * lead.cell_len
+            self._write("\n".join([lead.plain + first, *(f"{margin}{line}".rstrip() for line in rest)]))
+            return
         for line in self._wrapped(body, max(NARROW, self.console.width - lead.cell_len), most):
             line.rstrip()
             self.console.print(Text.assemble(lead, line), soft_wrap=True)
             lead = Text(" " * lead.cell_len)
 
     def _wrapped(self, text: Text, width: int, most: int | None) -> list[Text]:
-        if not self.is_terminal:
-            return list(text.split("\n", allow_blank=True))
         if most is None:
             return list(text.wrap(self.console, width))
         # Enough to fill the lines, so that a page is not laid out for the sake of its beginning.
@@ -136,5 +154,8 @@ class Screen:
 
     def lines(self, text: str, styles: Mapping[str, str], *, margin: str = "") -> None:
         """Lines, each in the style of the first beginning that it has."""
+        if text and (not self.is_terminal or len(text) > LONG):
+            self._write(safe("\n".join(margin + line for line in text.splitlines())))
+            return
         for line in text.splitlines():
             self.say(margin + line, next((style for start, style in styles.items() if line.startswith(start)), ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +12,8 @@ import typer
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.brief import beginning, emphasised, happened, standing, tagged
 from memfolio.serve.cli.call import Answer, Command, Options, read_text
-from memfolio.serve.cli.importance import read_importance
-from memfolio.serve.cli.output import Screen, safe
+from memfolio.serve.cli.importance import SCALE, read_importance
+from memfolio.serve.cli.output import LONG, Screen, safe
 from memfolio.serve.cli.times import read_moment
 from memfolio.types import Kind, Store, Type
 
@@ -50,7 +50,7 @@ Entity = Annotated[str | None, what("NAME", "Only what names this one.")]
 Session = Annotated[str | None, what("ID", "Only of this session.")]
 InStore = Annotated[str | None, what("STORE", f"{', '.join(Store)}.", complete.stores)]
 User = Annotated[str | None, what("NAME", "Only about this person.")]
-Importance = Annotated[str, what("N", "At least: 0 to 1, or up to 10, or low, medium, high.")]
+Importance = Annotated[str, what("N", f"At least: {SCALE}.")]
 Include = Annotated[list[str] | None, what("WHAT", "Also what is archived or superseded.", complete.includable)]
 Since = Annotated[str | None, when("Happened then or later: 2026-11-15, yesterday, 2h ago.")]
 Until = Annotated[str | None, when("Happened then or earlier.")]
@@ -95,7 +95,7 @@ def recall(
             user=user,
             min_importance=importance,
             include=include or (),
-            **{name: read_moment(memory, text) for name, text in times.items()},
+            **{name: read_moment(memory.vault.config, text) for name, text in times.items()},
         )
         findings = Findings(query=asked, hits=hits, zone=memory.vault.home.zone, explained=explain)
     return Answer(document(asked, hits), findings.draw)
@@ -147,17 +147,24 @@ class Findings:
         from rich.text import Text
 
         margin = len(str(len(self.hits))) + 2
-        content = emphasised(hit.memory.content.strip(), self._terms())
-        screen.hang(Text(f"{rank:>{margin - 2}}  ", "bold cyan"), content, most=None if self.explained else LINES)
+        lead = Text(f"{rank:>{margin - 2}}  ", "bold cyan")
+        screen.hang(lead, self._content(screen, hit), most=None if self.explained else LINES)
         lines = self._facts(screen, hit, screen.console.width - margin)
         lines += [reason_line(reason) for reason in hit.why] if self.explained else []
         for line in lines:
             screen.hang(Text(" " * margin), line)
 
-    def _terms(self) -> Sequence[str]:
+    def _content(self, screen: Screen, hit: Hit) -> Text:
+        """The memory's words; those that were asked for stand out where a person reads them."""
+        from rich.text import Text
+
         from memfolio.text import terms
 
-        return terms(self.query)
+        content = hit.memory.content.strip()
+        if screen.is_terminal and not self.explained:
+            content = content[: screen.console.width * (LINES + 1) * 2]
+        is_shown_to_a_person = screen.is_terminal and len(content) <= LONG
+        return emphasised(content, terms(self.query)) if is_shown_to_a_person else Text(safe(content))
 
     def _facts(self, screen: Screen, hit: Hit, width: int) -> list[Text]:
         """When, what and where: on one line where there is room for all."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.brief import beginning, happened
 from memfolio.serve.cli.call import Answer, Command, Options
-from memfolio.serve.cli.output import Screen, fields_of, safe
+from memfolio.serve.cli.output import Screen, counted, fields_of, safe
 
 if TYPE_CHECKING:
     from memfolio.index.counts import Counts
@@ -68,7 +68,7 @@ def rows_of_counts(found: Status) -> Iterator[Row]:
             yield f"  {name}", parts(numbers)
     yield "ties", parts(counts.edges) or "none"
     yield "entities", f"{counts.entities:,}"
-    waiting = f", {counted(counts.waiting, 'memory waits', 'memories wait')} for a vector" if counts.waiting else ""
+    waiting = f", {counted(counts.waiting, 'vector')} to be made" if counts.waiting else ""
     yield "embedder", f"{found.embedder}{waiting}"
     for job, at in counts.jobs.items():
         yield "job", f"{job}, last {at}"
@@ -76,7 +76,8 @@ def rows_of_counts(found: Status) -> Iterator[Row]:
 
 def rows_of_home(found: Status) -> Iterator[Row]:
     yield "changes", f"{found.changes:,}"
-    yield "git", f"{found.waiting} changes wait: {found.obstacle}" if found.waiting else "has everything"
+    waiting = counted(found.waiting, "change waits", "changes wait")
+    yield "git", f"{waiting}: {found.obstacle}" if found.waiting else "has everything"
     yield "alerts", f"{found.alerts:,}, see `memfolio alerts`" if found.alerts else "none"
     sizes = " · ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
     yield "disk", f"{readable(sum(found.bytes.values()))}: {sizes}"
@@ -100,11 +101,6 @@ def concerns(found: Status) -> Iterator[str]:
 
 def parts(numbers: Mapping[str, int]) -> str:
     return " · ".join(f"{name} {number:,}" for name, number in numbers.items())
-
-
-def counted(number: int, one: str, several: str = "") -> str:
-    """`1 file`, `2 files`."""
-    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
 def readable(size: int) -> str:

@@ -6,10 +6,11 @@ import re
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
+from memfolio.clock import SystemClock
 from memfolio.errors import InputError
 
 if TYPE_CHECKING:
-    from memfolio.memory import Memory
+    from memfolio.config import Config
 
 HINT = "write it like 2026-11-15, 2026-11-15T14:30, yesterday or 2h ago"
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d.*)?")
@@ -41,10 +42,9 @@ def read_time(text: str, zone: tzinfo, now: datetime) -> datetime:
     return moment
 
 
-def read_moment(memory: Memory, text: str | None) -> datetime | None:
-    """The time that an option names, as the home counts time; None where it is not given."""
-    home = memory.vault.home
-    return None if text is None else read_time(text, home.zone, home.now())
+def read_moment(config: Config, text: str | None) -> datetime | None:
+    """The time that an option names, in the home's time zone; None where it is not given."""
+    return None if text is None else read_time(text, config.zone, SystemClock().now())
 
 
 def find_day(word: str, zone: tzinfo, now: datetime) -> date | None:

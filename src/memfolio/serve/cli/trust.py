@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
-from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.difference import for_people
+from memfolio.serve.cli.entries import draw_entries
+from memfolio.serve.cli.output import Screen, counted
 from memfolio.serve.cli.pages import page_path
 from memfolio.serve.cli.times import find_time
 from memfolio.types import Action
+from memfolio.vault.paths import CONFIG, GITIGNORE
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from memfolio.vault.past.report import Finding
 
 ACTIONS = ", ".join(action.lower() for action in Action)
-COLUMNS = ("#", "when", "action", "actor", "about", "commit")
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
 Actor = Annotated[str | None, typer.Option(metavar="NAME", help="All of this actor, such as human or bot:auto-detect.")]
 Session = Annotated[str | None, typer.Option(metavar="ID", help="All of this session.")]
@@ -46,9 +48,11 @@ def log(
         str | None, typer.Option(metavar="WORDS", help="Only changes of memories with these words.")
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many at most.")] = 20,
-    digest: Annotated[str | None, typer.Option(metavar="MONTH", help="The page about a month: 2026-11.")] = None,
+    digest: Annotated[
+        str | None, typer.Option(metavar="MONTH", help="Write and show the page about a month: 2026-11.")
+    ] = None,
 ) -> Answer:
-    """Show what happened, newest first: who changed what, and why."""
+    """Show what happened in the whole home, newest first: who changed what, and why."""
     from memfolio.intake import choose
     from memfolio.vault.past.view import Filter
 
@@ -65,8 +69,7 @@ def log(
             about=about,
         )
         entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
-    rows = [(e.seq, local(e.at, zone), e.action, e.actor, e.summary, (e.commit or "waits")[:7]) for e in entries]
-    return Answer({"entries": list(map(asdict, entries))}, lambda screen: screen.table(COLUMNS, rows, wide="about"))
+    return Answer({"entries": list(map(asdict, entries))}, lambda screen: draw_entries(screen, entries, zone))
 
 
 def diff(
@@ -102,8 +105,8 @@ def undo(
         asked = False
         outcome = memory.audit.undo(seqs or (), actor=actor, source=source, session=session, by=PERSON, dry_run=True)
         if not dry_run:
-            deed = f"take back {len(outcome.seqs)} changes of {names(outcome)}"
-            asked = options.confirm(deed, show_diff(outcome), yes=yes or len(outcome.seqs) == 1)
+            deed = f"take back {counted(len(outcome.seqs), 'change')} of {names(outcome)}"
+            asked = options.confirm(deed, show_diff(outcome), yes=yes or not is_grave(outcome))
             # What was looked at is what is taken back, whatever is added meanwhile.
             outcome = memory.audit.undo(outcome.seqs, by=PERSON)
     seen = sorted(outcome.seqs)
@@ -138,7 +141,14 @@ def verify(options: Options) -> Answer:
 
 
 def doctor(options: Options) -> Answer:
-    """Check everything that verify does, and what the home depends on."""
+    """Check everything that verify does, the configuration, and what the home depends on."""
+    from memfolio.vault.past.report import Finding
+
+    try:
+        options.config()
+    except ConfigError as error:
+        # Nothing else can be looked at without it.
+        return findings([Finding("error", "configuration", error.message, error.hint)])
     with options.memory() as memory:
         return findings(memory.vault.doctor())
 
@@ -174,10 +184,6 @@ def adopt(
     return Answer(document, lambda screen: screen.say(f"{config.home} is written by {config.machine_name} now"))
 
 
-def local(at: str, zone: Any) -> str:
-    return f"{datetime.fromisoformat(at).astimezone(zone):%Y-%m-%d %H:%M}"
-
-
 def point(memory: Memory, text: str) -> datetime | str:
     """The time that `text` names, else the commit, which stays the same whatever is committed meanwhile."""
     home = memory.vault.home
@@ -209,7 +215,7 @@ def went_back(document: dict[str, Any], outcome: Outcome, words: str, *, quiet: 
     document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": receipt.seq if receipt else None}
 
     def draw(screen: Screen) -> None:
-        screen.diff("" if quiet else outcome.diff)
+        screen.diff("" if quiet else for_people(outcome.diff))
         if receipt:
             screen.say(f"{words}, as change {receipt.seq}", "bold")
         else:
@@ -219,7 +225,12 @@ def went_back(document: dict[str, Any], outcome: Outcome, words: str, *, quiet: 
 
 
 def show_diff(outcome: Outcome) -> Callable[[Screen], None]:
-    return lambda screen: screen.diff(outcome.diff)
+    return lambda screen: screen.diff(for_people(outcome.diff))
+
+
+def is_grave(outcome: Outcome) -> bool:
+    """Whether somebody should have a look first: several changes, or the settings of the whole home."""
+    return len(outcome.seqs) > 1 or CONFIG in outcome.paths or GITIGNORE in outcome.paths
 
 
 def names(outcome: Outcome) -> str:

@@ -50,3 +50,23 @@ def whole_length(block: str, agent: str) -> int:
         if digest.copy().hexdigest()[:8] == lines[0][at : at + 8]:
             return length
     return 0
+
+
+def own_length(block: str, agent: str) -> int:
+    """How much of `block`, which begins with an entry, belongs to that: what follows an untouched one does not.
+
+    Of an entry that was edited nobody can tell where it ends, so it has all of the block.
+    """
+    body = block.rstrip("\n")
+    if "\n" not in body[body.find("\n\n") + 2 :] or _is_untouched(body, agent):
+        return len(block)
+    length = whole_length(block, agent)
+    return length if length and length < len(body) else len(block)
+
+
+def _is_untouched(body: str, agent: str) -> bool:
+    """`is_whole` in half the time for a heading that ends as we end it, which is asked of each entry that is read."""
+    at = body.index("\n") - 8
+    ms = body[body.rfind("-", 0, at - 1) + 1 : at - 1]
+    text = f"{agent}\0{ms}\0{body[:at]}{BLANK}{body[at + 8 :]}\n"
+    return blake2b(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] == body[at : at + 8]

@@ -305,6 +305,8 @@ def _type(header: _Header) -> Type:
     known = TYPES.get(word)
     if known or not word:
         return known or Type.OBSERVATION
+    if word not in FOREIGN_TYPES and header.heading.mark:
+        header.problems.append(f"type {header.fields['type'][:40]!r} is not known; taken as an observation")
     type_, keep = FOREIGN_TYPES.get(word, (Type.OBSERVATION, True))
     if keep:
         header.attributes.setdefault("episode_type", header.fields["type"])

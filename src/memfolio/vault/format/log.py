@@ -1,7 +1,8 @@
 """A daily log as a document: its blocks without loss, and the memories in it.
 
-Every line that reads as an entry heading starts an entry, which runs to the next one. The one exception protects what
-people write: outside entries with a block id, a heading without a block id inside a closed code fence is text.
+Every line that reads as an entry heading starts an entry, which runs to the next one. Two exceptions protect what
+people write: an entry that stands as it was written ends where its checksum says, and what follows it is text; outside
+entries with a block id, a heading without a block id inside a closed code fence is text.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import pairwise
 from typing import Literal
 
 from memfolio.types import EMPTY, HUMAN, MemoryItem
+from memfolio.vault.format.checksum import own_length
 from memfolio.vault.format.content import AFTER_SIGNS, text_id, without_surrogates
 from memfolio.vault.format.entry import Entry, attributed, moment_of, parse_entry
 from memfolio.vault.format.heading import MAX_MS
@@ -41,7 +43,7 @@ _PREAMBLE = rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*"
 class Block:
     """A stretch of a log: its exact text, where it starts, and the block id if it has one.
 
-    The preamble is title, front matter and blank lines; an entry starts with a heading; text is what stands between.
+    The preamble is title, front matter and blank lines; an entry starts with a heading; text is all else.
     """
 
     text: str
@@ -72,9 +74,9 @@ def title_line(day: date, part: int = 1) -> str:
     return title if part == 1 else f"{title} ({part})"
 
 
-def split_log(text: str) -> list[Block]:
-    """`text` cut into blocks that together are exactly `text`."""
-    return [Block(text=text[lo:hi], start=lo, id=mark, kind=kind) for lo, hi, kind, mark in _cuts(text)]
+def split_log(text: str, agent: str) -> list[Block]:
+    """The log of an agent cut into blocks that together are exactly `text`."""
+    return [Block(text=text[lo:hi], start=lo, id=mark, kind=kind) for lo, hi, kind, mark in _cuts(text, agent)]
 
 
 def read_log(text: str, *, day: date, tz: tzinfo, agent: str) -> LogReading:
@@ -87,14 +89,14 @@ def read_log(text: str, *, day: date, tz: tzinfo, agent: str) -> LogReading:
     reader = _Reader(clean, day, tz, agent)
     if clean != text:
         reader.problems.append("the file has bytes that are not UTF-8")
-    for cut in _cuts(clean):
+    for cut in _cuts(text, agent):
         reader.take(*cut)
     entries = tuple(LogEntry(entry=entry, places=tuple(places)) for entry, places in reader.found.values())
     return LogReading(entries=entries, problems=tuple(reader.problems))
 
 
-def _cuts(text: str) -> Iterator[Cut]:
-    starts = _headings(text)
+def _cuts(text: str, agent: str) -> Iterator[Cut]:
+    starts = _headings(text, agent)
     first = starts[0][0] if starts else len(text)
     preamble = re.match(_PREAMBLE, text)
     lead = min(preamble.end() if preamble else 0, first)
@@ -103,14 +105,17 @@ def _cuts(text: str) -> Iterator[Cut]:
     if lead < first:
         yield lead, first, "text", None
     for (lo, mark), (hi, _) in pairwise([*starts, (len(text), None)]):
-        yield lo, hi, "entry", mark
+        end = lo + own_length(text[lo:hi], agent) if mark else hi
+        yield lo, end, "entry", mark
+        if end < hi:
+            yield end, hi, "text", None
 
 
-def _headings(text: str) -> list[Start]:
+def _headings(text: str, agent: str) -> list[Start]:
     found = [(match.start(), _id(match)) for match in re.finditer(_ENTRY, text)]
     if "```" not in text and "~~~" not in text:
         return found
-    return [start for run in _runs(found, len(text)) for start in _outside_fences(text, *run)]
+    return [start for run in _runs(found, len(text)) for start in _outside_fences(text, agent, *run)]
 
 
 def _id(match: re.Match[str]) -> str | None:
@@ -128,14 +133,20 @@ def _runs(found: list[Start], end: int) -> Iterator[tuple[list[Start], int]]:
     yield run, end
 
 
-def _outside_fences(text: str, run: list[Start], end: int) -> list[Start]:
-    """The headings of a run that count: fences matter from its first heading without a block id on."""
+def _outside_fences(text: str, agent: str, run: list[Start], end: int) -> list[Start]:
+    """The headings of a run that count: fences matter from where its entry with a block id has ended for sure."""
     marked = bool(run and run[0][1])
-    sure = 2 if marked else 0
-    if len(run) <= sure:
+    if len(run) <= marked:
         return run
-    fences = closed_fences(text, run[1][0] if marked else 0, end)
+    begin = _end_of_first(text, agent, run) if marked else 0
+    sure = sum(start <= begin for start, _ in run)
+    fences = closed_fences(text, begin, end)
     return run[:sure] + [start for start in run[sure:] if not _is_inside(start[0], fences)]
+
+
+def _end_of_first(text: str, agent: str, run: list[Start]) -> int:
+    (start, _), (after, _) = run[:2]
+    return start + own_length(text[start:after], agent)
 
 
 def _is_inside(at: int, spans: list[Span]) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memfolio.errors import HistoryError, HomeError, NotFoundError, PageChangedError
-from memfolio.types import Action, Attribution
+from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError
+from memfolio.types import Action, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lasting_lines, restore
@@ -64,7 +64,7 @@ class Past:
 
     def undo(
         self,
-        seqs: Sequence[int] = (),
+        seqs: Sequence[int] | int = (),
         *,
         actor: str | None = None,
         session: str | None = None,
@@ -73,7 +73,8 @@ class Past:
         dry_run: bool = False,
     ) -> Outcome:
         """Take back changes by number, or all of an actor, session or source, as one change."""
-        wanted = Wanted(seqs=frozenset(seqs), actor=actor, session=session, source=source)
+        check_attribution(by)
+        wanted = Wanted(seqs=_numbers(seqs), actor=actor, session=session, source=source)
         if self._vault.config.git_enabled:
             self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
         for _ in range(ATTEMPTS):
@@ -89,7 +90,10 @@ class Past:
             reversal = self._compose(wanted, state)
         paths = tuple(reversal.changed())
         if not paths:
-            raise NotFoundError("there is nothing to undo", hint="the files do not contain these changes any more")
+            raise NotFoundError(
+                f"{_named(wanted)} left nothing that could be taken back",
+                hint="nothing of it was recorded, or it is gone from the files; `memfolio log` shows what happened",
+            )
         receipt = None
         if not dry_run:
             change = as_change(reversal, self._vault.home.hash, by)
@@ -124,6 +128,7 @@ class Past:
         self, path: str | None = None, *, to: datetime | str, by: Attribution, dry_run: bool = False
     ) -> Outcome:
         """Bring a page, or the whole home, back to a moment or commit; forgotten things stay forgotten."""
+        check_attribution(by)
         tip = self._tip()
         with self._vault.writer.ready():
             wanted, current = self._then_and_now(path, to, tip)
@@ -203,6 +208,25 @@ class Past:
     def _hashes(self, paths: Sequence[str]) -> dict[str, str | None]:
         known = {path: self._vault.books.known(path) for path in paths}
         return {path: state.hash if state else None for path, state in known.items()}
+
+
+def _numbers(seqs: object) -> frozenset[int]:
+    """The numbers of changes that a caller names, one or several."""
+    numbers = (seqs,) if isinstance(seqs, int) else seqs
+    if isinstance(numbers, str) or not isinstance(numbers, Iterable):
+        raise InputError(f"the changes are a {type(seqs).__name__}", hint="pass their numbers, as in the log")
+    found = list(numbers)
+    if odd := [each for each in found if isinstance(each, bool) or not isinstance(each, int)]:
+        raise InputError(f"a change is a {type(odd[0]).__name__}", hint="pass its number, as in the log")
+    return frozenset(found)
+
+
+def _named(wanted: Wanted) -> str:
+    """What a caller asked to take back, for a message."""
+    if wanted.seqs:
+        return f"change {', '.join(map(str, sorted(wanted.seqs)))}"
+    labels = {"actor": wanted.actor, "session": wanted.session, "source": wanted.source}
+    return ", ".join(f"{name} {value}" for name, value in labels.items() if value is not None)
 
 
 def _different(wanted: Files, current: Files) -> list[str]:

@@ -240,7 +240,7 @@ class Reversal:
             content, cuts = self.wanted[path] or b"", self._cuts[path]
             self._gone[path] = {each: text for each, text in _marked(path, content) if each in cuts}
             if self._gone[path]:
-                left = to_bytes("".join(piece for each, piece in _pieces(path, content) if each not in cuts))
+                left = _rest_of_ledger(path, content, cuts)
                 self.wanted[path] = None if path in self._begun and is_bare(path, left) else left
 
     def _archive(self, purged: frozenset[str]) -> None:
@@ -287,6 +287,12 @@ def entry_pieces(version: Version) -> dict[str, str]:
     blank = "\n" if form_of(version.path) is Form.LOG else ""
     blocks = blocks_of(version.path, version.added or b"")
     return {each: blank + text.rstrip("\n") + "\n" for each, text in blocks if each}
+
+
+def _rest_of_ledger(path: str, content: bytes, ids: set[str]) -> bytes:
+    if form_of(path) is Form.LOG:
+        return without(path, content, ids)
+    return to_bytes("".join(piece for each, piece in _pieces(path, content) if each not in ids))
 
 
 def _marked(path: str, content: bytes | None) -> list[tuple[str, str]]:

@@ -172,7 +172,13 @@ def _deed(record: Mapping[str, Any], known: Mapping[str, str]) -> str:
     """A state line in words: what it does to which memory, or by which other one it replaces it."""
     named = [str(record[name]) for name in ("by", "memory") if name in record]
     words = next((first_words(known[each]) for each in named if each in known), named[-1] if named else "")
-    return f"{DEEDS.get(str(record['op']), record['op'])} {words}".strip()
+    return f"{_word(record)} {words}".strip()
+
+
+def _word(record: Mapping[str, Any]) -> str:
+    if record["op"] == "pin" and record.get("pinned", True) is not True:
+        return "unpin"
+    return DEEDS.get(str(record["op"]), str(record["op"]))
 
 
 def first_words(text: str) -> str:

@@ -1,0 +1,40 @@
+"""The changes of a home as a table that keeps room for what they were about, however narrow the terminal is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from memfolio.serve.cli.output import Screen
+
+if TYPE_CHECKING:
+    from memfolio.vault.past.view import LogEntry
+
+COLUMNS = ("#", "when", "action", "actor", "about", "commit")
+ROOMY, NARROW = 110, 60
+"""Columns from which on there is room for everything, and below which only for number, time and words."""
+ACTOR = 12
+
+
+def draw_entries(screen: Screen, entries: Sequence[LogEntry], zone: tzinfo) -> None:
+    """The table of changes; a terminal that is not wide gets shorter times and actors, and fewer columns."""
+    width = screen.console.width
+    is_short = width < ROOMY
+    rows = [cells(entry, zone, is_short=is_short) for entry in entries]
+    columns = COLUMNS if not is_short else [name for name in COLUMNS if name != "commit"]
+    if width < NARROW:
+        columns = ("#", "when", "about")
+    screen.table(columns, [[row[name] for name in columns] for row in rows], wide="about")
+
+
+def cells(entry: LogEntry, zone: tzinfo, *, is_short: bool) -> dict[str, str]:
+    at, actor = datetime.fromisoformat(entry.at).astimezone(zone), entry.actor
+    return {
+        "#": str(entry.seq),
+        "when": f"{at:%m-%d %H:%M}" if is_short else f"{at:%Y-%m-%d %H:%M}",
+        "action": entry.action,
+        "actor": f"{actor[: ACTOR - 1]}…" if is_short and len(actor) > ACTOR else actor,
+        "about": entry.summary,
+        "commit": (entry.commit or "waits")[:7],
+    }
