@@ -19,7 +19,7 @@ from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
-from memfolio.recall.recall import best_of, find
+from memfolio.recall.recall import ask, best_of
 from memfolio.text import match_expression, terms
 from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
@@ -68,16 +68,24 @@ class Library:
         started = time.perf_counter()
         hits = self._find(query)
         took = (time.perf_counter() - started) * 1000
-        return Hits(best_of(hits, query.limit), degraded=self.degraded(), took_ms=round(took, 3))
+        degraded = (*self.degraded(), *(self._missing_vectors() if query.text.strip() else ()))
+        return Hits(best_of(hits, query.limit), degraded=degraded, took_ms=round(took, 3))
+
+    def _missing_vectors(self) -> tuple[str, ...]:
+        """A sentence about memories that could not be compared by meaning yet."""
+        if self.meaning.embedder is None or self.meaning.trouble:
+            return ()
+        waiting = sum(map(self._waiting, self.indexes()))
+        return (f"vectors: {waiting:,} of the memories have none yet",) if waiting else ()
 
     def _find(self, query: Query) -> list[Hit]:
         hits: list[Hit] = []
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             if query.text.strip() and self.meaning.embedder is not None:
                 self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
-            sense, indexes = self.meaning.of(query.text), self.indexes()
+            indexes = self.indexes()
             builds = [index.builds for index in indexes]
-            hits = [hit for index in indexes for hit in find(index, query, sense)]
+            hits = [hit for index in indexes for hit in ask(index, query, self.meaning)]
             if builds == [index.builds for index in indexes]:
                 break
         return hits
@@ -135,8 +143,6 @@ class Library:
             found.append("vectors: there is no embedder, so only words are compared")
         elif self.meaning.trouble:
             found.append(f"vectors: {self.meaning.trouble.message}")
-        elif waiting := sum(map(self._waiting, self.indexes())):
-            found.append(f"vectors: {waiting:,} of the memories have none yet")
         if self._watcher.trouble:
             found.append(f"watching: {self._watcher.trouble}")
         return tuple(found)
