@@ -158,9 +158,11 @@ def test_question_of_one_embedder_is_not_compared_with_vectors_that_another_made
         sense = one.library.meaning.of("tea number 3")
         two.library.meaning.fill(two.library.index)
         from memfolio.recall.query import Query
+        from memfolio.recall.question import understand
         from memfolio.recall.recall import find
 
-        hits = find(one.library.index, Query.from_args("tea number 3", now=one.vault.home.now()), sense)
+        query = Query.from_args("tea number 3", now=one.vault.home.now())
+        hits = find(one.library.index, query, understand(query.text), sense)
         assert {reason.strategy for hit in hits for reason in hit.why} == {"text"}
 
 

@@ -21,7 +21,7 @@ from memfolio.index.dump import Dump, are_near, differences, dump, vectors_by_id
 from memfolio.index.index import Index
 from memfolio.recall.hit import Hit
 from memfolio.recall.query import Query
-from memfolio.recall.recall import find
+from memfolio.recall.recall import ask
 from memfolio.testing import QuickDisk
 from memfolio.vault.vault import Vault
 from tests.vault.proof import configured
@@ -102,4 +102,4 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
 
 
 def _found(memory: Memory, index: Index, query: Query) -> list[Answer]:
-    return answers(find(index, query, memory.library.meaning.of(query.text)))
+    return answers(ask(index, query, memory.library.meaning))

@@ -13,11 +13,12 @@ import pytest
 
 from memfolio import state
 from memfolio.errors import MemfolioError
-from memfolio.index import database, filing, nearby, pending, vectors
+from memfolio.index import database, filing, pending, vectors
 from memfolio.index.dump import differences
 from memfolio.index.filing import Filing
 from memfolio.index.index import Index
 from memfolio.index.keeping import Keeper
+from memfolio.recall.weigh import Weighing
 from memfolio.index.reading import Found, Reading
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
@@ -141,8 +142,8 @@ def updates_without_words(self: Filing, key: int, old: Any, row: Any, *_: Any) -
     self._forget_vector(key)
 
 
-def ranks_by_row(found: Any, ids: Any) -> Any:
-    return sorted(found, key=lambda each: (-each.similarity, -each.row))
+def ranks_by_row(self: Weighing, count: int) -> list[int]:
+    return sorted(self.turns, key=lambda row: (-self.scores.get(row, 0.0), row))[:count]
 
 
 def extends_without_folding(self: Filing, path: str, lines: Any, state: Any) -> None:
@@ -173,7 +174,7 @@ BUGS = (
         lambda folder: mix_vectors(folder / "home", 16),
     ),
     Bug("the chain is not looked at", becomes(Index, "_is_at", lambda self, database, head: True), restore_a_backup),
-    Bug("equal ones are ranked by row", becomes(nearby, "_in_order", ranks_by_row), delete_the_index),
+    Bug("equal ones are ranked by row", becomes(Weighing, "best", ranks_by_row), delete_the_index),
 )
 
 

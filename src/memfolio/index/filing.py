@@ -17,7 +17,7 @@ import apsw
 
 from memfolio.clock import EPOCH
 from memfolio.index.pages import EntityPage, entity_id, mentions
-from memfolio.index.reading import Found, Reading, is_archived, is_state, precedence, read_file
+from memfolio.index.reading import Found, Reading, first_ordinal, is_archived, is_state, precedence, read_file
 from memfolio.index.rows import (
     COLUMNS,
     INSERT,
@@ -83,7 +83,8 @@ class Filing:
     def add(self, path: str, items: Sequence[MemoryItem], state: FileState) -> None:
         """File memories that were just appended to a log, under ids that did not exist before."""
         number = self._known_number(path, state)
-        first = self._value("SELECT max(ordinal) FROM memories WHERE file = ?", number, default=-1) + 1
+        last = self._value("SELECT max(ordinal) FROM memories WHERE file = ?", number)
+        first = first_ordinal(path) if last is None else last + 1
         found = [Found(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
         self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
 

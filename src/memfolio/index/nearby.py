@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import apsw
 
 from memfolio.index.filter import Filter
-from memfolio.index.vectors import Matrix, Neighbour, among, best
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from memfolio.index.vectors import Neighbour, Scan, among, best
 
 WIDER = 8
 """By how much the search widens while too few of the nearest pass the filter."""
 
 
-def neighbours(
-    connection: apsw.Connection, matrix: Matrix, query: NDArray[np.float32], wanted: Filter, limit: int
-) -> list[Neighbour]:
+def neighbours(connection: apsw.Connection, scan: Scan, wanted: Filter, limit: int) -> list[Neighbour]:
     """The nearest `limit` of the memories that pass the filter, nearest first, equal ones by id."""
-    similarities = matrix.similarities(connection, query)
+    similarities = scan.values
     if wanted.is_narrow:
         ids = _passing(connection, wanted)
         return _in_order(among(similarities, ids, limit), ids)[:limit]

@@ -21,6 +21,8 @@ from memfolio.vault.recent import to_text
 
 _STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
 _FACTS = re.compile(r"(?:agents/[^/]+|shared)/knowledge/(?:facts|facts/\d{4,})\.jsonl")
+PART = 1_000_000
+"""More memories than one part of a log can hold."""
 _FACT = ("subject", "predicate", "object")
 
 
@@ -62,6 +64,12 @@ def is_archived(path: str) -> bool:
     return "/memory/archive/" in path
 
 
+def first_ordinal(path: str) -> int:
+    """Where the counting of a file's memories begins: the parts of a log count on, so that they stand in order."""
+    named = ledger_of(path)
+    return (named[1] - 1) * PART if named else 0
+
+
 def precedence(path: str) -> tuple[bool, str, int]:
     """Which of two files has a memory that stands in both: the one that sorts first."""
     named = ledger_of(path)
@@ -77,7 +85,8 @@ def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Re
         return _read_states(data)
     if is_log(path) and day:
         log = read_log(to_text(data), day=day, tz=zone, agent=agent)
-        found = tuple(Found(item=each.entry.item, ordinal=number) for number, each in enumerate(log.entries))
+        first = first_ordinal(path)
+        found = tuple(Found(item=each.entry.item, ordinal=number) for number, each in enumerate(log.entries, first))
         return Reading(found=found, problems=log.problems)
     if _FACTS.fullmatch(path):
         return _read_facts(data, agent, modified)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION = 0x6D656D66
-VERSION = 1
+VERSION = 2
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
@@ -54,7 +54,8 @@ CREATE TABLE memories (
     more TEXT
 );
 CREATE INDEX memories_by_file ON memories (file, ordinal);
-CREATE INDEX memories_by_session ON memories (session, happened_at, id) WHERE session IS NOT NULL;
+CREATE INDEX memories_by_session ON memories (session, happened_at, ordinal) WHERE session IS NOT NULL;
+CREATE INDEX memories_by_speaker ON memories (role) WHERE role NOT IN ('user', 'assistant', 'system', 'tool');
 CREATE INDEX memories_by_time ON memories (happened_at);
 
 -- Memories without a vector; beside them, since a row is written as a whole when one of its columns changes.

@@ -26,6 +26,10 @@ FACTOR = 4
 """Bytes of the factor behind the vectors of a block."""
 
 
+SHRINK = 50
+"""How many vectors of nothing the mean is taken with, so that a handful of memories do not decide it."""
+
+
 class Neighbour(NamedTuple):
     """A memory's row and how near its vector is: 1 is the same direction."""
 
@@ -93,31 +97,74 @@ def clear_all(connection: apsw.Connection) -> None:
     connection.execute("INSERT OR IGNORE INTO waiting SELECT row FROM memories")
 
 
+class Block(NamedTuple):
+    """The vectors of one block, their factors, their sum, and how many slots are filled."""
+
+    version: int
+    packed: NDArray[np.int8]
+    factors: Floats
+    total: NDArray[np.float64]
+    filled: int
+
+
+class Scan:
+    """How near every vector is to a question, once what all of them have in common is taken away.
+
+    Static vectors lean to one side, so that everything is a little like everything; seen from their mean they differ.
+    """
+
+    def __init__(self, blocks: dict[int, Block], query: Floats) -> None:
+        import numpy as np
+
+        self._blocks = blocks
+        count = sum(block.filled for block in blocks.values())
+        totals = np.array([block.total for block in blocks.values()]).reshape(-1, len(query))
+        self._mean = (totals.sum(axis=0, dtype=np.float64) / (count + SHRINK)).astype(np.float32)
+        aim = query - self._mean
+        aim = aim / max(float(np.linalg.norm(aim)), 1e-9)
+        lean = float(self._mean @ aim)
+        self.values = np.full((max(blocks, default=-1) + 1) * BLOCK, -np.inf, dtype=np.float32)
+        for number, block in blocks.items():
+            near = (block.packed.astype(np.float32) @ aim) * block.factors - lean
+            self.values[number * BLOCK : (number + 1) * BLOCK] = np.where(block.factors > 0, near, -np.inf)
+
+    def similarities(self, rows: Sequence[int]) -> dict[int, float]:
+        """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
+        import numpy as np
+
+        known = [row for row in rows if row < len(self.values) and self.values[row] > 0]
+        if not known:
+            return {}
+        vectors = np.array([self._vector(row) for row in known]) - self._mean
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-9)
+        return dict(zip(known, (self.values[known] / lengths).tolist(), strict=True))
+
+    def _vector(self, row: int) -> Floats:
+        block = self._blocks[row // BLOCK]
+        vector: Floats = block.packed[row % BLOCK] * block.factors[row % BLOCK]
+        return vector
+
+
 class Matrix:
     """The vectors of one index in memory, read block by block when they changed; threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Turn()
-        self._blocks: dict[int, tuple[int, NDArray[np.int8], Floats]] = {}
+        self._blocks: dict[int, Block] = {}
 
-    def similarities(self, connection: apsw.Connection, query: Floats) -> Floats:
-        """How near each row's vector is to `query`, by row; rows without a vector have 0."""
-        import numpy as np
-
+    def scan(self, connection: apsw.Connection, query: Floats) -> Scan:
+        """Compare every vector with the question's."""
         with self._lock:
             self._catch_up(connection, len(query))
             blocks = dict(self._blocks)
-        found = np.zeros((max(blocks, default=-1) + 1) * BLOCK, dtype=np.float32)
-        for number, (_, packed, factors) in blocks.items():
-            found[number * BLOCK : (number + 1) * BLOCK] = (packed.astype(np.float32) @ query) * factors
-        return found
+        return Scan(blocks, query)
 
     def _catch_up(self, connection: apsw.Connection, dimension: int) -> None:
         versions = dict(connection.execute("SELECT block, version FROM vector_versions"))
         for number in self._blocks.keys() - versions.keys():
             del self._blocks[number]
         for number, version in versions.items():
-            if number not in self._blocks or self._blocks[number][0] != version:
+            if number not in self._blocks or self._blocks[number].version != version:
                 self._load(connection, number, version, dimension)
 
     def _load(self, connection: apsw.Connection, number: int, version: int, dimension: int) -> None:
@@ -129,7 +176,9 @@ class Matrix:
             self._blocks.pop(number, None)
             return
         packed = np.frombuffer(data, dtype=np.int8, count=BLOCK * dimension).reshape(BLOCK, dimension)
-        self._blocks[number] = version, packed, np.frombuffer(data, dtype=np.float32, offset=BLOCK * dimension)
+        factors = np.frombuffer(data, dtype=np.float32, offset=BLOCK * dimension)
+        total = factors.astype(np.float64) @ packed.astype(np.float64)
+        self._blocks[number] = Block(version, packed, factors, total, int(np.count_nonzero(factors)))
 
 
 def best(similarities: Floats, limit: int, rows: NDArray[np.int64] | None = None) -> list[Neighbour]:

@@ -19,7 +19,7 @@ from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
-from memfolio.recall.recall import best_of, find
+from memfolio.recall.recall import ask, best_of
 from memfolio.text import match_expression, terms
 from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
@@ -68,16 +68,18 @@ class Library:
         started = time.perf_counter()
         hits = self._find(query)
         took = (time.perf_counter() - started) * 1000
-        return Hits(best_of(hits, query.limit), degraded=(*self.degraded(), *self._missing(query)), took_ms=round(took, 3))
+        return Hits(
+            best_of(hits, query.limit), degraded=(*self.degraded(), *self._missing(query)), took_ms=round(took, 3)
+        )
 
     def _find(self, query: Query) -> list[Hit]:
         hits: list[Hit] = []
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             if query.text.strip() and self.meaning.embedder is not None:
                 self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
-            sense, indexes = self.meaning.of(query.text), self.indexes()
+            indexes = self.indexes()
             builds = [index.builds for index in indexes]
-            hits = [hit for index in indexes for hit in find(index, query, sense)]
+            hits = [hit for index in indexes for hit in ask(index, query, self.meaning)]
             if builds == [index.builds for index in indexes]:
                 break
         return hits

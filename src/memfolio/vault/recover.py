@@ -52,10 +52,10 @@ def rebuild(books: Books) -> None:
     books.forget_keys()
     books.is_loose = True
     committed = _newest_in_git(books)
-    lines, head, torn = books.trail.since(Head())
-    is_altered = torn > 0 and _is_altered(_set_aside_torn(books, head))
+    lines, head, _ = books.trail.since(Head())
+    is_altered = _is_altered(_set_aside_torn(books, head))
     if is_altered:
-        _append_all(books, head, _lines_in_git(books, head.part))
+        _append_all(books, head, _lines_in_git(books, head.part), until=sys.maxsize)
         lines, head, _ = books.trail.since(Head())
     for sealed in lines:
         recent.learn_ids(sealed.line.ids)
@@ -94,7 +94,7 @@ def _write_again(books: Books, tail: Head) -> None:
     is_altered = _is_altered(_set_aside_torn(books, tail))
     in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
     waiting = [(record.head.part, record.raw) for record in recent.pending]
-    heads = _append_all(books, tail, [*in_git, *waiting])
+    heads = _append_all(books, tail, [*in_git, *waiting], until=recent.head.seq)
     tail = heads[-1] if heads else tail
     found = {head.seq: head for head in heads}
     recent.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in recent.pending]
@@ -113,11 +113,11 @@ def _write_again(books: Books, tail: Head) -> None:
     books.enter(Action.ALERT, TAMPERED)
 
 
-def _append_all(books: Books, tail: Head, lines: Iterable[tuple[str, bytes]]) -> list[Head]:
+def _append_all(books: Books, tail: Head, lines: Iterable[tuple[str, bytes]], *, until: int) -> list[Head]:
     """Write those lines to the trail that follow its end, one after the other; returns the end behind each."""
     heads: list[Head] = []
     for part, raw in lines:
-        if is_sealed(raw, tail.hash):
+        if tail.seq < until and is_sealed(raw, tail.hash):
             tail = _append_line(books, max(part, tail.part), raw)
             heads.append(tail)
     return heads
@@ -165,13 +165,20 @@ def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
 
 
 def _set_aside_torn(books: Books, head: Head) -> bytes:
-    """Cut a torn line off the trail; returns what was cut, which is kept in `.memfolio/torn`."""
-    data = (books.read(head.part) or b"") if head.part else b""
-    torn = data[head.size :]
+    """Cut everything behind its head off the trail; returns what was cut, which is kept in `.memfolio/torn`."""
+    parts = [part for part in books.trail.parts() if part >= head.part]
+    return b"".join(_cut_off(books, part, head.size if part == head.part else 0) for part in parts)
+
+
+def _cut_off(books: Books, part: str, size: int) -> bytes:
+    home, torn = books.home, (books.read(part) or b"")[size:]
     if torn:
-        home = books.home
-        home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-audit.jsonl", torn)
-        home.disk.cut(home.path(head.part), head.size)
+        name = part.replace("/", "-")
+        home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-{name}", torn)
+    if torn and size:
+        home.disk.cut(home.path(part), size)
+    elif not size:
+        home.disk.remove(home.path(part))
     return torn
 
 

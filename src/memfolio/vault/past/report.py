@@ -40,7 +40,14 @@ class Finding:
 
 def verify(vault: Vault) -> list[Finding]:
     """Check the trail against itself, against git, and against the files."""
-    return [*_check_trail(vault), *_check_anchors(vault.trail, vault.history), *_check_files(vault), *_check_git(vault)]
+    repairs = list(_mended(vault))
+    return [
+        *repairs,
+        *_check_trail(vault),
+        *_check_anchors(vault.trail, vault.history),
+        *_check_files(vault),
+        *_check_git(vault),
+    ]
 
 
 def doctor(vault: Vault) -> list[Finding]:
@@ -54,12 +61,23 @@ def doctor(vault: Vault) -> list[Finding]:
     ]
 
 
+def _mended(vault: Vault) -> Iterator[Finding]:
+    """What was wrong with the trail when the home was opened, each told once."""
+    books = vault.books
+    while books.repairs:
+        message = books.repairs.pop(0)
+        if message in books.notices:
+            books.notices.remove(message)
+        hint = "what stood in their place is in .memfolio/torn; `memfolio alerts --ack-all` when you have looked at it"
+        yield Finding("warning", "trail", message, hint)
+
+
 def _check_trail(vault: Vault) -> Iterator[Finding]:
     problems = vault.trail.problems()
     hint = "compare with git: `git -C <home> log -p -- audit`"
     yield from (Finding("error", "trail", problem, hint) for problem in problems)
     if not problems:
-        yield Finding("ok", "trail", f"{vault.books.recent.head.seq} changes, each following the one before it")
+        yield Finding("ok", "trail", f"{vault.head} changes, each following the one before it")
 
 
 def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
@@ -109,7 +127,9 @@ def _check_files(vault: Vault) -> Iterator[Finding]:
     survey = look_over(vault.home.root)
     problems = {**survey.problems, **vault.problems}
     yield from (Finding("warning", path, problem) for path, problem in sorted(problems.items()))
-    changed = [path for path in survey.files if _differs(vault, path)]
+    yield from _check_key(vault)
+    left = _as_left(vault)
+    changed = [path for path in survey.files if _differs(vault, path, left.get(path))]
     yield from (
         Finding("note", path, "was changed and is not recorded yet", "any command records it") for path in changed
     )
@@ -118,10 +138,39 @@ def _check_files(vault: Vault) -> Iterator[Finding]:
     yield Finding("ok", "files", f"{len(survey.files)} files read")
 
 
-def _differs(vault: Vault, path: str) -> bool:
-    known = vault.books.known(path)
+def _check_key(vault: Vault) -> Iterator[Finding]:
+    if not _has_key(vault):
+        hint = "`memfolio verify` on the machine that writes the home checks them all"
+        yield Finding("note", "files", "their hashes cannot be checked here without .memfolio/key", hint)
+
+
+def _has_key(vault: Vault) -> bool:
+    try:
+        return vault.home.is_founded()
+    except OSError:
+        return False
+
+
+def _as_left(vault: Vault) -> dict[str, str | None]:
+    """The hash that each file was left with: by the books, or by the trail where they cannot be kept."""
+    if vault.trouble is None:
+        return {path: state.hash for path, state in vault.books.recent.known.items()}
+    return {mark.path: mark.now for line in vault.trail.lines() for mark in line.files}
+
+
+def _differs(vault: Vault, path: str, hash: str | None) -> bool:
     content = vault.home.disk.read(vault.home.path(path))
-    return known is None or content is None or vault.home.hash(content) != known.hash
+    if content is not None and hash == vault.home.hash(content):
+        return False
+    return vault.trouble is None or (_has_key(vault) and not _is_committed(vault, path, content))
+
+
+def _is_committed(vault: Vault, path: str, content: bytes | None) -> bool:
+    """Whether git has the file as it is: in a clone, the trail's hashes were made with another key."""
+    try:
+        return content is not None and vault.history.read(path) == content
+    except HistoryError:
+        return False
 
 
 def _reading_problems(vault: Vault, path: str) -> tuple[str, ...]:

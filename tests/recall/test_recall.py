@@ -1,0 +1,93 @@
+"""Recall through the verbs: what is found by words, by meaning, by company and by cue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memfolio import Hits, Memory
+
+START = datetime(2026, 5, 4, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory(home: Path) -> Iterator[Memory]:
+    with Memory.open(home, background=False) as memory:
+        yield memory
+
+
+def talk(memory: Memory, session: str, *lines: tuple[str, str], start: datetime = START) -> None:
+    memory.observe_many(
+        {"role": role, "content": content, "session": session, "at": start + timedelta(minutes=number)}
+        for number, (role, content) in enumerate(lines)
+    )
+
+
+def strategies(hits: Hits, content: str) -> set[str]:
+    return {reason.strategy for hit in hits if hit.memory.content == content for reason in hit.why}
+
+
+def test_answer_that_shares_no_word_is_found_beside_the_question_that_does(memory: Memory) -> None:
+    talk(memory, "s-1", ("Mel", "Which instrument does Yara play?"), ("Kim", "Oh, the big one with four strings."))
+    talk(memory, "s-2", ("Mel", "I painted the fence."), ("Kim", "Nice and dry today."))
+    hits = memory.recall("What instrument does Yara play?", limit=2)
+    assert [hit.memory.session for hit in hits] == ["s-1", "s-1"]
+    assert "text" in strategies(hits, "Oh, the big one with four strings.")
+
+
+def test_turn_of_the_named_speaker_comes_first(memory: Memory) -> None:
+    talk(memory, "s-1", ("Mel", "I adopted a puppy"), ("Kim", "I adopted a puppy too"))
+    assert memory.recall("What did Kim adopt?")[0].memory.role == "Kim"
+    assert memory.recall("What did Mel adopt?")[0].memory.role == "Mel"
+
+
+def test_turn_of_the_named_month_comes_first(memory: Memory) -> None:
+    for month in (5, 6, 7):
+        talk(memory, f"s-{month}", ("user", "We went camping by the lake"), start=START.replace(month=month))
+    hit = memory.recall("Where did we go camping in June?")[0]
+    assert hit.memory.event_time is not None
+    assert hit.memory.event_time.month == 6
+
+
+def test_owners_words_come_before_the_assistants_unless_those_are_asked_for(memory: Memory) -> None:
+    talk(memory, "s-1", ("user", "My budget for the kitchen is 9000"), ("assistant", "A budget for a kitchen is 9000"))
+    assert memory.recall("kitchen budget")[0].memory.role == "user"
+    assert memory.recall("What kitchen budget did you suggest?")[0].memory.role == "assistant"
+
+
+def test_standing_wish_is_preferred(memory: Memory) -> None:
+    talk(memory, "s-1", ("user", "The report about rivers is done"), ("user", "Always cite sources in a report"))
+    assert memory.recall("report on rivers and sources")[0].memory.content.startswith("Always")
+
+
+def test_neighbours_that_the_filter_stops_are_not_found(memory: Memory) -> None:
+    talk(memory, "s-1", ("user", "the cello stands in the hall"), ("assistant", "noted"))
+    memory.remember("a cello of one's own", type="fact")
+    assert [hit.memory.content for hit in memory.recall("cello", types="fact")] == ["a cello of one's own"]
+
+
+def test_forgotten_neighbour_is_not_found(memory: Memory) -> None:
+    talk(memory, "s-1", ("user", "the cello stands in the hall"), ("user", "the code is 7788"))
+    memory.forget("code 7788")
+    assert all("7788" not in hit.memory.content for hit in memory.recall("cello", include=["archived", "superseded"]))
+
+
+def test_order_within_a_session_survives_a_rebuild_where_times_are_equal(memory: Memory) -> None:
+    turns = [{"role": "user", "content": f"turn {number}", "session": "s", "at": START} for number in range(9)]
+    memory.observe_many(turns)
+    before = [(hit.memory.id, hit.score) for hit in memory.recall("turn 4", limit=9)]
+    memory.reindex()
+    assert [(hit.memory.id, hit.score) for hit in memory.recall("turn 4", limit=9)] == before
+    near = [hit.memory.content for hit in memory.recall("4", limit=7)]
+    assert set(near) >= {"turn 3", "turn 4", "turn 5"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "the of and", "?!…", '"', "NEAR(", "a' OR 1=1 --", "x" * 100_000, "日本 text"]
+)
+def test_any_question_gets_an_answer(memory: Memory, text: str) -> None:
+    memory.remember("tea")
+    assert len(memory.recall(text)) <= 10

@@ -1,0 +1,75 @@
+"""What candidates are given, and why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memfolio.index.rows import to_us
+from memfolio.index.sessions import Turn
+from memfolio.recall.candidates import Candidates
+from memfolio.recall.question import understand
+from memfolio.recall.weigh import SURE, Weighing, Weights, weigh
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+PLAIN = understand("tea")
+
+
+def turn(row: int, *, session: str | None = None, role: str | None = None, at: datetime = NOON) -> Turn:
+    return Turn(row, f"M-{row}", session, role, to_us(at), row)
+
+
+def weighed(candidates: Candidates, text: str = "tea", speakers: tuple[str, ...] = ()) -> Weighing:
+    return weigh(candidates, understand(text, speakers), Weights())
+
+
+def test_best_by_words_counts_1_and_others_in_proportion() -> None:
+    found = weighed(Candidates(turns={1: turn(1), 2: turn(2)}, text={1: 8.0, 2: 2.0}))
+    assert found.scores == pytest.approx({1: 1.0, 2: 0.25})
+    assert found.best(2) == [1, 2]
+
+
+def test_meaning_counts_half_and_less_where_the_nearest_is_far() -> None:
+    near = weighed(Candidates(turns={1: turn(1)}, vector={1: 0.8}))
+    far = weighed(Candidates(turns={1: turn(1)}, vector={1: SURE / 2}))
+    assert (near.scores[1], far.scores[1]) == pytest.approx((0.5, 0.25))
+
+
+def test_neighbours_have_a_share_of_words_that_halves_with_the_distance() -> None:
+    turns = {row: turn(row) for row in (1, 2, 3)}
+    found = weighed(Candidates(turns=turns, text={1: 4.0}, near={1: [(2, 1), (3, 2)]}))
+    assert found.scores == pytest.approx({1: 1.0, 2: 0.5, 3: 0.25})
+
+
+def test_session_has_a_share_of_its_best() -> None:
+    turns = {1: turn(1, session="s"), 2: turn(2, session="s"), 3: turn(3, session="t")}
+    found = weighed(Candidates(turns=turns, text={1: 4.0}, vector={3: 0.7}))
+    assert found.shares["session"] == pytest.approx({1: 0.2, 2: 0.2, 3: 0.2})
+
+
+def test_named_speaker_and_named_month_speak_for_a_turn() -> None:
+    turns = {1: turn(1, role="Caroline"), 2: turn(2, role="Melanie", at=NOON.replace(month=6))}
+    found = weighed(Candidates(turns=turns), "What did Caroline do in May?", ("Caroline", "Melanie"))
+    assert found.scores == pytest.approx({1: 1.2})
+
+
+def test_machines_words_count_less_unless_they_are_asked_for() -> None:
+    candidates = Candidates(turns={1: turn(1, role="assistant"), 2: turn(2, role="user")})
+    assert weighed(candidates, "which tea?").scores == {1: -0.5}
+    assert weighed(candidates, "which tea did you suggest?").scores == {1: 0.1}
+
+
+def test_equal_ones_are_ordered_by_id() -> None:
+    turns = {9: turn(9)._replace(id="M-a"), 1: turn(1)._replace(id="M-b")}
+    assert weighed(Candidates(turns=turns, text={1: 1.0, 9: 1.0})).best(2) == [9, 1]
+
+
+def test_why_names_each_strategy_with_rank_and_share() -> None:
+    found = weighed(Candidates(turns={1: turn(1), 2: turn(2)}, text={1: 4.0, 2: 2.0}, vector={2: 0.7}))
+    assert [(each.strategy, each.rank, each.score) for each in found.why(2)] == [("text", 2, 0.5), ("vector", 1, 0.5)]
+
+
+def test_what_the_filter_stopped_gets_nothing_from_anybody() -> None:
+    found = weighed(Candidates(turns={1: turn(1)}, text={1: 4.0}, near={1: [(2, 1)]}))
+    assert set(found.scores) == {1}
