@@ -116,3 +116,23 @@ def test_copy_of_anothers_log_is_read_as_ones_own_text(home: Path) -> None:
         assert_index_equals_rebuilt(one, (MARK,))
     with opened(home, "two") as two:
         assert [hit.memory.id for hit in two.recall(MARK)] == [item.id]
+
+
+def test_front_matter_of_a_page_gives_it_tags_and_names(home: Path) -> None:
+    with opened(home) as memory:
+        page = home / "agents/main/notes/atlas.md"
+        page.parent.mkdir(parents=True)
+        page.write_text("---\ntitle: Project Atlas\naliases: [Moonshot]\ntags: [work, maps]\n---\nStarts in spring.\n")
+        memory.sync()
+        assert [hit.memory.content for hit in memory.recall("moonshot")] == ["Starts in spring."]
+        assert [hit.memory.tags for hit in memory.recall("spring", tags=["maps"])] == [("work", "maps")]
+
+
+def test_page_that_is_no_text_is_reported_and_not_found(home: Path) -> None:
+    with opened(home) as memory:
+        page = home / "agents/main/notes/picture.md"
+        page.parent.mkdir(parents=True)
+        page.write_bytes("tea in UTF-16".encode("utf-16"))
+        memory.sync()
+        assert not memory.recall("tea")
+        assert "notes/picture.md" in str(memory.status().counts)

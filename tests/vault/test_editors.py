@@ -312,7 +312,8 @@ def test_entries_that_a_stale_editor_overwrote_come_back(home: Path, vault: Vaul
     (home / LOG).write_bytes(stale + b"\n- a person's own line\n")
     next_one = remember(vault, "five")
     contents = [entries(home)[mark] for mark in [*first, *late, *next_one]]
-    assert contents == [["one"], ["two\n\n- a person's own line"], ["three"], ["four"], ["five"]]
+    assert contents == [["one"], ["two"], ["three"], ["four"], ["five"]]
+    assert entries(home)[text_id("main", "a person's own line")] == ["a person's own line"]
     assert b"- a person's own line" in (home / LOG).read_bytes()
     assert (Action.RESTORE, "system:recover") in actors(vault, LOG)
 

@@ -116,7 +116,7 @@ def read_entity(path: str, text: str) -> EntityPage | None:
     match = _ENTITY_ID.fullmatch(entity_id(path) or "")
     if match is None:
         return None
-    fields = _read_fields(text)
+    fields = page_fields(text)
     lines = [line.strip() for line in body_text(text).splitlines()]
     name = _name(fields, lines, match)
     return EntityPage(
@@ -182,7 +182,7 @@ def _month_end(year: int, month: int) -> date:
     return first.replace(day=monthrange(year, month)[1])
 
 
-def _read_fields(text: str) -> dict[str, list[str]]:
+def page_fields(text: str) -> dict[str, list[str]]:
     """The simple fields of a page's front matter: `key: value`, `key: [a, b]`, and lists of `- item`."""
     start, end = front_matter(text)
     fields: dict[str, list[str]] = {}
@@ -244,3 +244,15 @@ def _summary(lines: list[str]) -> str:
         elif words:
             break
     return " ".join(words)[:MAX_SUMMARY].strip()
+
+
+def page_tags(fields: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """The tags that a page's front matter names, as Obsidian writes them: a list, or words with commas or spaces."""
+    found = [*fields.get("tags", ()), *fields.get("tag", ())]
+    words = re.split(r"[,\s]+", found[0]) if len(found) == 1 else found
+    return tuple(dict.fromkeys(word for each in words if (word := each.strip().lstrip("#"))))
+
+
+def page_names(fields: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """What a page's front matter calls it."""
+    return tuple(dict.fromkeys([*fields.get("title", ()), *fields.get("aliases", ()), *fields.get("alias", ())]))

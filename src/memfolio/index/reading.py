@@ -9,7 +9,16 @@ from datetime import datetime, time, tzinfo
 from hashlib import blake2b
 from typing import Any
 
-from memfolio.index.pages import EntityPage, PageKind, page_date, page_kind, read_entity
+from memfolio.index.pages import (
+    EntityPage,
+    PageKind,
+    page_date,
+    page_fields,
+    page_kind,
+    page_names,
+    page_tags,
+    read_entity,
+)
 from memfolio.index.passages import cut_passages
 from memfolio.state import moment
 from memfolio.types import Kind, MemoryItem, Origin, Store, Type
@@ -21,6 +30,8 @@ from memfolio.vault.recent import to_text
 
 _STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
 _FACTS = re.compile(r"(?:agents/[^/]+|shared)/knowledge/(?:facts|facts/\d{4,})\.jsonl")
+MOST_GARBLED = 10
+"""A page of which more than one character in so many cannot be read is no text."""
 PART = 1_000_000
 """More memories than one part of a log can hold."""
 _FACT = ("subject", "predicate", "object")
@@ -133,6 +144,10 @@ def _fact(record: Mapping[str, Any], agent: str, modified: datetime) -> MemoryIt
 
 def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, modified: datetime) -> Reading:
     clean = without_surrogates(text)
+    if "\0" in clean or clean.count("\ufffd") * MOST_GARBLED > len(clean):
+        return Reading(problems=("is not text in UTF-8",))
+    fields = page_fields(clean)
+    names, tags = page_names(fields), page_tags(fields)
     day = page_date(path)
     made = datetime.combine(day, time(), zone) if day else modified
     found: dict[str, Found] = {}
@@ -147,10 +162,12 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
             store=kind.store,
             importance=kind.importance,
             source=kind.name,
+            tags=tags,
             origin=Origin.OWNER if kind.store is Store.VAULT else Origin.AGENT,
             attributes={"page": path, "line": passage.line},
         )
-        found.setdefault(name, Found(item=item, ordinal=number, form="passage", heading=passage.heading))
+        heading = tuple(dict.fromkeys((*names, *passage.heading)))
+        found.setdefault(name, Found(item=item, ordinal=number, form="passage", heading=heading))
     return Reading(found=tuple(found.values()), entity=read_entity(path, clean))
 
 

@@ -206,7 +206,8 @@ def _with(path: str, text: str, item: _Returning, hash: Hash) -> str:
 
 
 def _note_places(move: Move, path: str, text: str, taken: list[Excerpt], hash: Hash) -> None:
-    for each in taken:
+    # In the order of the archive, where a memory that stands as a note and as an entry has its notes first.
+    for each in sorted(taken, key=lambda each: not each.is_note):
         before = cut(text[: each.start], [other for other in taken if other.start < each.start])
         later = [other for other in taken if other.start > each.start]
         behind = cut(text, later)[each.end :]

@@ -296,7 +296,7 @@ class Settler:
 
 
 def _vanished(seen: Seen, before: bytes) -> list[str]:
-    """The memories that a person took out of a ledger; other ids may be a person's words, which are not for the trail."""
+    """The memories that a person took out of a ledger; other ids may be a person's words: not for the trail."""
     there = {each for each, _ in blocks_of(seen.path, seen.content)} if before else set()
     ids = dict.fromkeys(each for each, _ in blocks_of(seen.path, before) if each and each not in there)
     return [each for each in ids if ID_PATTERN.fullmatch(each)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -12,19 +12,17 @@ if TYPE_CHECKING:
     from memfolio.vault.past.view import LogEntry
 
 COLUMNS = ("#", "when", "action", "actor", "about", "commit")
-ROOMY, NARROW = 110, 60
-"""Columns from which on there is room for everything, and below which only for number, time and words."""
+LEFT_OUT: Mapping[int, Sequence[str]] = {110: (), 60: ("commit",), 0: ("commit", "action", "actor")}
+"""What there is no room for, by the least width for which that holds, the widest first."""
 ACTOR = 12
 
 
 def draw_entries(screen: Screen, entries: Sequence[LogEntry], zone: tzinfo) -> None:
     """The table of changes; a terminal that is not wide gets shorter times and actors, and fewer columns."""
     width = screen.console.width
-    is_short = width < ROOMY
-    rows = [cells(entry, zone, is_short=is_short) for entry in entries]
-    columns = COLUMNS if not is_short else [name for name in COLUMNS if name != "commit"]
-    if width < NARROW:
-        columns = ("#", "when", "about")
+    left_out = next(names for least, names in LEFT_OUT.items() if width >= least)
+    columns = [name for name in COLUMNS if name not in left_out]
+    rows = [cells(entry, zone, is_short=bool(left_out)) for entry in entries]
     screen.table(columns, [[row[name] for name in columns] for row in rows], wide="about")
 
 

@@ -40,9 +40,8 @@ class Finding:
 
 def verify(vault: Vault) -> list[Finding]:
     """Check the trail against itself, against git, and against the files."""
-    repairs = list(_mended(vault))
     return [
-        *repairs,
+        *_mended(vault),
         *_check_trail(vault),
         *_check_anchors(vault.trail, vault.history),
         *_check_files(vault),
