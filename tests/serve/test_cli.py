@@ -56,7 +56,8 @@ def test_importance_may_be_a_fraction_a_grade_or_a_word(cli_json: RunJson, given
 
 
 def test_same_key_twice_is_one_memory(cli_json: RunJson) -> None:
-    assert cli_json("remember", "x", "--key", "k")["id"] == cli_json("remember", "y", "--key", "k")["id"]
+    assert cli_json("remember", "x", "--key", "k")["id"] == cli_json("remember", "x", "--key", "k")["id"]
+    assert cli_json("remember", "y", "--key", "k", status=4)["error"]["code"] == "conflict"
 
 
 def test_text_comes_from_standard_input(cli_json: RunJson, type_in: Callable[[bytes], None]) -> None:
@@ -131,7 +132,7 @@ def test_status_shows_people_and_programs_the_same(cli: Run, cli_json: RunJson, 
     assert re.search(r"memories +1", cli("status"))
     (home / ".git/HEAD").write_text("ref: refs/heads/elsewhere\n")
     cli("remember", "two")
-    assert "1 changes wait: on branch elsewhere" in cli("status")
+    assert "1 change waits: on branch elsewhere" in cli("status")
 
 
 @pytest.fixture

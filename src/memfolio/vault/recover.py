@@ -66,7 +66,7 @@ def rebuild(books: Books) -> None:
     recent.pending = [_record(books, sealed) for sealed in lines if sealed.line.seq > recent.committed]
     recent.rewrite()
     if is_altered:
-        _report(books, "the trail had lines that could not be read: what git has was put in their place")
+        _report(books, "the trail could not be read to its end: the lines that git has were put back", alert=True)
 
 
 def realign(books: Books) -> None:
@@ -91,7 +91,7 @@ def realign(books: Books) -> None:
 def _write_again(books: Books, tail: Head) -> None:
     """The trail lost its end: write the lines that git and the recent bytes still have."""
     recent = books.recent
-    is_altered = _is_altered(_set_aside_torn(books, tail))
+    is_altered, is_gone = _is_altered(_set_aside_torn(books, tail)), not tail.seq
     in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
     waiting = [(record.head.part, record.raw) for record in recent.pending]
     heads = _append_all(books, tail, [*in_git, *waiting], until=recent.head.seq)
@@ -102,8 +102,11 @@ def _write_again(books: Books, tail: Head) -> None:
         recent.head = tail
         recent.rewrite()
         if in_git or is_altered:
-            said = "could not be read" if is_altered else "were missing"
-            _report(books, f"{len(heads)} of the trail's lines {said}: they were put back")
+            wrong = "could not be read" if is_altered else "was cut off"
+            said = f"the trail {wrong} from change {heads[0].seq} on: its lines were put back"
+            _report(
+                books, said, alert=is_altered or is_gone
+            )  # git itself cuts it where a person looks at an old commit
         return
     # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
     part = tail.part or recent.head.part
@@ -128,10 +131,11 @@ def _is_altered(cut: bytes) -> bool:
     return b"\n" in cut and b"\0" not in cut
 
 
-def _report(books: Books, what: str) -> None:
+def _report(books: Books, what: str, *, alert: bool) -> None:
     """Note that the trail was mended where no crash can have broken it: in the trail, and for people."""
-    line = books.enter(Action.RESTORE, MENDED)
-    books.enter(Action.ALERT, TAMPERED, about=[line.seq])
+    books.enter(Action.RESTORE, MENDED)
+    if alert:
+        books.enter(Action.ALERT, TAMPERED)
     books.notices.append(what)
     books.repairs.append(what)
 

@@ -150,6 +150,7 @@ class Vault:
         if not self.home.is_founded() or self._lacks_config():
             self.home.disk.make_dirs(self.home.internal / INTENTS)
             with self._locks[0]():
+                self.home.check_owner()
                 self.home.prepare()
                 self.home.load()
                 self._configure()
@@ -180,6 +181,9 @@ class Vault:
             self.writer.sweep(survey.leftovers)
             self.problems = dict(survey.problems)
             suspects = {*survey.altered, *(known - found), *self._tampered(known)}
+            if self.home.has_new_key:  # what is known was hashed with another one
+                self.books.look_again(known)
+                suspects |= known
             changed = [path for path in sorted(suspects) if self._settle_one(path)]
             if known.isdisjoint(self.problems):
                 self.home.note_surveyed()
@@ -369,6 +373,7 @@ class Vault:
         self._check_open()
         with disk_errors(self.home.root):
             self.home.claim()
+            self._found()
         self.trouble = None
         self.survey(accept_missing=accept_missing)
 

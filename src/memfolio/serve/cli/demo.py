@@ -162,7 +162,7 @@ def recalling(story: Story) -> None:
     common = {word.lower() for word in terms(DRINK)} & {word.lower() for word in terms(tea.memory.content)}
     story.check("tea" in tea.memory.content and not common, "question and answer share no word")
     status = story.memory.status()
-    on_machine = status.embedder == "LocalEmbedder" and not status.degraded
+    on_machine = status.embedder == "local" and not status.degraded
     story.check(on_machine, "answered on this machine, with no key and no server; nothing is degraded")
 
 

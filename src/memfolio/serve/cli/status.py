@@ -66,6 +66,8 @@ def rows_of_counts(found: Status) -> Iterator[Row]:
     for name, numbers in (("stores", counts.stores), ("kinds", counts.kinds), ("aside", asides(counts))):
         if numbers:
             yield f"  {name}", parts(numbers)
+    if passages := counts.forms.get("passage"):
+        yield "pages", f"{counted(passages, 'passage')} that can be found"
     yield "ties", parts(counts.edges) or "none"
     yield "entities", f"{counts.entities:,}"
     waiting = f", {counted(counts.waiting, 'vector')} to be made" if counts.waiting else ""

@@ -67,7 +67,7 @@ def _mended(vault: Vault) -> Iterator[Finding]:
         message = books.repairs.pop(0)
         if message in books.notices:
             books.notices.remove(message)
-        hint = "what stood in their place is in .memfolio/torn; `memfolio alerts --ack-all` when you have looked at it"
+        hint = "`memfolio log` shows when that was; what could not be read is in .memfolio/torn"
         yield Finding("warning", "trail", message, hint)
 
 
@@ -76,7 +76,7 @@ def _check_trail(vault: Vault) -> Iterator[Finding]:
     hint = "compare with git: `git -C <home> log -p -- audit`"
     yield from (Finding("error", "trail", problem, hint) for problem in problems)
     if not problems:
-        yield Finding("ok", "trail", f"{vault.head} changes, each following the one before it")
+        yield Finding("ok", "trail", f"{_counted(vault.head, 'change')}, each following the one before it")
 
 
 def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
         message = f"change {anchor.seq} is not what commit {anchor.commit[:10]} vouches for"
         yield Finding("error", "trail", message, "the trail was rewritten: restore audit/ from git")
     if anchors and not wrong:
-        yield Finding("ok", "trail", f"{len(anchors)} commits vouch for it")
+        yield Finding("ok", "trail", f"vouched for by {_counted(len(anchors), 'commit')}")
 
 
 def _check_committed(vault: Vault) -> Iterator[Finding]:
@@ -134,7 +134,7 @@ def _check_files(vault: Vault) -> Iterator[Finding]:
     )
     for path in survey.files:
         yield from (Finding("warning", path, problem) for problem in _reading_problems(vault, path))
-    yield Finding("ok", "files", f"{len(survey.files)} files read")
+    yield Finding("ok", "files", f"{_counted(len(survey.files), 'file')} read")
 
 
 def _check_key(vault: Vault) -> Iterator[Finding]:
@@ -244,3 +244,8 @@ def _check_machine(vault: Vault) -> Iterator[Finding]:
         yield Finding(
             "note", "user", "runs as root: files it makes belong to root", "run as the user whose memory it is"
         )
+
+
+def _counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
