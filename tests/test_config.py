@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memfolio import machine
 from memfolio.config import FORMAT, KEYS, Config, default_home, default_toml, load_config
-from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, MemfolioError
+from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError, MemfolioError
 
 
 @pytest.fixture
@@ -131,6 +131,27 @@ def test_broken_toml_names_file_and_line(home: Path) -> None:
 
 def test_toml_that_breaks_off_names_its_last_line(home: Path) -> None:
     assert "line 2" in refusal(home, "lock_timeout = 1\ntimezone =")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("format = 1\n\nlock_timeout = 'long'\n", 3),
+        ("# branch = 1\n[git]\n# about branches\nbranch = 5\n", 4),
+        ("format = 1\ngit.branch = 5\n", 2),
+        ("[embedding]\ntimeout = 5\n[git]\n'enabled' = 5\n", 4),
+        ("format = 1\n[gti]\nbranch = 'main'\n", 2),
+        ("format = 1\ntimezon = 'UTC'\n", 2),
+    ],
+)
+def test_wrong_key_or_value_names_its_line(home: Path, text: str, line: int) -> None:
+    assert f"memfolio.toml, line {line}: " in refusal(home, text)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_home_without_a_name_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="empty name"):
+        load_config(name, environ={})
 
 
 def test_invalid_utf8_names_its_line(home: Path) -> None:

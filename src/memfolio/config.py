@@ -19,7 +19,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from memfolio import machine
-from memfolio.errors import AgentIdError, ConfigError, HomeFormatError
+from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError
 from memfolio.machine import default_home, expand
 from memfolio.settings import FORMAT, KEYS, Key, default_toml, toml
 
@@ -68,11 +68,12 @@ def load_config(
 ) -> Config:
     """The configuration of `home` (by default `default_home`); overrides that are None count as not given.
 
-    Raises ConfigError where a setting is wrong, HomeFormatError where the home was written by a newer version.
+    Raises ConfigError where a setting is wrong, InputError where the home has no name, HomeFormatError where it was
+    written by a newer version.
     """
     environ = os.environ if environ is None else environ
     if isinstance(home, str) and not home.strip():
-        raise ConfigError("the home has an empty name", hint="name a folder, or leave it out to use the default")
+        raise InputError("the home has an empty name", hint="name a folder, or leave it out to use the default")
     root = default_home(environ) if home is None else expand(home, environ)
     values: dict[str, Any] = {key.field: key.default for key in KEYS}
     values |= _from_file(root / FILE_NAME)

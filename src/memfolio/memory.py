@@ -148,6 +148,9 @@ class Memory:
                 f"the key {key!r} was used in change {receipt.seq} for a memory that this agent has not",
                 hint="use another key to remember it again",
             )
+        if lost := next((memory for memory in found if memory.forgotten_at or memory.superseded_by), None):
+            deed = "forgotten" if lost.forgotten_at else "corrected"
+            raise ConflictError(f"the key {key!r} belongs to {lost.id}, which was {deed}", hint="use another key")
         if [memory.content for memory in found] != [draft.content for draft in drafts]:
             raise ConflictError(
                 f"the key {key!r} belongs to {found[0].id}, which says something else",
@@ -244,8 +247,9 @@ class Memory:
 
     def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> Mended:
         """Bring back a memory that was forgotten or archived."""
-        _, found = self._located(id)
-        return mend.restore(self.vault, found, _by(by, FORGETTER, "restore"), dry_run=dry_run)
+        index, found = self._located(id)
+        paths = self.library.places(index, found.item.id)
+        return mend.restore(self.vault, found, paths, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
     def correct(self, id: str, text: str, *, by: Attribution | None = None) -> MemoryItem:
         """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable."""

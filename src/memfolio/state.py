@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -60,9 +60,9 @@ def moment(value: object) -> datetime | None:
     """A time of a line; None for what is none."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+        return found.astimezone(UTC) if found and found.utcoffset() is not None else None
+    except (ValueError, OverflowError):  # no time, or one outside the calendar once it is UTC
         return None
-    return found if found and found.utcoffset() is not None else None
 
 
 def _change(state: State, **fields: Any) -> State:

@@ -162,7 +162,7 @@ def test_question_of_one_embedder_is_not_compared_with_vectors_that_another_made
         from memfolio.recall.recall import find
 
         query = Query.from_args("tea number 3", now=one.vault.home.now())
-        hits = find(one.library.index, query, understand(query.text), sense)
+        hits = find([one.library.index], query, understand(query.text), sense)
         assert {reason.strategy for hit in hits for reason in hit.why} == {"text"}
 
 

@@ -102,4 +102,4 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
 
 
 def _found(memory: Memory, index: Index, query: Query) -> list[Answer]:
-    return answers(ask(index, query, memory.library.meaning))
+    return answers(ask([index], query, memory.library.meaning))

@@ -262,7 +262,9 @@ class Mind(RuleBasedStateMachine):
 
     def entry(self, data: st.DataObject) -> tuple[str, list[Block], int]:
         path = self.log(data)
-        blocks = split_log((self.home / path).read_text(), "main") or [Block(text="- tea\n", start=0, id=None, kind="text")]
+        blocks = split_log((self.home / path).read_text(), "main") or [
+            Block(text="- tea\n", start=0, id=None, kind="text")
+        ]
         return path, blocks, data.draw(st.integers(0, len(blocks) - 1))
 
     def put(self, path: str, blocks: list[Block]) -> None:

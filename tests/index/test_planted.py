@@ -18,8 +18,8 @@ from memfolio.index.dump import differences
 from memfolio.index.filing import Filing
 from memfolio.index.index import Index
 from memfolio.index.keeping import Keeper
-from memfolio.recall.weigh import Weighing
 from memfolio.index.reading import Found, Reading
+from memfolio.recall.weigh import Weighing
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
 )

@@ -91,3 +91,22 @@ def test_order_within_a_session_survives_a_rebuild_where_times_are_equal(memory:
 def test_any_question_gets_an_answer(memory: Memory, text: str) -> None:
     memory.remember("tea")
     assert len(memory.recall(text)) <= 10
+
+
+def test_question_without_words_gets_the_newest_first_also_among_shared_ones(memory: Memory, home: Path) -> None:
+    for number in range(5):
+        memory.remember(f"note {number}", at=START + timedelta(days=number))
+    with Memory.open(home, "shared", background=False) as shared:
+        shared.remember("shared note", at=START + timedelta(days=3, hours=1))
+    found = [hit.memory.content for hit in memory.recall("", limit=3)]
+    assert found == ["note 4", "shared note", "note 3"]
+
+
+def test_shared_memories_are_ranked_among_the_agents_own(memory: Memory, home: Path) -> None:
+    for text in ("apollo rocket launch at noon", "apollo rocket crew meets at seven", "apollo rocket fuel is loaded"):
+        memory.remember(text)
+    with Memory.open(home, "shared", background=False) as shared:
+        for day in ("monday", "tuesday", "friday"):
+            shared.remember(f"canteen menu for {day}: launch of the new soup")
+    found = [hit.memory.content for hit in memory.recall("apollo rocket launch", limit=3)]
+    assert all("apollo" in content for content in found)

@@ -10,7 +10,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.vault.past.report import Finding
 from memfolio.vault.vault import Vault
-from tests.vault.proof import git
+from tests.vault.proof import configured, git
 from tests.vault.test_undo import LOG, MEMORY, add, open_vault, write
 
 TRAIL = "audit/2026-11/0001.jsonl"
@@ -121,3 +121,75 @@ def test_changes_that_wait_are_no_error(vault: Vault) -> None:
     add(vault, "waits")
     assert vault.commit() > 0
     assert of_level(vault.verify(), "error") == []
+
+
+def on_another_machine(home: Path) -> Vault:
+    return Vault.open(config=configured(home, machine="elsewhere"))
+
+
+def test_a_reading_machine_sees_the_trail_and_files_as_they_are(vault: Vault) -> None:
+    changes = vault.head
+    vault.close()
+    with on_another_machine(vault.home.root) as reading:
+        assert reading.head == changes
+        findings = reading.verify()
+        assert {finding.level for finding in findings} == {"ok"}
+        assert any(finding.message.startswith(f"{changes} changes") for finding in findings)
+
+
+def test_a_reading_machine_names_the_file_that_was_edited_and_no_other(vault: Vault) -> None:
+    vault.close()
+    (vault.home.root / MEMORY).write_text("by hand\n")
+    with on_another_machine(vault.home.root) as reading:
+        assert [finding.where for finding in of_level(reading.verify(), "note")] == [MEMORY]
+
+
+def unreadable(trail: Path, number: int) -> None:
+    lines = trail.read_bytes().splitlines(keepends=True)
+    lines[number] = lines[number].replace(b'"actor":"', b'"actor":"?', 1)
+    trail.write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("number", "is_committed", "has_books"),
+    [(0, True, True), (1, True, True), (2, False, True), (0, True, False), (1, True, False)],
+)
+def test_a_trail_that_was_mended_is_reported_once_and_alerted(
+    home: Path, clock: SettableClock, number: int, is_committed: bool, has_books: bool
+) -> None:
+    with open_vault(home, clock) as vault:
+        add(vault, "one")
+        vault.commit()
+        if not is_committed:
+            add(vault, "two")
+        before = (home / TRAIL).read_bytes()
+        unreadable(home / TRAIL, number)
+        if not has_books:
+            (home / ".memfolio" / "recent.jsonl").unlink()
+        vault.survey()
+        assert (home / TRAIL).read_bytes().startswith(before)
+        [warning] = of_level(vault.verify(), "warning", "error")
+        assert (warning.level, warning.where) == ("warning", "trail")
+        assert of_level(vault.verify(), "warning", "error") == []
+        assert [line.by.trigger for line in vault.alerts()] == ["trail-cut"]
+
+
+def test_a_deleted_trail_is_put_back_and_reported(vault: Vault) -> None:
+    shutil.rmtree(vault.home.root / "audit")
+    vault.survey()
+    assert [finding.where for finding in of_level(vault.verify(), "warning", "error")] == ["trail"]
+    assert len(vault.alerts()) == 1
+
+
+def test_whoever_does_not_verify_is_told_of_a_mended_trail_too(vault: Vault) -> None:
+    unreadable(vault.home.root / TRAIL, 1)
+    vault.survey()
+    assert ["trail" in notice for notice in vault.notices] == [True]
+
+
+def test_a_line_that_was_torn_by_a_crash_is_no_finding(vault: Vault) -> None:
+    trail = vault.home.root / TRAIL
+    trail.write_bytes(trail.read_bytes() + b'{"seq":9,"at":"20')
+    vault.survey()
+    assert of_level(vault.verify(), "warning", "error") == []
+    assert vault.alerts() == []

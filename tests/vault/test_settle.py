@@ -13,6 +13,8 @@ from memfolio.clock import SettableClock
 from memfolio.errors import DiskError, HomeBusyError, InputError
 from memfolio.types import Attribution
 from memfolio.vault.disk import Disk, Stamp
+from memfolio.vault.move import cut_out
+from memfolio.vault.paths import archive_log
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import BOT, configured, fork, item
 
@@ -90,6 +92,40 @@ def test_a_stale_editor_that_saves_twice_destroys_nothing(home: Path, vault: Vau
     vault.survey()
     assert contents(vault) == ["first", "a note", "another", "second", "third"]
     assert b"- another" in log.read_bytes()
+
+
+def test_a_deletion_that_looks_like_a_stale_save_is_told_and_sticks_the_second_time(home: Path, vault: Vault) -> None:
+    log = home / vault.add("main", [item("first")], BOT).paths[0]
+    without = log.read_bytes()
+    [late] = vault.add("main", [item("second")], BOT).ids
+    log.write_bytes(without)
+    vault.survey()
+    assert contents(vault) == ["first", "second"]
+    [notice] = vault.notices
+    assert "1 entry that an older copy of the file had overwritten was put back" in notice
+    log.write_bytes(without)
+    vault.survey()
+    assert contents(vault) == ["first"]
+    assert len(vault.notices) == 1
+    vault.add("main", [item("third")], BOT)
+    assert contents(vault) == ["first", "third"]
+    edits = [line for line in vault.trail.lines() if line.by.actor == "human"]
+    assert [line.ids for line in edits] == [(late,), (late,)], "the trail says which entry was deleted"
+
+
+def test_a_displaced_log_is_kept_without_what_was_forgotten(home: Path, vault: Vault) -> None:
+    receipt = vault.add("main", [item("first"), item("the pin is 7788")], BOT)
+    path, mark = receipt.paths[0], receipt.ids[1]
+    old = (home / path).read_bytes().replace(b"first", b"first, by hand")
+    cut_out(vault, {path: [mark]}, by=BOT, records=[{"op": "tombstone", "memory": mark}])
+    archived = (home / archive_log(path)).read_bytes()
+    leftover = home / path
+    leftover.with_name(f".{leftover.name}.0123456789ab.tmp").write_bytes(old)
+    vault.survey()
+    [aside] = (home / "agents/main/memory/conflicts").iterdir()
+    assert b"first, by hand" in aside.read_bytes()
+    assert b"7788" not in aside.read_bytes()
+    assert (home / archive_log(path)).read_bytes() == archived
 
 
 def test_odd_ids_in_a_file_of_json_lines_stop_nothing(home: Path, vault: Vault) -> None:

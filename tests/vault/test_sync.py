@@ -16,7 +16,9 @@ from memfolio.errors import DiskError, FileNotHereError, HomeError, HomeMissingE
 from memfolio.types import Action
 from memfolio.vault.copies import original_of
 from memfolio.vault.disk import Disk
-from memfolio.vault.paths import state_ledger
+from memfolio.vault.home import is_home
+from memfolio.vault.move import cut_out, put_back
+from memfolio.vault.paths import archive_log, state_ledger
 from memfolio.vault.vault import Vault
 from tests.vault.conftest import Tally
 from tests.vault.proof import (
@@ -214,6 +216,99 @@ def test_a_conflict_copy_of_a_log_is_merged_by_id(home: Path, vault: Vault, styl
     assert [path for path in files(home) if original_of(path)] == []
 
 
+def forget(vault: Vault, mark: str, op: str = "tombstone") -> None:
+    cut_out(vault, {LOG: [mark]}, by=BOT, records=[{"op": op, "memory": mark}])
+
+
+def said(home: Path) -> dict[str, bytes]:
+    """Every file but the trail and the archive, in which nothing that was forgotten may be."""
+    return {path: data for path, data in files(home).items() if "/archive/" not in path}
+
+
+@pytest.fixture
+def pin(vault: Vault) -> str:
+    return vault.add("main", [item("the pin is 7788")], BOT).ids[0]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_conflict_copy_does_not_bring_back_what_was_forgotten(home: Path, vault: Vault, pin: str, style: str) -> None:
+    copy = (home / LOG).read_bytes()
+    forget(vault, pin)
+    archived = (home / archive_log(LOG)).read_bytes()
+    _put(home / STYLES[style](LOG.removesuffix(".md"), ".md"), copy)
+    vault.survey()
+    assert [path for path, data in said(home).items() if b"7788" in data] == []
+    assert (home / archive_log(LOG)).read_bytes() == archived
+    assert not (home / "agents/main/memory/conflicts").exists()
+
+
+def test_an_edited_conflict_copy_is_set_aside_without_what_was_forgotten(home: Path, vault: Vault, pin: str) -> None:
+    copy = (home / LOG).read_bytes().replace(b"first", b"first of all").replace(b"7788", b"7788, really")
+    forget(vault, pin)
+    name = STYLES["Dropbox"](LOG.removesuffix(".md"), ".md")
+    _put(home / name, copy)
+    vault.survey()
+    aside = home / "agents/main/memory/conflicts" / name.rpartition("/")[2]
+    assert b"first of all" in aside.read_bytes()
+    assert [path for path, data in said(home).items() if b"7788" in data] == []
+    assert vault.commit() == 0
+    assert any(b"7788, really" in content for content in blobs(home)), "the person's words are in git"
+
+
+def test_forgotten_hand_written_text_stays_out_of_conflicts(home: Path, vault: Vault) -> None:
+    log = home / "agents/main/memory/2026-11-14.md"
+    log.write_text("- buy oat milk\n\n- the pin is 7788\n")
+    vault.survey()
+    path = log.relative_to(home).as_posix()
+    mark = next(each.id for each in vault.entries("main") if "7788" in each.content)
+    cut_out(vault, {path: [mark]}, by=BOT, records=[{"op": "tombstone", "memory": mark}])
+    _put(log.with_name("2026-11-14 (conflicted copy).md"), b"- buy oat milk\n\n- the pin is 7788\n\n- call Bo\n")
+    vault.survey()
+    assert [path for path, data in said(home).items() if b"7788" in data] == []
+    assert any(b"call Bo" in data for data in said(home).values())
+
+
+def test_a_forgotten_entry_that_only_a_conflict_copy_has_goes_to_the_archive(
+    home: Path, vault: Vault, pin: str
+) -> None:
+    copy = (home / LOG).read_bytes()
+    forget(vault, pin)
+    (home / archive_log(LOG)).unlink()
+    vault.survey()
+    _put(home / STYLES["Syncthing"](LOG.removesuffix(".md"), ".md"), copy)
+    vault.survey()
+    assert [path for path, data in said(home).items() if b"7788" in data] == []
+    put_back(vault, {LOG: [pin]}, by=BOT, records=[{"op": "restore", "memory": pin}])
+    assert entries(home)[pin] == ["the pin is 7788"]
+
+
+def test_nothing_of_a_purged_entry_is_kept(home: Path, vault: Vault, pin: str) -> None:
+    copy = (home / LOG).read_bytes()
+    forget(vault, pin, "purge")
+    (home / archive_log(LOG)).unlink()
+    vault.survey()
+    _put(home / STYLES["Syncthing"](LOG.removesuffix(".md"), ".md"), copy)
+    vault.survey()
+    assert [path for path, data in files(home).items() if b"7788" in data] == []
+
+
+def test_a_conflict_copy_brings_back_what_was_called_back(home: Path, vault: Vault, pin: str) -> None:
+    copy = (home / LOG).read_bytes()
+    forget(vault, pin)
+    vault.add_lines(state_ledger("main"), [{"op": "restore", "memory": pin}], BOT)
+    _put(home / STYLES["Syncthing"](LOG.removesuffix(".md"), ".md"), copy)
+    vault.survey()
+    assert entries(home)[pin] == ["the pin is 7788"]
+
+
+def test_a_conflict_copy_of_an_archive_does_not_show_what_is_in_it(home: Path, vault: Vault, pin: str) -> None:
+    forget(vault, pin)
+    archive = home / archive_log(LOG)
+    _put(archive.with_name("2026-11-15 (conflicted copy).md"), archive.read_bytes())
+    vault.survey()
+    assert [path for path, data in said(home).items() if b"7788" in data] == []
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_a_conflict_copy_of_a_page_goes_to_conflicts(home: Path, vault: Vault, style: str) -> None:
     name = STYLES[style](PAGE.removesuffix(".md"), ".md")
@@ -294,6 +389,35 @@ def test_a_clone_whose_first_opening_was_killed_calls_nothing_edited(
         assert again.survey() == [PAGE]
     with open_on("b", clone, clock) as again:
         assert not again.home.has_new_key
+
+
+def test_a_clone_is_a_home_and_gets_its_inside_when_it_is_opened(
+    home: Path, tmp_path: Path, vault: Vault, clock: SettableClock
+) -> None:
+    vault.close()
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(home), str(clone))
+    assert is_home(clone)
+    assert not is_home(tmp_path)
+    with open_on("b", clone, clock) as there:
+        assert there.trouble is None
+        assert [each.content for each in there.entries("main")] == ["first"]
+        assert {finding.level for finding in there.verify()} == {"ok"}
+        assert [line for line in there.trail.lines() if line.by.actor == "human"] == []
+
+
+def test_a_home_whose_key_is_lost_gets_none_from_a_machine_that_only_reads(
+    home: Path, vault: Vault, clock: SettableClock
+) -> None:
+    vault.close()
+    (home / ".memfolio" / "key").unlink()
+    with open_on("b", home, clock) as reading:
+        assert isinstance(reading.trouble, NotOwnerError)
+        assert not (home / ".memfolio" / "key").exists()
+        notes = [finding for finding in reading.verify() if finding.level != "ok"]
+        assert [(note.level, note.where) for note in notes] == [("note", "files")]
+        reading.adopt()
+        assert {finding.level for finding in reading.verify()} == {"ok"}
 
 
 class Meddler(Disk):

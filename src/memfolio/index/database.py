@@ -10,8 +10,9 @@ import os
 import re
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -24,8 +25,12 @@ from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
 Connection = apsw.Connection
 BUSY_MS = 2000
 CACHE_KIB = 8192
-LONG_JOURNAL, LONGEST_JOURNAL = 1000, 50_000
+LONG_JOURNAL, LONGEST_JOURNAL = 1000, 4000
 """Pages from which on the journal is folded into the file when there is time, and whether there is time or not."""
+JOURNAL_BYTES = 4 << 20
+"""What the journal keeps of the disk once it is folded into the file."""
+ABANDONED = 3600
+"""Seconds without a change after which a file that is being built is taken for one of a process that was killed."""
 _NO_SPACE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)
 _BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
 _NAME = re.compile(r"(?P<agent>[a-z0-9-]+)\.v(?P<version>\d+)-(?P<number>\d{6,})-[0-9a-f]{8}\.db")
@@ -83,6 +88,12 @@ def newest(folder: Path, agent: str) -> Path | None:
     return folder / max(names) if names else None
 
 
+def before(folder: Path, agent: str) -> Path | None:
+    """The newest index file of an agent in this version's form, or else in the newest of all other forms."""
+    ranks = {match.string: (_is_ours(match), int(match["version"]), match.string) for match in _files(folder, agent)}
+    return folder / max(ranks, key=ranks.__getitem__) if ranks else None
+
+
 def next_name(folder: Path, agent: str) -> Path:
     """The name for an index that takes the place of all that are there; no other ever had it."""
     numbers = [int(match["number"]) for match in _files(folder, agent) if _is_ours(match)]
@@ -106,6 +117,20 @@ def discard(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         with suppress(OSError):
             os.unlink(f"{path}{suffix}")
+
+
+def _discard_abandoned(folder: Path) -> None:
+    """Remove what processes that were killed left half built; who still builds changes the file all the time."""
+    for path in folder.glob(".*.building"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > ABANDONED:
+                discard(path)
+
+
+def _create(path: Path) -> None:
+    """An empty file for its owner alone; SQLite gives the journals beside it the same mode."""
+    os.makedirs(path.parent, mode=0o700, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 class Database:
@@ -144,21 +169,18 @@ class Database:
     def build(cls, folder: Path, agent: str, fill: Callable[[apsw.Connection], None]) -> Path:
         """A complete index in a file of its own that nobody sees before it is published."""
         path = folder / f".{agent}-{secrets.token_hex(6)}.building"
-        with index_errors(path):
-            os.makedirs(folder, exist_ok=True)
-            try:
-                connection = _connect(path, journal="off", synchronous="off")
+        with index_errors(path), ExitStack() as unfinished:
+            unfinished.callback(discard, path)
+            _create(path)
+            with closing(_connect(path, journal="off", synchronous="off")) as connection:
                 # In a transaction of its own: pages get checksums only once the first one is written.
                 with connection:
                     _lay_out(connection)
                 with connection:
                     fill(connection)
                 connection.pragma("journal_mode", "wal")
-                connection.close()
-                _sync(path)
-            except BaseException:
-                discard(path)
-                raise
+            _sync(path)
+            unfinished.pop_all()
         return path
 
     @classmethod
@@ -170,6 +192,7 @@ class Database:
             for match in _files(path.parent, agent):
                 if int(match["version"]) < VERSION or (_is_ours(match) and match.string < path.name):
                     discard(path.parent / match.string)
+            _discard_abandoned(path.parent)
         return path
 
     def is_current(self) -> bool:
@@ -189,16 +212,10 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """A connection to read with; everything that is read is of one moment."""
-        with index_errors(self.path):
-            connection = self._borrow()
-            try:
-                connection.execute("BEGIN")
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.close(True)  # what was being read may still hold a moment of the file
-                raise
-            self._idle.append(connection)
+        with index_errors(self.path), self._borrowed() as connection:
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
 
     @contextmanager
     def writing(self, *, busy_ms: int = BUSY_MS) -> Iterator[apsw.Connection]:
@@ -207,23 +224,19 @@ class Database:
             connection = self._own_writer()
             connection.set_busy_timeout(busy_ms)
             connection.execute("BEGIN IMMEDIATE")
-            try:
+            with ExitStack() as unfinished:
+                unfinished.callback(_roll_back, connection)
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
-                with suppress(apsw.Error):
-                    connection.execute("ROLLBACK")
-                raise
+                unfinished.pop_all()
             if self._journalled > LONGEST_JOURNAL:
                 self.tidy()
 
     def tidy(self) -> None:
         """Fold the journal into the file if it has grown; readers and writers go on meanwhile."""
         if self._journalled > LONG_JOURNAL:
-            with index_errors(self.path):
-                connection = self._borrow()
-                connection.wal_checkpoint()
-                self._idle.append(connection)
+            with index_errors(self.path), self._borrowed() as connection:
+                _fold(connection)
                 self._journalled = 0
 
     def _note_journal(self, _: apsw.Connection, __: str, pages: int) -> int:
@@ -242,6 +255,16 @@ class Database:
         finally:
             lock.release()
 
+    @contextmanager
+    def _borrowed(self) -> Iterator[apsw.Connection]:
+        """A connection of this process; one with which something went wrong may hold a moment of the file, and goes."""
+        connection = self._borrow()
+        with ExitStack() as unfinished:
+            unfinished.callback(connection.close, True)
+            yield connection
+            unfinished.pop_all()
+        self._idle.append(connection)
+
     def _borrow(self) -> apsw.Connection:
         self._notice_fork()
         try:
@@ -253,6 +276,7 @@ class Database:
         self._notice_fork()
         if self._writer is None:
             self._writer = self._connect()
+            self._writer.pragma("journal_size_limit", JOURNAL_BYTES)
             # Folding takes an fsync or two, which no one who writes should wait for.
             self._writer.wal_autocheckpoint(0)
             self._writer.set_wal_hook(self._note_journal)
@@ -295,7 +319,8 @@ def _connect(
     synchronous: str = "normal",
 ) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=flags, vfs=_vfs())
-    try:
+    with ExitStack() as unfinished:
+        unfinished.callback(connection.close, True)
         connection.set_busy_timeout(BUSY_MS)
         if journal:
             if _vfs():
@@ -304,10 +329,22 @@ def _connect(
         connection.pragma("synchronous", synchronous)
         connection.pragma("cache_size", -CACHE_KIB)
         connection.pragma("temp_store", "memory")
-    except BaseException:
-        connection.close(True)
-        raise
+        unfinished.pop_all()
     return connection
+
+
+def _roll_back(connection: apsw.Connection) -> None:
+    with suppress(apsw.Error):
+        connection.execute("ROLLBACK")
+
+
+def _fold(connection: apsw.Connection) -> None:
+    """Fold the journal into the file, and empty it if nobody uses it at this moment."""
+    connection.set_busy_timeout(0)
+    with suppress(*_BUSY):
+        connection.wal_checkpoint()
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    connection.set_busy_timeout(BUSY_MS)
 
 
 def _lay_out(connection: apsw.Connection) -> None:

@@ -35,6 +35,8 @@ class Filter:
     as_of: datetime | None = None
     min_importance: float = 0
     include: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    """What it is in its file: a memory, a passage of a page, a fact."""
 
     @property
     def is_narrow(self) -> bool:
@@ -59,6 +61,8 @@ class Filter:
         for column, values in (("kind", self.kinds), ("type", self.types), ("store", self.stores)):
             if values:
                 yield _one_of(column, [each.value for each in values])
+        if self.forms:
+            yield _one_of("form", self.forms)
         for tag in self.tags:
             yield "EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.row = m.row)", (tag.casefold(),)
         if self.entity is not None:

@@ -11,7 +11,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -26,7 +26,7 @@ from memfolio.errors import (
     MemfolioError,
     SearchIndexError,
 )
-from memfolio.index.database import Database, newest
+from memfolio.index.database import Database, before, newest
 from memfolio.index.meta import BASIS, get_meta, head_of, is_at, is_whole, set_head, set_meta
 from memfolio.index.turn import Turn
 from memfolio.index.vectors import Matrix
@@ -80,20 +80,24 @@ class Index:
 
     def follow(self, record: Record) -> None:
         """File a change that the vault has just entered; called under the write lock, so it never raises or waits."""
-        if self._database is None or self._is_behind:
-            self._is_behind = True
-            return
+        is_filed = False
         try:
-            with self._database.writing(busy_ms=FOLLOW_MS) as connection:
-                filed = head_of(connection)
-                if filed != record.line.seq - 1:
-                    self._is_behind = filed < record.line.seq
-                    return
-                self._keeper.take(connection, record)
-                set_head(connection, record.head, is_whole=is_whole(connection) and self._keeper.retries_at is None)
+            if self._database is not None and not self._is_behind:
+                is_filed = self._take(self._database, record)
         except (SearchIndexError, HomeError) as error:
             logger.debug("the index stays behind: %s", error)
-            self._is_behind = True
+        finally:
+            # Only now and only to True: readers look at it meanwhile, and others set it.
+            self._is_behind = self._is_behind or not is_filed
+
+    def _take(self, database: Database, record: Record) -> bool:
+        """File a change that comes next; False when others are missing before it."""
+        with database.writing(busy_ms=FOLLOW_MS) as connection:
+            filed = head_of(connection)
+            if filed == record.line.seq - 1:
+                self._keeper.take(connection, record)
+                set_head(connection, record.head, is_whole=is_whole(connection) and self._keeper.retries_at is None)
+            return filed >= record.line.seq - 1
 
     def read(self, question: Callable[[apsw.Connection], T], *, progress: Progress | None = None) -> T:
         """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again."""
@@ -302,7 +306,6 @@ class Index:
 
     def _build(self, progress: Progress) -> Database:
         """A new index of all files, put in the place of the one that is there."""
-        kept = self._kept_embeddings()
         head = self._vault.books.recent.head
 
         def fill(connection: apsw.Connection) -> None:
@@ -311,7 +314,7 @@ class Index:
             progress(len(states), len(states))
             set_meta(connection, BASIS, self._basis())
             set_head(connection, head, is_whole=self._keeper.retries_at is None)
-            connection.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", kept)
+            self._keep_embeddings(connection)
 
         try:
             database = self._published(Database.build(self._folder, self.agent, fill))
@@ -338,16 +341,16 @@ class Index:
                 raise
             return newer
 
-    def _kept_embeddings(self) -> list[tuple[str, bytes, bytes]]:
-        """Vectors that cost money or time, carried over as far as they can be read."""
-        kept: list[tuple[str, bytes, bytes]] = []
-        with suppress(SearchIndexError):
-            database = self._database or self._open_newest()
-            if database is not None:
-                with database.reading() as connection:
-                    for row in connection.execute("SELECT identity, hash, vector FROM embeddings"):
-                        kept.append(row)  # noqa: PERF402 - what was read before damage is met counts
-        return kept
+    def _keep_embeddings(self, connection: apsw.Connection) -> None:
+        """Carry over the vectors that cost money or time, from the index that is there or was there before."""
+        from memfolio.index.pending import carry_over
+
+        database = self._database
+        if database is not None and (database.in_memory or database.is_current()):
+            carry_over(database, connection)
+        elif path := before(self._folder, self.agent):
+            with closing(Database(path)) as old:  # of whatever settings and form: the texts decide
+                carry_over(old, connection)
 
     def close(self) -> None:
         """Let go of the file."""

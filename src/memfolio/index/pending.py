@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from hashlib import blake2b
+from itertools import batched
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import apsw
 
+from memfolio.errors import SearchIndexError
+from memfolio.index.database import Database
 from memfolio.index.rows import text_to_embed
 from memfolio.index.vectors import clear_all, store_vectors
 
@@ -74,14 +79,30 @@ def is_identity(connection: apsw.Connection, identity: Whose) -> bool:
     return stored is not None and identity.matches(stored)
 
 
-def set_identity(connection: apsw.Connection, identity: Whose) -> None:
-    """Make room for the vectors of this embedder; those of another one go."""
-    if not is_identity(connection, identity):
+def take_over(connection: apsw.Connection, identity: Whose, *, spared: Set[str]) -> str | None:
+    """Make room for the vectors of this embedder; returns whose were there, which go unless they are to be spared."""
+    stored = identity_of(connection)
+    if stored is None or not (identity.matches(stored) or stored in spared):
         clear_all(connection)
         # Vectors that were paid for are kept under the name that the embedder had then.
-        names = (name for (name,) in connection.execute("SELECT DISTINCT identity FROM embeddings"))
-        name = next(filter(identity.matches, names), identity.text)
+        name = next(filter(identity.matches, _payees(connection)), identity.text)
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
+    return stored
+
+
+def text_hash(text: str) -> bytes:
+    """What vectors that were paid for are kept by."""
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _payees(connection: apsw.Connection) -> Iterator[str]:
+    """The embedders that were paid for vectors."""
+    name: str | None = ""
+    while name is not None:
+        # Step by step, since DISTINCT would read every vector.
+        name = connection.execute("SELECT min(identity) FROM embeddings WHERE identity > ?", (name,)).get
+        if name is not None:
+            yield name
 
 
 def kept_vectors(connection: apsw.Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -95,3 +116,21 @@ def buy_vectors(connection: apsw.Connection, identity: str, vectors: Mapping[byt
     """Keep vectors that were paid for, by the hash of their text."""
     rows = [(identity, each, vector) for each, vector in vectors.items()]
     connection.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+
+
+def carry_over(source: Database, connection: apsw.Connection) -> None:
+    """Take the vectors that were paid for from another index, as far as they can be read and their texts are here."""
+    with suppress(SearchIndexError):
+        with source.reading() as old:
+            payees = list(_payees(old))
+        texts = connection.execute("SELECT content, more FROM memories")
+        for some in batched(texts if payees else (), CHUNK):
+            _carry(source, connection, payees, [text_hash(_text(content, more)) for content, more in some])
+
+
+def _carry(source: Database, connection: apsw.Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
+    for payee in payees:
+        kept: dict[bytes, bytes] = {}
+        with suppress(SearchIndexError), source.reading() as old:  # damage costs what lies beside it, and no more
+            kept = kept_vectors(old, payee, hashes)
+        buy_vectors(connection, payee, kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, tzinfo
+from datetime import UTC, date, datetime, time, tzinfo
 from hashlib import blake2b
 from typing import Any
 
@@ -34,6 +34,7 @@ MOST_GARBLED = 10
 """A page of which more than one character in so many cannot be read is no text."""
 PART = 1_000_000
 """More memories than one part of a log can hold."""
+_FACT_ID = re.compile(r"F-[0-9]{1,15}-[0-9a-f]{8}")
 _FACT = ("subject", "predicate", "object")
 
 
@@ -129,7 +130,7 @@ def _fact(record: Mapping[str, Any], agent: str, modified: datetime) -> MemoryIt
     content = without_surrogates(" ".join(record[name] for name in _FACT))
     confidence = record.get("confidence")
     return MemoryItem(
-        id=without_surrogates(str(record.get("id") or _hash("F", agent, content))),
+        id=given if _FACT_ID.fullmatch(given := str(record.get("id"))) else _hash("F", agent, content),
         content=content,
         created_at=moment(record.get("at")) or modified,
         kind=Kind.SEMANTIC,
@@ -149,7 +150,7 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     fields = page_fields(clean)
     names, tags = page_names(fields), page_tags(fields)
     day = page_date(path)
-    made = datetime.combine(day, time(), zone) if day else modified
+    made = _beginning(day, zone) if day else modified
     found: dict[str, Found] = {}
     for number, passage in enumerate(cut_passages(clean)):
         name = _hash("P", agent, path, *passage.heading, passage.text)
@@ -169,6 +170,14 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
         heading = tuple(dict.fromkeys((*names, *passage.heading)))
         found.setdefault(name, Found(item=item, ordinal=number, form="passage", heading=heading))
     return Reading(found=tuple(found.values()), entity=read_entity(path, clean))
+
+
+def _beginning(day: date, zone: tzinfo) -> datetime:
+    """When a day begins there; at the ends of the calendar, in UTC."""
+    try:
+        return datetime.combine(day, time(), zone).astimezone(UTC)
+    except OverflowError:
+        return datetime.combine(day, time(), UTC)
 
 
 def _hash(prefix: str, *parts: str) -> str:

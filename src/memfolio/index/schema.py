@@ -21,7 +21,7 @@ CREATE TABLE files (
     problems TEXT
 );
 
--- Whatever can be found: entries, hand-written notes, passages of pages, facts. Times are milliseconds in UTC.
+-- Whatever can be found: entries, hand-written notes, passages of pages, facts. Times are microseconds in UTC.
 CREATE TABLE memories (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -66,8 +66,9 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 
 -- Where else a memory stands: the same words again, or an id that another file had first.
-CREATE TABLE places (id TEXT NOT NULL, file INTEGER NOT NULL, ordinal INTEGER NOT NULL, PRIMARY KEY (file, ordinal))
-    WITHOUT ROWID;
+CREATE TABLE places (
+    id TEXT NOT NULL, file INTEGER NOT NULL, ordinal INTEGER NOT NULL, PRIMARY KEY (file, ordinal, id)
+) WITHOUT ROWID;
 CREATE INDEX places_by_id ON places (id);
 
 CREATE TABLE tags (tag TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (tag, row)) WITHOUT ROWID;

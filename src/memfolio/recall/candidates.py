@@ -24,6 +24,10 @@ REACH = 3
 """How many turns before and after count as neighbours."""
 
 
+APART = 1 << 40
+"""How far apart the rows of two indexes lie once they are joined."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Rows, each with its score by words, by meaning, and with what it has from its neighbours."""
@@ -50,3 +54,20 @@ def gather(connection: Connection, index: Index, query: Query, question: Questio
         rows.update(each.row for each in neighbours(connection, scan, query.filter, breadth))
         vector = scan.similarities(sorted(rows))
     return Candidates(turns=turns(connection, sorted(rows), query.filter), text=text, vector=vector, near=near)
+
+
+def join(parts: Sequence[Candidates]) -> Candidates:
+    """The candidates of several indexes as of one: what is best is best of all of them."""
+    if len(parts) == 1:
+        return parts[0]
+    apart = [(nth * APART, part) for nth, part in enumerate(parts)]
+    return Candidates(
+        turns={row + start: turn for start, part in apart for row, turn in part.turns.items()},
+        text={row + start: score for start, part in apart for row, score in part.text.items()},
+        vector={row + start: score for start, part in apart for row, score in part.vector.items()},
+        near={
+            row + start: [(other + start, distance) for other, distance in near]
+            for start, part in apart
+            for row, near in part.near.items()
+        },
+    )

@@ -19,7 +19,7 @@ from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
-from memfolio.recall.recall import ask, best_of
+from memfolio.recall.recall import ask
 from memfolio.text import match_expression, terms
 from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
@@ -29,6 +29,7 @@ BY_THE_WAY = 0.02
 """Seconds that a question may spend on vectors that are still missing, where a thread does the rest."""
 AT_ONCE = 0.5
 """The same where there is no such thread."""
+MEMORIES = Filter(forms=("memory",))
 MANY = 100
 """How many memories one description can mean at most."""
 
@@ -68,9 +69,7 @@ class Library:
         started = time.perf_counter()
         hits = self._find(query)
         took = (time.perf_counter() - started) * 1000
-        return Hits(
-            best_of(hits, query.limit), degraded=(*self.degraded(), *self._missing(query)), took_ms=round(took, 3)
-        )
+        return Hits(hits, degraded=(*self.degraded(), *self._missing(query)), took_ms=round(took, 3))
 
     def _find(self, query: Query) -> list[Hit]:
         hits: list[Hit] = []
@@ -79,7 +78,7 @@ class Library:
                 self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
             indexes = self.indexes()
             builds = [index.builds for index in indexes]
-            hits = [hit for index in indexes for hit in ask(index, query, self.meaning)]
+            hits = ask(indexes, query, self.meaning)
             if builds == [index.builds for index in indexes]:
                 break
         return hits
@@ -120,11 +119,10 @@ class Library:
         return []
 
     def _with_words(self, index: Index, expression: str, description: str) -> list[Located]:
-        rows = index.read(lambda connection: matches(connection, expression, Filter(), MANY + 1))
+        rows = index.read(lambda connection: matches(connection, expression, MEMORIES, MANY + 1))
         if len(rows) > MANY:
             raise ConflictError(f"more than {MANY} memories fit {description[:60]!r}", hint="describe it more closely")
-        found = index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
-        return [each for each in found if each.form == "memory"]
+        return index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
 
     def explain(self, index: Index, found: Located) -> Explanation:
         return index.read(lambda connection: explain(connection, found))

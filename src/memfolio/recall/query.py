@@ -16,6 +16,8 @@ from memfolio.types import Kind, Store, Type
 E = TypeVar("E", bound=StrEnum)
 MAX_LIMIT = 1000
 MAX_DEPTH = 3
+MANY = 100
+"""How many values one filter may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,10 @@ class Query:
                 user=None if user is None else _text("user", user),
                 min_importance=_fraction(min_importance),
                 include=_include(include),
-                **times,
+                since=times["since"],
+                until=times["until"],
+                valid_at=times["valid_at"],
+                as_of=times["as_of"],
             ),
         )
 
@@ -107,7 +112,10 @@ def _words(name: str, value: object) -> tuple[str, ...]:
         return (value,)
     if not isinstance(value, Iterable):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass one as text, or a list of them")
-    return tuple(_text(f"a {name}", each) for each in value)
+    words = tuple(dict.fromkeys(_text(f"a {name}", each) for each in value))
+    if len(words) > MANY:
+        raise InputError(f"there are {len(words)} values for {name}", hint=f"pass at most {MANY}")
+    return words
 
 
 def _choices(choices: type[E], name: str, value: object) -> tuple[E, ...]:

@@ -11,7 +11,8 @@ from memfolio.index.lookup import Located
 from memfolio.state import Op
 from memfolio.types import Action, Attribution, MemoryItem, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
-from memfolio.vault.paths import agent_of, state_ledger
+from memfolio.vault.format.lines import read_lines, split_lines
+from memfolio.vault.paths import agent_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
 
@@ -33,20 +34,21 @@ def forget(vault: Vault, found: Sequence[tuple[Located, Sequence[str]]], by: Att
     places: dict[str, list[str]] = {}
     for located, paths in found:
         for path in paths:
-            places.setdefault(path, []).append(located.item.id)
+            if ledger_of(path):  # what lies in the archive already stays there
+                places.setdefault(path, []).append(located.item.id)
     records = [{"op": Op.TOMBSTONE.value, "memory": located.item.id} for located, _ in found]
     outcome = cut_out(vault, places, by=by, records=records, dry_run=dry_run)
     return Mended(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
 
 
-def restore(vault: Vault, located: Located, by: Attribution, *, dry_run: bool) -> Mended:
-    """Bring a forgotten or archived memory back to where it stood."""
+def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attribution, *, dry_run: bool) -> Mended:
+    """Bring a forgotten or archived memory back to every log in which it stood."""
     from memfolio.vault.move import put_back
 
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
     records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
-    outcome = put_back(vault, {located.path: [located.item.id]}, by=by, records=records, dry_run=dry_run)
+    outcome = put_back(vault, {path: [located.item.id] for path in paths}, by=by, records=records, dry_run=dry_run)
     return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 
 
@@ -72,9 +74,28 @@ def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Recei
         key=None,
         pinned=False,
     )
-    record = {"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(0)}
-    operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), (record,)))
-    return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
+    records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(0)}]
+    if old.pinned:
+        records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
+    operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), tuple(records)))
+    with vault.writer.ready():  # of several who correct it at once, one does
+        if _is_superseded(vault, agent, old.id):
+            raise ConflictError(f"{old.id} was corrected by somebody else", hint="look at what it says now")
+        return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
+
+
+def _is_superseded(vault: Vault, agent: str, id: str) -> bool:
+    """Whether the state files say so; asked of them, since they cannot be behind."""
+    folder = f"{state_ledger(agent).base}/"
+    for path in [path for path in vault.books.recent.known if path.startswith(folder)]:
+        for raw in split_lines(vault.books.read(path) or b""):
+            if id.encode() in raw and any(_supersedes(line.record, id) for line in read_lines(raw).records):
+                return True
+    return False
+
+
+def _supersedes(record: Mapping[str, Any], id: str) -> bool:
+    return (record.get("op"), record.get("memory")) == (Op.SUPERSEDE.value, id)
 
 
 def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:

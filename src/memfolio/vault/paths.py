@@ -81,7 +81,8 @@ def agent_of(path: str) -> str | None:
     parts = path.split("/")
     if parts[0] == SHARED:
         return SHARED
-    return parts[1] if parts[0] == "agents" and len(parts) > 2 else None
+    # The shared folder has a place of its own: another one among the agents is nobody's.
+    return parts[1] if parts[0] == "agents" and len(parts) > 2 and parts[1] != SHARED else None
 
 
 def day_log(agent: str, day: date) -> Ledger:

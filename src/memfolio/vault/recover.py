@@ -104,9 +104,8 @@ def _write_again(books: Books, tail: Head) -> None:
         if in_git or is_altered:
             wrong = "could not be read" if is_altered else "was cut off"
             said = f"the trail {wrong} from change {heads[0].seq} on: its lines were put back"
-            _report(
-                books, said, alert=is_altered or is_gone
-            )  # git itself cuts it where a person looks at an old commit
+            # A person who looks at an old commit cuts it too: nothing to be alarmed about.
+            _report(books, said, alert=is_altered or is_gone)
         return
     # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
     part = tail.part or recent.head.part

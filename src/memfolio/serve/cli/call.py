@@ -97,7 +97,7 @@ class Options:
 
         config = load_config(self.home, overrides={"agent": self.agent})
         if not is_home(config) and not create(config.home):
-            raise HomeMissingError(f"there is no home in {config.home}", hint="`memfolio init` makes one")
+            raise no_home(config.home)
         return config
 
     @contextmanager
@@ -136,6 +136,12 @@ class Options:
         preview(Screen(errors=True))
         typer.confirm(f"{deed[0].upper()}{deed[1:]}?", abort=True, err=True)
         return True
+
+
+def no_home(folder: Path) -> HomeMissingError:
+    if in_empty_folder(folder):
+        return HomeMissingError(f"there is no home in {folder}", hint="`memfolio init` makes one")
+    return HomeMissingError(f"{folder} has other files and is not a home", hint="`memfolio init` makes it one")
 
 
 def is_home(config: Config) -> bool:

@@ -91,7 +91,7 @@ class Past:
         paths = tuple(reversal.changed())
         if not paths:
             raise NotFoundError(
-                f"{_named(wanted)} left nothing that could be taken back",
+                f"{wanted.words()} left nothing that could be taken back",
                 hint="nothing of it was recorded, or it is gone from the files; `memfolio log` shows what happened",
             )
         receipt = None
@@ -219,14 +219,6 @@ def _numbers(seqs: object) -> frozenset[int]:
     if odd := [each for each in found if isinstance(each, bool) or not isinstance(each, int)]:
         raise InputError(f"a change is a {type(odd[0]).__name__}", hint="pass its number, as in the log")
     return frozenset(found)
-
-
-def _named(wanted: Wanted) -> str:
-    """What a caller asked to take back, for a message."""
-    if wanted.seqs:
-        return f"change {', '.join(map(str, sorted(wanted.seqs)))}"
-    labels = {"actor": wanted.actor, "session": wanted.session, "source": wanted.source}
-    return ", ".join(f"{name} {value}" for name, value in labels.items() if value is not None)
 
 
 def _different(wanted: Files, current: Files) -> list[str]:

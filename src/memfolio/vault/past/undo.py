@@ -43,6 +43,13 @@ class Wanted:
     session: str | None = None
     source: str | None = None
 
+    def words(self) -> str:
+        """What is to be taken back, for a message."""
+        if self.seqs:
+            return f"change {', '.join(map(str, sorted(self.seqs)))}"
+        labels = {"actor": self.actor, "session": self.session, "source": self.source}
+        return ", ".join(f"{name} {value}" for name, value in labels.items() if value is not None)
+
     def takes(self, line: TrailLine) -> bool:
         """Whether the whole change is meant."""
         if self.seqs:
@@ -106,7 +113,10 @@ def choose(lines: Iterable[TrailLine], wanted: Wanted) -> list[Choice]:
     undone = undone_by(reverts)
     chosen = [choice for each in found if (choice := _what_is_left(each, undone)) and choice.line.files]
     if not chosen:
-        raise NotFoundError("there is nothing to undo", hint="what you named is undone already or changed no file")
+        raise NotFoundError(
+            f"{wanted.words()} left nothing that could be taken back",
+            hint="nothing of it was recorded, or it is undone already; `memfolio log` shows what happened",
+        )
     return sorted(chosen, key=lambda choice: -choice.line.seq)
 
 

@@ -1,0 +1,91 @@
+"""Filters are exact to the millisecond, and decide before the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memfolio import InputError, Memory
+from memfolio.clock import SettableClock
+
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+TICK = timedelta(milliseconds=1)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(NOON)
+
+
+@pytest.fixture
+def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
+    with Memory.open(home, clock=clock, background=False) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "is_found"),
+    [
+        (NOON, None, True),
+        (NOON + TICK, None, False),
+        (None, NOON, True),
+        (None, NOON - TICK, False),
+        (NOON, NOON, True),
+        (NOON - TICK, NOON + TICK, True),
+    ],
+)
+def test_event_time(memory: Memory, since: datetime | None, until: datetime | None, is_found: bool) -> None:
+    memory.remember("tea", at=NOON)
+    assert bool(memory.recall("tea", since=since, until=until)) is is_found
+
+
+@pytest.mark.parametrize(
+    ("at", "is_found"),
+    [
+        (NOON - TICK, False),
+        (NOON, True),
+        (NOON + timedelta(hours=1) - TICK, True),
+        (NOON + timedelta(hours=1), False),
+    ],
+)
+def test_validity_begins_at_its_start_and_ends_before_its_end(memory: Memory, at: datetime, is_found: bool) -> None:
+    memory.remember("tea", valid_from=NOON, valid_until=NOON + timedelta(hours=1))
+    assert bool(memory.recall("tea", valid_at=at)) is is_found
+    assert memory.recall("tea")
+
+
+def test_what_has_no_validity_is_always_valid(memory: Memory) -> None:
+    memory.remember("tea")
+    assert memory.recall("tea", valid_at=NOON - timedelta(days=4000))
+
+
+def test_as_of_shows_what_was_known_then(memory: Memory, clock: SettableClock) -> None:
+    old = memory.remember("the launch is on Thursday")
+    clock.advance(hours=1)
+    memory.correct(old.id, "the launch is on Friday")
+
+    def known(moment: datetime) -> list[str]:
+        return [hit.memory.content.split()[-1] for hit in memory.recall("launch", as_of=moment)]
+
+    assert known(NOON - TICK) == []
+    assert known(NOON) == ["Thursday"]
+    assert known(NOON + timedelta(hours=1) - TICK) == ["Thursday"]
+    assert known(NOON + timedelta(hours=1)) == ["Friday"]
+    assert known(NOON + timedelta(days=1)) == ["Friday"]
+
+
+def test_filter_decides_before_the_limit(memory: Memory) -> None:
+    for number in range(400):
+        memory.remember(f"tea number {number}", type="event")
+    memory.remember("a word about tea among many others that nobody asks for", type="fact", importance=0.9)
+    assert len(memory.recall("tea", types="fact", limit=1)) == 1
+    assert len(memory.recall("tea", min_importance=0.9, limit=1)) == 1
+
+
+def test_too_many_values_for_a_filter_are_refused(memory: Memory) -> None:
+    with pytest.raises(InputError, match="1500 values for tag"):
+        memory.recall("tea", tags=[f"t{number}" for number in range(1500)])
+    assert memory.recall("tea", kinds=["episodic"] * 3000) == []

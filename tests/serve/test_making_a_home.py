@@ -1,0 +1,72 @@
+"""Where the command line makes a home by the way, and where it does not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memfolio.serve.cli.app import run
+from tests.serve.calls import Run, RunJson
+
+WRITING = [["remember", "x"], ["observe", "user", "x"]]
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("args", WRITING)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_home_is_made_in_an_empty_folder_and_named(
+    home: Path, capsys: pytest.CaptureFixture[str], args: list[str], is_there: bool
+) -> None:
+    if is_there:
+        home.mkdir()
+    assert run(args) == 0
+    assert capsys.readouterr().err == f"memfolio: made a home in {home}\n"
+    assert run(args) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_programs_are_told_that_a_home_was_made(cli_json: RunJson, home: Path) -> None:
+    assert cli_json("remember", "x")["made_home"] == str(home)
+    assert "made_home" not in cli_json("remember", "x")
+
+
+@pytest.mark.parametrize("args", WRITING)
+def test_folder_of_other_files_becomes_a_home_only_on_request(cli: Run, home: Path, args: list[str]) -> None:
+    home.mkdir()
+    (home / "thesis.md").write_text("mine")
+    assert "memfolio init" in cli(*args, status=3)
+    assert os.listdir(home) == ["thesis.md"]
+    cli("init")
+    cli(*args)
+
+
+@pytest.mark.parametrize(
+    "args", [["--home", "", "remember", "x"], ["remember", "x", "--home", ""], ["status", "--home="]]
+)
+def test_empty_name_is_no_home(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str]) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert "empty name" in cli(*args, status=2)
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["remember", ""],
+        ["remember", "x" * 1_100_000],
+        ["remember", "x", "--type", "decison"],
+        ["remember", "x", "--importance", "1.5"],
+        ["remember", "x", "--session", "two words"],
+        ["remember", "x", "--at", "soon"],
+        ["remember", "x", "--valid-from", "2026-02-01", "--valid-until", "2026-01-01"],
+        ["observe", "user", " "],
+        ["observe", "two words", "x"],
+        ["observe", "user", "x", "--at", "soon"],
+    ],
+)
+def test_no_home_is_made_for_what_cannot_be_remembered(cli: Run, home: Path, args: list[str]) -> None:
+    assert cli(*args, status=2).startswith("memfolio: ")
+    assert not home.exists()

@@ -1,0 +1,137 @@
+"""What the command line says is short, said once, and in plain words."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memfolio.serve.cli.difference import for_people
+from tests.serve.calls import Run, RunJson, program, terminal
+
+TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+LONG = "tea and more\n" * 70_000
+
+
+@pytest.fixture
+def long(settled: None) -> str:
+    """The id of a memory of nearly a megabyte."""
+    return program("remember", "-", stdin=LONG).stdout.split()[0]
+
+
+@pytest.mark.parametrize("args", [["recall", "tea"], ["recall", "tea", "--explain"], ["show", "ID"], ["explain", "ID"]])
+def test_long_memory_is_printed_at_once(long: str, args: list[str]) -> None:
+    program("recall", "tea")
+    started = time.monotonic()
+    done = program(*(long if each == "ID" else each for each in args))
+    assert time.monotonic() - started < 3
+    assert done.stdout.count("tea and more") == 70_000
+
+
+@TERMINAL
+def test_long_memory_is_shown_at_a_terminal_at_once(long: str) -> None:
+    started = time.monotonic()
+    assert terminal(80, "explain", long).count("tea and more") == 70_000
+    assert terminal(80, "recall", "tea").count("\n") < 10
+    assert time.monotonic() - started < 6
+
+
+def test_text_that_moves_is_shown_once(cli: Run, cli_json: RunJson) -> None:
+    secret = cli_json("remember", "a secret\n-- with a signature")["id"]
+    for said in (cli("forget", secret, "--yes"), cli("undo", 3), cli("undo", 2)):
+        assert sum(line[1:] == "-- with a signature" for line in said.splitlines()) == 1
+    assert cli_json("restore", secret)["diff"].count("-- with a signature") == 2
+
+
+def test_difference_of_archives_alone_is_shown() -> None:
+    path = "agents/main/memory/archive/2026-11/2026-11-15.md"
+    archive = f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
+    page = "--- a/agents/main/USER.md\n+++ b/agents/main/USER.md\n@@ -1 +1 @@\n--- a/memory/archive/x\n+b\n"
+    assert for_people(archive) == archive
+    assert for_people(page + archive) == page
+    assert for_people("") == ""
+
+
+def test_undo_of_the_settings_wants_a_yes(cli: Run, cli_json: RunJson, home: Path) -> None:
+    cli("init")
+    assert "take back 1 change of memfolio.toml" in cli("undo", 1, status=5)
+    assert (home / "memfolio.toml").exists()
+    assert cli_json("undo", 1, "--yes")["undone"] == [1]
+
+
+@pytest.mark.parametrize("what", ["session", "source", "actor"])
+def test_undo_of_what_never_was_says_so(cli: Run, what: str) -> None:
+    cli("remember", "x", "--session", "s-1")
+    said = cli("undo", f"--{what}", "nosuch", status=3)
+    assert f"{what} nosuch left nothing" in said
+    assert "nothing of it was recorded" in said
+
+
+@TERMINAL
+def test_log_keeps_room_for_what_happened(cli: Run) -> None:
+    words = "the quick brown fox jumps over the dog"
+    cli("remember", words)
+    assert words in terminal(80, "log")
+    assert "the quick brown" in terminal(40, "log")
+    assert "bot:trigger-remember" in terminal(120, "log")
+    for width in (40, 80, 120):
+        assert max(map(len, terminal(width, "log").splitlines())) <= width
+        assert terminal(width, "log").splitlines()[1].startswith("2  ")
+
+
+def test_log_tells_pinned_from_unpinned(cli: Run, cli_json: RunJson) -> None:
+    x = cli_json("remember", "x")["id"]
+    cli("pin", x)
+    cli("pin", x, "--off")
+    assert [entry["summary"] for entry in cli_json("log", "--limit", 2)["entries"]] == [f"unpin {x}", f"pin {x}"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["log", "--limit", "x"], "wanted a whole number"),
+        (["log", "--limit", "0"], "wanted 1 or more"),
+        (["undo", "one"], "wanted a whole number"),
+    ],
+)
+def test_wrong_number_is_refused_in_plain_words(cli: Run, args: list[str], words: str) -> None:
+    said = cli(*args, status=2)
+    assert words in said
+    assert "Input" not in said
+
+
+@pytest.mark.parametrize("args", [["-h"], ["undo", "-h"]])
+def test_help_has_a_short_name(cli: Run, args: list[str]) -> None:
+    assert "Usage: memfolio" in cli(*args)
+
+
+def test_doctor_diagnoses_a_wrong_configuration(cli: Run, cli_json: RunJson, home: Path) -> None:
+    cli("init")
+    (home / "memfolio.toml").write_text("format = 1\ntimezon = 'UTC'\n")
+    document = cli_json("doctor", status=1)
+    assert [(each["level"], each["where"]) for each in document["findings"]] == [("error", "configuration")]
+    assert "line 2" in document["findings"][0]["message"]
+    assert document["findings"][0]["hint"] == "did you mean timezone?"
+
+
+def test_unknown_type_in_a_heading_is_reported(cli: Run, cli_json: RunJson, home: Path) -> None:
+    path = home / cli_json("remember", "Chose files", "--type", "decision")["path"]
+    path.write_text(path.read_text().replace(" decision · ", " decison · "))
+    assert "type 'decison' is not known" in cli("verify")
+
+
+def test_shared_memory_is_forgotten_by_its_words_and_said_to_be_shared(cli: Run, cli_json: RunJson) -> None:
+    shared = cli_json("remember", "The office is on floor six", "--agent", "shared")["id"]
+    own = cli_json("remember", "My office is blue")["id"]
+    assert cli_json("forget", "office", "--yes")["forgotten"] == [own]
+    said = cli("forget", "office", "--yes")
+    assert f"{shared}, shared by all agents, forgotten" in said
+    assert "agent main has no memory" in cli("forget", "office", "--yes", status=3)
+    assert cli_json("restore", shared)["shared"] is True
+
+
+def test_embedder_has_the_name_it_has_in_the_settings(cli_json: RunJson) -> None:
+    cli_json("remember", "x")
+    assert cli_json("status")["embedder"] == "local"
