@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -50,19 +50,15 @@ class AsyncMemory:
         background: bool = True,
     ) -> Self:
         """Open a home as `Memory.open` does; one that nobody waits for any more is closed again."""
-        given_up = threading.Event()
-
-        def work() -> Memory:
-            memory = Memory.open(home, agent, clock=clock, embedder=embedder, background=background)
-            if given_up.is_set():
-                memory.close()
-            return memory
-
+        thread = ThreadPoolExecutor(1)
+        opening = thread.submit(Memory.open, home, agent, clock=clock, embedder=embedder, background=background)
         try:
-            return cls(await asyncio.to_thread(work))
+            return cls(await asyncio.wrap_future(opening))
         except asyncio.CancelledError:
-            given_up.set()
+            thread.submit(lambda: opening.result().close())  # whose turn comes when it is open
             raise
+        finally:
+            thread.shutdown(wait=False)
 
     observe = _awaited(Memory.observe)
     observe_many = _awaited(Memory.observe_many)

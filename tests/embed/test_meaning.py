@@ -184,8 +184,10 @@ def test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder
     slow = Interrupted()
     with opened(home, embedder=slow) as one, opened(home, embedder=Unsteady(dimension, name="two")) as two:
         fill_up(one)
-        slow.meanwhile = lambda: two.library.meaning.fill(two.library.index)
+        slow.meanwhile = lambda: two.library.meaning.fill(two.library.index, seconds=0)
         one.library.meaning.fill(one.library.index, seconds=5)
+        assert waiting(two) == len(TEXTS)
+        two.library.meaning.fill(two.library.index)
         assert two.library.index.read(identity_of) == two.library.meaning.embedder.identity.text  # type: ignore[union-attr]
         assert_index_equals_rebuilt(two)
 

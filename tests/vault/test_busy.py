@@ -47,6 +47,8 @@ def test_a_held_home_opens_for_reading_and_says_so(furnished: Path) -> None:
         assert contents(memory, "tea") == ["Alex prefers tea"]
         assert any("another process" in each for each in memory.recall("tea").degraded)
         assert memory.status().changes == 2
+        assert memory.vault.commit() == -1
+        assert "another process" in str(memory.vault.committer.obstacle)
     assert time.monotonic() - began < PATIENCE + 1.5
 
 

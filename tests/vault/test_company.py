@@ -221,6 +221,21 @@ def test_a_copied_entry_ends_where_the_copied_words_end(memory: Memory) -> None:
     assert contents(memory) == ["Alex prefers tea", WORDS, "Alex prefers tea", "and a bow"]
 
 
+def test_a_conflict_copy_gives_its_entries_to_the_log_and_keeps_its_text(memory: Memory) -> None:
+    remember(memory, "Alex prefers tea")
+    shorter = log_of(memory)
+    remember(memory, "It rains")
+    type_below(memory, BELOW["bullet"])
+    copy = memory.vault.home.root / LOG.replace(".md", ".sync-conflict-20261115-143000-ABCDEFG.md")
+    copy.write_bytes(log_of(memory))
+    save(memory, shorter + b"\n- a walk\n")
+    memory.sync()
+    assert sorted(contents(memory)) == ["Alex prefers tea", "It rains", "a walk"]
+    kept = list((memory.vault.home.root / LOG).parent.glob("conflicts/*"))
+    assert [WORDS in each.read_text() for each in kept] == [True]
+    assert not copy.exists()
+
+
 def test_text_below_an_entry_does_not_make_it_another_one_in_another_time_zone(
     memory: Memory, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

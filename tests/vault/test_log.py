@@ -8,11 +8,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memfolio.clock import from_ms
 from memfolio.types import Attribution, MemoryItem, Type
+from memfolio.vault.format.checksum import own_length, whole_length
 from memfolio.vault.format.entry import Entry, mint, render_entry, text_id
 from memfolio.vault.format.log import LogReading, read_log, split_log, title_line
 
@@ -116,6 +117,52 @@ def test_no_content_can_forge_an_entry(written: list[str]) -> None:
         reading = read(text)
         assert [found.entry for found in reading.entries] == entries
         assert reading.problems == ()
+
+
+@settings(max_examples=500, deadline=None)
+@given(contents, documents)
+@example("x", "## 16:00 fact\n\nBy hand.\n")
+@example("x\n```", "```\n## 16:00 fact\n```\n")
+def test_nothing_that_follows_an_untouched_entry_belongs_to_it(content: str, text: str) -> None:
+    entry = make(content)
+    written = log_of([entry])
+    found = read(written + text).entries[0]
+    assert found.entry == entry
+    assert written[found.places[0][0] :] == render_entry(entry, BERLIN)
+    end = found.places[0][1]
+    assert end == len(written) or not (written + text)[len(written) : end].strip("\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("tea", "green tea"), ("· 0.5", "· 0.6"), ("source: conversation", "source: file"), ("\n", "\r\n"), ("^", " ^")],
+)
+def test_an_edited_entry_runs_to_the_next_heading(old: str, new: str) -> None:
+    block = render_entry(make("Alex prefers tea"), BERLIN)
+    edited = block.replace(old, new)
+    assert edited != block
+    blocks = split_log(f"{edited}\n- by hand\n\n## 16:00 fact\n\nx\n", "main")
+    assert [each.text for each in blocks] == [f"{edited}\n- by hand\n\n", "## 16:00 fact\n\nx\n"]
+
+
+def test_text_below_an_untouched_entry_is_a_block_of_its_own() -> None:
+    first, second = (render_entry(make(content, number), BERLIN) for number, content in enumerate(["tea\n\nrain", "x"]))
+    blocks = split_log(f"{first}\n# Mine\n\n- milk\n\n{second}\n\n", "main")
+    assert [(each.kind, each.text) for each in blocks] == [
+        ("entry", first),
+        ("text", "\n# Mine\n\n- milk\n\n"),
+        ("entry", f"{second}\n\n"),
+    ]
+    assert [each.kind for each in split_log(f"{first}\n- milk\n", "other")] == ["entry"]
+
+
+@settings(max_examples=500, deadline=None)
+@given(contents, documents)
+def test_an_entry_ends_where_the_longer_way_to_look_says(content: str, text: str) -> None:
+    block = render_entry(make(content), BERLIN) + text
+    for each in (block, block.replace("x", "y", 1), block[:-1], MARKED + text):
+        length = whole_length(each, "main")
+        assert own_length(each, "main") == (length if length and each[length:].strip("\n") else len(each))
 
 
 def test_title_names_day_and_part() -> None:

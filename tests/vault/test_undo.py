@@ -141,6 +141,19 @@ def test_all_of_a_session_is_undone_as_one_change(vault: Vault) -> None:
     assert contents(vault) == [f"number {number}" for number in range(6)]
 
 
+def test_a_session_is_undone_around_what_a_person_wrote_below_its_entries(vault: Vault) -> None:
+    log = vault.home.root / LOG
+    for text in ("one", "two"):
+        add(vault, text, session="s-1")
+        log.write_text(f"{log.read_text()}mine, below {text}\n")
+    add(vault, "three")
+    receipt = vault.past.undo(session="s-1", by=OWNER).receipt
+    assert receipt is not None
+    assert contents(vault) == ["mine, below one", "mine, below two", "three"]
+    undo(vault, receipt.seq)
+    assert contents(vault) == ["one", "mine, below one", "two", "mine, below two", "three"]
+
+
 def test_all_of_a_source_and_all_of_an_actor_can_be_undone(vault: Vault) -> None:
     add(vault, "kept")
     add(vault, "imported", source="import:web")

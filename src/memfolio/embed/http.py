@@ -33,6 +33,8 @@ _HINT = "use a server that speaks the OpenAI embeddings API, or another model"
 class HttpEmbedder:
     """Asks `{url}/embeddings` for vectors, in batches; the first use asks once more, to learn the model's identity.
 
+    So does the first one after a failure, since another model may run there since.
+
     A server that asks to come back later is asked once more. One that is silent is left alone for `rest` seconds, in
     which every call fails at once with the same error, so that nobody waits for it again and again.
     """
@@ -66,6 +68,13 @@ class HttpEmbedder:
             return self._identity
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            return self._embed(texts)
+        except EmbedderError:
+            self._identity = None  # what comes back may be another model
+            raise
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
         dimension = self.identity.dimension

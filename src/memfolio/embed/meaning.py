@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memfolio.embed.embedder import Embedder, Identity
@@ -20,11 +20,11 @@ from memfolio.index.pending import (
     buy_vectors,
     count_pending,
     identity_of,
-    is_identity,
     keep_vectors,
     kept_vectors,
     pending,
-    set_identity,
+    take_over,
+    text_hash,
 )
 from memfolio.index.turn import Turn
 
@@ -54,26 +54,70 @@ class Sense(NamedTuple):
     whose: Identity
 
 
+class Tenure:
+    """What became of the attempts to fill one index: whose vectors gave way here, and whose came back."""
+
+    def __init__(self) -> None:
+        self.displaced: set[str] = set()
+        self.loss: EmbedderError | None = None
+
+    def begin(self, index: Index, identity: Identity) -> None:
+        """Make the index this embedder's; EmbedderError when another, which gave way once, has it again.
+
+        So two processes with two embedders embed everything once each, and not in turn for ever.
+        """
+        found = index.read(identity_of)
+        if found is None or not identity.matches(found):
+            found = index.write(lambda connection: take_over(connection, identity, spared=self.displaced))
+        others = None if found is None or identity.matches(found) else found
+        self.loss = _outdone(others) if others and others in self.displaced else None
+        if self.loss is not None:
+            raise self.loss
+        if others is not None:
+            self.displaced.add(others)
+
+
 class Meaning:
     """Vectors for questions and for memories, or the reason why there are none. Threads may share it."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         self.embedder = embedder
-        self.trouble: EmbedderError | None = None
+        self._failure: EmbedderError | None = None
         self._resumes = 0.0
         self._rest = REST
         self._turn = Turn()
+        self._counting = Turn()
+        self._tenures: dict[Index, Tenure] = {}
         self._of_question = lru_cache(maxsize=128)(self._embed_question)
+
+    @property
+    def trouble(self) -> EmbedderError | None:
+        """Why some or all vectors are missing, when it is not for want of time."""
+        losses = [tenure.loss for tenure in list(self._tenures.values()) if tenure.loss]
+        return self._failure or (losses[0] if losses else None)
 
     @property
     def is_resting(self) -> bool:
         """Whether the embedder failed a moment ago and is left alone."""
-        return self.trouble is not None and time.monotonic() < self._resumes
+        return self._failure is not None and time.monotonic() < self._resumes
+
+    def is_stuck(self, index: Index) -> bool:
+        """Whether trying to fill an index again at once would be in vain."""
+        return self.embedder is None or self.is_resting or self._tenure(index).loss is not None
+
+    @property
+    def _is_outdone(self) -> bool:
+        """Whether there is nothing that a question could be compared with."""
+        tenures = list(self._tenures.values())
+        return bool(tenures) and all(tenure.loss for tenure in tenures)
+
+    def _tenure(self, index: Index) -> Tenure:
+        return self._tenures.setdefault(index, Tenure())
 
     def of(self, question: str) -> Sense | None:
         """What a question means; None when the embedder has no answer, or none in time."""
         embedder = self.embedder
-        if embedder is None or self.is_resting or not question.strip():
+        if embedder is None or self.is_resting or self._is_outdone or not question.strip():
             return None
         try:
             found = _in_time(lambda: self._of_question(question)) if embedder.is_costly else self._of_question(question)
@@ -85,7 +129,7 @@ class Meaning:
 
     def _embed_question(self, question: str) -> Sense:
         assert self.embedder is not None  # asked only where there is one
-        return Sense(_rows(self.embedder, [question])[0], self.embedder.identity)
+        return Sense(_rows(self.embedder, [question])[0], _identity(self.embedder))
 
     def fill(self, index: Index, *, seconds: float | None = None, batch: int | None = None) -> int:
         """Give memories that have none their vectors, for at most so long; returns how many still wait."""
@@ -96,7 +140,8 @@ class Meaning:
             self._fill(index, embedder, until, batch or BATCH)
             self._succeed()
         except EmbedderError as error:
-            self._fail(error)
+            if error is not self._tenure(index).loss:
+                self._fail(error)
         finally:
             self._turn.end()
         return self._waiting(index)
@@ -116,9 +161,8 @@ class Meaning:
             thread.join(timeout=seconds)
 
     def _fill(self, index: Index, embedder: Embedder, until: float | None, batch: int) -> None:
-        identity = embedder.identity
-        if not index.read(lambda connection: is_identity(connection, identity)):
-            index.write(lambda connection: set_identity(connection, identity))
+        identity = _identity(embedder)
+        self._tenure(index).begin(index, identity)
         while (found := index.read(lambda connection: pending(connection, batch))) and not _is_over(until):
             vectors = self._vectors(index, embedder, found)
 
@@ -131,16 +175,17 @@ class Meaning:
     def _waiting(self, index: Index) -> int:
         return index.read(count_pending)
 
-    def _vectors(self, index: Index, embedder: Embedder, found: Sequence[Pending]) -> Floats:
+    def _vectors(self, index: Index, embedder: Embedder, waiting: Sequence[Pending]) -> Floats:
         """The vectors of these memories; those that an embedder was paid for once are not asked for again."""
-        texts = [each.text for each in found]
+        texts = [each.text for each in waiting]
         if not embedder.is_costly:
             return _rows(embedder, texts)
         import numpy as np
 
-        identity = _known_as(index, embedder.identity)
-        hashes = [blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
-        kept = index.read(lambda connection: kept_vectors(connection, identity, hashes))
+        whose = _identity(embedder)
+        identity, hashes = _known_as(index, whose), list(map(text_hash, texts))
+        found = index.read(lambda connection: kept_vectors(connection, identity, hashes))
+        kept = {key: vector for key, vector in found.items() if len(vector) == 4 * whose.dimension}
         new = [nth for nth, each in enumerate(hashes) if each not in kept]
         fresh = _rows(embedder, [texts[nth] for nth in new]) if new else np.empty((0, 0), np.float32)
         bought = {hashes[nth]: row.tobytes() for nth, row in zip(new, fresh, strict=True)}
@@ -148,12 +193,16 @@ class Meaning:
         return np.array([np.frombuffer(kept.get(each) or bought[each], np.float32) for each in hashes])
 
     def _fail(self, error: EmbedderError) -> None:
-        self.trouble = error
-        self._resumes = time.monotonic() + self._rest
-        self._rest = min(2 * self._rest, LONGEST_REST)
+        """Leave the embedder alone for a while; what fails while it is left alone began before, and counts as one."""
+        with self._counting:
+            if not self.is_resting:
+                self._failure, self._resumes = error, time.monotonic() + self._rest
+                self._rest = min(2 * self._rest, LONGEST_REST)
+        self._of_question.cache_clear()  # what comes back may be another model
 
     def _succeed(self) -> None:
-        self.trouble, self._rest = None, REST
+        with self._counting:
+            self._failure, self._rest = None, REST
 
 
 def _in_time(work: Callable[[], T]) -> T:
@@ -171,18 +220,46 @@ def _in_time(work: Callable[[], T]) -> T:
 def _answer(answer: Future[T], work: Callable[[], T]) -> None:
     try:
         answer.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised again where the answer is waited for
+    except EmbedderError as error:
         answer.set_exception(error)
+
+
+@contextmanager
+def _embedder_errors() -> Iterator[None]:
+    """Raise whatever an embedder raises as an EmbedderError."""
+    try:
+        yield
+    except EmbedderError:
+        raise
+    except Exception as error:  # an embedder may be anybody's code, which can raise anything
+        raise EmbedderError(
+            f"the embedder failed with {type(error).__name__}: {error}", hint="use another embedder, or mend this one"
+        ) from error
+
+
+def _identity(embedder: Embedder) -> Identity:
+    with _embedder_errors():
+        return embedder.identity
 
 
 def _rows(embedder: Embedder, texts: Sequence[str]) -> Floats:
     """One vector a text, as many and as long as they must be: one that is not would be written over others."""
-    rows = embedder.embed(texts)
-    if rows.shape != (wanted := (len(texts), embedder.identity.dimension)):
+    import numpy as np
+
+    wanted = (len(texts), _identity(embedder).dimension)
+    with _embedder_errors(), np.errstate(over="ignore"):
+        rows: Floats = np.asarray(embedder.embed(texts), dtype=np.float32)
+    if rows.shape != wanted:
         raise EmbedderError(
             f"the embedder answered with {rows.shape} numbers in place of {wanted}", hint="use another embedder"
         )
+    if not np.isfinite(rows).all():
+        raise EmbedderError("the embedder gave a vector with numbers that are not finite", hint="use another embedder")
     return rows
+
+
+def _outdone(whose: str) -> EmbedderError:
+    return EmbedderError(f"another process embeds this home with {whose}", hint="use one embedding.provider for a home")
 
 
 def _known_as(index: Index, identity: Identity) -> str:

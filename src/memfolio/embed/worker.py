@@ -37,7 +37,7 @@ class Worker:
             self._begin()  # a forked process has none of its parent's threads
         self._woken.set()
         with self._lock:
-            if self._thread is None and not self._stopping.is_set():
+            if not (self._thread and self._thread.is_alive()) and not self._stopping.is_set():
                 self._thread = threading.Thread(target=self._run, name="memfolio-embed", daemon=True)
                 self._thread.start()
 
@@ -61,7 +61,7 @@ class Worker:
     def _fill(self, index: Index) -> None:
         try:
             while not self._stopping.is_set() and self._meaning.fill(index, seconds=0.1):
-                if self._meaning.is_resting or self._meaning.embedder is None:
+                if self._meaning.is_stuck(index):
                     break
             index.tidy()
         except MemfolioError as error:

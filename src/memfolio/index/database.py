@@ -88,7 +88,7 @@ def newest(folder: Path, agent: str) -> Path | None:
     return folder / max(names) if names else None
 
 
-def before(folder: Path, agent: str) -> Path | None:
+def predecessor(folder: Path, agent: str) -> Path | None:
     """The newest index file of an agent in this version's form, or else in the newest of all other forms."""
     ranks = {match.string: (_is_ours(match), int(match["version"]), match.string) for match in _files(folder, agent)}
     return folder / max(ranks, key=ranks.__getitem__) if ranks else None

@@ -26,8 +26,9 @@ from memfolio.errors import (
     MemfolioError,
     SearchIndexError,
 )
-from memfolio.index.database import Database, before, newest
+from memfolio.index.database import Database, newest, predecessor
 from memfolio.index.meta import BASIS, get_meta, head_of, is_at, is_whole, set_head, set_meta
+from memfolio.index.pending import carry_over
 from memfolio.index.turn import Turn
 from memfolio.index.vectors import Matrix
 from memfolio.vault.audit import Head
@@ -87,7 +88,7 @@ class Index:
         except (SearchIndexError, HomeError) as error:
             logger.debug("the index stays behind: %s", error)
         finally:
-            # Only now and only to True: readers look at it meanwhile, and others set it.
+            # Never to False: others set it meanwhile.
             self._is_behind = self._is_behind or not is_filed
 
     def _take(self, database: Database, record: Record) -> bool:
@@ -343,12 +344,10 @@ class Index:
 
     def _keep_embeddings(self, connection: apsw.Connection) -> None:
         """Carry over the vectors that cost money or time, from the index that is there or was there before."""
-        from memfolio.index.pending import carry_over
-
         database = self._database
         if database is not None and (database.in_memory or database.is_current()):
             carry_over(database, connection)
-        elif path := before(self._folder, self.agent):
+        elif path := predecessor(self._folder, self.agent):
             with closing(Database(path)) as old:  # of whatever settings and form: the texts decide
                 carry_over(old, connection)
 

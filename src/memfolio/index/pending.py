@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from hashlib import blake2b
-from itertools import batched
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import apsw
@@ -19,6 +19,9 @@ from memfolio.index.vectors import clear_all, store_vectors
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+CHUNK = 256
+"""How many vectors are carried from one index to another at once."""
 
 
 class Whose(Protocol):
@@ -124,7 +127,7 @@ def carry_over(source: Database, connection: apsw.Connection) -> None:
         with source.reading() as old:
             payees = list(_payees(old))
         texts = connection.execute("SELECT content, more FROM memories")
-        for some in batched(texts if payees else (), CHUNK):
+        while payees and (some := list(islice(texts, CHUNK))):
             _carry(source, connection, payees, [text_hash(_text(content, more)) for content, more in some])
 
 

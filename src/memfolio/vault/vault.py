@@ -462,9 +462,15 @@ class Vault:
             return {}
 
     def commit(self) -> int:
-        """Bring every change into git now; returns how many must wait (`committer.obstacle` says why)."""
+        """Bring every change into git now; returns how many must wait (`committer.obstacle` says why).
+
+        It is -1 if that cannot be told.
+        """
         if self.is_busy and not self._is_closed:
             self._try_survey()
+        if self.trouble is not None and self.is_busy:
+            self.committer.obstacle = self.trouble.message
+            return -1
         if not self.config.git_enabled or self.trouble is not None or self._is_closed:
             return 0
         waiting = self.committer.commit_now()
