@@ -166,6 +166,20 @@ def test_home_that_nobody_waits_for_is_closed_again(home: Path) -> None:
     assert soon(lambda: watchers() == [])
 
 
+def test_home_that_was_open_already_when_its_opening_was_cancelled_is_closed_again(home: Path) -> None:
+    async def give_up() -> None:
+        opening = asyncio.ensure_future(AsyncMemory.open(home, "main"))
+        await asyncio.sleep(0)
+        assert soon(lambda: watchers() != [])  # without a turn for the loop, which does not hear of it
+        time.sleep(0.3)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(give_up())
+    assert soon(lambda: watchers() == [])
+
+
 def test_subscriber_hears_of_a_change_on_another_thread(home: Path) -> None:
     heard: list[tuple[int, int]] = []
 

@@ -14,7 +14,7 @@ from memfolio.errors import InputError
 
 ID_PATTERN = re.compile(r"[A-Z]-\d{1,15}-[0-9a-f]{8}")
 AGENT_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-TOKEN_PATTERN = re.compile(r"[^\s·\x00-\x1f\x7f\ud800-\udfff]{1,128}")
+TOKEN_PATTERN = re.compile(r"[^\s·\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,128}")
 """Session, source, trigger and actor are identifiers, never prose: they appear in the audit trail."""
 
 

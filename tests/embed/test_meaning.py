@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -227,6 +228,154 @@ def test_vectors_of_a_wrong_length_are_refused_before_they_overwrite_others(
         assert_index_equals_rebuilt(memory)
 
 
+# Two embedders at once
+
+
+class Counting(Unsteady):
+    """Counts the texts that it embeds."""
+
+    texts = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += len(texts) if len(texts) > 1 else 0
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_two_embedders_of_one_home_embed_it_once_or_twice_and_not_for_ever(home: Path, background: bool) -> None:
+    first, second = Counting(name="one"), Counting(name="two")
+    with (
+        opened(home, embedder=first, background=background) as one,
+        opened(home, embedder=second, background=background) as two,
+    ):
+        fill_up(one)
+        for _ in range(8):
+            check_nothing_is_lost(one)
+            check_nothing_is_lost(two)
+            time.sleep(0.3 if background else 0)
+        assert first.texts + second.texts <= 3 * len(TEXTS)
+        troubles = [memory.recall("tea").degraded for memory in (one, two)]
+        assert sum("another process embeds this home with test/" in "".join(each) for each in troubles) == 1
+        assert sum(strategies(memory) == {"text", "vector"} for memory in (one, two)) == 1
+
+
+def test_command_with_another_embedder_costs_a_server_its_vectors_once(home: Path) -> None:
+    embedder = Counting(name="one")
+    with opened(home, embedder=embedder) as server:
+        fill_up(server)
+        for _ in range(5):
+            server.recall("tea")
+            with opened(home, embedder=Counting(name="two")) as command:
+                command.recall("tea")
+        assert embedder.texts <= 2 * len(TEXTS)
+        asked = embedder.calls
+        assert server.recall("a question of its own").degraded
+        assert embedder.calls == asked, "a question was embedded that could be compared with nothing"
+
+
+def test_embedder_that_gets_its_index_back_goes_on(home: Path) -> None:
+    with opened(home, embedder=Unsteady(name="one")) as memory:
+        fill_up(memory)
+        for _ in range(2):
+            memory.recall("tea")
+            Meaning(Unsteady(name="two")).fill(memory.library.index)
+        assert strategies(memory) == {"text"}
+        Meaning(Unsteady(name="one")).fill(memory.library.index)
+        assert strategies(memory) == {"text", "vector"}
+        assert memory.recall("tea").degraded == ()
+
+
+# Failures
+
+
+def test_one_slow_moment_that_many_notice_is_one_failure(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Unsteady):
+        pause = 0.0
+
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            time.sleep(self.pause)
+            return super().embed(texts)
+
+    monkeypatch.setattr(meaning, "REST", 0.5)
+    monkeypatch.setattr(meaning, "PATIENCE", 0.2)
+    embedder = Slow(costly=True)
+    asked = Meaning(embedder)
+    embedder.pause = 0.6
+    threads = [threading.Thread(target=asked.of, args=(f"question {number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert asked.is_resting
+    embedder.pause = 0
+    time.sleep(0.6)
+    assert asked.of("another question") is not None
+    assert asked.trouble is None
+
+
+class Foreign(Unsteady):
+    """Somebody's code, which does as it likes."""
+
+    acts: Callable[[NDArray[np.float32]], object] | None = None
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = super().embed(texts)
+        return rows if self.acts is None else self.acts(rows)  # type: ignore[return-value]
+
+
+def raises(_: object) -> object:
+    raise RuntimeError("the card fell off")
+
+
+WRONG: dict[str, Callable[[NDArray[np.float32]], object]] = {
+    "RuntimeError": raises,
+    "in place of": lambda rows: rows.tolist()[0],
+    "not finite": lambda rows: rows * float("nan"),
+    "numbers that are": lambda rows: rows.astype("float64") * 1e300,
+    "ValueError": lambda rows: [["words"] * 16 for _ in rows],
+    "TypeError": lambda rows: None,
+}
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("costly", [False, True])
+@pytest.mark.parametrize("reason", WRONG)
+def test_embedder_of_others_may_do_anything(home: Path, reason: str, costly: bool, background: bool) -> None:
+    embedder = Foreign(costly=costly)
+    embedder.acts = WRONG[reason]
+    with opened(home, embedder=embedder, background=background) as memory:
+        fill_up(memory)
+        until(lambda: reason in "".join(memory.recall("tea number 3").degraded))
+        check_nothing_is_lost(memory)
+        embedder.acts = None
+        until(lambda: not memory.recall("tea").degraded and waiting(memory) == 0)
+        assert strategies(memory) == {"text", "vector"}
+        assert_index_equals_rebuilt(memory)
+
+
+@pytest.mark.parametrize("costly", [False, True])
+def test_vectors_may_come_as_lists(home: Path, costly: bool) -> None:
+    embedder = Foreign(costly=costly)
+    embedder.acts = lambda rows: rows.tolist()
+    with opened(home, embedder=embedder) as memory:
+        fill_up(memory)
+        memory.library.meaning.fill(memory.library.index)
+        assert strategies(memory) == {"text", "vector"}
+        assert memory.recall("tea").degraded == ()
+
+
+def test_embedder_that_cannot_say_who_it_is_keeps_nobody_from_remembering(home: Path) -> None:
+    class Nameless(Unsteady):
+        @property
+        def identity(self) -> Identity:
+            raise KeyError("name")
+
+    with opened(home, embedder=Nameless()) as memory:
+        fill_up(memory)
+        check_nothing_is_lost(memory)
+        assert "KeyError" in memory.recall("tea").degraded[0]
+
+
 # Over HTTP
 
 
@@ -308,6 +457,29 @@ def test_misbehaving_server_loses_nothing(home: Path, server: EmbeddingServer, t
             tally("embedder down, slow or wrong", 1)
         until(lambda: memory.library.meaning.fill(memory.library.index) == 0)
         check_nothing_is_lost(memory)
+        assert_index_equals_rebuilt(memory)
+
+
+def refuses(handler: Handler) -> bool:
+    return handler.send_json(500, {})
+
+
+def test_model_that_was_exchanged_while_the_server_was_down_is_noticed(home: Path, server: EmbeddingServer) -> None:
+    with opened(home, embedder=http(server)) as memory:
+        fill_up(memory)
+        memory.library.meaning.fill(memory.library.index)
+        memory.recall("tea number 3")
+        before, answers = memory.library.index.read(identity_of), server.before
+        server.before = refuses
+        assert memory.recall("a question").degraded
+        server.before = answers
+        server.change = lambda vectors: {
+            "data": [{**each, "embedding": [-number for number in each["embedding"][::-1]]} for each in vectors]
+        }
+        until(lambda: strategies(memory, "another question") >= {"vector"} and not memory.recall("tea").degraded)
+        memory.library.meaning.fill(memory.library.index)
+        assert memory.library.index.read(identity_of) != before
+        assert strategies(memory) == {"text", "vector"}, "an answer of the other model was kept"
         assert_index_equals_rebuilt(memory)
 
 

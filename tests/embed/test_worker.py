@@ -79,3 +79,21 @@ def test_closing_does_not_wait_for_a_long_queue(home: Path, monkeypatch: pytest.
         time.sleep(0.5)
         started = time.monotonic()
     assert time.monotonic() - started < 3
+
+
+def test_thread_that_died_is_started_anew(home: Path) -> None:
+    class Deadly(Unsteady):
+        is_deadly = True
+
+        def embed(self, texts):  # type: ignore[no-untyped-def]
+            if self.is_deadly:
+                raise SystemExit  # which ends a thread without a word
+            return super().embed(texts)
+
+    embedder = Deadly()
+    with opened(home, embedder=embedder, background=True) as memory:
+        fill_up(memory)
+        until(lambda: memory.library._worker._thread is not None and not memory.library._worker._thread.is_alive())
+        embedder.is_deadly = False
+        memory.remember("tea")
+        until(lambda: waiting(memory) == 0)

@@ -185,3 +185,18 @@ def test_beginning_of_a_text_is_one_short_line() -> None:
     assert beginning("one\n\ntwo", 20) == "one two"
     assert beginning("word " * 1000, 20) == "word word word word…"
     assert beginning("x" * 500, 500).endswith("…")
+
+
+def test_day_that_ends_a_span_counts_as_a_whole(cli_json: RunJson) -> None:
+    cli_json("remember", "tea at noon", "--at", "2026-03-05T12:00")
+    assert [hit["content"] for hit in cli_json("recall", "tea noon", "--until", "2026-03-05")["hits"]][:1] == [
+        "tea at noon"
+    ]
+    assert not cli_json("recall", "tea noon", "--until", "2026-03-04", "--since", "2026-03-01")["hits"]
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:00:00+00:00", "0001-01-01T00:00:00+00:00"])
+def test_time_at_the_end_of_the_calendar_is_kept_and_shown(cli: Run, at: str) -> None:
+    cli("remember", "the end of days", "--at", at)
+    assert "the end of days" in cli("recall", "end of days")
+    assert "the end of days" in cli("status")

@@ -16,6 +16,10 @@ INCLUDABLE = (ARCHIVED, SUPERSEDED)
 """What is out of sight unless a caller asks for it."""
 
 Condition = tuple[str, tuple[Any, ...]]
+_MENTIONS = """EXISTS (SELECT 1 FROM mentions n WHERE n.row = m.row AND (n.entity = ? OR n.entity IN (
+    SELECT e.id FROM entities e WHERE e.name = ? COLLATE NOCASE
+    OR EXISTS (SELECT 1 FROM json_each(e.aliases) a WHERE a.value = ? COLLATE NOCASE))))"""
+"""An entity may be named by its id, its name or an alias."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,7 @@ class Filter:
         for tag in self.tags:
             yield "EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.row = m.row)", (tag.casefold(),)
         if self.entity is not None:
-            yield "EXISTS (SELECT 1 FROM mentions n WHERE n.entity = ? AND n.row = m.row)", (self.entity,)
+            yield _MENTIONS, (self.entity,) * 3
         for column, value in (("session", self.session), ("user", self.user)):
             if value is not None:
                 yield f"m.{column} = ?", (value,)

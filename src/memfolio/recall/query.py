@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
+from unicodedata import normalize
 
 from memfolio.errors import InputError
 from memfolio.index.filter import INCLUDABLE, Filter
@@ -66,7 +67,7 @@ class Query:
                 types=_choices(Type, "type", types),
                 stores=_choices(Store, "store", store),
                 tags=tuple(tag.lstrip("#") for tag in _words("tag", tags)),
-                entity=None if entity is None else _text("entity", entity).casefold(),
+                entity=None if entity is None else normalize("NFC", _text("entity", entity)).lower(),
                 session=None if session is None else _text("session", session),
                 user=None if user is None else _text("user", user),
                 min_importance=_fraction(min_importance),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.output import safe
 from memfolio.types import MemoryItem
+from memfolio.vault.format.fields import local as in_zone
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,7 +26,7 @@ def happened(item: MemoryItem, zone: tzinfo) -> str:
 
 
 def local(moment: datetime, zone: tzinfo) -> str:
-    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
+    return f"{in_zone(moment, zone):%Y-%m-%d %H:%M}"
 
 
 def beginning(text: str, length: int = 70) -> str:

@@ -16,6 +16,7 @@ from memfolio.serve.cli.output import Screen, as_document
 from memfolio.serve.cli.pages import day_pages, page_path
 from memfolio.serve.cli.times import find_day, read_moment
 from memfolio.types import Kind, Store, Type
+from memfolio.vault.format.fields import local
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -172,7 +173,7 @@ def stored(options: Options, memory: Memory, item: MemoryItem, *, made: bool) ->
 
 def place_of(memory: Memory, item: MemoryItem) -> str | None:
     """The file in which a memory was written, read from the files: it is there whatever state the index is in."""
-    day = (item.event_time or item.created_at).astimezone(memory.vault.home.zone).date()
+    day = local(item.event_time or item.created_at, memory.vault.home.zone).date()
     paths = [page.path for page in day_pages(memory, day) if item.id in page.text]
     if paths:
         return paths[0]
@@ -205,7 +206,7 @@ def show_day(memory: Memory, day: date, *, missing_ok: bool) -> Answer:
 def show_memory(memory: Memory, id: str) -> Answer:
     found = located(memory, id)
     item = found.item
-    at = (item.event_time or item.created_at).astimezone(memory.vault.home.zone)
+    at = local(item.event_time or item.created_at, memory.vault.home.zone)
     marks = [*standing(item), *(["archived"] if found.archived else [])]
     where = f"{found.path} ({', '.join(marks)})" if marks else found.path
     head = f"{item.id}  {at:%Y-%m-%d %H:%M:%S}  {item.type} · {item.importance:g}  {tagged(item)}"

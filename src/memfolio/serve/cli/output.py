@@ -27,7 +27,8 @@ NARROW = 20
 
 DIFF = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 PAGE = {"# ": "bold", "## ": "bold cyan", "source: ": "dim", "<!-- ": "dim"}
-_CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+_BIDI = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160), *_BIDI) if chr(code) not in "\n\t"}
 
 
 def safe(text: str) -> str:

@@ -95,7 +95,7 @@ def recall(
             user=user,
             min_importance=importance,
             include=include or (),
-            **{name: read_moment(memory.vault.config, text) for name, text in times.items()},
+            **{name: read_moment(memory.vault.config, text, name=name) for name, text in times.items()},
         )
         findings = Findings(query=asked, hits=hits, zone=memory.vault.home.zone, explained=explain)
     return Answer(document(asked, hits), findings.draw)
@@ -179,7 +179,7 @@ class Findings:
             facts.append(f"  {safe(tagged(item))}", "green")
         for word in standing(item):
             facts.append(f"  {word}", "yellow")
-        place = Text(f"{item.id}  {safe(hit.path)}", "dim")
+        place = Text(safe(f"{item.id}  {hit.path}"), "dim")
         facts_width = max(FACTS, facts.cell_len + 2)
         if facts_width + place.cell_len > width:
             return [facts, place]

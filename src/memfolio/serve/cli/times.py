@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from memfolio.config import Config
 
 HINT = "write it like 2026-11-15, 2026-11-15T14:30, yesterday or 2h ago"
+LOOKING_BACK = frozenset({"until", "as_of", "valid_at"})
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d.*)?")
 _AGO = re.compile(r"(\d{1,6}) ?(s|m|h|d|w)[a-z]* ago")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -42,9 +43,17 @@ def read_time(text: str, zone: tzinfo, now: datetime) -> datetime:
     return moment
 
 
-def read_moment(config: Config, text: str | None) -> datetime | None:
-    """The time that an option names, in the home's time zone; None where it is not given."""
-    return None if text is None else read_time(text, config.zone, SystemClock().now())
+def read_moment(config: Config, text: str | None, *, name: str = "") -> datetime | None:
+    """The time that an option names, in the home's time zone; None where it is not given.
+
+    For an option that looks back from a time, a day stands for its end: what happened on it counts.
+    """
+    if text is None:
+        return None
+    zone, now = config.zone, SystemClock().now()
+    moment = read_time(text, zone, now)
+    is_day = find_day(text.strip().lower(), zone, now) is not None
+    return moment + timedelta(days=1, microseconds=-1) if is_day and name in LOOKING_BACK else moment
 
 
 def find_day(word: str, zone: tzinfo, now: datetime) -> date | None:
