@@ -256,7 +256,7 @@ class Memory:
         text, by = text_of(text), _by(by, REMEMBERER, "correct")
         _, found = self._located(id)
         self.library.attend()
-        return mend.correct(self.vault, found, text, by).items[0]
+        return replace(mend.correct(self.vault, found, text, by).items[0], pinned=found.item.pinned)
 
     def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
         """Say that a memory is right: it is certain from then on and does not fade."""
