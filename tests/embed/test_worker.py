@@ -81,6 +81,7 @@ def test_closing_does_not_wait_for_a_long_queue(home: Path, monkeypatch: pytest.
     assert time.monotonic() - started < 3
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_thread_that_died_is_started_anew(home: Path) -> None:
     class Deadly(Unsteady):
         is_deadly = True

@@ -164,7 +164,7 @@ def commits_what_is_there_now(self: Committer, write: Written, before: bytes) ->
 
 
 @contextmanager
-def locks_nothing(self: lock.FileLock) -> Iterator[None]:
+def locks_nothing(self: lock.FileLock, patience: float | None = None) -> Iterator[None]:
     yield
 
 
@@ -212,7 +212,7 @@ BUGS = (
     ),
     Bug("own entries are taken for a person's", becomes(Settler, "_take_own", lambda *_: False), crash(MORE)),
     Bug("other people's edits are not seen", becomes(Settler, "settle", shows_no_stamp_change), crash(EDITED)),
-    Bug("stale editors win", becomes(Settler, "_lost", lambda self, seen: []), crash(STALE)),
+    Bug("stale editors win", becomes(Settler, "_lost", lambda self, seen, before: []), crash(STALE)),
     Bug("no conflict copies", keep_nothing_displaced, person(EXTENDED, PAGE, in_place)),
     Bug(
         "a person's end of a file is cut",
@@ -221,7 +221,7 @@ BUGS = (
     ),
     Bug("nothing is taken back", becomes(Finisher, "take_back", lambda self: True), errors(SEVERAL)),
     Bug("the trail is not synced when it must be", becomes(Books, "sync_trail", lambda self: None), power(ROLLING)),
-    Bug("torn lines of the trail are kept", becomes(recover, "_set_aside_torn", lambda books, head: None), crash(MORE)),
+    Bug("torn lines of the trail are kept", becomes(recover, "_set_aside_torn", lambda books, head: b""), crash(MORE)),
     Bug("the chain is not linked", becomes(books, "seal", seals_each_line_alone), crash(MORE)),
     Bug("gaps in the recent bytes are overlooked", becomes(Recent, "_append", notes_past_a_gap), errors(PAGES)),
     Bug(
