@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memfolio.embed import meaning
+from memfolio.embed.meaning import Meaning
 from tests.embed.test_meaning import Unsteady, fill_up, until, waiting
 from tests.index.proof import assert_index_equals_rebuilt, opened
 
@@ -98,3 +99,18 @@ def test_thread_that_died_is_started_anew(home: Path) -> None:
         embedder.is_deadly = False
         memory.remember("tea")
         until(lambda: waiting(memory) == 0)
+
+
+def test_thread_sleeps_when_the_vectors_are_anothers_to_make(home: Path) -> None:
+    with opened(home, embedder=Unsteady(name="one"), background=True) as memory:
+        fill_up(memory)
+        for _ in range(2):
+            memory.recall("tea")
+            until(lambda: waiting(memory) == 0)
+            Meaning(Unsteady(name="two")).fill(memory.library.index, seconds=0)
+        until(lambda: "another process" in "".join(memory.recall("tea").degraded))
+        time.sleep(0.5)
+        used = time.process_time()
+        time.sleep(1)
+        assert time.process_time() - used < 0.2
+        assert waiting(memory) > 0
