@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
-from memfolio.errors import ConflictError, NotFoundError
+from memfolio.errors import ConflictError, MemfolioError, NotFoundError
 from memfolio.index.counts import count
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
@@ -71,7 +71,11 @@ class Memory:
         """
         config = load_config(home, overrides={"agent": agent})
         vault = Vault.open(config=config, clock=clock)
-        return cls(vault, config.agent, embedder=embedder, background=background)
+        try:
+            return cls(vault, config.agent, embedder=embedder, background=background)
+        except MemfolioError:
+            vault.close()
+            raise
 
     def observe(
         self,

@@ -5,15 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from memfolio.embed.meaning import Meaning
+from memfolio.embed.meaning import SOME, Meaning
 from memfolio.errors import MemfolioError
 from memfolio.index.index import Index
 
 logger = logging.getLogger("memfolio")
 CALM = 0.2
 """Seconds without a call after which the thread begins, so that it does not compete with what woke it."""
+
+
+GO = 0.02
+"""Seconds for which it works before it looks whether somebody asks something."""
+LONGEST_WAIT = 1.0
+"""Seconds for which it gives way at most, so that who asks all the time gets vectors too."""
 
 
 class Worker:
@@ -29,6 +36,8 @@ class Worker:
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._asked = 0
         self._thread: threading.Thread | None = None
 
     def notify(self) -> None:
@@ -60,12 +69,29 @@ class Worker:
 
     def _fill(self, index: Index) -> None:
         try:
-            while not self._stopping.is_set() and self._meaning.fill(index, seconds=0.1):
+            while not self._stopping.is_set() and self._meaning.fill(index, seconds=GO, batch=SOME):
                 if self._meaning.is_stuck(index):
                     break
+                self._give_way()
             index.tidy()
         except MemfolioError as error:
             logger.debug("embedding stopped: %s", error)  # the next call tries again
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Keep the thread from competing while a question is answered."""
+        with self._changed:
+            self._asked += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._asked -= 1
+                self._changed.notify_all()
+
+    def _give_way(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._asked or self._stopping.is_set(), timeout=LONGEST_WAIT)
 
     def close(self) -> None:
         """Stop after the batch under way."""

@@ -67,7 +67,8 @@ class Library:
     def recall(self, query: Query) -> Hits:
         """The memories that answer a question, and what could not take part in answering it."""
         started = time.perf_counter()
-        hits = self._find(query)
+        with self._worker.aside():
+            hits = self._find(query)
         took = (time.perf_counter() - started) * 1000
         return Hits(hits, degraded=(*self.degraded(), *self._missing(query)), took_ms=round(took, 3))
 
@@ -92,7 +93,9 @@ class Library:
                 left = max(0.0, until - time.monotonic())
                 if is_costly and not self._background:
                     self.meaning.fill_aside(index, seconds=left)
-                elif is_costly or self.meaning.fill(index, seconds=left, batch=SOME) > 0:
+                elif is_costly or (self._background and self._waiting(index) > SOME):
+                    self._notify()  # too much to be waited for
+                elif self.meaning.fill(index, seconds=left, batch=SOME) > 0:
                     self._notify()
 
     def _notify(self) -> None:
