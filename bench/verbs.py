@@ -95,10 +95,13 @@ def bench_remember(board: Board) -> None:
 
 
 def bench_visible(board: Board) -> None:
-    """From the call of `observe` to the memory in the answer of `recall`."""
+    """From the call of `observe` to the memory in the answer of `recall`, in a home at rest."""
     with a_folder() as folder, Memory.open(folder / "home") as memory:
         memory.observe_many(turns(10_000))
+        memory.library.meaning.fill(memory.library.index)
+        memory.vault.commit()
         memory.recall("warm up")
+        os.sync()  # what the turns before left to be written is not part of this
         times = []
         for number in range(50):
             began = time.perf_counter()
