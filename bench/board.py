@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from bisect import bisect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
@@ -75,3 +75,11 @@ class Board:
             f"{'ok  ' if kept else 'FAIL'} {name}: {value:,.2f}{unit} ({bound}){' · ' + note if note else ''}",
             flush=True,
         )
+
+
+def run(benches: Mapping[str, Callable[[Board], None]], names: Sequence[str]) -> int:
+    """Measure what is named, or everything; 1 when a limit was not kept."""
+    board = Board()
+    for name in names or list(benches):
+        benches[name](board)
+    return int(board.failed)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bench.board import Board, a_folder, bare_append, sentence, timed
+from bench.board import Board, a_folder, bare_append, run, sentence, timed
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.types import Attribution, MemoryItem
@@ -194,12 +194,5 @@ def bench_size(board: Board) -> None:
 BENCHES = {"append": bench_append, "growth": bench_growth, "processes": bench_processes, "size": bench_size}
 
 
-def main(names: list[str]) -> int:
-    board = Board()
-    for name in names or list(BENCHES):
-        BENCHES[name](board)
-    return int(board.failed)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(BENCHES, sys.argv[1:]))

@@ -57,7 +57,6 @@ def test_a_page_is_known_by_its_place(path: str, name: str, kind: Kind) -> None:
     assert page is not None
     assert (page.name, page.kind) == (name, kind)
     assert 0 < page.importance <= 1
-    assert page.archived == (name == "archive")
     assert page.store is (Store.VAULT if name == "vault" else Store.LONG_TERM)
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pygit2  # noqa: F401 - loaded once, for all processes that are forked
 
@@ -23,7 +23,7 @@ from memfolio.vault.audit import TrailLine
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
 from memfolio.vault.git.message import parse_seqs
-from memfolio.vault.paths import Form, day_of, form_of
+from memfolio.vault.paths import Form, agent_of, day_of, form_of, ledger_of
 from memfolio.vault.survey import look_over
 from memfolio.vault.vault import Vault
 
@@ -106,6 +106,26 @@ def _entries_of(path: str, data: bytes) -> list[tuple[str, str]]:
         (mark, "") for problem in reading.problems if "already the id" in problem for mark in problem.split()[2:3]
     ]
     return [(item.id, item.content) for item, times in found if item.id[0] == "M" for _ in range(times)] + doubled
+
+
+class Found(NamedTuple):
+    """A memory, the file it stands in, and whether that is the archive of a log."""
+
+    item: MemoryItem
+    path: str
+    archived: bool
+
+
+def find(vault: Vault, id: str) -> Found | None:
+    """Where a memory stands, read from the files alone."""
+    for path, data in files(vault.config.home).items():
+        day, agent = day_of(path), agent_of(path)
+        if form_of(path) is Form.LOG and day and agent:
+            reading = read_log(data.decode("utf-8", "surrogateescape"), day=day, tz=vault.home.zone, agent=agent)
+            for found in reading.entries:
+                if found.entry.item.id == id:
+                    return Found(found.entry.item, path, archived=ledger_of(path) is None)
+    return None
 
 
 def appended(vault: Vault) -> Counter[str]:

@@ -26,6 +26,7 @@ from tests.vault.proof import (
     configured,
     entries,
     files,
+    find,
     fork,
     item,
     wait,
@@ -314,7 +315,7 @@ def test_entries_that_a_stale_editor_overwrote_come_back(home: Path, vault: Vaul
     next_one = remember(vault, "five")
     contents = [entries(home)[mark] for mark in [*first, *late, *next_one]]
     assert contents == [["one"], ["two"], ["three"], ["four"], ["five"]]
-    assert vault.find(text_id("main", "a person's own line")) is not None
+    assert find(vault, text_id("main", "a person's own line")) is not None
     assert b"- a person's own line" in (home / LOG).read_bytes()
     assert (Action.RESTORE, "system:recover") in actors(vault, LOG)
 

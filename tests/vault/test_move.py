@@ -31,7 +31,7 @@ from memfolio.vault.paths import state_ledger
 from memfolio.vault.place import Place
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
-from tests.vault.proof import BOT, configured, item
+from tests.vault.proof import BOT, configured, find, item
 from tests.vault.test_undo import ARCHIVE, LOG, add, contents, files, open_vault, undo
 
 STATE = "agents/main/memory/meta/state/0001.jsonl"
@@ -121,7 +121,7 @@ def test_hand_written_text_leaves_every_place_and_returns_to_each(vault: Vault) 
     before = files(vault)
     forget(vault, said("milk"))
     assert contents(vault) == ["bread", "eggs", "a walk"]
-    found = vault.find(said("milk"))
+    found = find(vault, said("milk"))
     assert found is not None
     assert found.archived
     restore(vault, said("milk"), path=ARCHIVE)
@@ -391,7 +391,7 @@ def test_somebody_who_writes_meanwhile_keeps_their_words(quick_path: Path) -> No
         if disk.reached is None:
             return
         with opened(home) as vault:
-            assert vault.find(ids[0]) is not None
+            assert find(vault, ids[0]) is not None
             assert any(b"by a person" in data for data in files(vault).values()), disk
             assert [line["op"] for line in state(vault)] == ["tombstone"]
 

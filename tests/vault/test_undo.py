@@ -19,6 +19,7 @@ from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
+from tests.vault.proof import find
 
 BOT = Attribution()
 LOG = "agents/main/memory/2026-11-15.md"
@@ -71,7 +72,7 @@ def test_an_undone_entry_leaves_the_log_and_is_kept_in_the_archive(vault: Vault)
     undo(vault, second.seq)
     assert contents(vault) == ["one", "three"]
     assert b"two" in files(vault)[ARCHIVE]
-    found = vault.find(second.ids[0])
+    found = find(vault, second.ids[0])
     assert found is not None
     assert (found.item.content, found.archived) == ("two", True)
 
@@ -308,7 +309,7 @@ def test_an_entry_that_leaves_while_another_comes_back_is_in_the_archive(vault: 
     gone = undo(vault, one.seq)
     undo(vault, gone.seq, two.seq)
     assert contents(vault) == ["one"]
-    found = vault.find(two.ids[0])
+    found = find(vault, two.ids[0])
     assert found is not None
     assert found.archived
 
@@ -321,7 +322,7 @@ def test_an_entry_undone_together_with_its_undo_stays_in_the_archive(vault: Vaul
     undo(vault, again.seq, back.seq, one.seq)
     assert contents(vault) == []
     for receipt in (one, two):
-        found = vault.find(receipt.ids[0])
+        found = find(vault, receipt.ids[0])
         assert found is not None
         assert found.archived
 
@@ -332,7 +333,7 @@ def test_a_forgotten_entry_does_not_come_back_when_its_undo_is_undone(vault: Vau
     forget(vault, one.ids[0])
     undo(vault, gone.seq)
     assert contents(vault) == ["two"]
-    found = vault.find(one.ids[0])
+    found = find(vault, one.ids[0])
     assert found is not None
     assert found.archived
 
@@ -364,7 +365,7 @@ def test_a_purged_entry_does_not_even_come_back_to_the_archive(vault: Vault) -> 
     forget(vault, one.ids[0], op="purge")
     with pytest.raises(NotFoundError):
         undo(vault, back.seq)
-    assert vault.find(one.ids[0]) is None
+    assert find(vault, one.ids[0]) is None
 
 
 def test_forgotten_hand_written_text_does_not_come_back(vault: Vault) -> None:

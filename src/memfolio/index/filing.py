@@ -16,6 +16,7 @@ from typing import Any
 import apsw
 
 from memfolio.clock import EPOCH
+from memfolio.index.lookup import lines_about
 from memfolio.index.pages import EntityPage, entity_id, mentions
 from memfolio.index.reading import Found, Reading, first_ordinal, is_archived, is_state, precedence, read_file
 from memfolio.index.rows import (
@@ -345,11 +346,7 @@ class Filing:
             self._told = {each for (each,) in self._db.execute("SELECT DISTINCT memory FROM states")}
         if memory not in self._told:
             return []
-        sql = (
-            "SELECT s.line FROM states s JOIN files f ON f.number = s.file "
-            "WHERE s.memory = ? ORDER BY length(f.path), f.path, s.ordinal"
-        )
-        return [json.loads(line) for (line,) in self._db.execute(sql, (memory,))]
+        return lines_about(self._db, memory)
 
     def _find(self, memory: str) -> tuple[int, Row] | None:
         found = self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.id = ?", clean((memory,))).fetchone()

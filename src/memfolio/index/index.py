@@ -70,7 +70,7 @@ class Index:
         self.trouble: MemfolioError | None = None
         """Why the index is only in this process's memory or behind the files; None when all is well."""
         self.progress: Progress = _silent
-        """Told how many files are filed and how many there are, where a caller names nobody else to tell."""
+        """Told how many files are filed, and how many there are."""
         self._vault = vault
         self._folder = vault.config.cache
         self._lock = Turn()
@@ -100,18 +100,18 @@ class Index:
                 set_head(connection, record.head, is_whole=is_whole(connection) and self._keeper.retries_at is None)
             return filed >= record.line.seq - 1
 
-    def read(self, question: Callable[[apsw.Connection], T], *, progress: Progress | None = None) -> T:
+    def read(self, question: Callable[[apsw.Connection], T]) -> T:
         """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again."""
         for _ in range(ATTEMPTS):
             self._check_open()
-            self.catch_up(progress=progress)
+            self.catch_up()
             database = self._current()
             try:
                 with database.reading() as connection:
                     return question(connection)
             except (IndexDamagedError, IndexUnavailableError) as error:
                 if database.is_current():  # else another process or thread has built a newer one
-                    self._repair(error, progress or self.progress)
+                    self._repair(error, self.progress)
         raise _again_and_again()
 
     def write(self, work: Callable[[apsw.Connection], T]) -> T:
@@ -147,9 +147,8 @@ class Index:
             return sum(state.size for state in self._vault.states().values()) < EASY_BYTES
         return self._is_at(self._opened(_silent), self._vault.books.recent.head)
 
-    def catch_up(self, *, progress: Progress | None = None) -> None:
+    def catch_up(self) -> None:
         """File whatever changed since the index last followed."""
-        progress = progress or self.progress
         self._refresh()
         if self._is_followed():
             return None
@@ -158,10 +157,10 @@ class Index:
                 if self._is_followed():
                     return None
                 try:
-                    return self._compare(progress)
+                    return self._compare(self.progress)
                 except (IndexDamagedError, IndexUnavailableError) as error:
                     if not self._is_outdated():
-                        self._repair(error, progress)
+                        self._repair(error, self.progress)
                 except IndexBusyError as error:
                     if self._database is None:
                         raise

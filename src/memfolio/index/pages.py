@@ -41,7 +41,6 @@ class PageKind:
     type: Type = Type.OBSERVATION
     store: Store = Store.LONG_TERM
     importance: float = 0.5
-    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +84,7 @@ _FOLDERS = {
     "memory/conflicts": PageKind(name="conflict", kind=Kind.EPISODIC, importance=0.6),
     "memory/procedures": PageKind(name="procedure", kind=Kind.PROCEDURAL, type=Type.LESSON, importance=0.7),
     "memory/vault": PageKind(name="vault", type=Type.FACT, store=Store.VAULT, importance=0.9),
-    "memory/archive": PageKind(name="archive", importance=0.2, archived=True),
+    "memory/archive": PageKind(name="archive", importance=0.2),
     "memory/meta": None,
 }
 

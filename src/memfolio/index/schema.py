@@ -9,7 +9,10 @@ VERSION = 3
 BLOCK = 1024
 """How many vectors lie in one row: few enough to write, many enough to read at once."""
 
-SCHEMA = """
+NAMELESS = "('user', 'assistant', 'system', 'tool')"
+"""The roles that come most often and are nobody's name: those who have one are indexed by it."""
+
+SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 CREATE TABLE files (
@@ -55,7 +58,7 @@ CREATE TABLE memories (
 );
 CREATE INDEX memories_by_file ON memories (file, ordinal);
 CREATE INDEX memories_by_session ON memories (session, happened_at, ordinal) WHERE session IS NOT NULL;
-CREATE INDEX memories_by_speaker ON memories (role) WHERE role NOT IN ('user', 'assistant', 'system', 'tool');
+CREATE INDEX memories_by_speaker ON memories (role) WHERE role NOT IN {NAMELESS};
 CREATE INDEX memories_by_time ON memories (happened_at);
 
 -- Memories without a vector; beside them, since a row is written as a whole when one of its columns changes.

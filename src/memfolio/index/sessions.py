@@ -10,6 +10,7 @@ import apsw
 
 from memfolio.index.filter import Filter
 from memfolio.index.rows import ROLES
+from memfolio.index.schema import NAMELESS
 
 
 class Turn(NamedTuple):
@@ -51,12 +52,12 @@ def around(connection: apsw.Connection, turn: Turn, reach: int) -> Iterable[tupl
 
 def speakers(connection: apsw.Connection) -> list[str]:
     """Everybody who speaks under a name of their own."""
-    sql = """
+    sql = f"""
     WITH RECURSIVE each(role) AS (
-        SELECT min(role) FROM memories WHERE role NOT IN ('user', 'assistant', 'system', 'tool')
+        SELECT min(role) FROM memories WHERE role NOT IN {NAMELESS}
         UNION ALL
         SELECT (SELECT min(m.role) FROM memories m
-                WHERE m.role > each.role AND m.role NOT IN ('user', 'assistant', 'system', 'tool'))
+                WHERE m.role > each.role AND m.role NOT IN {NAMELESS})
         FROM each WHERE each.role IS NOT NULL
     ) SELECT role FROM each WHERE role IS NOT NULL LIMIT 1000
     """

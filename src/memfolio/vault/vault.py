@@ -11,7 +11,7 @@ from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, default_toml, load_config
@@ -67,14 +67,6 @@ FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
-
-
-class Found(NamedTuple):
-    """A memory and the file it stands in."""
-
-    item: MemoryItem
-    path: str
-    archived: bool
 
 
 class Vault:
@@ -421,19 +413,6 @@ class Vault:
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
         return [item for path in self._logs(agent, day) for item in self._read_log(path)]
-
-    def find(self, id: str, *, agents: Sequence[str] | None = None) -> Found | None:
-        """Where a memory is: in a log, or in the archive of one; of these agents, if any are named, in their order."""
-        paths = [path for path in self._files() if form_of(path) is Form.LOG]
-        if agents is not None:
-            paths = [path for agent in dict.fromkeys(agents) for path in paths if agent_of(path) == agent]
-        for path in paths:
-            # The id of hand-written text is made from its words and stands nowhere.
-            if id.startswith("H-") or id.encode() in (self._bytes(path) or b""):
-                item = next((item for item in self._read_log(path) if item.id == id), None)
-                if item is not None:
-                    return Found(item, path, archived=ledger_of(path) is None)
-        return None
 
     def _logs(self, agent: str, day: date | None) -> list[str]:
         root = f"{agent_root(agent)}/memory/"
