@@ -12,9 +12,9 @@ PACKAGE = Path(__file__).parent.parent / "src" / "memfolio"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LEVELS = (
-    *("errors", "types", "clock", "text", "duration", "machine", "settings", "config", "state"),
+    *("errors", "types", "clock", "text", "duration", "machine", "tuning", "settings", "config", "state"),
     *("vault", "intake", "index", "embed", "llm", "graph", "recall", "stores", "procedures"),
-    *("knowledge", "govern", "mind", "tend", "reason", "status", "memory", "aio", "serve", "testing"),
+    *("knowledge", "govern", "mind", "tend", "reason", "status", "memory", "aio", "bench", "serve", "testing"),
 )
 """A room may import itself and what stands before it."""
 

@@ -21,7 +21,8 @@ from zoneinfo import ZoneInfo
 from memfolio import machine
 from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError
 from memfolio.machine import default_home, expand
-from memfolio.settings import FORMAT, KEYS, Key, default_toml, toml
+from memfolio.settings import FORMAT, KEYS, SECTIONS, Key, default_toml, toml
+from memfolio.tuning import Decay, Packing, Ranking
 
 __all__ = ["FILE_NAME", "FORMAT", "KEYS", "Config", "Key", "default_home", "default_toml", "load_config"]
 
@@ -54,6 +55,9 @@ class Config:
     embedding_model: str
     embedding_timeout: float
     embedding_key: str = field(repr=False)
+    recall: Ranking
+    decay: Decay
+    context: Packing
 
     @property
     def zone(self) -> ZoneInfo:
@@ -87,8 +91,15 @@ def load_config(
         cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
         machine=named or machine.machine_id(),
         machine_name=named or machine.host_name(),
+        **{section: tuned(**_taken(values, f"{section}_")) for section, tuned in SECTIONS.items()},
         **values,
     )
+
+
+def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The values of one section by their own names, taken out of all values."""
+    names = [name for name in values if name.startswith(prefix)]
+    return {name.removeprefix(prefix): values.pop(name) for name in names}
 
 
 def _cache_name(home: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from memfolio import machine
 from memfolio.duration import format_duration, parse_duration
+from memfolio.tuning import Decay, Packing, Ranking
 from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
 
 FORMAT = 1
@@ -146,6 +147,19 @@ def _is_sendable(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
+SECTIONS: Mapping[str, type[Any]] = {"recall": Ranking, "decay": Decay, "context": Packing}
+"""Sections whose keys are the fields of a class."""
+
+_KIND_OF = {"bool": "true or false", "int": "a whole number", "float": "a number"}
+
+
+def _keys_of(section: str, tuned: type[Any]) -> tuple[Key, ...]:
+    return tuple(
+        Key(name=f"{section}.{each.name}", kind=_KIND_OF[str(each.type)], default=each.default, **each.metadata)
+        for each in fields(tuned)
+    )
+
+
 KEYS: tuple[Key, ...] = (
     Key(
         name="format",
@@ -267,6 +281,7 @@ KEYS: tuple[Key, ...] = (
         in_file=False,
         is_secret=True,
     ),
+    *(key for section, tuned in SECTIONS.items() for key in _keys_of(section, tuned)),
     Key(
         name="agent",
         kind="text",
