@@ -8,7 +8,7 @@ CODE   := $(wildcard src tests tools bench)
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-long check size bench docs lock clean
+.PHONY: help install demo test test-long check size bench ablation docs lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ size: install ## Measure the code: lines, longest functions, broad excepts
 bench: install ## Measure speed and size, each figure beside its floor
 	$(BIN)/python -m bench.vault
 	$(BIN)/python -m bench.verbs
+
+ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
+	$(BIN)/python -m tools.ablation $(FILES)
 
 docs: $(VENV)/.installed-dev ## Check that the documentation is complete, linked and runs
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_surface.py $(ARGS)

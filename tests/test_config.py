@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memfolio import machine
 from memfolio.config import FORMAT, KEYS, Config, default_home, default_toml, load_config
 from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError, MemfolioError
+from memfolio.settings import SECTIONS
 
 
 @pytest.fixture
@@ -210,6 +211,40 @@ def test_key_of_the_embedding_server_is_never_shown(home: Path) -> None:
         assert "sk-1" not in said
 
 
+@pytest.mark.parametrize(
+    ("provider", "variable"), [("openai", "OPENAI_API_KEY"), ("gemini", "GEMINI_API_KEY"), ("voyage", "VOYAGE_API_KEY")]
+)
+def test_usual_key_of_a_provider_goes_to_that_provider_only(home: Path, provider: str, variable: str) -> None:
+    everybody = {
+        "OPENAI_API_KEY": "OPENAI_API_KEY",
+        "GEMINI_API_KEY": "GEMINI_API_KEY",
+        "VOYAGE_API_KEY": "VOYAGE_API_KEY",
+    }
+    assert load(home, f"embedding.provider = '{provider}'", everybody).embedding_key == variable
+    assert load(home, f"embedding.provider = '{provider}'", {}).embedding_key == ""
+    own = everybody | {"MEMFOLIO_EMBEDDING_KEY": "own"}
+    assert load(home, f"embedding.provider = '{provider}'", own).embedding_key == "own"
+    elsewhere = f"embedding.provider = '{provider}'\nembedding.url = 'https://elsewhere.example'"
+    assert load(home, elsewhere, everybody).embedding_key == ""
+    for other in ("auto", "http", "local", "none"):
+        assert load(home, f"embedding.provider = '{other}'", everybody).embedding_key == ""
+    said = refusal(home, f"embedding.provider = '{provider}'", {variable: "sk-1 sk-1"})
+    assert f"environment variable {variable} is not usable" in said
+    assert "sk-1" not in said
+
+
+def test_path_of_a_model_may_be_absolute_or_relative_to_the_home_or_the_user(home: Path, tmp_path: Path) -> None:
+    def path(text: str) -> Path | None:
+        return load(
+            home, f"embedding.path = '{text}'", {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+        ).embedding_path
+
+    assert path("") is None
+    assert path("models/small") == home / "models" / "small"
+    assert path("~/small") == tmp_path / "small"
+    assert path(str(tmp_path / "x")) == tmp_path / "x"
+
+
 def test_section_that_is_not_a_table_is_refused(home: Path) -> None:
     assert "git is 3; wanted a table" in refusal(home, "git = 3")
 
@@ -238,7 +273,12 @@ def test_section_that_is_not_a_table_is_refused(home: Path) -> None:
         ("timezone = ''", "wanted an IANA time zone"),
         ("timezone = 1979-05-27", "wanted an IANA time zone"),
         ("timezone = []", "timezone is a list"),
-        ("embedding.provider = 'openai'", "wanted one of auto, local, http, hashed or none"),
+        ("embedding.provider = 'ollama'", "wanted one of auto, local, openai, gemini, voyage, http, hashed or none"),
+        ("embedding.path = 3", "wanted a path, from the home on where it is relative"),
+        ('embedding.path = "a\\u0000b"', "wanted a path"),
+        ("embedding.dimensions = -1", "wanted a whole number from 0 to 16384"),
+        ("embedding.batch = 0", "wanted a whole number from 1 to 100"),
+        ("embedding.budget = 9999", "wanted 0, or a whole number from 10000 on"),
         ("embedding.url = 'localhost:11434'", 'wanted an address such as "http://'),
         ("embedding.url = 'file:///etc/passwd'", "wanted an address"),
         ("embedding.url = 'http://'", "wanted an address"),
@@ -314,9 +354,18 @@ def test_local_zone_falls_back_when_tz_names_none() -> None:
 
 
 def test_every_setting_is_a_field_of_config_and_is_documented() -> None:
-    fields = set(Config.__dataclass_fields__) - {"home", "machine_name"}
-    assert {key.field for key in KEYS} == fields
+    fields = set(Config.__dataclass_fields__) - {"home", "machine_name"} - set(SECTIONS)
+    tuned = {f"{section}_{name}" for section, table in SECTIONS.items() for name in table.__dataclass_fields__}
+    assert {key.field for key in KEYS} == fields | tuned
     assert all(key.doc.endswith(".") and key.doc.count(". ") == 0 for key in KEYS)
+
+
+def test_sections_of_weights_are_read_from_file_and_environment(home: Path) -> None:
+    config = load(home, "[recall]\nvector = 0.7\nintent = false\n[decay]\nepisodic = 0\n")
+    assert (config.recall.vector, config.recall.intent, config.decay.episodic) == (0.7, False, 0)
+    assert load_config(home, environ={"MEMFOLIO_CONTEXT_SIMPLE": "500"}).context.simple == 500
+    with pytest.raises(ConfigError, match=r"recall\.cut is 2"):
+        load(home, "[recall]\ncut = 2\n")
 
 
 def test_default_file_changes_nothing(home: Path) -> None:

@@ -77,6 +77,13 @@ def table() -> Iterator[Table]:
         ("สวัสดีชาวโลก", "ชาวโลก"),
         ("running the deployments", "deployment run"),
         ("WHO guidelines", "what does WHO say?"),
+        ("Ёлка стоит в углу", "елки"),
+        ("новые базы данных", "база"),
+        ("بالمدرسة الجديدة", "مدرسة"),
+        ("قرأ كتابا", "الكتاب"),
+        ("كَتَبَ", "كتب"),
+        ("readFile and write", "read_file"),
+        ("read_file and write", "readFile"),
         ("x" * 100, "x" * 100),
         ("é" * 100, "é" * 100),
     ],
@@ -89,6 +96,31 @@ def test_what_is_asked_for_is_found(table: Table, text: str, query: str) -> None
 def test_japanese_words_are_phrases_not_bags_of_characters(table: Table) -> None:
     assert table.finds("京都ではなく東京へ行く", "東京")
     assert not table.finds("東の都と京の都", "東京")
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "query"),
+    [
+        ("C++ here", "C here", "C++"),
+        ("C here", "C# here", "C"),
+        ("pass --flag", "pass flag", "--flag"),
+        ("pass --flag", "pass -flag", "--flag"),
+        ("see #42", "see 42", "#42"),
+        ("see .env", "see env", ".env"),
+    ],
+)
+def test_signs_tell_words_apart(table: Table, text: str, other: str, query: str) -> None:
+    sign = match_expression([query])
+    assert table.finds(text, query)
+    for stored, count in ((text, 1), (other, 0)):
+        table.db.execute("DELETE FROM t")
+        table.add(stored)
+        assert table.count(sign) == count
+
+
+@pytest.mark.parametrize("text", ["pass --flag", "see #flag", "@flag", "$flag,", "/flag", ".flag", "(-flag)"])
+def test_word_is_found_without_its_sign(table: Table, text: str) -> None:
+    assert table.finds(text, "flag")
 
 
 def test_all_of_the_words_may_be_required(table: Table) -> None:
@@ -108,8 +140,8 @@ def test_no_question_raises(table: Table, query: str) -> None:
     assert all(0 < len(word) <= MAX_TERM for word in words)
 
 
-@settings(max_examples=1000)
-@given(text=st.text(max_size=40))
+@settings(max_examples=3000)
+@given(text=st.text(max_size=40) | st.text(alphabet="+#-_@$/.:~<* aAbBzZ1é東ёЖжالك\u0301\ue02b🥑'", max_size=20))
 def test_a_text_is_found_by_each_of_its_words(table: Table, text: str) -> None:
     table.db.execute("DELETE FROM t")
     table.add(text)
@@ -143,7 +175,11 @@ def test_no_words_find_nothing(table: Table, words: list[str]) -> None:
         ("Quand avons-nous choisi la base ?", ["avons", "choisi", "base"]),
         ("Что мы решили про базу?", ["решили", "про", "базу"]),
         ("which ai runs in ci on what os", ["ai", "runs", "ci", "os"]),
-        ("a_b-c.d", ["b", "c", "d"]),
+        ("a_b-c.d", ["b", "c", "d", "a_b-c.d"]),
+        ("is C++ better than C# or g++?", ["C++", "better", "C#", "g++"]),
+        ("run --dry-run with fooBar", ["run", "dry", "fooBar", "--dry-run", "foo Bar"]),
+        ("ask @kim about foo.bar() in #42", ["ask", "kim", "foo", "bar", "42", "@kim", "#42", "foo.bar"]),
+        ("a - b -- c", ["b", "c"]),
         ("東", ["東"]),
         ("東京", ["東 京"]),
         ("東京都 abc", ["東 京", "京 都", "abc"]),

@@ -64,6 +64,7 @@ class AsyncMemory:
     observe_many = _awaited(Memory.observe_many)
     remember = _awaited(Memory.remember)
     recall = _awaited(Memory.recall)
+    context = _awaited(Memory.context)
     get = _awaited(Memory.get)
     find = _awaited(Memory.find)
     forget = _awaited(Memory.forget)

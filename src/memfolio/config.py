@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 from memfolio import machine
 from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError
 from memfolio.machine import default_home, expand
-from memfolio.settings import FORMAT, KEYS, SECTIONS, Key, default_toml, toml
+from memfolio.settings import FORMAT, KEY_VARIABLES, KEYS, SECTIONS, Key, default_toml, toml
 from memfolio.tuning import Decay, Packing, Ranking
 
 __all__ = ["FILE_NAME", "FORMAT", "KEYS", "Config", "Key", "default_home", "default_toml", "load_config"]
@@ -53,6 +53,10 @@ class Config:
     embedding_provider: str
     embedding_url: str
     embedding_model: str
+    embedding_path: Path | None
+    embedding_dimensions: int
+    embedding_batch: int
+    embedding_budget: int
     embedding_timeout: float
     embedding_key: str = field(repr=False)
     recall: Ranking
@@ -83,6 +87,8 @@ def load_config(
     values |= _from_file(root / FILE_NAME)
     values |= _from_environment(environ)
     values |= _from_arguments(overrides or {})
+    values["embedding_key"] = values["embedding_key"] or _usual_key(environ, values)
+    path = values.pop("embedding_path")
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
     named, cache = values.pop("machine"), values.pop("cache")
@@ -91,6 +97,7 @@ def load_config(
         cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
         machine=named or machine.machine_id(),
         machine_name=named or machine.host_name(),
+        embedding_path=expand(path if path.startswith("~") else root / path, environ) if path else None,
         **{section: tuned(**_taken(values, f"{section}_")) for section, tuned in SECTIONS.items()},
         **values,
     )
@@ -148,6 +155,15 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
         for key in KEYS
         if key.in_environment and (text := environ.get(key.variable))
     }
+
+
+def _usual_key(environ: Mapping[str, str], values: Mapping[str, Any]) -> str:
+    """The key that people have for the provider that is named; it goes to nobody but the provider itself."""
+    variable = KEY_VARIABLES.get(values["embedding_provider"])
+    if variable is None or values["embedding_url"]:
+        return ""
+    key = next(key for key in KEYS if key.name == "embedding.key")
+    return str(_valid(key, environ.get(variable, ""), f"environment variable {variable}"))
 
 
 def _from_arguments(overrides: Mapping[str, object]) -> dict[str, object]:

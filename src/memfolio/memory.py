@@ -18,6 +18,7 @@ from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lookup import Located, newest
 from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
+from memfolio.recall.context import Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
@@ -171,25 +172,29 @@ class Memory:
         types: Iterable[Type | str] | str | None = None,
         tags: Iterable[str] | str | None = None,
         entity: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        valid_at: datetime | None = None,
-        as_of: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         min_importance: float = 0,
         depth: int = 0,
         session: str | None = None,
         store: Store | str | None = None,
         user: str | None = None,
         include: Iterable[str] | str = (),
+        level: str | None = None,
     ) -> Hits:
         """The memories that answer a question, best first. Filters are exact and count before the limit.
 
         `since` and `until` are about when it happened, `valid_at` about what was true then, `as_of` about what was
-        known then; `include` brings back what is out of sight: "archived", "superseded".
+        known then; a time may be text such as "last_week". `depth` also brings what the hits lead to, in up to three
+        hops. `include` brings back what is out of sight: "archived", "superseded", "dormant", "quarantined"; `level`
+        looks only into days or their digests: "daily", "weekly", "monthly", "quarterly".
         """
         asked = Query.from_args(
             query,
             now=self.vault.home.now(),
+            zone=self.vault.home.zone,
             limit=limit,
             kinds=kinds,
             types=types,
@@ -205,8 +210,30 @@ class Memory:
             store=store,
             user=user,
             include=include,
+            level=level,
+            inline=self.vault.config.recall.inline,
         )
         return self.library.recall(asked)
+
+    def context(
+        self,
+        prompt: str,
+        *,
+        budget: int | None = None,
+        user: str | None = None,
+        task: str | None = None,
+        topics: Iterable[str] | str = (),
+        include: Iterable[str] | str = (),
+    ) -> str | None:
+        """What an agent should have before its eyes to answer a prompt: a fenced block, None where nothing is worth it.
+
+        It has at most `budget` tokens by estimate, else as many as the prompt calls for. `user`, `task` and `topics`
+        say what is going on; `include` puts "core" memory and the latest "checkpoint" first.
+        """
+        request = Request.from_args(
+            self.vault, prompt, budget=budget, user=user, task=task, topics=topics, include=include
+        )
+        return compose(self.library, self.vault, self.agent, request).text
 
     def get(self, id: str) -> MemoryItem | None:
         """The memory with this id, also from the archive; None when this agent has none such."""

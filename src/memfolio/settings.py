@@ -131,8 +131,11 @@ def _is_branch(name: str) -> bool:
     return good and name.isascii() and ".." not in name and all(c.isalnum() or c in "._-/" for c in name)
 
 
-PROVIDERS = ("auto", "local", "http", "hashed", "none")
+PROVIDERS = ("auto", "local", "openai", "gemini", "voyage", "http", "hashed", "none")
 """What can turn texts into vectors; `auto` takes the best that is there."""
+
+KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
+"""Where people have the keys of providers that need one."""
 
 
 def _is_address(text: str) -> bool:
@@ -251,7 +254,7 @@ KEYS: tuple[Key, ...] = (
         name="embedding.url",
         kind="text",
         default="",
-        doc="The address of an OpenAI-compatible server, up to and without `/embeddings`.",
+        doc="The address of a server, up to and without `/embeddings` or `/models`; empty is the provider's own.",
         wanted='an address such as "http://localhost:11434/v1", without user name, query or fragment',
         accepts=_is_address,
     ),
@@ -259,9 +262,41 @@ KEYS: tuple[Key, ...] = (
         name="embedding.model",
         kind="text",
         default="",
-        doc="The name of the model that the server is asked for.",
+        doc="The name of the model that the server is asked for; empty is the provider's default.",
         wanted="a name of at most 200 printable characters",
         accepts=lambda text: len(text) <= 200 and text.isprintable(),
+    ),
+    Key(
+        name="embedding.path",
+        kind="text",
+        default="",
+        doc="The folder of a static model for `local`; empty is the model that comes with the installation.",
+        wanted="a path, from the home on where it is relative",
+        accepts=lambda text: "\0" not in text,
+    ),
+    Key(
+        name="embedding.dimensions",
+        kind="a whole number",
+        default=0,
+        doc="How many numbers a server's vectors have, where its model lets one choose; 0 is the model's own.",
+        low=0,
+        high=16_384,
+    ),
+    Key(
+        name="embedding.batch",
+        kind="a whole number",
+        default=100,
+        doc="How many texts are sent to a server at once.",
+        low=1,
+        high=100,
+    ),
+    Key(
+        name="embedding.budget",
+        kind="a whole number",
+        default=0,
+        doc="How many tokens, by an estimate, one process sends to a server in a day; 0 is no limit.",
+        wanted="0, or a whole number from 10000 on",
+        accepts=lambda number: number == 0 or number >= 10_000,
     ),
     Key(
         name="embedding.timeout",

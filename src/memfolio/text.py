@@ -27,10 +27,43 @@ _WORDS = re.compile(rf"((?<=')(?i:s|t|ll|ve|re|m|d)(?!{_CHARACTER})|(?:[A-Za-z]|
 """A word, or as its first group the small part of `Alex's` or `l'eau`."""
 
 _LETTERS = dict(
-    zip("ßẞæÆœŒøØłŁđĐı’ʼ", "ss SS ae AE oe OE o O l L d D i ' '".split(), strict=True),
-    **dict.fromkeys("\u00ad\u2060\ufeff", ""),
+    zip("ßẞæÆœŒøØłŁđĐı’ʼёЁأإآىة", "ss SS ae AE oe OE o O l L d D i ' ' е Е ا ا ا ي ه".split(), strict=True),
+    **dict.fromkeys(
+        "\u00ad\u2060\ufeff\u0640\u064b\u064c\u064d\u064e\u064f\u0650\u0651\u0652\u0653\u0654\u0655\u0670", ""
+    ),
 )
 """What Unicode does not decompose but people type without: `Strasse` finds `Straße`, `Lodz` finds `Łódź`."""
+
+# What the tokenizer drops but programmers mean. A private character of Unicode, which it takes for a letter, stands for
+# each sign: `--flag` is indexed as `flag` and, behind the text, once more with its dashes.
+_SIGNS = str.maketrans({sign: chr(0xE000 + ord(sign)) for sign in "+#-_@$/."})
+_PLAIN = {ord(mark): sign for sign, mark in _SIGNS.items()}
+# They begin with what is rare and look back from there, since every text that is indexed is searched for them.
+_BARE = rf"(?!{_CHARACTER})"
+_SIGNED = re.compile(
+    rf"[-#@$./](?<![-+#.@$/_~:*<][-#@$./])(?<!{_CHARACTER}[-#@$./])"
+    rf"(?:(?<=[-./])(?=[A-Za-z])|(?<=[#@$])|(?<=-)-(?=[A-Za-z]))[A-Za-z0-9][A-Za-z0-9_-]*{_BARE}"
+)
+_PLUS = re.compile(
+    rf"[+#](?<=[A-Za-z][+#])(?<!{_CHARACTER}[A-Za-z][+#])(?<![-+#.@$/_][A-Za-z][+#])[+#]?(?![+#_]){_BARE}"
+)
+"""The signs of `C++`, `C#` and `g++`, which are not indexed without them: a single letter tells too little."""
+_PART = "[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*"
+_COMPOUND = re.compile(rf"(?<!{_CHARACTER}){_PART}(?:[._/:@\\]+{_PART})+{_BARE}")
+_CAMEL = re.compile(rf"(?<!{_CHARACTER})[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*{_BARE}")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_JOINABLE = re.compile(r"[A-Za-z0-9]+(?:[ _-][A-Za-z0-9]+)+")
+"""What others write in one, as `fooBar`."""
+
+_CYRILLIC = re.compile("[а-яіїєґў]{4,}", re.IGNORECASE)
+_ENDING = re.compile(
+    "(?<=...)(?:иями|ться|ями|ами|иях|ого|его|ому|ему|ыми|ими|ешь|ишь|ете|ите|ают|яют|ал[аои]|ил[аои]|ть|ов|ев|ей|ой|ый|ий"
+    "|ая|яя|ое|ее|ие|ые|ую|юю|ия|ию|ам|ям|ах|ях|ом|ем|им|ым|их|ых|ал|ил|ла|ло|ли|ет|ит|ют|ут|ат|ят|[аяоеуюыийьл])$"
+)
+"""What Russian words end in, roughly: `базу` is looked for as whatever begins with `баз`."""
+_ARABIC = re.compile("[\u0621-\u064a]{3,}")
+_ARTICLE = re.compile("(?:[وفبك]?ال|لل)(?=...)")
+_ARTICLES = ("", "ال", "وال", "بال", "لل")
 
 # Negations stay (not, no, never, nicht, kein, pas, sans, sin, não, senza, не, без): they decide which memory answers.
 # So does what means something in another of these languages or in shop talk: die, war, son, come, comment, ai, os, ci.
@@ -57,9 +90,10 @@ _STOP_WORDS = frozenset(
     i il in la le lei li lo loro lui ma mi mio mia nei nel nella noi o perché più quale quali quando quella quello
     questa questo si sono su sua sul sulla suo tra tu tuo un una voi
     а бы был была были было в вам вас весь во вот все всё вы где да для до его ее её если есть еще ещё же за и из
-    или им их к как какая какие какой кто когда которая которые который ли меня мне мной может мой моя мы на над нас
-    наш него нее неё ней нем ним них но о об он она они оно от по под почему при с сам свой себя со так такой там
-    тебя то тогда того тоже только том ты у уже чего чем что чтобы эта эти это этот я
+    или им их к как какая какие каких каким какими какого какое какой каком какому какую кто когда которая которые
+    который ли меня мне мной может мой моя мы на над нас наш него нее неё ней нем ним них но о об он она они оно от
+    по под почему при с сам свой себя со так такой там тебя то тогда того тоже только том ты у уже чего чем что
+    чтобы эта эти это этот я
     """.split()
 )
 
@@ -80,9 +114,13 @@ def estimate_tokens(text: str) -> int:
 
 
 def searchable(text: str) -> str:
-    """`text` as it goes into FTS5: compatible forms unified, symbols and characters of unspaced scripts set apart."""
+    """`text` as it goes into FTS5: compatible forms unified, symbols and characters of unspaced scripts set apart.
+
+    Behind it stand the words with signs once more.
+    """
     text = _folded(text)
-    return text if text.isascii() else _unspaced_runs().sub(lambda run: f" {'  '.join(run[0])} ", text)
+    signed = _SIGNED.findall(text)
+    return " ".join([_spaced(text), *map(_marked, signed)]) if signed else _spaced(text)
 
 
 def terms(query: str, *, limit: int = 32) -> list[str]:
@@ -90,16 +128,20 @@ def terms(query: str, *, limit: int = 32) -> list[str]:
 
     Function words are left out unless there is nothing else. A run of Han, kana or hangul becomes its pairs of
     characters, each a phrase with a space in between (`東 京`); one of Thai, Lao, Burmese or Khmer its triples.
-    Symbols and emoji are not searched for.
+    Words with signs, such as `--flag`, `C++`, `foo_bar` and `fooBar`, are looked for as such besides their parts.
+    Other symbols and emoji are not searched for.
     """
     query = _bounded(query)
     shouted = query.isupper()
+    text = _folded(query)
     strong: dict[str, str] = {}
     weak: dict[str, str] = {}
-    for term, is_clitic in _pieces(_folded(query)):
+    for term, is_clitic in _pieces(_with_pluses(text)):
+        term = term.translate(_PLAIN)
         folded = term.casefold()
         is_stop = is_clitic or (folded in _STOP_WORDS and (shouted or len(term) == 1 or not term.isupper()))
         (weak if is_stop else strong).setdefault(folded, term)
+    strong |= {term.casefold(): term for term in _identifiers(text) if len(term) <= MAX_TERM}
     return _most_informative(list((strong or weak).values()), limit)
 
 
@@ -110,6 +152,30 @@ def match_expression(words: Sequence[str], *, all_of: bool = False) -> str:
     """
     found = [_quoted(word) for word in words if _can_be_found(word)]
     return (" AND " if all_of else " OR ").join(found) or '""'
+
+
+def _spaced(text: str) -> str:
+    text = _with_pluses(text)
+    return text if text.isascii() else _unspaced_runs().sub(lambda run: f" {'  '.join(run[0])} ", text)
+
+
+def _with_pluses(text: str) -> str:
+    return _PLUS.sub(lambda match: _marked(match[0]), text)
+
+
+def _marked(word: str) -> str:
+    return word.translate(_SIGNS)
+
+
+def _humps(word: str) -> str:
+    return " ".join(_HUMP.findall(word))
+
+
+def _identifiers(text: str) -> Iterator[str]:
+    """What programmers write in one: words with signs, and as phrases `foo.bar`, `foo_bar` and `foo Bar`."""
+    yield from _SIGNED.findall(text)
+    yield from _COMPOUND.findall(text)
+    yield from map(_humps, _CAMEL.findall(text))
 
 
 def _folded(text: str) -> str:
@@ -123,10 +189,11 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
-    if character in _LETTERS:
-        return _LETTERS[character]
+    plain = unicodedata.normalize("NFKC", character)
+    if any(each in _LETTERS for each in plain):
+        return "".join(_LETTERS.get(each, each) for each in plain)
     category = unicodedata.category(character)
-    if category in ("Cc", "Cf", "Cs"):
+    if category in ("Cc", "Cf", "Cs") or ord(character) in _PLAIN:
         return " "
     # unicode61 knows Unicode 6.1: it takes younger symbols for letters, and would glue them to the word before them.
     # Set apart ahead of NFKC, `Foo™` is found by `Foo`.
@@ -189,5 +256,19 @@ def _can_be_found(word: str) -> bool:
 
 def _quoted(word: str) -> str:
     """`word` as a phrase; what `terms` cut short stands for everything that begins so."""
-    inside = searchable(word).replace('"', '""')
+    folded = _folded(word)
+    inside = _marked(folded) if _SIGNED.fullmatch(folded) else _spaced(folded).replace('"', '""')
+    if others := list(_others(inside)):
+        return f'("{inside}" OR {" OR ".join(others)})'
     return f'"{inside}"*' if len(word) == MAX_TERM and word.isalnum() else f'"{inside}"'
+
+
+def _others(word: str) -> Iterator[str]:
+    """What else may stand for a word: joined parts, and whatever begins alike where the index knows no grammar."""
+    if _JOINABLE.fullmatch(word):
+        yield f'"{re.sub("[ _-]", "", word)}"'
+    elif _CYRILLIC.fullmatch(word):
+        yield f'"{_ENDING.sub("", word.lower())}"*'
+    elif _ARABIC.fullmatch(word):
+        stem = _ARTICLE.sub("", word, count=1)
+        yield from (f'"{article}{stem}"*' for article in _ARTICLES)

@@ -42,6 +42,7 @@ class Ranking:
     entity: float = _weight(0.3, "How much it counts that a memory names a person or thing that the question names.")
     causal: float = _weight(0.3, "How much it counts, where a reason is asked for, to be cause or effect of the best.")
     temporal: float = _weight(0.1, "How much it counts, where a time is asked for, to stand before or behind the best.")
+    link: float = _weight(0.5, "How much it counts, in a hop of `depth`, to be tied to a hit of the hop before.")
     digest: float = _weight(0.1, "How much it counts to lie in the time of a digest that fits.")
     procedure: float = _weight(0.2, "How much it counts, where a way to do something is asked for, to be one.")
     latest: float = _weight(0.5, "How much being recent counts where the latest is asked for.")
@@ -59,14 +60,16 @@ class Ranking:
     )
     diversity: float = _share(0.0, "How much a hit loses by being like those above it: maximal marginal relevance.")
     cut: float = _share(0.1, "The part of the best score below which nothing is a hit.")
-    breadth: int = _count(300, "How many candidates words bring, and how many meaning.", 10, 10_000)
-    breadth_complex: int = _count(400, "The same for a question of many parts.", 10, 10_000)
+    breadth: int = _count(150, "How many candidates words bring, and how many meaning.", 10, 10_000)
+    breadth_complex: int = _count(300, "The same for a question of many parts.", 10, 10_000)
     reach: int = _count(2, "How many ties of cause or time are followed from the best.", 0, 8)
     reach_complex: int = _count(4, "The same for a question of many parts.", 0, 8)
     hop_terms: int = _count(5, "How many words each hop of `depth` looks for.", 1, 32)
     hop_share: float = _share(0.25, "The share of the hits that each hop of `depth` may fill.")
-    intent: bool = _switch(True, "Whether questions are sorted by what they ask for: a reason, a time, a person, …")
-    intent_threshold: float = _share(0.45, "How alike a question must be to a known one to be sorted by its meaning.")
+    intent: bool = _switch(
+        True, "Whether questions are sorted by what they ask for, such as a reason, a time or a person."
+    )
+    intent_threshold: float = _share(0.6, "How alike a question must be to a known one to be sorted by its meaning.")
     inline: bool = _switch(True, "Whether `type:decision` or `since:last_week` inside a question are filters.")
 
 
@@ -101,6 +104,8 @@ class Packing:
     temporal: float = _share(0.25, "The share of what happened, in order.")
     evidence: float = _share(0.1, "The share of what the facts were concluded from.")
     least: float = _share(0.15, "The score below which a hit is not worth its tokens.")
+    anchor: float = _share(0.45, "How much of a prompt the best hits must answer, by words and meaning, to be shown.")
+    task: float = _share(0.5, "How much of its score has what only the task or the topics at hand find.")
     user: float = _weight(0.2, "By which share a memory about the user at hand ranks higher.")
     topic: float = _weight(0.1, "By which share a memory ranks higher for every topic at hand that it is about.")
     time: float = _weight(1.0, "By which share a memory of this very moment ranks higher.")

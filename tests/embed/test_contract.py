@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memfolio.embed.dialect import DIALECTS
 from memfolio.embed.embedder import Embedder
+from memfolio.embed.folder import FolderEmbedder
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.http import HttpEmbedder
 from memfolio.embed.local import LocalEmbedder
+from tests.embed.models import static_model
 from tests.embed.server import running
 
 TEA = "Alex drinks green tea every morning"
@@ -32,12 +35,16 @@ BLANK = [1, 3]
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 
 
-@pytest.fixture(params=["local", "hashed", "http"], scope="module")
-def make(request: pytest.FixtureRequest) -> Iterator[Callable[[], Embedder]]:
+@pytest.fixture(params=["local", "folder", "hashed", *DIALECTS], scope="module")
+def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Embedder]]:
     """Makes embedders of one kind that have nothing in common but their settings."""
-    if request.param == "http":
+    if request.param in DIALECTS:
         with running() as server:
-            yield lambda: HttpEmbedder(server.url, model="test")
+            address, dialect = server.address(request.param), DIALECTS[request.param]
+            yield lambda: HttpEmbedder(address, dialect=dialect, model="test")
+    elif request.param == "folder":
+        folder = static_model(tmp_path_factory.mktemp("model"))
+        yield lambda: FolderEmbedder(folder)
     else:
         yield {"local": LocalEmbedder, "hashed": HashedEmbedder}[request.param]
 
@@ -54,6 +61,12 @@ def test_each_text_gets_one_row_of_unit_length_in_its_place(embedder: Embedder) 
     for index, text in enumerate(TEXTS):
         assert np.linalg.norm(rows[index]) == pytest.approx(0 if index in BLANK else 1, abs=1e-6)
         assert np.array_equal(rows[index], embedder.embed([text])[0])
+
+
+def test_question_has_a_vector_as_long_as_that_of_what_answers_it(embedder: Embedder) -> None:
+    rows = embedder.embed(TEXTS, query=True)
+    assert rows.shape == (len(TEXTS), embedder.identity.dimension)
+    assert [row.any() for row in rows] == [index not in BLANK for index in range(len(TEXTS))]
 
 
 def test_no_texts_give_no_rows(embedder: Embedder) -> None:

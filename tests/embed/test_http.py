@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memfolio.embed.hashed import HashedEmbedder
-from memfolio.embed.http import MAX_CHARACTERS, MAX_TEXTS, PROBE, HttpEmbedder
+from memfolio.embed.http import MAX_BATCH, MAX_TEXT, PROBE, HttpEmbedder
 from memfolio.errors import EmbedderError
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 
@@ -58,16 +58,23 @@ def test_address_may_end_in_more_than_it_has_to(server: EmbeddingServer, ending:
 
 
 def test_texts_are_sent_in_batches_and_blank_ones_not_at_all(server: EmbeddingServer) -> None:
-    rows = make(server).embed(["", *(f"text {n}" for n in range(MAX_TEXTS + 5)), " \n"])
-    assert [len(texts) for texts in server.texts] == [1, MAX_TEXTS, 5]
+    rows = make(server).embed(["", *(f"text {n}" for n in range(105)), " \n", " " * MAX_TEXT * 2])
+    assert [len(texts) for texts in server.texts] == [1, 100, 5]
     assert not rows[0].any()
-    assert not rows[-1].any()
-    assert np.allclose(rows[1:-1], server.embedder.embed([f"text {n}" for n in range(MAX_TEXTS + 5)]), atol=1e-6)
+    assert not rows[-2:].any()
+    assert np.allclose(rows[1:-2], server.embedder.embed([f"text {n}" for n in range(105)]), atol=1e-6)
 
 
-def test_long_text_is_cut_before_it_is_sent(server: EmbeddingServer) -> None:
-    make(server).embed(["x" * (MAX_CHARACTERS + 1)])
-    assert server.texts[-1] == ["x" * MAX_CHARACTERS]
+def test_long_texts_are_sent_fewer_at_once(server: EmbeddingServer) -> None:
+    make(server).embed(["x" * MAX_TEXT] * 30)
+    assert [len(texts) for texts in server.texts] == [1, 12, 12, 6]
+    assert all(sum(map(len, texts)) <= MAX_BATCH for texts in server.texts)
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "東", "😀"])
+def test_long_text_is_cut_between_characters_before_it_is_sent(server: EmbeddingServer, letter: str) -> None:
+    make(server).embed(["-" + letter * MAX_TEXT])
+    assert server.texts[-1] == ["-" + letter * ((MAX_TEXT - 1) // len(letter.encode()))]
 
 
 def test_half_a_character_is_replaced_before_it_is_sent(server: EmbeddingServer) -> None:
@@ -197,13 +204,6 @@ def test_connection_that_breaks_off_is_an_error(server: EmbeddingServer) -> None
 
     server.before = hang_up
     assert "cannot be reached" in failure(make(server))
-
-
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_busy_server_is_asked_once_more_and_no_oftener(server: EmbeddingServer, status: int) -> None:
-    server.before = lambda handler: handler.send_json(status, {"error": {"message": "too\nmuch"}})
-    assert f"answered {status}: too much | try again later" in failure(make(server))
-    assert len(server.questions) == 2
 
 
 def test_server_that_was_busy_once_is_not_a_failure(server: EmbeddingServer) -> None:

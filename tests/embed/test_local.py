@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from memfolio.embed.local import LocalEmbedder
+from memfolio.embed.tokens import WordTokens
 from memfolio.errors import EmbedderError
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -124,7 +125,9 @@ def test_words_remembered_are_bounded(embedder: LocalEmbedder) -> None:
     before = embedder.embed(["tea"])
     embedder.embed([f"{n}x{n}" for n in range(40_000)])
     assert np.array_equal(embedder.embed(["tea"]), before)
-    assert len(embedder._model[0]._words) <= 32_768
+    tokens = embedder._model[0]
+    assert isinstance(tokens, WordTokens)
+    assert len(tokens._words) <= 32_768
 
 
 def test_nothing_heavy_loads_before_first_use_and_the_package_never() -> None:
@@ -155,6 +158,7 @@ def test_missing_package_is_an_error_with_the_line_that_installs_it() -> None:
         from memfolio.config import load_config
         from memfolio.embed.choose import open_embedder
         from memfolio.embed.local import LocalEmbedder
+from memfolio.embed.tokens import WordTokens
         from memfolio.errors import EmbedderError
         print(open_embedder(load_config("nowhere", environ={"TZ": "UTC"})))
         try:

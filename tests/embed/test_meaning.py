@@ -20,6 +20,8 @@ from memfolio.embed.meaning import Meaning
 from memfolio.errors import EmbedderError
 from memfolio.index.index import Index
 from memfolio.index.pending import count_pending, identity_of
+from memfolio.recall.query import Query
+from memfolio.recall.recall import Search
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 from tests.index.proof import assert_index_equals_rebuilt, opened
 from tests.vault.conftest import Tally
@@ -46,7 +48,7 @@ class Unsteady(HashedEmbedder):
     def identity(self) -> Identity:
         return Identity(provider="test", model=self.name, dimension=self._dimension, fingerprint="1")
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         self.calls += 1
         if self.is_down:
             raise EmbedderError("the embedder is down", hint="wait")
@@ -116,7 +118,7 @@ def test_embedder_that_failed_is_left_alone_for_longer_and_longer(home: Path) ->
 
 
 class FailsHalfWay(Unsteady):
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         if self.calls >= 2 and not self.is_down:
             self.is_down = True
         return super().embed(texts)
@@ -158,12 +160,10 @@ def test_question_of_one_embedder_is_not_compared_with_vectors_that_another_made
         assert strategies(one) == {"text", "vector"}
         sense = one.library.meaning.of("tea number 3")
         two.library.meaning.fill(two.library.index)
-        from memfolio.recall.query import Query
-        from memfolio.recall.question import understand
-        from memfolio.recall.recall import find
-
-        query = Query.from_args("tea number 3", now=one.vault.home.now())
-        hits = find([one.library.index], query, understand(query.text), sense)
+        config = one.vault.config
+        query = Query.from_args("tea number 3", now=one.vault.home.now(), zone=one.vault.home.zone)
+        search = Search(indexes=[one.library.index], query=query, ranking=config.recall, decay=config.decay)
+        hits = search.answer(search.understand(), sense)
         assert {reason.strategy for hit in hits for reason in hit.why} == {"text"}
 
 
@@ -172,7 +172,7 @@ class Interrupted(Unsteady):
 
     meanwhile: object = None
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         rows = super().embed(texts)
         if callable(self.meanwhile) and len(texts) > 1:
             act, self.meanwhile = self.meanwhile, None
@@ -236,7 +236,7 @@ class Counting(Unsteady):
 
     texts = 0
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         self.texts += len(texts) if len(texts) > 1 else 0
         return super().embed(texts)
 
@@ -292,7 +292,7 @@ def test_one_slow_moment_that_many_notice_is_one_failure(home: Path, monkeypatch
     class Slow(Unsteady):
         pause = 0.0
 
-        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
             time.sleep(self.pause)
             return super().embed(texts)
 
@@ -318,7 +318,7 @@ class Foreign(Unsteady):
 
     acts: Callable[[NDArray[np.float32]], object] | None = None
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         rows = super().embed(texts)
         return rows if self.acts is None else self.acts(rows)  # type: ignore[return-value]
 

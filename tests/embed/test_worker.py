@@ -71,7 +71,7 @@ def test_closing_does_not_wait_for_a_long_queue(home: Path, monkeypatch: pytest.
     monkeypatch.setattr(meaning, "BATCH", 1)
 
     class Slow(Unsteady):
-        def embed(self, texts):  # type: ignore[no-untyped-def]
+        def embed(self, texts, *, query=False):  # type: ignore[no-untyped-def]
             time.sleep(0.1)
             return super().embed(texts)
 
@@ -87,7 +87,7 @@ def test_thread_that_died_is_started_anew(home: Path) -> None:
     class Deadly(Unsteady):
         is_deadly = True
 
-        def embed(self, texts):  # type: ignore[no-untyped-def]
+        def embed(self, texts, *, query=False):  # type: ignore[no-untyped-def]
             if self.is_deadly:
                 raise SystemExit  # which ends a thread without a word
             return super().embed(texts)

@@ -21,7 +21,7 @@ from memfolio.index.dump import Dump, are_near, differences, dump, vectors_by_id
 from memfolio.index.index import Index
 from memfolio.recall.hit import Hit
 from memfolio.recall.query import Query
-from memfolio.recall.recall import ask
+from memfolio.recall.recall import Search
 from memfolio.testing import QuickDisk
 from memfolio.vault.vault import Vault
 from tests.vault.proof import configured
@@ -96,10 +96,13 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
             assert are_near(index.read(vectors_by_id), other.read(vectors_by_id)), "the vectors differ"
             assert index.read(count) == other.read(count)
             for question in questions:
-                query = Query.from_args(question, now=memory.vault.home.now())
+                query = Query.from_args(question, now=memory.vault.home.now(), zone=memory.vault.home.zone)
                 here, there = (_found(memory, each, query) for each in (index, other))
                 assert here == there, f"{question!r} is answered differently"
 
 
 def _found(memory: Memory, index: Index, query: Query) -> list[Answer]:
-    return answers(ask([index], query, memory.library.meaning))
+    config = memory.vault.config
+    search = Search(indexes=[index], query=query, ranking=config.recall, decay=config.decay)
+    question = search.understand()
+    return answers(search.answer(question, search.sense(question, memory.library.meaning)))

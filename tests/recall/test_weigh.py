@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memfolio.index.rows import to_us
 from memfolio.index.sessions import Turn
 from memfolio.recall.candidates import Candidates
-from memfolio.recall.question import understand
-from memfolio.recall.weigh import SURE, Weighing, Weights, weigh
+from memfolio.recall.intent import Intent
+from memfolio.recall.question import Question, understand
+from memfolio.recall.weigh import SURE, Weighing, weigh
+from memfolio.tuning import Ranking
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
-PLAIN = understand("tea")
 
 
-def turn(row: int, *, session: str | None = None, role: str | None = None, at: datetime = NOON) -> Turn:
-    return Turn(row, f"M-{row}", session, role, to_us(at), row)
+def turn(
+    row: int, *, session: str | None = None, role: str | None = None, at: datetime = NOON, kind: str = "episodic"
+) -> Turn:
+    return Turn(row, f"M-{row}", session, role, to_us(at), row, 1, kind, None)
 
 
 def weighed(candidates: Candidates, text: str = "tea", speakers: tuple[str, ...] = ()) -> Weighing:
-    return weigh(candidates, understand(text, speakers), Weights())
+    return weigh(candidates, understand(text, now=NOON, zone=UTC, speakers=speakers), Ranking())
 
 
 def test_best_by_words_counts_1_and_others_in_proportion() -> None:
@@ -73,3 +76,39 @@ def test_why_names_each_strategy_with_rank_and_share() -> None:
 def test_what_the_filter_stopped_gets_nothing_from_anybody() -> None:
     found = weighed(Candidates(turns={1: turn(1)}, text={1: 4.0}, near={1: [(2, 1)]}))
     assert set(found.scores) == {1}
+
+
+def test_ways_of_doing_things_come_up_where_they_are_asked_for() -> None:
+    candidates = Candidates(turns={1: turn(1, kind="procedural"), 2: turn(2)})
+    how = weigh(candidates, Question(words=("deploy",), intent=Intent.HOW), Ranking(procedure=0.2))
+    what = weigh(candidates, Question(words=("deploy",), intent=Intent.WHAT), Ranking(procedure=0.2))
+    assert (how.scores, what.scores) == ({1: 0.2}, {})
+
+
+def test_where_the_latest_is_asked_for_the_newest_has_most_and_half_of_it_a_half_life_earlier() -> None:
+    candidates = Candidates(turns={1: turn(1), 2: turn(2, at=NOON - timedelta(days=30))})
+    found = weigh(candidates, Question(words=("plan",), intent=Intent.LATEST), Ranking(latest=0.5, recency_days=30))
+    assert found.scores == pytest.approx({1: 0.5, 2: 0.25})
+
+
+def test_what_happened_in_the_time_of_a_digest_that_fits_has_a_share_of_it() -> None:
+    digest = turn(1, at=datetime(2026, 5, 10, tzinfo=UTC))
+    inside, outside = turn(2), turn(3, at=NOON + timedelta(days=7))
+    candidates = Candidates(
+        turns={1: digest, 2: inside, 3: outside}, text={1: 3.0}, digests={1: "agents/main/memory/weekly/2026-W19.md"}
+    )
+    found = weigh(candidates, Question(words=("plan",)), Ranking(digest=0.1))
+    assert found.shares["digest"] == pytest.approx({2: 0.1})
+
+
+def test_what_names_the_same_entity_is_tied_to_the_question() -> None:
+    candidates = Candidates(turns={1: turn(1), 2: turn(2)}, entity={1: 1.0, 2: 0.5})
+    found = weigh(candidates, Question(words=("alex",)), Ranking(entity=0.3))
+    assert found.scores == pytest.approx({1: 0.3, 2: 0.15})
+
+
+def test_scaling_leaves_what_speaks_against_a_memory_as_it_is() -> None:
+    weighing = Weighing({1: turn(1), 2: turn(2)})
+    weighing.add("text", {1: 1.0, 2: -0.5})
+    weighing.scale("importance", {1: 1.2, 2: 1.2})
+    assert weighing.scores == pytest.approx({1: 1.2, 2: -0.5})

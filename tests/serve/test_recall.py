@@ -12,6 +12,7 @@ from memfolio.serve.cli.brief import beginning, emphasised
 from tests.serve.calls import Run, RunJson, coloured, terminal
 
 KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "path"]
+KEYS += ["heading", "snippet", "phase", "replaced"]
 LONG = "The long story of the harbour. " * 40
 
 
@@ -33,7 +34,7 @@ def contents(found: dict[str, object]) -> list[str]:
 @pytest.mark.usefixtures("known")
 def test_programs_get_the_promised_document(cli_json: RunJson) -> None:
     found = cli_json("recall", "What does Alex prefer?", "--limit", 2)
-    assert list(found) == ["query", "took_ms", "degraded", "hits"]
+    assert list(found) == ["query", "took_ms", "intent", "degraded", "hits"]
     assert (found["query"], found["degraded"], len(found["hits"])) == ("What does Alex prefer?", [], 2)
     best = found["hits"][0]
     assert list(best) == KEYS

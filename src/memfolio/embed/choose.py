@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from memfolio.config import Config
 from memfolio.embed import local
+from memfolio.embed.dialect import DIALECTS
 from memfolio.embed.embedder import Embedder
+from memfolio.embed.folder import FolderEmbedder
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.http import HttpEmbedder
 from memfolio.errors import ConfigError
@@ -16,14 +18,14 @@ def open_embedder(config: Config) -> Embedder | None:
     Loads nothing and connects to nothing: what is missing or does not answer is an EmbedderError on first use.
     """
     match _provider(config):
-        case "http":
-            return _http(config)
         case "local":
-            return local.LocalEmbedder()
+            return FolderEmbedder(config.embedding_path) if config.embedding_path else local.LocalEmbedder()
         case "hashed":
             return HashedEmbedder()
-        case _:
+        case "none":
             return None
+        case server:
+            return _http(server, config)
 
 
 def _provider(config: Config) -> str:
@@ -31,18 +33,22 @@ def _provider(config: Config) -> str:
         return config.embedding_provider
     if config.embedding_url:
         return "http"
-    return "local" if local.is_installed() else "none"
+    return "local" if config.embedding_path or local.is_installed() else "none"
 
 
-def _http(config: Config) -> HttpEmbedder:
-    if not config.embedding_url:
+def _http(provider: str, config: Config) -> HttpEmbedder:
+    if provider == "http" and not config.embedding_url:
         raise ConfigError(
             'embedding.provider is "http", but there is no embedding.url',
             hint='set it to the address of the server, such as "http://localhost:11434/v1"',
         )
     return HttpEmbedder(
         config.embedding_url,
+        dialect=DIALECTS[provider],
         model=config.embedding_model,
         key=config.embedding_key,
+        dimensions=config.embedding_dimensions,
+        batch=config.embedding_batch,
+        budget=config.embedding_budget,
         timeout=config.embedding_timeout,
     )

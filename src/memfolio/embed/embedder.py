@@ -61,8 +61,9 @@ class Embedder(Protocol):
     def identity(self) -> Identity:
         """Who it is; finding out may read files or ask the server once."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         """One row of unit length for each text, in order; zeros for a text in which there is nothing to embed.
 
+        With `query`, the texts are questions: some models embed these otherwise than what answers them.
         A text's row does not depend on the texts beside it, as far as that is up to the embedder.
         """

@@ -40,7 +40,7 @@ class HashedEmbedder:
     def identity(self) -> Identity:
         return Identity(provider="hashed", model="trigrams", dimension=self._dimension, fingerprint="1")
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         import numpy as np
 
         sums = np.zeros((len(texts), self._dimension))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,20 +12,20 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from memfolio.embed.embedder import Identity
-from memfolio.embed.tokens import Tokens
+from memfolio.embed.tokens import Tokens, WordTokens
 from memfolio.embed.unit import unit_rows
-from memfolio.embed.weights import REINSTALL, Weights, read_bytes
+from memfolio.embed.weights import Weights, read_bytes
 from memfolio.errors import EmbedderError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memfolio.embed.weights import Table
+
 MODEL = "l2_supercat_256"
 INSTALL = "pip install wordllama"
 
-_WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
-_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _METHOD = b"mean of token vectors, cut at spaces and line ends"
 _TOKENS_AT_ONCE = 4096
 _TEXTS_AT_ONCE = 1024
@@ -39,6 +39,11 @@ class LocalEmbedder:
     """
 
     is_costly = False
+    model = MODEL
+    weights_name = "weights/l2_supercat_256.safetensors"
+    tokenizer_name = "tokenizers/l2_supercat_tokenizer_config.json"
+    remedy = "install it again: pip install --force-reinstall wordllama"
+    tokens_of: Callable[[Path, str], Tokens] = WordTokens
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -49,7 +54,7 @@ class LocalEmbedder:
         with self._lock:
             return self._identity
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         import numpy as np
 
         with self._lock:
@@ -57,7 +62,7 @@ class LocalEmbedder:
         rows = np.zeros((len(texts), table.shape[1]), np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             sums = np.array([_sum(table, tokens.numbers(text)) for text in texts[start : start + _TEXTS_AT_ONCE]])
-            rows[start : start + len(sums)] = unit_rows(sums, source="the local embedder", hint=REINSTALL)
+            rows[start : start + len(sums)] = unit_rows(sums, source="the local embedder", hint=self.remedy)
         return rows
 
     @cached_property
@@ -65,24 +70,24 @@ class LocalEmbedder:
         digest = hashlib.blake2b(_METHOD, digest_size=4)
         for sample in self._weights.samples():
             digest.update(sample)
-        digest.update(read_bytes(self._found / _TOKENIZER))
+        digest.update(read_bytes(self._found / self.tokenizer_name, self.remedy))
         return Identity(
-            provider="local", model=MODEL, dimension=self._weights.dimension, fingerprint=digest.hexdigest()
+            provider="local", model=self.model, dimension=self._weights.dimension, fingerprint=digest.hexdigest()
         )
 
     @cached_property
-    def _model(self) -> tuple[Tokens, NDArray[np.float16]]:
-        tokens = Tokens(self._found / _TOKENIZER)
+    def _model(self) -> tuple[Tokens, Table]:
+        tokens = type(self).tokens_of(self._found / self.tokenizer_name, self.remedy)
         if tokens.size > self._weights.rows:
             raise EmbedderError(
                 f"{self._found} has weights for {self._weights.rows} tokens, but a tokenizer of {tokens.size}",
-                hint=REINSTALL,
+                hint=self.remedy,
             )
         return tokens, self._weights.table()
 
     @cached_property
     def _weights(self) -> Weights:
-        return Weights(self._found / _WEIGHTS)
+        return Weights(self._found / self.weights_name, self.remedy)
 
     @property
     def _found(self) -> Path:
@@ -97,7 +102,8 @@ class LocalEmbedder:
 def is_installed() -> bool:
     """Whether the local embedder's files are there."""
     folder = package_folder()
-    return folder is not None and (folder / _WEIGHTS).is_file() and (folder / _TOKENIZER).is_file()
+    names = (LocalEmbedder.weights_name, LocalEmbedder.tokenizer_name)
+    return folder is not None and all((folder / name).is_file() for name in names)
 
 
 def package_folder() -> Path | None:
@@ -107,7 +113,7 @@ def package_folder() -> Path | None:
     return next(map(Path, places or ()), None)
 
 
-def _sum(table: NDArray[np.float16], numbers: array[int]) -> NDArray[np.float64]:
+def _sum(table: Table, numbers: array[int]) -> NDArray[np.float64]:
     """The exact sum of the vectors of these tokens, a few thousand at a time so that memory stays small."""
     import numpy as np
 

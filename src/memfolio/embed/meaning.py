@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
@@ -43,6 +43,8 @@ REST = 30.0
 """Seconds for which an embedder that failed is left alone; doubled with every further failure, up to an hour."""
 LONGEST_REST = 3600.0
 BATCH = 512
+PAID = 100
+"""How many texts are paid for at once, and their vectors kept before the next ones are."""
 SOME = 64
 """How many memories get their vectors at once where somebody waits."""
 
@@ -129,7 +131,7 @@ class Meaning:
 
     def _embed_question(self, question: str) -> Sense:
         assert self.embedder is not None  # asked only where there is one
-        return Sense(_rows(self.embedder, [question])[0], _identity(self.embedder))
+        return Sense(_rows(self.embedder, [question], query=True)[0], _identity(self.embedder))
 
     def fill(self, index: Index, *, seconds: float | None = None, batch: int | None = None) -> int:
         """Give memories that have none their vectors, for at most so long; returns how many still wait."""
@@ -186,11 +188,17 @@ class Meaning:
         identity, hashes = _known_as(index, whose), list(map(text_hash, texts))
         found = index.read(lambda connection: kept_vectors(connection, identity, hashes))
         kept = {key: vector for key, vector in found.items() if len(vector) == 4 * whose.dimension}
-        new = [nth for nth, each in enumerate(hashes) if each not in kept]
-        fresh = _rows(embedder, [texts[nth] for nth in new]) if new else np.empty((0, 0), np.float32)
-        bought = {hashes[nth]: row.tobytes() for nth, row in zip(new, fresh, strict=True)}
+        new = [(each, text) for each, text in zip(hashes, texts, strict=True) if each not in kept]
+        for start in range(0, len(new), PAID):
+            kept |= self._buy(index, embedder, identity, dict(new[start : start + PAID]))
+        return np.array([np.frombuffer(kept[each], np.float32) for each in hashes])
+
+    def _buy(self, index: Index, embedder: Embedder, identity: str, new: Mapping[bytes, str]) -> dict[bytes, bytes]:
+        """The vectors of texts by their hashes, kept at once, so that a failure later costs nothing twice."""
+        rows = _rows(embedder, list(new.values()))
+        bought = {each: row.tobytes() for each, row in zip(new, rows, strict=True)}
         index.write(lambda connection: buy_vectors(connection, identity, bought))
-        return np.array([np.frombuffer(kept.get(each) or bought[each], np.float32) for each in hashes])
+        return bought
 
     def _fail(self, error: EmbedderError) -> None:
         """Leave the embedder alone for a while; what fails while it is left alone began before, and counts as one."""
@@ -242,13 +250,13 @@ def _identity(embedder: Embedder) -> Identity:
         return embedder.identity
 
 
-def _rows(embedder: Embedder, texts: Sequence[str]) -> Floats:
+def _rows(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Floats:
     """One vector a text, as many and as long as they must be: one that is not would be written over others."""
     import numpy as np
 
     wanted = (len(texts), _identity(embedder).dimension)
     with _embedder_errors(), np.errstate(over="ignore"):
-        rows: Floats = np.asarray(embedder.embed(texts), dtype=np.float32)
+        rows: Floats = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
     if rows.shape != wanted:
         raise EmbedderError(
             f"the embedder answered with {rows.shape} numbers in place of {wanted}", hint="use another embedder"

@@ -6,8 +6,8 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import EmbedderError
@@ -28,7 +28,11 @@ class ServerSilentError(EmbedderError):
 
 
 class ServerBusyError(EmbedderError):
-    """The server asks to come back later: 429 or 5xx."""
+    """The server asks to come back later: 429 or 5xx. `after` is how many seconds it wants; 0 where it does not say."""
+
+    def __init__(self, message: str, *, hint: str = "", after: float = 0.0) -> None:
+        super().__init__(message, hint=hint)
+        self.after = after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,9 @@ class Server:
     """Where to ask, what to show as a key, and how long and how much to listen."""
 
     url: str
-    key: str
+    key: str = field(repr=False)
+    credentials: Mapping[str, str] = field(repr=False)
+    """The headers that show the key."""
     timeout: float
     max_bytes: int
 
@@ -66,10 +72,8 @@ class Server:
         from urllib.request import Request
 
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "memfolio"}
-        if self.key:
-            headers["Authorization"] = f"Bearer {self.key}"
         try:
-            request = Request(self.url, data=body, headers=headers, method="POST")
+            request = Request(self.url, data=body, headers={**headers, **self.credentials}, method="POST")
             with _opener(request.host).open(request, timeout=self.timeout) as response:
                 return self._read(response)
         except HTTPError as error:
@@ -92,6 +96,8 @@ class Server:
                 )
             if time.monotonic() > until:
                 raise self._slow()
+        if response.length:
+            raise ConnectionError("the answer breaks off")
         return bytes(body)
 
     def _parse(self, body: bytes) -> Any:
@@ -127,9 +133,11 @@ class Server:
                 f"{self.url} answered {status}: the key is missing or not accepted",
                 hint="set MEMFOLIO_EMBEDDING_KEY in the environment",
             )
-        kind = ServerBusyError if status == 429 or status >= 500 else EmbedderError
-        hint = "try again later" if kind is ServerBusyError else "check embedding.url and embedding.model"
-        return kind(f"{self.url} answered {status}{self._said(error)}", hint=hint)
+        message = f"{self.url} answered {status}{self._said(error)}"
+        if status == 429 or status >= 500:
+            after = _seconds(error.headers.get("Retry-After", ""))
+            return ServerBusyError(message, hint="try again later", after=after)
+        return EmbedderError(message, hint="check embedding.url, embedding.model and the key")
 
     def _said(self, error: HTTPError) -> str:
         """What the server says is wrong, if that can be made out."""
@@ -137,7 +145,7 @@ class Server:
             answer = json.loads(error.read(_BLOCK))
         except (OSError, ValueError, RecursionError):
             return ""
-        inner = answer.get("error") if isinstance(answer, dict) else None
+        inner = answer.get("error", answer.get("detail")) if isinstance(answer, dict) else None
         said = inner.get("message") if isinstance(inner, dict) else inner
         return f": {self._cleaned(said)}" if isinstance(said, str) else ""
 
@@ -152,6 +160,11 @@ def _caught(act: Callable[[], bytes]) -> bytes | EmbedderError:
         return act()
     except EmbedderError as error:
         return error
+
+
+def _seconds(text: str) -> float:
+    """What Retry-After says; 0 where it says nothing, or names a date."""
+    return float(text) if text.isascii() and text.isdecimal() else 0.0
 
 
 def _opener(host: str) -> OpenerDirector:

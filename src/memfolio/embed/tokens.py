@@ -1,4 +1,4 @@
-"""Texts to token numbers, word by word, with the common words remembered."""
+"""Texts to token numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from memfolio.embed.weights import REINSTALL, read_bytes
+from memfolio.embed.weights import read_bytes
 from memfolio.errors import EmbedderError
 
 if TYPE_CHECKING:
@@ -24,21 +24,56 @@ _WORDS = re.compile(rf"{SPACE}{{0,1000}}[^{SPACE}\n]{{1,1000}}|{SPACE}{{1,1000}}
 _LONG_TEXT = 65_536
 _LONGEST_KEPT = 24
 _MOST_KEPT = 32_768
+_PIECE = 8192
 
 
-class Tokens:
-    """The tokenizer of one model; raises EmbedderError where its file is damaged."""
-
-    def __init__(self, path: Path) -> None:
-        self._words = _Words(_load(path))
+class Tokens(Protocol):
+    """The tokenizer of one model; loading it raises EmbedderError where its file is damaged."""
 
     @property
     def size(self) -> int:
         """How many different tokens there are."""
-        return self._words.tokenizer.get_vocab_size()
 
     def numbers(self, text: str) -> array[int]:
         """The tokens of a text; none for one of nothing but blanks."""
+
+
+class PlainTokens:
+    """A tokenizer that is used as it is, a piece of the text at a time so that memory stays small."""
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        self._tokenizer = _load(path, remedy)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        self._unknown = self._tokenizer.token_to_id(unknown) if unknown else None
+
+    @property
+    def size(self) -> int:
+        return self._tokenizer.get_vocab_size()
+
+    def numbers(self, text: str) -> array[int]:
+        clean = text.strip().encode("utf-8", "replace").decode()
+        pieces = (clean[start : start + _PIECE] for start in range(0, len(clean), _PIECE))
+        found = chain.from_iterable(self._tokenizer.encode(each, add_special_tokens=False).ids for each in pieces)
+        return array("i", (number for number in found if number != self._unknown))
+
+
+class WordTokens:
+    """The tokenizer of wordllama, word by word, with the common words remembered."""
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        tokenizer = _load(path, remedy)
+        from tokenizers import normalizers
+
+        tokenizer.normalizer = normalizers.Sequence([])
+        self._words = _Words(tokenizer)
+
+    @property
+    def size(self) -> int:
+        return self._words.tokenizer.get_vocab_size()
+
+    def numbers(self, text: str) -> array[int]:
         if not text or text.isspace():
             return array("i")
         return array("i", chain.from_iterable(map(self._words.__getitem__, _split(text))))
@@ -69,16 +104,15 @@ def _split(text: str) -> Iterable[str]:
     return (match[0] for match in _WORDS.finditer(marked))
 
 
-def _load(path: Path) -> Tokenizer:
+def _load(path: Path, remedy: str) -> Tokenizer:
     try:
-        from tokenizers import Tokenizer, normalizers
+        from tokenizers import Tokenizer
     except ImportError as error:
         raise EmbedderError("the package tokenizers is not installed", hint="pip install tokenizers") from error
-    data = read_bytes(path)
+    data = read_bytes(path, remedy)
     try:
         tokenizer = Tokenizer.from_buffer(data)
     except Exception as error:  # the package has no narrower one for what it cannot parse
-        raise EmbedderError(f"{path} is not the tokenizer it should be", hint=REINSTALL) from error
-    tokenizer.normalizer = normalizers.Sequence([])
+        raise EmbedderError(f"{path} is not the tokenizer it should be", hint=remedy) from error
     tokenizer.encode_special_tokens = True
     return tokenizer

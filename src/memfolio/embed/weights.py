@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TENSOR = "embedding.weight"
-REINSTALL = "install it again: pip install --force-reinstall wordllama"
+    Table = NDArray[np.floating[Any]]
 
+TENSORS = ("embedding.weight", "embeddings")
+"""What the one table of a static model is called."""
+
+_TYPES = {"F16": "<f2", "F32": "<f4"}
 _PREFIX = 8
 _MAX_HEADER = 1_000_000
 _SAMPLE_BYTES = 512
@@ -25,22 +28,23 @@ _SAMPLE_EVERY = 64 * _SAMPLE_BYTES
 
 
 class Weights:
-    """One float16 table: `rows` tokens of `dimension` numbers. Raises EmbedderError where the file is damaged."""
+    """One table: `rows` tokens of `dimension` numbers. EmbedderError where the file is damaged or another."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, remedy: str) -> None:
         self._path = path
-        self._map = _map(path)
+        self._remedy = remedy
+        self._map = _map(path, remedy)
         size = int.from_bytes(self._map[:_PREFIX], "little")
         if size > _MAX_HEADER:
             raise self._damaged()
         self._start = _PREFIX + size
-        self.rows, self.dimension = self._read_shape()
+        self._type, self.rows, self.dimension = self._read_shape()
 
-    def table(self) -> NDArray[np.float16]:
+    def table(self) -> Table:
         """The numbers, read from the file when they are touched."""
         import numpy as np
 
-        flat = np.frombuffer(self._map, np.dtype("<f2"), self.rows * self.dimension, self._start)
+        flat = np.frombuffer(self._map, np.dtype(self._type), self.rows * self.dimension, self._start)
         return flat.reshape(self.rows, self.dimension)
 
     def samples(self) -> Iterator[bytes]:
@@ -49,14 +53,24 @@ class Weights:
         for offset in range(self._start, len(self._map), _SAMPLE_EVERY):
             yield self._map[offset : offset + _SAMPLE_BYTES]
 
-    def _read_shape(self) -> tuple[int, int]:
-        entry = self._read_header().get(TENSOR)
-        match entry:
-            case {"dtype": "F16", "shape": [int(rows), int(dimension)], "data_offsets": [0, int(end)]}:
-                whole = end == rows * dimension * 2 == len(self._map) - self._start
+    def _read_shape(self) -> tuple[str, int, int]:
+        match self._read_entry():
+            case {"dtype": str(kind), "shape": [int(rows), int(dimension)], "data_offsets": [0, int(end)]}:
+                width = int(_TYPES.get(kind, "<f0")[-1])
+                if not width:
+                    raise self._damaged(f"numbers of type {kind[:8]!r}, and not of {' or '.join(_TYPES)}")
+                whole = end == rows * dimension * width == len(self._map) - self._start
                 if whole and rows > 0 and dimension > 0:
-                    return rows, dimension
+                    return _TYPES[kind], rows, dimension
         raise self._damaged()
+
+    def _read_entry(self) -> object:
+        """What the header says about the one table; a model that computes has many."""
+        header = self._read_header()
+        names = header.keys() - {"__metadata__"}
+        if len(names) != 1 or not names <= set(TENSORS):
+            raise self._damaged(f"{len(names)} tables, and not one called {' or '.join(TENSORS)}")
+        return header[names.pop()]
 
     def _read_header(self) -> dict[str, Any]:
         try:
@@ -67,21 +81,22 @@ class Weights:
             raise self._damaged()
         return header
 
-    def _damaged(self) -> EmbedderError:
-        return EmbedderError(f"{self._path} is not the table of weights it should be", hint=REINSTALL)
+    def _damaged(self, what: str = "") -> EmbedderError:
+        holds = f": it holds {what}" if what else ""
+        return EmbedderError(f"{self._path} is not the table of weights it should be{holds}", hint=self._remedy)
 
 
-def _map(path: Path) -> mmap.mmap:
+def _map(path: Path, remedy: str) -> mmap.mmap:
     try:
         with io.FileIO(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
-        raise EmbedderError(f"{path} cannot be read: {error}", hint=REINSTALL) from error
+        raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, remedy: str) -> bytes:
     """A whole file of the model."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise EmbedderError(f"{path} cannot be read: {error}", hint=REINSTALL) from error
+        raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error

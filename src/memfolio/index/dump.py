@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memfolio.index.rows import COLUMNS
-from memfolio.index.schema import BLOCK
 from memfolio.index.vectors import FACTOR
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ _QUERIES = {
     "tags": "SELECT m.id, t.tag FROM tags t LEFT JOIN memories m ON m.row = t.row ORDER BY 1, 2",
     "entities": "SELECT e.id, e.name, e.type, e.aliases, e.summary, e.properties, f.path FROM entities e "
     "JOIN files f ON f.number = e.file ORDER BY 1",
+    "names": "SELECT name, entity FROM names ORDER BY 1, 2",
     "mentions": "SELECT m.id, n.entity FROM mentions n LEFT JOIN memories m ON m.row = n.row ORDER BY 1, 2",
     "edges": "SELECT type, source, target, predicate, confidence, f.path FROM edges e "
     "JOIN files f ON f.number = e.file ORDER BY 1, 2, 3, 4, 6",
@@ -64,12 +64,9 @@ def vectors_by_id(connection: apsw.Connection) -> dict[str, NDArray[np.float32]]
 def _vector(connection: apsw.Connection, row: int) -> NDArray[np.float32]:
     import numpy as np
 
-    block, slot = divmod(row, BLOCK)
-    data: bytes = connection.execute("SELECT data FROM vectors WHERE block = ?", (block,)).get
-    dimension = len(data) // BLOCK - FACTOR
-    packed = np.frombuffer(data, np.int8, dimension, slot * dimension)
-    factor = np.frombuffer(data, np.float32, 1, BLOCK * dimension + slot * FACTOR)
-    return packed.astype(np.float32) * factor
+    data: bytes = connection.execute("SELECT data FROM vectors WHERE row = ?", (row,)).get
+    factor = np.frombuffer(data, np.float32, 1, len(data) - FACTOR)
+    return np.frombuffer(data, np.int8, len(data) - FACTOR).astype(np.float32) * factor
 
 
 def differences(one: Dump, other: Dump) -> list[str]:

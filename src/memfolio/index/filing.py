@@ -17,7 +17,7 @@ import apsw
 
 from memfolio.clock import EPOCH
 from memfolio.index.lookup import lines_about
-from memfolio.index.pages import EntityPage, entity_id, mentions
+from memfolio.index.pages import EntityPage, entity_id, mentions, name_key
 from memfolio.index.reading import Found, Reading, first_ordinal, is_archived, is_state, precedence, read_file
 from memfolio.index.rows import (
     COLUMNS,
@@ -297,6 +297,7 @@ class Filing:
         if entity is None:
             if left := self._value("SELECT id FROM entities WHERE file = ?", number):
                 self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
+                self._db.execute("DELETE FROM names WHERE entity = ?", (left,))
                 self._again.update(dict.fromkeys(each for each in self._pages_of(left) if each != path))
             return
         owner = self._value("SELECT f.path FROM entities e JOIN files f ON f.number = e.file WHERE e.id = ?", entity.id)
@@ -306,6 +307,14 @@ class Filing:
                 "INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)",
                 clean((*values, json.dumps(dict(entity.properties)), number)),
             )
+            self._name(entity)
+
+    def _name(self, entity: EntityPage) -> None:
+        """Note what an entity is called."""
+        self._db.execute("DELETE FROM names WHERE entity = ?", clean((entity.id,)))
+        names = {name_key(name) for name in (entity.id, entity.name, *entity.aliases)} - {""}
+        rows = [clean((name, entity.id)) for name in sorted(names)]
+        self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
 
     def _pages_of(self, entity: str) -> list[str]:
         """The pages that are filed under the name of an entity."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,14 +12,27 @@ from memfolio.types import Kind, Store, Type
 
 ARCHIVED = "archived"
 SUPERSEDED = "superseded"
-INCLUDABLE = (ARCHIVED, SUPERSEDED)
+DORMANT = "dormant"
+QUARANTINED = "quarantined"
+INCLUDABLE = (ARCHIVED, SUPERSEDED, DORMANT, QUARANTINED)
 """What is out of sight unless a caller asks for it."""
 
+_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+LEVELS = {
+    "daily": f"*/memory/{_DAY}*.md",
+    "weekly": "*/memory/weekly/*.md",
+    "monthly": "*/memory/monthly/*.md",
+    "quarterly": "*/memory/quarterly/*.md",
+}
+"""The files of each level of the hierarchy: days as they were written, and the digests above them."""
+
 Condition = tuple[str, tuple[Any, ...]]
-_MENTIONS = """EXISTS (SELECT 1 FROM mentions n WHERE n.row = m.row AND (n.entity = ? OR n.entity IN (
-    SELECT e.id FROM entities e WHERE e.name = ? COLLATE NOCASE
-    OR EXISTS (SELECT 1 FROM json_each(e.aliases) a WHERE a.value = ? COLLATE NOCASE))))"""
+_MENTIONS = """m.row IN (SELECT n.row FROM mentions n WHERE n.entity = ?
+    OR n.entity IN (SELECT entity FROM names WHERE name = ?))"""
 """An entity may be named by its id, its name or an alias."""
+_TRUSTED = """m.origin <> 'untrusted'
+    OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')"""
+"""What strangers wrote counts from when somebody confirms it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +54,18 @@ class Filter:
     include: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
     """What it is in its file: a memory, a passage of a page, a fact."""
+    level: str | None = None
+    """One of `LEVELS`."""
 
     @property
     def is_narrow(self) -> bool:
         """Whether a caller asked for something in particular, so that few memories may be left."""
         return any(True for _ in self._asked())
+
+    @property
+    def with_superseded(self) -> Filter:
+        """The same, but for versions that were replaced, which may lead to those that replaced them."""
+        return self if SUPERSEDED in self.include else replace(self, include=(*self.include, SUPERSEDED))
 
     def where(self) -> Condition:
         """The condition on `memories m`, with its values."""
@@ -60,6 +80,8 @@ class Filter:
             yield "m.archived = 0", ()
         if self.as_of is None and SUPERSEDED not in self.include:
             yield "m.superseded_by IS NULL", ()
+        if QUARANTINED not in self.include:
+            yield _TRUSTED, ()
 
     def _asked(self) -> Iterator[Condition]:
         for column, values in (("kind", self.kinds), ("type", self.types), ("store", self.stores)):
@@ -67,10 +89,12 @@ class Filter:
                 yield _one_of(column, [each.value for each in values])
         if self.forms:
             yield _one_of("form", self.forms)
+        if self.level is not None:
+            yield "m.file IN (SELECT number FROM files WHERE path GLOB ?)", (LEVELS[self.level],)
         for tag in self.tags:
             yield "EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.row = m.row)", (tag.casefold(),)
         if self.entity is not None:
-            yield _MENTIONS, (self.entity,) * 3
+            yield _MENTIONS, (self.entity,) * 2
         for column, value in (("session", self.session), ("user", self.user)):
             if value is not None:
                 yield f"m.{column} = ?", (value,)

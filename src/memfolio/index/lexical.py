@@ -1,15 +1,27 @@
-"""Search by words: BM25 over what passes the filter."""
+"""Search by words: BM25 over what passes the filter.
+
+To find what has a word is quick, to weigh it is not. So the filter is asked about the best alone, and in large homes
+the rarest words choose what is weighed; the weight itself is always that of all words.
+"""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
 
 from memfolio.index.filter import Filter
+from memfolio.index.passing import WIDER, few_passing, passing
+from memfolio.text import match_expression
 
 WEIGHTS = "1.0, 0.6"
 """How much a word counts in the content, and in the tags and headings around it."""
+SMALL = 50_000
+"""Up to how many memories everything that has a word is weighed."""
+WEIGHED = 20_000
+"""How many are weighed in larger homes."""
 
 
 class Match(NamedTuple):
@@ -19,12 +31,94 @@ class Match(NamedTuple):
     score: float
 
 
+class Asked(NamedTuple):
+    """What is weighed: the expression, and a condition that chooses among what matches it, with its value."""
+
+    expression: str
+    condition: str = ""
+    values: tuple[object, ...] = ()
+
+
+def matches_any(connection: apsw.Connection, words: Sequence[str], wanted: Filter, limit: int) -> list[Match]:
+    """What has any of these words or phrases: the best `limit` of those that pass, best first, equal ones by id.
+
+    In a large home, what has none but common words is left out where rarer ones bring enough.
+    """
+    few = few_passing(connection, wanted)
+    everything = Asked(match_expression(words))
+    if few is None and not _is_small(connection):
+        found = _best(connection, _by_the_rarest(connection, words), wanted, few, limit)
+        if len(found) >= limit:
+            return found
+    return _best(connection, everything, wanted, few, limit)
+
+
 def matches(connection: apsw.Connection, expression: str, wanted: Filter, limit: int) -> list[Match]:
     """The best `limit` of the memories that pass the filter, best first, equal ones by id."""
-    condition, values = wanted.where()
+    return _best(connection, Asked(expression), wanted, few_passing(connection, wanted), limit)
+
+
+def frequencies(connection: apsw.Connection, words: Iterable[str], cap: int) -> dict[str, int]:
+    """In how many memories each of these words or phrases stands, counted up to `cap`."""
+    return {word: _count(connection, match_expression([word]), cap) for word in words}
+
+
+def _count(connection: apsw.Connection, expression: str, cap: int) -> int:
+    sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    found: int = connection.execute(sql, (expression, cap)).get
+    return found
+
+
+def _is_small(connection: apsw.Connection) -> bool:
+    last: int | None = connection.execute("SELECT max(row) FROM memories").get
+    return last is None or last <= SMALL
+
+
+def _by_the_rarest(connection: apsw.Connection, words: Sequence[str]) -> Asked:
+    """To weigh what has one of the rarest words, of which there are as many as do not bring too much together."""
+    counts = frequencies(connection, words, WEIGHED)
+    rarest: list[str] = []
+    room = WEIGHED
+    for word in sorted(counts, key=counts.__getitem__):
+        room -= counts[word]
+        if room < 0 and any(counts[each] for each in rarest):
+            # The plus keeps SQLite from searching anew for each of the rows.
+            condition = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            return Asked(match_expression(words), condition, (match_expression(rarest),))
+        rarest.append(word)
+    return Asked(match_expression(words))
+
+
+def _best(
+    connection: apsw.Connection, asked: Asked, wanted: Filter, few: Mapping[int, str] | None, limit: int
+) -> list[Match]:
+    if few is not None:
+        return _in_order(_of_few(connection, asked.expression, list(few)), few)[:limit]
+    reach = limit + limit // 4
+    while True:
+        found = _weighed(connection, asked, reach)
+        is_all = len(found) < reach
+        # Of those that are as good as the last, some may be missing.
+        sure = [each for each in found if is_all or each.score > found[-1].score]
+        ids = passing(connection, wanted, [each.row for each in sure])
+        if len(ids) >= limit or is_all:
+            return _in_order([each for each in sure if each.row in ids], ids)[:limit]
+        reach *= WIDER
+
+
+def _of_few(connection: apsw.Connection, expression: str, rows: Sequence[int]) -> list[Match]:
+    if not rows:
+        return []  # SQLite takes no array of nothing
+    return _weighed(connection, Asked(expression, "AND +rowid IN carray(?)", (apsw.carray(array("q", rows)),)), -1)
+
+
+def _weighed(connection: apsw.Connection, asked: Asked, limit: int) -> list[Match]:
     sql = (
-        f"SELECT m.row, bm25(words, {WEIGHTS}) AS score FROM words JOIN memories m ON m.row = words.rowid "
-        f"WHERE words MATCH ? AND {condition} ORDER BY score, m.id LIMIT ?"
+        f"SELECT rowid, bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH ? {asked.condition} "
+        "ORDER BY score LIMIT ?"
     )
-    found = connection.execute(sql, (expression, *values, limit)) if expression else ()
-    return [Match(row, -score) for row, score in found]
+    return [Match(row, -score) for row, score in connection.execute(sql, (asked.expression, *asked.values, limit))]
+
+
+def _in_order(found: Iterable[Match], ids: Mapping[int, str]) -> list[Match]:
+    return sorted(found, key=lambda each: (-each.score, ids[each.row]))

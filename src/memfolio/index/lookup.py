@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import apsw
 
 from memfolio.index.filter import Filter
-from memfolio.index.rows import SELECT, clean, item_of
+from memfolio.index.rows import SELECT, clean, item_of, spot_of
 from memfolio.types import MemoryItem
 
 _FROM = "FROM memories m JOIN files f ON f.number = m.file"
@@ -25,6 +26,8 @@ class Located:
     form: str
     archived: bool
     item: MemoryItem
+    heading: tuple[str, ...] = ()
+    """The headings above a passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,9 @@ def _select(connection: apsw.Connection, rest: str, values: Sequence[Any]) -> It
     for row, path, form, archived, *columns in connection.execute(
         f"SELECT m.row, f.path, m.form, m.archived, {SELECT} {_FROM} {rest}", values
     ):
-        yield Located(row=row, path=path, form=form, archived=bool(archived), item=item_of(tuple(columns)))
+        found = tuple(columns)
+        heading = () if form == "memory" else spot_of(found).heading
+        yield Located(row=row, path=path, form=form, archived=bool(archived), item=item_of(found), heading=heading)
 
 
 def by_id(connection: apsw.Connection, id: str) -> Located | None:
@@ -50,8 +55,12 @@ def by_id(connection: apsw.Connection, id: str) -> Located | None:
 
 
 def by_rows(connection: apsw.Connection, rows: Sequence[int]) -> list[Located]:
-    """The memories in these rows, as far as they are there."""
-    return [found for row in rows for found in _select(connection, "WHERE m.row = ?", (row,))]
+    """The memories in these rows, as far as they are there, in this order."""
+    if not rows:
+        return []
+    wanted = (apsw.carray(array("q", rows)),)
+    found = {each.row: each for each in _select(connection, "WHERE m.row IN carray(?)", wanted)}
+    return [found[row] for row in rows if row in found]
 
 
 def newest(connection: apsw.Connection, wanted: Filter, limit: int) -> list[Located]:

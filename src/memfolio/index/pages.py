@@ -7,7 +7,7 @@ import unicodedata
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from types import MappingProxyType
 
 from memfolio.index.passages import body_text, front_matter
@@ -110,6 +110,17 @@ def page_date(path: str) -> date | None:
         return None
 
 
+def page_period(path: str) -> tuple[date, date] | None:
+    """The first and the last day that a digest is about, by its name; None for any other page."""
+    last = page_date(path)
+    name = path.rpartition("/")[2]
+    if last is None or _DAY.search(name):
+        return None
+    if _WEEK.match(name):
+        return last - timedelta(days=6), last
+    return last.replace(day=1, month=last.month - 2 if _QUARTER.match(name) else last.month), last
+
+
 def read_entity(path: str, text: str) -> EntityPage | None:
     """The entity that `memory/graph/entities/<type>--<slug>.md` describes; None for any other page."""
     match = _ENTITY_ID.fullmatch(entity_id(path) or "")
@@ -134,6 +145,11 @@ def entity_id(path: str) -> str | None:
     """The id of the entity whose page stands at `path`."""
     folder, _, name = (_inside_agent(path) or "").rpartition("/")
     return _as_id(name) if folder == "memory/graph/entities" and name.endswith(".md") else None
+
+
+def name_key(name: str) -> str:
+    """A name as it is looked up: without regard to case, blanks and ways to write the same letters."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def mentions(text: str) -> list[str]:

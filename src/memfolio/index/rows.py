@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from memfolio.clock import EPOCH
@@ -15,9 +15,9 @@ from memfolio.vault.format.content import without_surrogates
 
 MICROSECOND = timedelta(microseconds=1)
 COLUMNS = (
-    *("id", "file", "ordinal", "form", "content", "kind", "type", "store", "importance", "confidence", "created_at"),
+    *("id", "file", "ordinal", "form", "kind", "type", "store", "importance", "confidence", "created_at"),
     *("happened_at", "session", "role", "user", "source", "origin", "valid_from", "valid_until", "archived", "pinned"),
-    *("superseded_by", "superseded_at", "forgotten_at", "accessed_at", "access_count", "decay_rate", "more"),
+    *("superseded_by", "superseded_at", "forgotten_at", "accessed_at", "access_count", "decay_rate", "content", "more"),
 )
 SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
 INSERT = f"INSERT INTO memories ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
@@ -48,6 +48,11 @@ def to_us(moment: datetime) -> int:
     return (moment - EPOCH) // MICROSECOND
 
 
+def day_us(day: date) -> int:
+    """The beginning of a day in UTC."""
+    return to_us(datetime.combine(day, time(), UTC))
+
+
 def from_us(us: int) -> datetime:
     return EPOCH + timedelta(microseconds=us)
 
@@ -68,7 +73,6 @@ def row_of(item: MemoryItem, spot: Spot, superseded_at: datetime | None = None) 
         spot.file,
         spot.ordinal,
         spot.form,
-        item.content,
         item.kind.value,
         item.type.value,
         item.store.value,
@@ -92,6 +96,7 @@ def row_of(item: MemoryItem, spot: Spot, superseded_at: datetime | None = None) 
         _us(item.accessed_at),
         item.access_count,
         item.decay_rate,
+        item.content,
         _more(item, spot),
     )
 
@@ -117,13 +122,13 @@ def clean(row: Row) -> Row:
 
 def state_of(row: Row) -> State:
     """The memory of a row that was selected with `SELECT`."""
-    return State(item=item_of(row), superseded_at=_moment(row[22]))
+    return State(item=item_of(row), superseded_at=_moment(row[21]))
 
 
 def spot_of(row: Row) -> Spot:
     more = json.loads(row[27]) if row[27] else {}
     heading = tuple(more.get("heading", ()))
-    return Spot(file=row[1], ordinal=row[2], form=row[3], archived=bool(row[19]), heading=heading)
+    return Spot(file=row[1], ordinal=row[2], form=row[3], archived=bool(row[18]), heading=heading)
 
 
 def item_of(row: Row) -> MemoryItem:
@@ -131,27 +136,27 @@ def item_of(row: Row) -> MemoryItem:
     more: Mapping[str, Any] = json.loads(row[27]) if row[27] else EMPTY
     return MemoryItem(
         id=row[0],
-        content=row[4],
-        kind=_KINDS[row[5]],
-        type=_TYPES[row[6]],
-        store=_STORES[row[7]],
-        importance=row[8],
-        confidence=row[9],
-        created_at=from_us(row[10]),
-        event_time=None if row[11] == row[10] else from_us(row[11]),
-        session=row[12],
-        role=row[13],
-        user=row[14],
-        source=row[15],
-        origin=_ORIGINS[row[16]],
-        valid_from=_moment(row[17]),
-        valid_until=_moment(row[18]),
-        pinned=bool(row[20]),
-        superseded_by=row[21],
-        forgotten_at=_moment(row[23]),
-        accessed_at=_moment(row[24]),
-        access_count=row[25],
-        decay_rate=row[26],
+        content=row[26],
+        kind=_KINDS[row[4]],
+        type=_TYPES[row[5]],
+        store=_STORES[row[6]],
+        importance=row[7],
+        confidence=row[8],
+        created_at=from_us(row[9]),
+        event_time=None if row[10] == row[9] else from_us(row[10]),
+        session=row[11],
+        role=row[12],
+        user=row[13],
+        source=row[14],
+        origin=_ORIGINS[row[15]],
+        valid_from=_moment(row[16]),
+        valid_until=_moment(row[17]),
+        pinned=bool(row[19]),
+        superseded_by=row[20],
+        forgotten_at=_moment(row[22]),
+        accessed_at=_moment(row[23]),
+        access_count=row[24],
+        decay_rate=row[25],
         tags=tuple(more.get("tags", ())),
         attributes=more.get("attributes", EMPTY),
         derived_from=tuple(more.get("derived_from", ())),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 APPLICATION = 0x6D656D66
-VERSION = 3
+VERSION = 5
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
-"""How many vectors lie in one row: few enough to write, many enough to read at once."""
+"""How many sketches lie in one row: few enough to write, many enough to read at once."""
 
 NAMELESS = "('user', 'assistant', 'system', 'tool')"
 """The roles that come most often and are nobody's name: those who have one are indexed by it."""
@@ -31,7 +31,6 @@ CREATE TABLE memories (
     file INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
     form TEXT NOT NULL,
-    content TEXT NOT NULL,
     kind TEXT NOT NULL,
     type TEXT NOT NULL,
     store TEXT NOT NULL,
@@ -54,6 +53,8 @@ CREATE TABLE memories (
     accessed_at INTEGER,
     access_count INTEGER NOT NULL DEFAULT 0,
     decay_rate REAL,
+    -- Last, so that what is asked about many memories can be read without their contents.
+    content TEXT NOT NULL,
     more TEXT
 );
 CREATE INDEX memories_by_file ON memories (file, ordinal);
@@ -85,7 +86,10 @@ CREATE TABLE entities (
     properties TEXT NOT NULL,
     file INTEGER NOT NULL
 ) WITHOUT ROWID;
+-- What entities are called, in one spelling of case.
+CREATE TABLE names (name TEXT NOT NULL, entity TEXT NOT NULL, PRIMARY KEY (name, entity)) WITHOUT ROWID;
 CREATE TABLE mentions (entity TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (entity, row)) WITHOUT ROWID;
+CREATE INDEX mentions_by_row ON mentions (row);
 
 -- Temporal edges are the order of a session's memories and are not written down.
 CREATE TABLE edges (
@@ -112,8 +116,11 @@ CREATE TABLE states (
 ) WITHOUT ROWID;
 CREATE INDEX states_by_memory ON states (memory) WHERE memory IS NOT NULL;
 
-CREATE TABLE vectors (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
--- Beside the blocks for the same reason.
+CREATE TABLE vectors (row INTEGER PRIMARY KEY, data BLOB NOT NULL);
+-- What all vectors add up to, in whole numbers, so that it is the same in whatever order they came and went.
+CREATE TABLE vector_sum (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE sketches (block INTEGER PRIMARY KEY, data BLOB NOT NULL);
+-- Beside the blocks for the same reason as above.
 CREATE TABLE vector_versions (block INTEGER PRIMARY KEY, version INTEGER NOT NULL);
 CREATE TABLE embeddings (identity TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (identity, hash))
     WITHOUT ROWID;

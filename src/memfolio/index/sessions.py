@@ -22,6 +22,12 @@ class Turn(NamedTuple):
     role: str | None
     happened_at: int
     ordinal: int
+    file: int
+    kind: str
+    superseded_by: str | None
+
+
+_TURN = ", ".join(f"m.{name}" for name in Turn._fields)
 
 
 def turns(connection: apsw.Connection, rows: Sequence[int], wanted: Filter) -> dict[int, Turn]:
@@ -29,12 +35,9 @@ def turns(connection: apsw.Connection, rows: Sequence[int], wanted: Filter) -> d
     if not rows:
         return {}
     condition, values = wanted.where()
-    sql = (
-        "SELECT m.row, m.id, m.session, m.role, m.happened_at, m.ordinal FROM memories m "
-        f"WHERE {condition} AND m.row IN carray(?)"
-    )
-    found = connection.execute(sql, (*values, apsw.carray(array("q", rows))))
-    return {row[0]: Turn(*row) for row in found}
+    sql = f"SELECT {_TURN} FROM memories m WHERE m.row IN carray(?) AND {condition}"
+    found = connection.execute(sql, (apsw.carray(array("q", rows)), *values))
+    return {row[0]: Turn._make(row) for row in found}
 
 
 def around(connection: apsw.Connection, turn: Turn, reach: int) -> Iterable[tuple[int, int]]:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
 
 from memfolio.embed.meaning import Sense
+from memfolio.index import ties
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
-from memfolio.index.lexical import matches
+from memfolio.index.lexical import matches, matches_any
 from memfolio.index.nearby import neighbours
 from memfolio.index.pending import is_identity
 from memfolio.index.sessions import Turn, around, turns
+from memfolio.recall.intent import Intent
 from memfolio.recall.query import Query
 from memfolio.recall.question import Question
-from memfolio.text import match_expression
+from memfolio.tuning import Ranking
 
-BREADTH = 300
-"""How many candidates words bring, and how many meaning."""
-NEIGHBOURLY = 100
+T = TypeVar("T")
+
+NEIGHBOURLY = 60
 """How many of the best by words share with their neighbours."""
-REACH = 3
+COMPANY = 3
 """How many turns before and after count as neighbours."""
-
+SEEDS = 10
+"""From how many of the best ties of cause and time are followed."""
+MANY = 200
+"""How many memories one person or thing brings at most."""
 
 APART = 1 << 40
 """How far apart the rows of two indexes lie once they are joined."""
@@ -30,44 +36,188 @@ APART = 1 << 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Rows, each with its score by words, by meaning, and with what it has from its neighbours."""
+    """Rows, each with its score by words and by meaning, and with what ties it to others."""
 
     turns: Mapping[int, Turn]
     text: Mapping[int, float] = field(default_factory=dict)
     vector: Mapping[int, float] = field(default_factory=dict)
     near: Mapping[int, Sequence[tuple[int, int]]] = field(default_factory=dict)
     """For each of the best by words, the rows around it with their distances."""
+    entity: Mapping[int, float] = field(default_factory=dict)
+    causal: Mapping[int, float] = field(default_factory=dict)
+    temporal: Mapping[int, float] = field(default_factory=dict)
+    link: Mapping[int, float] = field(default_factory=dict)
+    digests: Mapping[int, str] = field(default_factory=dict)
+    """The rows that are passages of a digest, with its path."""
 
 
-def gather(connection: Connection, index: Index, query: Query, question: Question, sense: Sense | None) -> Candidates:
-    """What words, meaning and neighbourhood bring, all of it passing the filter."""
-    breadth = max(BREADTH, 2 * query.limit)
-    text = dict(matches(connection, match_expression(question.search), query.filter, breadth) if question.words else [])
-    known = turns(connection, list(text), query.filter)
-    best = sorted(text, key=lambda row: (-text[row], known[row].id))[:NEIGHBOURLY]
-    near = {row: list(around(connection, known[row], REACH)) for row in best}
+class Lead(NamedTuple):
+    """The memories that the hop before found, and the next one starts from."""
+
+    ids: tuple[str, ...]
+
+
+def gather(
+    connection: Connection,
+    index: Index,
+    query: Query,
+    question: Question,
+    sense: Sense | None,
+    ranking: Ranking,
+    lead: Lead | None = None,
+) -> Candidates:
+    """What each strategy brings, all of it passing the filter."""
+    breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
+    wide = query.filter.with_superseded
+    text = _by_words(connection, question, query, breadth) if ranking.text else {}
+    known = turns(connection, list(text), wide)
+    near = _company(connection, text, known) if ranking.spread else {}
+    found = _Ties(connection, question, ranking, text, known, lead)
+    rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *found.rows()}
     vector: dict[int, float] = {}
-    rows = {*text, *(each for found in near.values() for each, _ in found)}
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
-    if sense is not None and is_identity(connection, sense.whose):
+    if sense is not None and ranking.vector and is_identity(connection, sense.whose):
         scan = index.matrix.scan(connection, sense.vector)
-        rows.update(each.row for each in neighbours(connection, scan, query.filter, breadth))
+        rows.update(each.row for each in neighbours(connection, scan, wide, breadth))
         vector = scan.similarities(sorted(rows))
-    return Candidates(turns=turns(connection, sorted(rows), query.filter), text=text, vector=vector, near=near)
+    candidates = Candidates(
+        turns=known | turns(connection, sorted(rows - known.keys()), wide),
+        text=text,
+        vector=vector,
+        near=near,
+        entity=found.entity,
+        causal=found.causal,
+        temporal=found.temporal,
+        link=found.link,
+    )
+    return _with_digests(connection, _resolved(connection, candidates, query), ranking)
+
+
+def _by_words(connection: Connection, question: Question, query: Query, breadth: int) -> dict[int, float]:
+    wide = query.filter.with_superseded
+    if question.without and question.words:
+        return dict(matches(connection, question.expression, wide, breadth))
+    return dict(matches_any(connection, question.search, wide, breadth)) if question.words else {}
+
+
+def _company(
+    connection: Connection, text: Mapping[int, float], known: Mapping[int, Turn]
+) -> dict[int, list[tuple[int, int]]]:
+    best = sorted(text, key=lambda row: (-text[row], known[row].id))[:NEIGHBOURLY]
+    return {row: list(around(connection, known[row], COMPANY)) for row in best}
+
+
+class _Ties:
+    """What people, things, causes, times and links bring."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        question: Question,
+        ranking: Ranking,
+        text: Mapping[int, float],
+        known: Mapping[int, Turn],
+        lead: Lead | None,
+    ) -> None:
+        self._connection = connection
+        self._reach = ranking.reach_complex if question.is_complex else ranking.reach
+        seeds = sorted(text, key=lambda row: (-text[row], known[row].id))[:SEEDS]
+        self.entity = self._about(question.entities) if ranking.entity and question.entities else {}
+        wants_why = question.intent is Intent.WHY and ranking.causal
+        self.causal = self._causes([known[row].id for row in seeds]) if wants_why else {}
+        wants_when = question.intent is Intent.WHEN and ranking.temporal
+        self.temporal = self._times([known[row] for row in seeds]) if wants_when else {}
+        self.link = self._links(lead) if lead else {}
+
+    def rows(self) -> Iterable[int]:
+        return (row for found in (self.entity, self.causal, self.temporal, self.link) for row in found)
+
+    def _about(self, entities: Sequence[str]) -> dict[int, float]:
+        """What links to an entity or stands on its page; half as much for those related to it."""
+        further = ties.related(self._connection, entities)
+        found = dict.fromkeys(ties.about(self._connection, further, MANY), 0.5)
+        return found | dict.fromkeys(ties.about(self._connection, entities, MANY), 1.0)
+
+    def _causes(self, ids: Sequence[str]) -> dict[int, float]:
+        """Causes and effects of the best, and theirs in turn."""
+        found: dict[int, float] = {}
+        here, seen = list(ids), set(ids)
+        for step in range(self._reach):
+            reached = [tie for tie in ties.tied(self._connection, here, ("causal",)) if tie.id not in seen]
+            found |= {tie.row: 0.5**step for tie in reached}
+            here = [tie.id for tie in reached][:MANY]
+            seen.update(here)
+        return found
+
+    def _times(self, seeds: Sequence[Turn]) -> dict[int, float]:
+        """What was said before and after the best."""
+        found: dict[int, float] = {}
+        for seed in seeds:
+            for row, distance in around(self._connection, seed, self._reach):
+                found[row] = max(found.get(row, 0.0), 0.5 ** (distance - 1))
+        return found
+
+    def _links(self, lead: Lead) -> dict[int, float]:
+        """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
+        tied = dict.fromkeys((tie.row for tie in ties.tied(self._connection, lead.ids)), 1.0)
+        entities = ties.mentioned(self._connection, lead.ids)
+        return dict.fromkeys(ties.about(self._connection, entities, MANY), 0.5) | tied
+
+
+def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
+    """Versions that were replaced give what speaks for them to those that replaced them."""
+    if query.filter.with_superseded is query.filter or query.filter.as_of is not None:
+        return found
+    old = {row: turn.superseded_by for row, turn in found.turns.items() if turn.superseded_by is not None}
+    if not old:
+        return found
+    heirs = {row: heir for row, by in old.items() if (heir := ties.successor(connection, by)) is not None}
+    kept = {row: turn for row, turn in found.turns.items() if row not in old}
+    kept |= turns(connection, sorted({heir for heir in heirs.values() if heir not in kept}), query.filter)
+    return replace(
+        found,
+        turns=kept,
+        text=_inherited(found.text, heirs),
+        vector=_inherited(found.vector, heirs),
+        near={heirs.get(row, row): near for row, near in found.near.items() if row not in old or row in heirs},
+    )
+
+
+def _inherited(scores: Mapping[int, float], heirs: Mapping[int, int]) -> dict[int, float]:
+    found = dict(scores)
+    for row, heir in heirs.items():
+        if row in scores:
+            found[heir] = max(found.get(heir, 0.0), scores[row])
+    return found
+
+
+def _with_digests(connection: Connection, found: Candidates, ranking: Ranking) -> Candidates:
+    if not ranking.digest:
+        return found
+    paths = ties.digests(connection, {turn.file for turn in found.turns.values() if turn.session is None})
+    return replace(found, digests={row: paths[turn.file] for row, turn in found.turns.items() if turn.file in paths})
 
 
 def join(parts: Sequence[Candidates]) -> Candidates:
     """The candidates of several indexes as of one: what is best is best of all of them."""
     if len(parts) == 1:
         return parts[0]
-    apart = [(nth * APART, part) for nth, part in enumerate(parts)]
     return Candidates(
-        turns={row + start: turn for start, part in apart for row, turn in part.turns.items()},
-        text={row + start: score for start, part in apart for row, score in part.text.items()},
-        vector={row + start: score for start, part in apart for row, score in part.vector.items()},
+        turns=_joined([part.turns for part in parts]),
+        text=_joined([part.text for part in parts]),
+        vector=_joined([part.vector for part in parts]),
         near={
-            row + start: [(other + start, distance) for other, distance in near]
-            for start, part in apart
+            row + nth * APART: [(other + nth * APART, distance) for other, distance in near]
+            for nth, part in enumerate(parts)
             for row, near in part.near.items()
         },
+        entity=_joined([part.entity for part in parts]),
+        causal=_joined([part.causal for part in parts]),
+        temporal=_joined([part.temporal for part in parts]),
+        link=_joined([part.link for part in parts]),
+        digests=_joined([part.digests for part in parts]),
     )
+
+
+def _joined(parts: Sequence[Mapping[int, T]]) -> dict[int, T]:
+    return {row + nth * APART: value for nth, part in enumerate(parts) for row, value in part.items()}

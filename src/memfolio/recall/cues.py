@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memfolio.recall.question import MONTHS
-
+MONTHS = "january february march april may june july august september october november december".split()
 MACHINES = frozenset("assistant ai bot model agent".split())
 """Roles of those who answer; what the others say is about themselves, and worth more."""
 
@@ -14,11 +13,9 @@ _TIME = re.compile(
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|" + "|".join(MONTHS) + r"|\d{4}|\d+(?:st|nd|rd|th))\b",
     re.IGNORECASE,
 )
+_RULE = re.compile(r"\W*(?:always|never|from now on|whenever)\b")
 _WISH = re.compile(
-    r"^\W*(?:always|never|from now on|whenever)\b"
-    r"|\bi(?:'d| would)?(?: really| usually| generally)? prefer\b"
-    r"|\bwhen(?:ever)? i ask\b",
-    re.IGNORECASE,
+    rf"^{_RULE.pattern}|\bi(?:'d| would)?(?: really| usually| generally)? prefer\b|\bwhen(?:ever)? i ask\b"
 )
 
 
@@ -28,7 +25,10 @@ def tells_time(content: str) -> bool:
 
 def is_standing_wish(content: str) -> bool:
     """Whether somebody says how they want things from then on."""
-    return _WISH.search(content[:1500]) is not None
+    beginning = content[:1500].lower()
+    if "prefer" in beginning or "i ask" in beginning:
+        return _WISH.search(beginning) is not None
+    return _RULE.match(beginning) is not None
 
 
 def is_machine(role: str | None) -> bool:

@@ -25,12 +25,24 @@ class Hit:
     why: tuple[Reason, ...]
     path: str
     depth: int = 0
+    heading: tuple[str, ...] = ()
+    """The headings above it, where it is a passage of a page."""
+    snippet: str = ""
+    """What it says about the question, in a few sentences."""
+    replaced: tuple[str, ...] = ()
+    """The ids of the versions that it replaced, the newest first."""
+    phase: str = "active"
+    """How far it has faded: active, fading, dormant or archived."""
 
 
 class Hits(list[Hit]):
-    """The hits, best first; `degraded` says what could not take part, `took_ms` how long it took."""
+    """The hits, best first; `degraded` says what could not take part, `took_ms` how long it took, `intent` what kind of
+    question it was taken for."""
 
-    def __init__(self, hits: list[Hit], *, degraded: tuple[str, ...] = (), took_ms: float = 0) -> None:
+    def __init__(
+        self, hits: list[Hit], *, degraded: tuple[str, ...] = (), took_ms: float = 0, intent: str = "general"
+    ) -> None:
         super().__init__(hits)
         self.degraded = degraded
         self.took_ms = took_ms
+        self.intent = intent

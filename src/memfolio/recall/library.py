@@ -19,8 +19,11 @@ from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
-from memfolio.recall.recall import ask
+from memfolio.recall.question import Question
+from memfolio.recall.recall import Search
+from memfolio.recall.sorter import Sorter
 from memfolio.text import match_expression, terms
+from memfolio.tuning import Ranking
 from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
@@ -40,6 +43,7 @@ class Library:
     def __init__(self, vault: Vault, agent: str, *, embedder: Embedder | None = None, background: bool = True) -> None:
         self.index = Index(vault, agent)
         self.meaning = Meaning(embedder or open_embedder(vault.config))
+        self._sorter = Sorter(self.meaning)
         self._vault = vault
         self._background = background
         self._shared = Index(vault, SHARED) if agent != SHARED else None
@@ -64,25 +68,30 @@ class Library:
         """Be ready to follow what is about to be written."""
         self.index.attend()
 
-    def recall(self, query: Query) -> Hits:
-        """The memories that answer a question, and what could not take part in answering it."""
+    def recall(self, query: Query, ranking: Ranking | None = None) -> Hits:
+        """The memories that answer a question, and what could not take part in answering it.
+
+        `ranking` takes the place of the configured one.
+        """
         started = time.perf_counter()
         with self._worker.aside():
-            hits = self._find(query)
+            hits, question = self._find(query, ranking or self._vault.config.recall)
         took = (time.perf_counter() - started) * 1000
-        return Hits(hits, degraded=(*self.degraded(), *self._missing(query)), took_ms=round(took, 3))
+        degraded = (*self.degraded(), *self._missing(query))
+        return Hits(hits, degraded=degraded, took_ms=round(took, 3), intent=question.intent.value)
 
-    def _find(self, query: Query) -> list[Hit]:
-        hits: list[Hit] = []
+    def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question]:
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             if query.text.strip() and self.meaning.embedder is not None:
                 self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
             indexes = self.indexes()
             builds = [index.builds for index in indexes]
-            hits = ask(indexes, query, self.meaning)
+            search = Search(indexes=indexes, query=query, ranking=ranking, decay=self._vault.config.decay)
+            question = search.understand(self._sorter.intent(query.text, ranking))
+            hits = search.answer(question, search.sense(question, self.meaning))
             if builds == [index.builds for index in indexes]:
                 break
-        return hits
+        return hits, question
 
     def _fill(self, *, seconds: float) -> None:
         """Make missing vectors, for a while; a thread goes on where there is one."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import Any, TypeVar
-from unicodedata import normalize
 
 from memfolio.errors import InputError
-from memfolio.index.filter import INCLUDABLE, Filter
+from memfolio.index.filter import INCLUDABLE, LEVELS, Filter
+from memfolio.index.pages import name_key
 from memfolio.intake import CHECKS, check_span, choose, nearest
+from memfolio.recall.dates import moment_of
+from memfolio.recall.inline import split
 from memfolio.types import Kind, Store, Type
 
 E = TypeVar("E", bound=StrEnum)
@@ -30,6 +32,7 @@ class Query:
     depth: int
     filter: Filter
     now: datetime
+    zone: tzinfo
 
     @classmethod
     def from_args(
@@ -37,41 +40,52 @@ class Query:
         text: str,
         *,
         now: datetime,
+        zone: tzinfo,
         limit: int = 10,
         kinds: object = None,
         types: object = None,
         tags: object = None,
         entity: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        valid_at: datetime | None = None,
-        as_of: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         min_importance: float = 0,
         depth: int = 0,
         session: str | None = None,
         store: object = None,
         user: str | None = None,
         include: object = (),
+        level: str | None = None,
+        inline: bool = False,
     ) -> Query:
-        """The query that these arguments mean; InputError says which of them cannot be."""
+        """The query that these arguments mean; InputError says which of them cannot be.
+
+        With `inline`, filters inside the text count too, where no argument says otherwise.
+        """
+        inside: dict[str, Any] = {}
+        if inline:
+            text, inside = split(_text("the question", text), now, zone)
         given = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
-        times = {name: None if value is None else _moment(name, value) for name, value in given.items()}
+        times = {name: _moment(name, value or inside.get(name), now, zone) for name, value in given.items()}
         check_span("since", times["since"], "until", times["until"])
         return cls(
             text=_text("the question", text),
             limit=_number("limit", limit, 1, MAX_LIMIT),
             depth=_number("depth", depth, 0, MAX_DEPTH),
             now=now,
+            zone=zone,
             filter=Filter(
-                kinds=_choices(Kind, "kind", kinds),
-                types=_choices(Type, "type", types),
-                stores=_choices(Store, "store", store),
-                tags=tuple(tag.lstrip("#") for tag in _words("tag", tags)),
-                entity=None if entity is None else normalize("NFC", _text("entity", entity)).lower(),
-                session=None if session is None else _text("session", session),
-                user=None if user is None else _text("user", user),
-                min_importance=_fraction(min_importance),
-                include=_include(include),
+                kinds=_choices(Kind, "kind", kinds or inside.get("kinds")),
+                types=_choices(Type, "type", types or inside.get("types")),
+                stores=_choices(Store, "store", store or inside.get("store")),
+                tags=tuple(tag.lstrip("#") for tag in _words("tag", tags or inside.get("tags"))),
+                entity=_key(entity or inside.get("entity")),
+                session=_optional("session", session or inside.get("session")),
+                user=_optional("user", user or inside.get("user")),
+                min_importance=_fraction(min_importance or inside.get("min_importance", 0)),
+                include=_known("include", _words("include", include), INCLUDABLE),
+                level=_level(level or inside.get("level")),
                 since=times["since"],
                 until=times["until"],
                 valid_at=times["valid_at"],
@@ -84,6 +98,18 @@ def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass it as text")
     return value
+
+
+def _optional(name: str, value: object) -> str | None:
+    return None if value is None else _text(name, value)
+
+
+def _key(entity: object) -> str | None:
+    return None if entity is None else name_key(_text("entity", entity))
+
+
+def _level(value: object) -> str | None:
+    return None if value is None else _known("level", (_text("level", value),), LEVELS)[0]
 
 
 def _number(name: str, value: object, low: int, high: int) -> int:
@@ -99,7 +125,17 @@ def _fraction(value: object) -> float:
     return float(checked)
 
 
-def _moment(name: str, value: object) -> datetime:
+def _moment(name: str, value: object, now: datetime, zone: tzinfo) -> datetime | None:
+    """A time, or the text that names one: `last_week` is its first moment, or for what looks back its last."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        found = moment_of(value, now, zone, end=name != "since")
+        if found is None:
+            raise InputError(
+                f"{name} {value[:40]!r} is not a time", hint="write it like 2026-11-15, yesterday or last_week"
+            )
+        return found
     checked: Any = CHECKS["at"](name, value)
     moment: datetime = checked
     return moment
@@ -123,10 +159,7 @@ def _choices(choices: type[E], name: str, value: object) -> tuple[E, ...]:
     return tuple(choose(choices, name, each) for each in _words(name, value))
 
 
-def _include(value: object) -> tuple[str, ...]:
-    words = _words("include", value)
-    if unknown := [word for word in words if word not in INCLUDABLE]:
-        raise InputError(
-            f"there is nothing called {unknown[0][:40]!r} to include", hint=nearest(unknown[0], INCLUDABLE)
-        )
+def _known(name: str, words: tuple[str, ...], known: Collection[str]) -> tuple[str, ...]:
+    if unknown := [word for word in words if word not in known]:
+        raise InputError(f"{name} {unknown[0][:40]!r} is not known", hint=nearest(unknown[0], list(known)))
     return words

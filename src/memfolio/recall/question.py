@@ -1,23 +1,30 @@
-"""What a question asks: its words and phrases, the people and the time it names, and what kind of answer it wants.
+"""What a question asks: its words and phrases, whom and what time it names, and what kind of answer it wants. Pure.
 
-The cues are English; where none of them is found, words and meaning decide alone. Pure.
+Names, months and what was told are read in English, times and intents in several languages; where none is found, words
+and meaning decide alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from itertools import pairwise
 
-from memfolio.text import terms
+from memfolio.index.pages import name_key
+from memfolio.recall.dates import Mention, mentions
+from memfolio.recall.intent import Intent, by_words, is_complex
+from memfolio.text import MAX_QUERY, match_expression, terms
 
-MONTHS = "january february march april may june july august september october november december".split()
 MAX_PHRASES = 16
+LONGEST_NAME = 4
+"""Words."""
+MAX_NAMES = 400
+SAME_MONTH = 0.5
+"""What it counts to have happened in the month of a day that is named, beside that day itself."""
 
 _WORD = re.compile(r"\w+")
-_YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
-_WHEN = re.compile(r"\s*(?:when|how long|what (?:date|day|month|year|time))\b", re.IGNORECASE)
 _TOLD = re.compile(
     r"\b(?:did|had|have) you\b"
     r"|\byou(?:'ve|'d| had| have)? (?:\w+ )?(?:said|told|gave|recommended|suggested|advised|mentioned|proposed|listed"
@@ -33,14 +40,16 @@ class Question:
 
     words: tuple[str, ...]
     """What to look for: without the names of speakers, who are asked for otherwise."""
-    phrases: tuple[str, ...]
-    speakers: frozenset[str]
-    months: frozenset[int]
-    """From 1 to 12."""
-    years: frozenset[int]
-    asks_when: bool
-    asks_what_was_told: bool
+    phrases: tuple[str, ...] = ()
+    speakers: frozenset[str] = frozenset()
+    entities: tuple[str, ...] = ()
+    times: tuple[Mention, ...] = ()
+    intent: Intent = Intent.GENERAL
+    is_complex: bool = False
+    asks_what_was_told: bool = False
     """Whether it is about the assistant's own words."""
+    without: tuple[str, ...] = ()
+    """What has all of these words is found already."""
 
     @property
     def search(self) -> tuple[str, ...]:
@@ -48,26 +57,58 @@ class Question:
         return (*self.words, *self.phrases)
 
     @property
+    def expression(self) -> str:
+        """What to ask the index for where something is found already."""
+        return f"({match_expression(self.search)}) NOT ({match_expression(self.without, all_of=True)})"
+
+    @property
     def meaning(self) -> str:
         """The text whose meaning is compared."""
         return " ".join(self.words)
 
+    def nearness(self, moment: datetime) -> float:
+        """How well a moment fits the times that the question names, from 0 to 1."""
+        if any(time.covers(moment) for time in self.times):
+            return 1.0
+        return SAME_MONTH if any(_is_same_month(time, moment) for time in self.times) else 0.0
 
-def understand(text: str, speakers: Iterable[str] = ()) -> Question:
-    """What a question asks, given who speaks in what is remembered."""
+
+def understand(
+    text: str,
+    *,
+    now: datetime,
+    zone: tzinfo,
+    speakers: Iterable[str] = (),
+    entities: Iterable[str] = (),
+    intent: Intent | None = None,
+) -> Question:
+    """What a question asks, given who speaks in what is remembered and which entities it names."""
     by_word = _by_word(speakers)
-    found = _WORD.findall(text[:8192])
+    found = _WORD.findall(text[:MAX_QUERY])
     words = terms(text)
     rest = [word for word in words if word.casefold() not in by_word] or words
     return Question(
         words=tuple(rest),
         phrases=_phrases(found, rest),
         speakers=frozenset(role for word in found for role in by_word.get(word.casefold(), ())),
-        months=frozenset(_months(found)),
-        years=frozenset(map(int, _YEAR.findall(text))),
-        asks_when=_WHEN.match(text) is not None,
-        asks_what_was_told=_TOLD.search(text[:8192]) is not None,
+        entities=tuple(entities),
+        times=tuple(mentions(text, now, zone)),
+        intent=by_words(text) or Intent.GENERAL if intent is None else intent,
+        is_complex=is_complex(text, words),
+        asks_what_was_told=_TOLD.search(text[:MAX_QUERY]) is not None,
     )
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Whatever in a question may be the name of an entity, as `name_key`s: one to four words in a row."""
+    found = re.findall(r"[\w'’.&+-]*\w", text[:MAX_QUERY])[: MAX_NAMES // LONGEST_NAME]
+    for start in range(len(found)):
+        for count in range(1, LONGEST_NAME + 1):
+            yield name_key(" ".join(found[start : start + count]))
+
+
+def _is_same_month(time: Mention, moment: datetime) -> bool:
+    return moment.month in time.months and (not time.years or moment.year in time.years)
 
 
 def _by_word(speakers: Iterable[str]) -> dict[str, set[str]]:
@@ -84,10 +125,3 @@ def _phrases(found: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
     known = {word.casefold() for word in words}
     pairs = (f"{one} {two}" for one, two in pairwise(found) if {one.casefold(), two.casefold()} <= known)
     return tuple(dict.fromkeys(pairs))[:MAX_PHRASES]
-
-
-def _months(found: Iterable[str]) -> Iterable[int]:
-    for word in found:
-        # A small "may" is mostly the verb.
-        if word.casefold() in MONTHS and (word != "may"):
-            yield MONTHS.index(word.casefold()) + 1

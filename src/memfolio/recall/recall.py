@@ -1,79 +1,201 @@
-"""Recall: query → question → candidates → weigh → hits. Only the candidates are asked of the index."""
+"""Recall: query → question → candidates → weigh → merit → diversify → cut → hits, in one hop or several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
+from memfolio.decay import Phase
 from memfolio.embed.meaning import Meaning, Sense
+from memfolio.index.database import Connection
+from memfolio.index.filter import ARCHIVED, DORMANT
 from memfolio.index.index import Index
+from memfolio.index.lexical import frequencies
+from memfolio.index.looks import Look, look_at
 from memfolio.index.lookup import Located, by_rows, newest
+from memfolio.index.rows import to_us
 from memfolio.index.sessions import speakers
-from memfolio.recall.candidates import APART, Candidates, gather, join
+from memfolio.index.ties import named, predecessors
+from memfolio.recall.candidates import APART, Candidates, Lead, gather, join
 from memfolio.recall.cues import is_machine, is_standing_wish, tells_time
+from memfolio.recall.diversify import diversify
 from memfolio.recall.hit import Hit, Reason
+from memfolio.recall.hops import FADE, telling, with_hops
+from memfolio.recall.intent import Intent
+from memfolio.recall.merit import add_merit, awake
 from memfolio.recall.query import Query
-from memfolio.recall.question import Question, understand
-from memfolio.recall.weigh import Weighing, Weights, weigh
+from memfolio.recall.question import Question, names_in, understand
+from memfolio.recall.snippet import snippet
+from memfolio.recall.weigh import Weighing, weigh
+from memfolio.tuning import Decay, Ranking
 
-READ = 5
-"""How many of the best are read for one hit that is wanted, to look at their own words."""
+READ = 3
+"""How many of the best are looked at for one hit that is wanted."""
 LEAST_READ = 60
-WEIGHTS = Weights()
+SNIPPET = 80
+"""Tokens."""
+COMMON = 20_000
+"""Up to how many memories a word's frequency is counted."""
 
 
-def ask(indexes: Sequence[Index], query: Query, meaning: Meaning) -> list[Hit]:
-    """The memories of these indexes that answer the query, best first; equal ones in the order of their ids."""
-    question = understand(query.text, [name for index in indexes for name in index.read(speakers)])
-    return find(indexes, query, question, meaning.of(question.meaning or query.text))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One question to some indexes, and how its answers are ranked."""
+
+    indexes: Sequence[Index]
+    query: Query
+    ranking: Ranking
+    decay: Decay
+
+    def understand(self, intent: Intent | None = None) -> Question:
+        """What the question asks of these indexes."""
+        text = self.query.text
+        names = list(names_in(text))
+        known = [index.read(lambda db: (speakers(db), named(db, names))) for index in self.indexes]
+        return understand(
+            text,
+            now=self.query.now,
+            zone=self.query.zone,
+            speakers=[name for people, _ in known for name in people],
+            entities=[each for _, entities in known for each in entities],
+            intent=intent,
+        )
+
+    def sense(self, question: Question, meaning: Meaning) -> Sense | None:
+        """What the question means, as far as that counts."""
+        return meaning.of(question.meaning or self.query.text) if self.ranking.vector else None
+
+    def answer(self, question: Question, sense: Sense | None) -> list[Hit]:
+        """The memories that answer it, best first; equal ones in the order of their ids."""
+        query = self.query
+        if not question.words and sense is None:
+            return self._latest()
+        direct = self._find(question, sense)
+        if not query.depth:
+            return direct
+        return with_hops(
+            direct,
+            lambda hits, count: self._hop(question, hits, count),
+            depth=query.depth,
+            limit=query.limit,
+            share=self.ranking.hop_share,
+        )
+
+    def _find(self, question: Question, sense: Sense | None, hits: Sequence[Hit] = ()) -> list[Hit]:
+        """One hop: from the question itself, or from hits before."""
+        parts = [self._gather(nth, question, sense, hits) for nth in range(len(self.indexes))]
+        candidates = join(parts)
+        weighing = weigh(candidates, question, self.ranking)
+        looks = self._look(weighing.best(max(LEAST_READ, READ * self.query.limit)))
+        self._look_inside(weighing, looks, question)
+        phases = add_merit(weighing, looks, to_us(self.query.now), self.ranking, self.decay)
+        order = self._ordered(weighing, looks, phases, candidates.text)
+        return self._hits(order[: self.query.limit], weighing, phases, question)
+
+    def _gather(self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit]) -> Candidates:
+        index, lead = self.indexes[nth], Lead(tuple(hit.memory.id for hit in hits)) if hits else None
+        return index.read(lambda db: gather(db, index, self.query, question, sense, self.ranking, lead))
+
+    def _look_inside(self, weighing: Weighing, looks: Mapping[int, Look], question: Question) -> None:
+        """Add what the memories' own words say about their use."""
+        ranking = self.ranking
+        if question.intent is Intent.WHEN and ranking.when:
+            told = [row for row, look in looks.items() if tells_time(look.content)]
+            weighing.add("when", dict.fromkeys(told, ranking.when))
+        if ranking.standing:
+            people = [row for row, look in looks.items() if not is_machine(look.life.role)]
+            wishes = [row for row in people if is_standing_wish(looks[row].content)]
+            weighing.add("standing", dict.fromkeys(wishes, ranking.standing))
+
+    def _ordered(
+        self,
+        weighing: Weighing,
+        looks: Mapping[int, Look],
+        phases: Mapping[int, Phase],
+        worded: Container[int],
+    ) -> list[int]:
+        """The rows that are worth showing, best first; those with a word of the question are never cut off."""
+        scores, included = weighing.scores, self.query.filter.include
+        order = weighing.best(len(looks), looks)
+        if not {DORMANT, ARCHIVED} & set(included):
+            order = awake(order, scores, phases, self.ranking.dormant)
+        best = scores.get(order[0], 0.0) if order else 0.0
+        least = self.ranking.cut * max(best, 0.0)
+        order = [row for row in order if row in worded or scores.get(row, 0.0) >= least]
+        return diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
+
+    def _hits(
+        self, rows: Sequence[int], weighing: Weighing, phases: Mapping[int, Phase], question: Question
+    ) -> list[Hit]:
+        found = self._read(rows)
+        return [
+            Hit(
+                memory=found[row][0].item,
+                score=round(weighing.scores.get(row, 0.0) / weighing.whole, 6),
+                why=weighing.why(row),
+                path=found[row][0].path,
+                heading=found[row][0].heading,
+                snippet=snippet(found[row][0].item.content, question.words, SNIPPET),
+                replaced=found[row][1],
+                phase=phases[row].value,
+            )
+            for row in rows
+            if row in found
+        ]
+
+    def _look(self, rows: Sequence[int]) -> dict[int, Look]:
+        """A look at these rows of the joined candidates, as far as they are still there."""
+        found: dict[int, Look] = {}
+        for nth, own in self._apart(rows):
+            looks = self.indexes[nth].read(partial(look_at, rows=own))
+            found |= {row + nth * APART: look for row, look in looks.items()}
+        return found
+
+    def _read(self, rows: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:
+        """The memories in these rows of the joined candidates, each with the versions it replaced."""
+        found: dict[int, tuple[Located, tuple[str, ...]]] = {}
+        for nth, own in self._apart(rows):
+            items = self.indexes[nth].read(partial(_with_predecessors, rows=own))
+            found |= {each.row + nth * APART: (each, before) for each, before in items}
+        return found
+
+    def _apart(self, rows: Sequence[int]) -> list[tuple[int, list[int]]]:
+        """The rows of each index, by its place."""
+        parts = [(nth, [row - nth * APART for row in rows if row // APART == nth]) for nth in range(len(self.indexes))]
+        return [(nth, own) for nth, own in parts if own]
+
+    def _hop(self, question: Question, hits: Sequence[Hit], count: int) -> list[Hit]:
+        """What the words and ties of these hits lead to."""
+        words = telling(hits, question.words, self._frequencies, self.ranking.hop_terms)
+        asked = Question(words=tuple(words), without=question.words)
+        further = replace(self, query=replace(self.query, limit=max(count, 1)))._find(asked, None, hits)
+        best = max((hit.score for hit in hits), default=0.0)
+        full = max((hit.score for hit in further), default=0.0) or 1.0
+        depth = max(hit.depth for hit in hits) + 1
+        worth = FADE * best / full
+        return [replace(hit, score=round(worth * hit.score, 6), depth=depth) for hit in further if hit.score > 0]
+
+    def _frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
+        """In how many memories each of these words is."""
+        found: dict[str, int] = {}
+        for index in self.indexes:
+            for word, count in index.read(lambda db: frequencies(db, words, COMMON)).items():
+                found[word] = found.get(word, 0) + count
+        return found
+
+    def _latest(self) -> list[Hit]:
+        """Without words there is nothing to rank by: what happened last comes first."""
+        query = self.query
+        each_newest = [index.read(lambda db: newest(db, query.filter, query.limit)) for index in self.indexes]
+        found = sorted((each for some in each_newest for each in some), key=lambda each: each.item.id)
+        found.sort(key=lambda each: each.item.event_time or each.item.created_at, reverse=True)
+        ranked = enumerate(found[: query.limit], start=1)
+        return [
+            Hit(memory=each.item, score=0.0, why=(Reason("newest", rank, 0.0),), path=each.path, heading=each.heading)
+            for rank, each in ranked
+        ]
 
 
-def find(
-    indexes: Sequence[Index], query: Query, question: Question, sense: Sense | None, weights: Weights = WEIGHTS
-) -> list[Hit]:
-    """The same for a question that is understood already."""
-    if not question.words and sense is None:
-        return _latest(indexes, query)
-    weighing = weigh(join([_gather(index, query, question, sense) for index in indexes]), question, weights)
-    found = _read(indexes, weighing.best(max(LEAST_READ, READ * query.limit)))
-    _look_inside(weighing, found, question, weights)
-    best = [row for row in weighing.best(len(weighing.turns)) if row in found][: query.limit]
-    return [_hit(found[row], weighing.scores.get(row, 0.0) / weights.whole, weighing.why(row)) for row in best]
-
-
-def _gather(index: Index, query: Query, question: Question, sense: Sense | None) -> Candidates:
-    return index.read(lambda connection: gather(connection, index, query, question, sense))
-
-
-def _latest(indexes: Sequence[Index], query: Query) -> list[Hit]:
-    """Without words there is nothing to rank by: what happened last comes first."""
-    each_newest = [index.read(lambda connection: newest(connection, query.filter, query.limit)) for index in indexes]
-    found = sorted((each for some in each_newest for each in some), key=lambda each: each.item.id)
-    found.sort(key=lambda each: each.item.event_time or each.item.created_at, reverse=True)
-    ranked = enumerate(found[: query.limit], start=1)
-    return [_hit(each, 0.0, (Reason("newest", rank, 0.0),)) for rank, each in ranked]
-
-
-def _read(indexes: Sequence[Index], rows: Sequence[int]) -> dict[int, Located]:
-    """The memories in these rows of the joined candidates, as far as they are still there."""
-    found: dict[int, Located] = {}
-    for nth, index in enumerate(indexes):
-        own = [row - nth * APART for row in rows if row // APART == nth]
-        found |= {each.row + nth * APART: each for each in _located(index, own)}
-    return found
-
-
-def _located(index: Index, rows: Sequence[int]) -> list[Located]:
-    return index.read(lambda connection: by_rows(connection, rows))
-
-
-def _look_inside(weighing: Weighing, found: Mapping[int, Located], question: Question, weights: Weights) -> None:
-    """Add what the memories' own words say about their use."""
-    items = {row: each.item for row, each in found.items()}
-    if question.asks_when:
-        weighing.add("when", {row: weights.when for row, item in items.items() if tells_time(item.content)})
-    wishes = [row for row, item in items.items() if not is_machine(item.role) and is_standing_wish(item.content)]
-    weighing.add("standing", dict.fromkeys(wishes, weights.standing))
-
-
-def _hit(found: Located, score: float, why: tuple[Reason, ...]) -> Hit:
-    return Hit(memory=found.item, score=round(score, 6), why=why, path=found.path)
+def _with_predecessors(connection: Connection, rows: Sequence[int]) -> list[tuple[Located, tuple[str, ...]]]:
+    return [(each, predecessors(connection, each.item.id)) for each in by_rows(connection, rows)]

@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from memfolio.index.rows import from_us
+from memfolio.index.pages import page_period
+from memfolio.index.rows import day_us, from_us
 from memfolio.index.sessions import Turn
 from memfolio.recall.candidates import Candidates
 from memfolio.recall.cues import is_machine
 from memfolio.recall.hit import Reason
+from memfolio.recall.intent import Intent
 from memfolio.recall.question import Question
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """How much each strategy counts beside words, which count 1."""
-
-    text: float = 1.0
-    spread: float = 0.5
-    """How much of a memory's words the next one has; the one behind that has half as much, and so on."""
-    vector: float = 0.5
-    session: float = 0.2
-    """For the best words, and once more for the best meaning, of the session."""
-    speaker: float = 0.6
-    date: float = 0.6
-    owner: float = 0.5
-    """Against what a machine said, unless that is what is asked for."""
-    told: float = 0.1
-    when: float = 0.2
-    standing: float = 0.3
-
-    @property
-    def whole(self) -> float:
-        """The score that counts as full: the best by words and by meaning in the best session."""
-        return self.text + self.vector + 2 * self.session
-
+from memfolio.tuning import Ranking
+from memfolio.types import Kind
 
 SURE = 0.35
 """From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
+DAY = 86_400_000_000
 
 
 @dataclass(slots=True)
@@ -46,55 +27,93 @@ class Weighing:
     """What each strategy gives to each candidate, and what that comes to."""
 
     turns: Mapping[int, Turn]
+    whole: float = 1.0
+    """The score that counts as full."""
     shares: dict[str, Mapping[int, float]] = field(default_factory=dict)
     scores: dict[int, float] = field(default_factory=dict)
+    _sorted: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, strategy: str, shares: Mapping[int, float]) -> None:
-        self.shares[strategy] = shares
+        """Give to each row what a strategy has for it."""
+        if shares:
+            self.shares[strategy] = shares
+        scores = self.scores
         for row, share in shares.items():
-            self.scores[row] = self.scores.get(row, 0.0) + share
+            scores[row] = scores.get(row, 0.0) + share
 
-    def best(self, count: int) -> list[int]:
+    def scale(self, strategy: str, factors: Mapping[int, float]) -> None:
+        """Multiply what speaks for each row; what speaks against it stays."""
+        scores = self.scores
+        shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores.get(row, 0.0) > 0}
+        self.add(strategy, {row: share for row, share in shares.items() if share})
+
+    def best(self, count: int, among: Iterable[int] | None = None) -> list[int]:
         """The rows with most to speak for them, equal ones by id."""
-        return sorted(self.turns, key=lambda row: (-self.scores.get(row, 0.0), self.turns[row].id))[:count]
+        scores, turns = self.scores, self.turns
+        rows = turns if among is None else among
+        return sorted(rows, key=lambda row: (-scores.get(row, 0.0), turns[row].id))[:count]
 
     def why(self, row: int) -> tuple[Reason, ...]:
         """Which strategies found a row, as which of theirs, and what each gave it."""
-        found = ((name, shares, shares[row]) for name, shares in self.shares.items() if shares.get(row))
-        return tuple(Reason(name, _rank(shares, share), round(share, 4)) for name, shares, share in found)
+        found = ((name, shares[row]) for name, shares in self.shares.items() if shares.get(row))
+        return tuple(Reason(name, self._rank(name, share), round(share, 4)) for name, share in found)
+
+    def _rank(self, strategy: str, share: float) -> int:
+        if strategy not in self._sorted:
+            self._sorted[strategy] = sorted(self.shares[strategy].values())
+        ordered = self._sorted[strategy]
+        return 1 + len(ordered) - bisect_right(ordered, share)
 
 
-def _rank(shares: Mapping[int, float], share: float) -> int:
-    return 1 + sum(other > share for other in shares.values())
-
-
-def weigh(candidates: Candidates, question: Question, weights: Weights) -> Weighing:
-    """What words, meaning, company, speaker and time give to each candidate; not yet what its own words do."""
+def weigh(candidates: Candidates, question: Question, ranking: Ranking) -> Weighing:
+    """What words, meaning, company, ties, speaker and time give to each candidate; not yet what its own words do."""
     turns = candidates.turns
-    weighing = Weighing(turns)
+    weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0)
     text, vector = _relative(candidates.text), _relative(candidates.vector, least=SURE)
-    weighing.add("text", _times(weights.text, _relative(_flow(candidates, weights.spread)), turns))
-    weighing.add("vector", _times(weights.vector, vector, turns))
-    weighing.add("session", _times(weights.session, _by_session((text, vector), turns), turns))
-    weighing.add("speaker", {row: weights.speaker for row, turn in turns.items() if turn.role in question.speakers})
-    if question.months or question.years:
-        within = [row for row, turn in turns.items() if _is_within(turn.happened_at, question)]
-        weighing.add("date", dict.fromkeys(within, weights.date))
-    role = weights.told if question.asks_what_was_told else -weights.owner
-    weighing.add("role", {row: role for row, turn in turns.items() if is_machine(turn.role)})
+    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread)), turns))
+    weighing.add("vector", _times(ranking.vector, vector, turns))
+    weighing.add("session", _times(ranking.session, _by_session((text, vector), turns), turns))
+    for name in ("entity", "causal", "temporal", "link"):
+        weighing.add(name, _times(getattr(ranking, name), getattr(candidates, name), turns))
+    if candidates.digests:
+        weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector), turns))
+    _weigh_cues(weighing, question, ranking)
     return weighing
 
 
+def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> None:
+    """What the question says about whom, when and what kind of memory it wants."""
+    turns = weighing.turns
+    if question.speakers:
+        spoken = [row for row, turn in turns.items() if turn.role in question.speakers]
+        weighing.add("speaker", dict.fromkeys(spoken, ranking.speaker))
+    if question.times:
+        within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
+        weighing.add("date", _times(ranking.date, within, turns))
+    role = ranking.told if question.asks_what_was_told else -ranking.owner
+    if role:
+        weighing.add("role", {row: role for row, turn in turns.items() if is_machine(turn.role)})
+    if question.intent is Intent.HOW and ranking.procedure:
+        ways = [row for row, turn in turns.items() if turn.kind == Kind.PROCEDURAL]
+        weighing.add("procedure", dict.fromkeys(ways, ranking.procedure))
+    recency = ranking.latest if question.intent is Intent.LATEST else ranking.recency
+    if recency and turns:
+        weighing.add("recent", _times(recency, _recent(turns, ranking.recency_days), turns))
+
+
 def _times(weight: float, scores: Mapping[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
-    return {row: weight * score for row, score in scores.items() if row in turns and score > 0}
+    return {row: weight * score for row, score in scores.items() if score > 0 and row in turns} if weight else {}
 
 
 def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
     """Each row's words with what it has from its neighbours' words."""
-    flow = dict(candidates.text)
+    text = candidates.text
+    flow = dict(text)
+    parts = {distance: spread * 0.5 ** (distance - 1) for distance in range(1, 9)}
     for row, near in candidates.near.items():
+        score = text[row]
         for other, distance in near:
-            flow[other] = flow.get(other, 0.0) + spread * 0.5 ** (distance - 1) * candidates.text[row]
+            flow[other] = flow.get(other, 0.0) + parts[distance] * score
     return flow
 
 
@@ -105,21 +124,31 @@ def _relative(scores: Mapping[int, float], least: float = 0.0) -> dict[int, floa
 
 def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, Turn]) -> dict[int, float]:
     """For each row the best of its session in each list, added up."""
-    found = dict.fromkeys(turns, 0.0)
+    total: dict[str, float] = {}
     for scores in lists:
         best: dict[str, float] = {}
         for row, score in scores.items():
             session = turns[row].session if row in turns else None
             if session is not None and score > best.get(session, 0.0):
                 best[session] = score
-        for row, turn in turns.items():
-            if turn.session in best:
-                found[row] += best[turn.session]
-    return found
+        for session, score in best.items():
+            total[session] = total.get(session, 0.0) + score
+    return {row: total[turn.session] for row, turn in turns.items() if turn.session in total}
 
 
-def _is_within(us: int, question: Question) -> bool:
-    """Whether it happened in one of the months and years that the question names."""
-    moment = from_us(us)
-    is_month = not question.months or moment.month in question.months
-    return is_month and (not question.years or moment.year in question.years)
+def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int, float]:
+    """For what happened in the time of a digest, how well that digest fits."""
+    spans = {row: page_period(path) for row, path in candidates.digests.items()}
+    fits = {row: max(scores.get(row, 0.0) for scores in lists) for row in spans}
+    bounds = [(day_us(span[0]), day_us(span[1]), fits[row]) for row, span in spans.items() if span]
+    return {
+        row: max((fit for start, end, fit in bounds if start <= turn.happened_at < end + DAY), default=0.0)
+        for row, turn in candidates.turns.items()
+        if row not in spans
+    }
+
+
+def _recent(turns: Mapping[int, Turn], half_life: float) -> dict[int, float]:
+    """From 1 for the newest of the candidates down to 0."""
+    newest = max(turn.happened_at for turn in turns.values())
+    return {row: 0.5 ** ((newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}

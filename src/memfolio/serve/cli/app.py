@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError
-from memfolio.serve.cli import daily, demo, explain, mend, recall, status, trust
+from memfolio.serve.cli import bench, context, daily, demo, explain, mend, recall, status, trust
 from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, register
 from memfolio.serve.cli.errors import UsageError, report, report_usage
 from memfolio.serve.cli.output import Screen, print_json
@@ -24,15 +24,16 @@ app = typer.Typer(
     context_settings={"help_option_names": HELP},
 )
 PANELS = {
-    "Daily": "init remember observe recall show forget restore correct confirm pin explain status",
+    "Daily": "init remember observe recall context show forget restore correct confirm pin explain status",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
     "World": "demo",
 }
 """The commands in the order in which help lists them."""
-MODULES = (daily, recall, mend, explain, status, trust, demo)
+MODULES = (daily, recall, context, mend, explain, status, trust, demo)
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])
+app.add_typer(bench.app, rich_help_panel="World")
 
 
 @app.callback(invoke_without_command=True)
@@ -61,11 +62,18 @@ def program() -> typer.core.TyperGroup:
     """The parser of the command line, which in its help shows no type for what is only switched on."""
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
-    for command in (group, *group.commands.values()):
+    for command in commands(group):
         for param in command.get_params(typer.Context(command, help_option_names=HELP)):
             if isinstance(param, typer.core.TyperOption) and param.is_flag:
                 param.metavar = ""
     return group
+
+
+def commands(command: Any) -> Iterator[Any]:
+    """A command with all that it has below it."""
+    yield command
+    for each in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
+        yield from commands(each)
 
 
 def run(args: Sequence[str]) -> int:

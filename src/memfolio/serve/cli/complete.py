@@ -39,6 +39,12 @@ def includable(incomplete: str) -> list[str]:
     return among(INCLUDABLE)(incomplete)
 
 
+def levels(incomplete: str) -> list[str]:
+    from memfolio.index.filter import LEVELS
+
+    return among(LEVELS)(incomplete)
+
+
 def agents(ctx: typer.Context, incomplete: str) -> list[str]:
     """The agents of the home that the command line names so far."""
     config = _config(ctx)

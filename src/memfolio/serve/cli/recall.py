@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,6 @@ from memfolio.serve.cli.brief import beginning, emphasised, happened, standing, 
 from memfolio.serve.cli.call import Answer, Command, Options, read_text
 from memfolio.serve.cli.importance import SCALE, read_importance
 from memfolio.serve.cli.output import LONG, Screen, safe
-from memfolio.serve.cli.times import read_moment
 from memfolio.types import Kind, Store, Type
 
 if TYPE_CHECKING:
@@ -51,8 +50,14 @@ Session = Annotated[str | None, what("ID", "Only of this session.")]
 InStore = Annotated[str | None, what("STORE", f"{', '.join(Store)}.", complete.stores)]
 User = Annotated[str | None, what("NAME", "Only about this person.")]
 Importance = Annotated[str, what("N", f"At least: {SCALE}.")]
-Include = Annotated[list[str] | None, what("WHAT", "Also what is archived or superseded.", complete.includable)]
-Since = Annotated[str | None, when("Happened then or later: 2026-11-15, yesterday, 2h ago.")]
+Include = Annotated[
+    list[str] | None,
+    what("WHAT", "Also what is archived, superseded, dormant or quarantined. May be repeated.", complete.includable),
+]
+Level = Annotated[
+    str | None, what("LEVEL", "Only days, or their digests: daily, weekly, monthly, quarterly.", complete.levels)
+]
+Since = Annotated[str | None, when("Happened then or later: 2026-11-15, yesterday, last_week, 2h ago.")]
 Until = Annotated[str | None, when("Happened then or earlier.")]
 ValidAt = Annotated[str | None, when("Was true then.")]
 AsOf = Annotated[str | None, when("Was known then.")]
@@ -73,6 +78,7 @@ def recall(
     user: User = None,
     min_importance: Importance = "0",
     include: Include = None,
+    level: Level = None,
     since: Since = None,
     until: Until = None,
     valid_at: ValidAt = None,
@@ -80,7 +86,6 @@ def recall(
 ) -> Answer:
     """Find what is remembered, by its words and by its meaning, best first."""
     asked, importance = read_text(query), read_importance(min_importance)
-    times = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
     with options.memory() as memory:
         hits = memory.recall(
             asked,
@@ -95,7 +100,11 @@ def recall(
             user=user,
             min_importance=importance,
             include=include or (),
-            **{name: read_moment(memory.vault.config, text, name=name) for name, text in times.items()},
+            level=level,
+            since=since,
+            until=until,
+            valid_at=valid_at,
+            as_of=as_of,
         )
         findings = Findings(query=asked, hits=hits, zone=memory.vault.home.zone, explained=explain)
     return Answer(document(asked, hits), findings.draw)
@@ -103,7 +112,13 @@ def recall(
 
 def document(query: str, hits: Hits) -> dict[str, Any]:
     found = [hit_document(hit) for hit in hits]
-    return {"query": query, "took_ms": hits.took_ms, "degraded": list(hits.degraded), "hits": found}
+    return {
+        "query": query,
+        "took_ms": hits.took_ms,
+        "intent": hits.intent,
+        "degraded": list(hits.degraded),
+        "hits": found,
+    }
 
 
 def hit_document(hit: Hit) -> dict[str, Any]:
@@ -120,6 +135,10 @@ def hit_document(hit: Hit) -> dict[str, Any]:
         "created_at": item.created_at,
         "tags": item.tags,
         "path": hit.path,
+        "heading": hit.heading,
+        "snippet": hit.snippet,
+        "phase": hit.phase,
+        "replaced": hit.replaced,
     }
 
 
@@ -138,6 +157,8 @@ class Findings:
         if not self.hits:
             screen.say(f"Nothing is remembered about {beginning(self.query)!r}.")
             screen.say("Other words, or fewer filters, may find it.", "dim")
+        elif self.explained:
+            screen.say(f"Taken for a question of the kind: {self.hits.intent}.", "dim")
         for rank, hit in enumerate(self.hits, start=1):
             if rank > 1:
                 screen.say()
@@ -150,7 +171,7 @@ class Findings:
         lead = Text(f"{rank:>{margin - 2}}  ", "bold cyan")
         screen.hang(lead, self._content(screen, hit), most=None if self.explained else LINES)
         lines = self._facts(screen, hit, screen.console.width - margin)
-        lines += [reason_line(reason) for reason in hit.why] if self.explained else []
+        lines += [Text(line, "italic") for line in reasons(hit)] if self.explained else []
         for line in lines:
             screen.hang(Text(" " * margin), line)
 
@@ -177,7 +198,7 @@ class Findings:
         facts.append(f"  {item.role or item.type}", "cyan")
         if item.tags:
             facts.append(f"  {safe(tagged(item))}", "green")
-        for word in standing(item):
+        for word in (*standing(item), *_state(hit)):
             facts.append(f"  {word}", "yellow")
         place = Text(safe(f"{item.id}  {hit.path}"), "dim")
         facts_width = max(FACTS, facts.cell_len + 2)
@@ -197,11 +218,30 @@ def score_parts(score: float, *, as_number: bool) -> list[tuple[str, str]]:
     return [("━" * filled, "magenta"), ("╌" * (BAR - filled) + "  ", "dim")]
 
 
-def reason_line(reason: Reason) -> Text:
-    from rich.text import Text
+def _state(hit: Hit) -> Iterator[str]:
+    """What sets a hit apart from the others."""
+    if hit.phase != "active":
+        yield hit.phase
+    if hit.depth:
+        yield f"hop {hit.depth}"
+    if hit.replaced:
+        yield f"replaced {len(hit.replaced)}"
 
+
+def reasons(hit: Hit) -> Iterator[str]:
+    """Why a memory was found, a line each."""
+    if hit.heading:
+        yield f"under {' › '.join(map(safe, hit.heading))}"
+    if hit.replaced:
+        yield f"in place of {', '.join(hit.replaced)}"
+    yield from map(_reason, hit.why)
+
+
+def _reason(reason: Reason) -> str:
+    if reason.score < 0:
+        return f"held back by {reason.strategy}: {reason.score:g}"
     score = f", scored {reason.score:g}" if reason.score else ""
-    return Text(f"found by {reason.strategy} as number {reason.rank}{score}", "italic")
+    return f"found by {reason.strategy} as number {reason.rank}{score}"
 
 
 COMMANDS = (

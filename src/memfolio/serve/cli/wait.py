@@ -22,12 +22,19 @@ class Wait:
         self._bar: Progress | None = None
         self._words = ""
         self._steps: tuple[int, int | None] = (0, None)
+        self._things = "files"
 
     def __call__(self, done: int, total: int) -> None:
         """Say how far it is; what follows the last file are the vectors of what stands in them."""
         words = "Making vectors" if done == total else "Reading files"
         with self._lock:
             self._words, self._steps = words, (0, None) if done == total else (done, total)
+            self._draw()
+
+    def step(self, things: str, words: str, done: int, total: int) -> None:
+        """Say how far something else is, in its own words."""
+        with self._lock:
+            self._words, self._steps, self._things = words, (done, total), things
             self._draw()
 
     def start(self, words: str) -> None:
@@ -63,5 +70,5 @@ class Wait:
     def _draw(self) -> None:
         if self._bar is not None:
             done, total = self._steps
-            count = "" if total is None else f"{done:,} of {total:,} files"
+            count = "" if total is None else f"{done:,} of {total:,} {self._things}"
             self._bar.update(self._bar.task_ids[0], description=self._words, completed=done, total=total, count=count)

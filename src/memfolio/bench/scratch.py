@@ -1,0 +1,22 @@
+"""A home to measure in: fresh, with an index of its own, and thrown away."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memfolio.config import load_config
+from memfolio.memory import Memory
+from memfolio.vault.vault import Vault
+
+
+@contextmanager
+def scratch() -> Iterator[Memory]:
+    """An empty memory without threads; the settings are the defaults and those of the environment."""
+    with tempfile.TemporaryDirectory(prefix="memfolio-bench-") as folder:
+        own = {"agent": "main", "cache": Path(folder) / "cache"}
+        config = load_config(Path(folder) / "home", overrides=own)
+        with Memory(Vault.open(config=config), config.agent, background=False) as memory:
+            yield memory

@@ -1,0 +1,36 @@
+"""A look at some memories: what ranking wants to know about the best of the candidates."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import apsw
+
+from memfolio.decay import Life
+
+_LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
+_DERIVED = "m.more IS NOT NULL AND instr(m.more, '\"derived_from\":') > 0"
+
+
+class Look(NamedTuple):
+    """What a memory says, and what is known about it."""
+
+    content: str
+    importance: float
+    confidence: float
+    origin: str
+    life: Life
+
+
+def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]:
+    """These rows, as far as they are there."""
+    if not rows:
+        return {}
+    sql = (
+        f"SELECT m.row, m.content, m.importance, m.confidence, m.origin, {_LIFE}, {_DERIVED} "
+        "FROM memories m WHERE m.row IN carray(?)"
+    )
+    found = connection.execute(sql, (apsw.carray(array("q", rows)),))
+    return {row[0]: Look._make((*row[1:5], Life._make(row[5:]))) for row in found}

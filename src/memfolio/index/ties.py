@@ -1,0 +1,105 @@
+"""What memories have to do with each other: causes, corrections, links, the same people and things, digests."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import apsw
+
+from memfolio.index.filter import LEVELS
+
+DIGESTS = ("weekly", "monthly", "quarterly")
+
+
+class Tie(NamedTuple):
+    """The row of a memory that is tied to one of those asked about."""
+
+    row: int
+    id: str
+
+
+def named(connection: apsw.Connection, names: Iterable[str]) -> list[str]:
+    """The entities that go by one of these names, which are `name_key`s."""
+    wanted = tuple(names)
+    sql = "SELECT DISTINCT entity FROM names WHERE name IN carray(?) ORDER BY entity"
+    return [entity for (entity,) in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
+
+
+def related(connection: apsw.Connection, entities: Sequence[str]) -> list[str]:
+    """The entities that the pages of these link to, or that an edge ties to them."""
+    sql = """
+    SELECT n.entity FROM entities e JOIN memories m ON m.file = e.file JOIN mentions n ON n.row = m.row
+        WHERE e.id IN carray(?1)
+    UNION SELECT target FROM edges WHERE source IN carray(?1) AND target IN (SELECT id FROM entities)
+    UNION SELECT source FROM edges WHERE target IN carray(?1) AND source IN (SELECT id FROM entities)
+    """
+    found = connection.execute(sql, (apsw.carray(tuple(entities)),)) if entities else ()
+    return sorted({entity for (entity,) in found} - set(entities))
+
+
+def about(connection: apsw.Connection, entities: Sequence[str], limit: int) -> list[int]:
+    """The rows that link to these entities or stand on their pages, the newest first."""
+    sql = """
+    SELECT m.row FROM memories m WHERE m.row IN (
+        SELECT row FROM mentions WHERE entity IN carray(?1)
+        UNION SELECT p.row FROM entities e JOIN memories p ON p.file = e.file WHERE e.id IN carray(?1)
+    ) ORDER BY m.happened_at DESC, m.id LIMIT ?2
+    """
+    found = connection.execute(sql, (apsw.carray(tuple(entities)), limit)) if entities else ()
+    return [row for (row,) in found]
+
+
+def mentioned(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
+    """The entities that these memories link to."""
+    sql = "SELECT DISTINCT n.entity FROM memories m JOIN mentions n ON n.row = m.row WHERE m.id IN carray(?) ORDER BY 1"
+    return [entity for (entity,) in connection.execute(sql, (apsw.carray(tuple(ids)),))] if ids else []
+
+
+def tied(connection: apsw.Connection, ids: Sequence[str], types: Sequence[str] = ()) -> list[Tie]:
+    """The memories that an edge of one of these types, or of any, ties to one of these."""
+    if not ids:
+        return []
+    kinds = f"AND e.type IN ({', '.join('?' * len(types))})" if types else ""
+    sql = f"""
+    SELECT m.row, m.id FROM edges e JOIN memories m ON m.id = e.target WHERE e.source IN carray(?) {kinds}
+    UNION SELECT m.row, m.id FROM edges e JOIN memories m ON m.id = e.source WHERE e.target IN carray(?) {kinds}
+    ORDER BY 2
+    """
+    one = (apsw.carray(tuple(ids)), *types)
+    return [Tie._make(row) for row in connection.execute(sql, (*one, *one))]
+
+
+def digests(connection: apsw.Connection, files: Iterable[int]) -> dict[int, str]:
+    """The paths of those of these files that are digests, by their numbers."""
+    numbers = array("q", files)
+    is_digest = " OR ".join("path GLOB ?" for _ in DIGESTS)
+    sql = f"SELECT number, path FROM files WHERE number IN carray(?) AND ({is_digest})"
+    levels = tuple(LEVELS[level] for level in DIGESTS)
+    return dict(connection.execute(sql, (apsw.carray(numbers), *levels))) if numbers else {}
+
+
+def successor(connection: apsw.Connection, id: str) -> int | None:
+    """The row of the memory that stands in the place of one that was replaced, however often it was."""
+    sql = "SELECT row, superseded_by FROM memories WHERE id = ?"
+    here: str | None = id
+    seen: set[str] = set()
+    while here is not None and here not in seen and (found := connection.execute(sql, (here,)).fetchone()):
+        seen.add(here)
+        row, here = found
+        if here is None:
+            return int(row)
+    return None
+
+
+def predecessors(connection: apsw.Connection, id: str) -> tuple[str, ...]:
+    """The versions that a memory replaced, the newest first."""
+    sql = """
+    WITH RECURSIVE before(id, step) AS (
+        SELECT target, 1 FROM edges WHERE source = ?1 AND type = 'supersedes'
+        UNION SELECT e.target, b.step + 1 FROM before b JOIN edges e ON e.source = b.id AND e.type = 'supersedes'
+            WHERE b.step < 100
+    ) SELECT id FROM before WHERE id <> ?1 GROUP BY id ORDER BY min(step), id
+    """
+    return tuple(old for (old,) in connection.execute(sql, (id,)))

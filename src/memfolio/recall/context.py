@@ -1,0 +1,235 @@
+"""Context: a prompt → what is remembered about it → ranked for the situation → packed into a budget → fenced.
+
+It only looks: nothing is written, and nothing counts as used by being shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from memfolio.errors import InputError, MemfolioError
+from memfolio.index.database import Connection
+from memfolio.index.pages import entity_id
+from memfolio.index.profiles import Profile, profiles
+from memfolio.index.ties import named
+from memfolio.intake import nearest
+from memfolio.recall.fence import fenced
+from memfolio.recall.hit import Hit
+from memfolio.recall.intent import is_complex
+from memfolio.recall.library import Library
+from memfolio.recall.lines import Drawing, about, is_fact, is_shown
+from memfolio.recall.packing import Line, Section, pack
+from memfolio.recall.query import Query
+from memfolio.recall.question import names_in
+from memfolio.recall.situation import Situation
+from memfolio.recall.standing import STANDING, standing_page
+from memfolio.recall.worth import asked, fit
+from memfolio.text import estimate_tokens, terms
+from memfolio.vault.vault import Vault
+
+LEAST_BUDGET = 50
+MOST_BUDGET = 1_000_000
+TOKENS_PER_HIT = 50
+"""For how many tokens of the budget one hit is asked for."""
+FEWEST_HITS, MOST_HITS = 20, 100
+MOST_PROFILES = 8
+MOST_SOURCES = 3
+"""How many of the memories that a fact was derived from are shown."""
+MOST_TOPICS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What an agent should have before its eyes: the fenced text, None where nothing is worth it, and what is in it."""
+
+    text: str | None
+    tokens: int
+    budget: int
+    ids: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be put together: for which prompt and situation, how much, and which standing pages with it."""
+
+    prompt: str
+    budget: int
+    situation: Situation
+    include: tuple[str, ...] = ()
+
+    @classmethod
+    def from_args(
+        cls,
+        vault: Vault,
+        prompt: object,
+        *,
+        budget: object,
+        user: object,
+        task: object,
+        topics: object,
+        include: object,
+    ) -> Request:
+        """The request that these arguments mean; InputError says which of them cannot be."""
+        text = _text("the prompt", prompt)
+        return cls(
+            prompt=text,
+            budget=_budget(vault, text, budget),
+            situation=Situation(
+                now=vault.home.now(),
+                user=None if user is None else _text("user", user),
+                task=None if task is None else _text("task", task),
+                topics=_texts("topic", topics),
+            ),
+            include=_include(include),
+        )
+
+
+def compose(library: Library, vault: Vault, agent: str, request: Request) -> Context:
+    """The context for a prompt; whatever cannot take part is named in `degraded`, as by recall."""
+    return _Composer(library, vault, agent, request).compose()
+
+
+class _Composer:
+    """The steps from a request to its context, which share what they were given."""
+
+    def __init__(self, library: Library, vault: Vault, agent: str, request: Request) -> None:
+        self._library = library
+        self._vault = vault
+        self._agent = agent
+        self._request = request
+        self._weights = vault.config.context
+        self._degraded: dict[str, None] = {}
+        words = dict.fromkeys([*terms(request.prompt), *terms(request.situation.about)])
+        self._drawing = Drawing(zone=vault.home.zone, words=tuple(words), budget=request.budget)
+
+    def compose(self) -> Context:
+        room = self._request.budget - estimate_tokens(fenced([])) - 1
+        standing = self._standing(room // 2)
+        left = room - sum(section.whole for section in standing.values())
+        hits = [hit for hit in self._hits() if hit.path not in standing]
+        return self._fenced([*standing.values(), *pack(self._sections(hits), left)])
+
+    def _fenced(self, sections: Sequence[Section]) -> Context:
+        text = fenced(line for section in sections for line in section.shown()) if sections else None
+        return Context(
+            text=text,
+            tokens=estimate_tokens(text or ""),
+            budget=self._request.budget,
+            ids=tuple(dict.fromkeys(line.id for section in sections for line in section.lines)),
+            degraded=tuple(self._degraded),
+        )
+
+    def _standing(self, room: int) -> dict[str, Section]:
+        """The pages that were asked for, by their paths, in at most so many tokens."""
+        found: dict[str, Section] = {}
+        for nth, name in enumerate(self._request.include, start=1):
+            part = room // (len(self._request.include) - nth + 1)
+            try:
+                page = standing_page(self._vault, self._agent, name, part)
+            except MemfolioError as error:  # one bad file never stops the others
+                self._degraded[f"{name}: {error.message}"] = None
+                continue
+            if page:
+                path, section = page
+                found[path] = section
+                room -= section.whole
+        return found
+
+    def _hits(self) -> list[Hit]:
+        """What is worth its tokens, ranked for the situation: by the prompt, and less by what is at hand beside it."""
+        situation, weights = self._request.situation, self._weights
+        found = [(hit.score, hit) for hit in self._recalled(self._request.prompt)]
+        found += [(weights.task * hit.score, hit) for hit in self._recalled(situation.about)]
+        worth = sorted((each for each in found if each[0] >= weights.least), key=lambda each: each[0])
+        best = {hit.memory.id: (score * situation.nearness(hit.memory, weights), hit) for score, hit in worth}
+        return [hit for _, hit in sorted(best.values(), key=lambda each: (-each[0], each[1].memory.id))]
+
+    def _recalled(self, text: str) -> list[Hit]:
+        """What fits a text well enough; nothing for small talk, and not the text itself."""
+        words = asked(text)
+        if not words:
+            return []
+        limit = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
+        now, zone = self._request.situation.now, self._vault.home.zone
+        hits = self._library.recall(Query.from_args(text, now=now, zone=zone, limit=limit))
+        self._degraded.update(dict.fromkeys(hits.degraded))
+        others = [hit for hit in hits if is_shown(hit.memory) and _folded(hit.memory.content) != _folded(text)]
+        return others if fit(words, others, self._vault.config.recall.vector) >= self._weights.anchor else []
+
+    def _sections(self, hits: Sequence[Hit]) -> list[Section]:
+        """All that could be shown, by its kind."""
+        weights, draw = self._weights, self._drawing
+        facts = [hit for hit in hits if is_fact(hit.memory) and not entity_id(hit.path)]
+        events = tuple(draw.event(hit) for hit in hits if not is_fact(hit.memory))
+        people = tuple(self._profiles(hits)) if hits else ()
+        return [
+            Section(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
+            Section(title="People and things", share=weights.entities, lines=people),
+            Section(title="What happened", share=weights.temporal, lines=events, is_in_order=True),
+            Section(title="Evidence", share=weights.evidence, lines=tuple(self._evidence(facts))),
+        ]
+
+    def _profiles(self, hits: Sequence[Hit]) -> Iterator[Line]:
+        """Who and what the prompt names, and whom it is for, then who and what the hits are about."""
+        text = f"{self._request.prompt}\n{self._request.situation.user or ''}"
+        telling = {term.casefold() for term in terms(text)}
+        names = [name for name in names_in(text) if telling & set(name.split())]
+        others = [each for hit in hits for each in about(hit)]
+        for index in self._library.indexes():
+            for profile in index.read(lambda connection: _profiles(connection, names, others)):
+                yield self._drawing.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
+
+    def _evidence(self, facts: Sequence[Hit]) -> Iterator[Line]:
+        """The beginnings of what the facts were derived from."""
+        for fact in (hit.memory for hit in facts):
+            for source in fact.derived_from[:MOST_SOURCES]:
+                found = self._library.locate(source)
+                if found and is_shown(found[1].item):
+                    yield self._drawing.source(found[1].item, of=fact.id)
+
+
+def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[Profile]:
+    return profiles(connection, dict.fromkeys([*named(connection, names), *others]))[:MOST_PROFILES]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{name} is a {type(value).__name__}", hint="pass it as text")
+    return value
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    """One text or several; a caller may pass either."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InputError(f"{name} is a {type(value).__name__}", hint="pass one as text, or a list of them")
+    return tuple(dict.fromkeys(_text(f"a {name}", each) for each in value))[:MOST_TOPICS]
+
+
+def _include(value: object) -> tuple[str, ...]:
+    names = _texts("include", value)
+    if unknown := [name for name in names if name not in STANDING]:
+        raise InputError(
+            f"there is nothing called {unknown[0][:40]!r} to include", hint=nearest(unknown[0], list(STANDING))
+        )
+    return tuple(name for name in STANDING if name in names)
+
+
+def _budget(vault: Vault, prompt: str, value: object) -> int:
+    """The tokens that a context may have: as given, else by how much the prompt asks for."""
+    if value is None:
+        sizes = vault.config.context
+        return sizes.complex if is_complex(prompt, terms(prompt)) else sizes.simple
+    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_BUDGET <= value <= MOST_BUDGET:
+        raise InputError(
+            f"budget {str(value)[:40]} is not a whole number of tokens from {LEAST_BUDGET} to {MOST_BUDGET:,}",
+            hint="leave it out to have it chosen by the prompt",
+        )
+    return value

@@ -1,0 +1,104 @@
+"""Memories, people and sources as lines of a context: an id to cite, a time, who or what, and the words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from memfolio.index.pages import entity_id, mentions
+from memfolio.index.profiles import Profile
+from memfolio.recall.fence import bullet
+from memfolio.recall.hit import Hit
+from memfolio.recall.packing import Line
+from memfolio.recall.snippet import snippet
+from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.vault.format.fields import local
+
+FACTS = frozenset({Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION})
+OURS = frozenset({Origin.OWNER, Origin.AGENT})
+LINES_IN_BUDGET = 8
+"""How many of the longest lines fit into a budget, so that one memory does not take it all."""
+SHORTEST, LONGEST = 20, 250
+SOURCE = 40
+"""Tokens for the beginning of a source."""
+MOST_PROPERTIES = 6
+_LIST_MARK = re.compile(r"^\s*[-*+]\s+")
+
+
+def is_fact(memory: MemoryItem) -> bool:
+    """Whether something is known rather than something happened."""
+    return memory.kind is not Kind.EPISODIC or memory.type in FACTS
+
+
+def is_shown(memory: MemoryItem) -> bool:
+    """Whether a memory may come before an agent's eyes without being asked for."""
+    return memory.origin is not Origin.UNTRUSTED and memory.forgotten_at is None
+
+
+def about(hit: Hit) -> list[str]:
+    """The ids of the entities that a hit is about: the one whose page it stands on, and those that it links to."""
+    own = entity_id(hit.path)
+    return [*([own] if own else []), *mentions(hit.memory.content)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """How lines are drawn: in which time zone, around which words, for which budget."""
+
+    zone: tzinfo
+    words: tuple[str, ...]
+    budget: int
+
+    @property
+    def most(self) -> int:
+        """How many tokens of a memory's words one line has at most."""
+        return max(SHORTEST, min(LONGEST, self.budget // LINES_IN_BUDGET))
+
+    def fact(self, hit: Hit) -> Line:
+        return self._line(hit, f"{self._day(_when(hit.memory))} {hit.memory.type}")
+
+    def event(self, hit: Hit) -> Line:
+        at = f"{local(_when(hit.memory), self.zone):%Y-%m-%d %H:%M}"
+        return self._line(hit, f"{at} {hit.memory.role or hit.memory.type}")
+
+    def _line(self, hit: Hit, lead: str) -> Line:
+        memory = hit.memory
+        words = snippet(memory.content, self.words, self.most, hit.heading)
+        marks = "".join(f" ({mark})" for mark in self._marks(memory))
+        text = bullet(f"[{memory.id}] {lead}{marks}:", words)
+        return Line(id=memory.id, text=text, says=words, at=_when(memory))
+
+    def _marks(self, memory: MemoryItem) -> list[str]:
+        """What a reader must know to take a memory for no more than it is."""
+        said = {
+            f"about {memory.user}": memory.user,
+            f"from {memory.origin}": memory.origin not in OURS,
+            f"true from {self._day(memory.valid_from)}": memory.valid_from,
+            f"true until {self._day(memory.valid_until)}": memory.valid_until,
+            "uncertain": memory.confidence < 0.5,
+        }
+        return [mark for mark, holds in said.items() if holds]
+
+    def profile(self, profile: Profile, passages: Sequence[Hit]) -> Line:
+        """An entity with what its page says first, a few properties, and the rest of what was found there."""
+        summary = " ".join(profile.summary.split())
+        known = [f"{key}: {value}" for key, value in list(profile.properties.items())[:MOST_PROPERTIES]]
+        rest = [_LIST_MARK.sub("", line) for each in passages for line in each.memory.content.splitlines()]
+        told = [part for line in rest if (part := line.strip()) and part not in summary and not part.startswith("#")]
+        words = snippet("; ".join(filter(None, (summary.rstrip("."), *known, *told))), self.words, self.most)
+        return Line(id=profile.id, text=bullet(f"[{profile.id}] {profile.name}, {profile.type}:", words), says=words)
+
+    def source(self, memory: MemoryItem, *, of: str) -> Line:
+        """The beginning of what a fact was derived from."""
+        words = snippet(memory.content, (), min(SOURCE, self.most))
+        lead = f"[{memory.id}] {self._day(_when(memory))} {memory.role or memory.type}, for [{of}]:"
+        return Line(id=memory.id, text=bullet(lead, words), says=words, needs=of)
+
+    def _day(self, moment: datetime | None) -> str:
+        return f"{local(moment, self.zone):%Y-%m-%d}" if moment else ""
+
+
+def _when(memory: MemoryItem) -> datetime:
+    return memory.event_time or memory.created_at

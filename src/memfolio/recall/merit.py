@@ -1,0 +1,34 @@
+"""What a memory is worth apart from the question: how important, certain, trusted and awake it is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memfolio.decay import Phase, phase, relevance
+from memfolio.index.looks import Look
+from memfolio.recall.weigh import Weighing
+from memfolio.tuning import Decay, Ranking
+from memfolio.types import Origin
+
+TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
+ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
+
+
+def add_merit(
+    weighing: Weighing, looks: Mapping[int, Look], now: int, ranking: Ranking, decay: Decay
+) -> dict[int, Phase]:
+    """Let what memories are worth count in their scores; returns how far each has faded."""
+    phases = {row: phase(relevance(look.life, now, decay), decay) for row, look in looks.items()}
+    weighing.scale("importance", {row: 1 + ranking.importance * (2 * x.importance - 1) for row, x in looks.items()})
+    weighing.scale("confidence", {row: 1 - ranking.confidence * (1 - x.confidence) for row, x in looks.items()})
+    strange = [row for row, look in looks.items() if look.origin not in TRUSTED]
+    weighing.scale("trust", dict.fromkeys(strange, 1 - ranking.trust))
+    faded = [row for row, each in phases.items() if each is not Phase.ACTIVE]
+    weighing.scale("fading", dict.fromkeys(faded, 1 - ranking.fading))
+    return phases
+
+
+def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Phase], bar: float) -> list[int]:
+    """The rows without dormant ones, unless nothing awake is nearly as good: none reaches `bar` of its score."""
+    best = max((scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP), default=0.0)
+    return [row for row in order if phases.get(row) not in ASLEEP or best < bar * scores.get(row, 0.0)]

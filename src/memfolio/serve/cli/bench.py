@@ -1,0 +1,149 @@
+"""The commands `bench retrieval` and `bench speed`: how much is found, and how quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import Answer, Command, Options, leave_logging_to_us, register
+from memfolio.serve.cli.output import Screen, counted, fields_of
+
+if TYPE_CHECKING:
+    from memfolio.bench.retrieval import Measured, Tally
+
+
+class Baseline(StrEnum):
+    """What recall can be measured against."""
+
+    BM25 = "bm25"
+
+
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="Files of cases, one JSON object a line.", show_default=False)
+]
+Against = Annotated[Baseline | None, typer.Option("--baseline", help="Measure plain FTS5 BM25 beside it.")]
+LimitCases = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first cases of each file.")]
+Ablate = Annotated[bool, typer.Option("--ablate", help="Ask again with each strategy switched off in turn.")]
+Sizes = Annotated[str, typer.Option(metavar="N,N,…", help="How many memories to measure with.")]
+
+
+def retrieval(
+    options: Options,
+    files: Files,
+    baseline: Against = None,
+    limit_cases: LimitCases = None,
+    ablate: Ablate = False,
+) -> Answer:
+    """Put cases into fresh homes, ask their questions, and count the gold among the first 5, 10 and 20 hits."""
+    from memfolio.bench.ablation import RECALL, ablated, table
+    from memfolio.bench.baseline import BASELINES
+    from memfolio.bench.retrieval import measure, recalled
+
+    ways = {RECALL: recalled} | ({baseline.value: BASELINES[baseline]} if baseline else {})
+    variants = ablated() if ablate else {}
+    with waiting(options, "Reading cases"):
+        measured = measure(files, ways | variants, limit=limit_cases, progress=partial(options.wait.step, "cases"))
+
+    def draw(screen: Screen) -> None:
+        options.tell(sorted({each for found in measured for each in found.degraded}))
+        for found in measured:
+            draw_measured(screen, found, list(ways))
+        if ablate:
+            screen.say(table(measured, list(variants)))
+
+    return Answer({"files": list(map(document, measured))}, draw)
+
+
+def speed(options: Options, sizes: Sizes = "1000,10000,100000") -> Answer:
+    """Measure recall in homes of several sizes, beside the least that such a search can take."""
+    from memfolio.bench.speed import speed as measure_speed
+
+    numbers = read_sizes(sizes)
+    with waiting(options, "Building homes"):
+        rows = list(map(fields_of, measure_speed(numbers, progress=partial(options.wait.step, "memories"))))
+    columns = [name.replace("_", " ") for name in rows[0]]
+    return Answer(
+        {"sizes": rows}, lambda screen: screen.table(columns, [list(map(shown, row.values())) for row in rows])
+    )
+
+
+@contextmanager
+def waiting(options: Options, words: str) -> Iterator[None]:
+    """What a person sees meanwhile."""
+    leave_logging_to_us()
+    if not options.as_json:
+        options.wait.start(words)
+    try:
+        yield
+    finally:
+        options.wait.stop()
+
+
+def read_sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(each) for each in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise InputError(f"{text[:40]!r} is not a list of sizes", hint="write it like 1000,10000")
+    return sizes
+
+
+def shown(value: object) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def document(found: Measured) -> dict[str, Any]:
+    """The figures of one file for programs."""
+    return {
+        "file": found.file,
+        "cases": found.cases,
+        "turns": found.turns,
+        "questions": found.questions,
+        "turns_per_second": round(found.turns_per_second, 1),
+        "degraded": sorted(found.degraded),
+        "results": {name: figures(tally) for name, tally in found.tallies.items()},
+    }
+
+
+def figures(tally: Tally) -> dict[str, Any]:
+    return {
+        "share": rounded(tally),
+        "ms": {"p50": round(tally.milliseconds(0.5), 2), "p95": round(tally.milliseconds(0.95), 2)},
+        "kinds": {name: {"questions": len(each), "share": rounded(each)} for name, each in tally.kinds().items()},
+    }
+
+
+def rounded(tally: Tally) -> dict[str, float]:
+    return {str(cut): round(share, 4) for cut, share in tally.share().items()}
+
+
+def draw_measured(screen: Screen, found: Measured, ways: Sequence[str]) -> None:
+    counts = (counted(found.cases, "case"), counted(found.turns, "turn"), counted(found.questions, "question"))
+    screen.say(f"{found.file}: {', '.join(counts)}; {found.turns_per_second:,.0f} turns a second\n", "bold")
+    rows = [(name, number, *(f"{share:.3f}" for share in shares)) for name, number, shares in found.rows(ways)]
+    screen.table(("kind", "asked", *found.heads(ways)), rows)
+    screen.say()
+    for way in ways:
+        p50, p95 = (found.tallies[way].milliseconds(share) for share in (0.5, 0.95))
+        screen.say(f"{way}: {p50:.1f} ms a question (p50), {p95:.1f} ms (p95)")
+    screen.say()
+
+
+COMMANDS = (
+    Command(retrieval, "bench retrieval cases.jsonl --baseline bm25"),
+    Command(speed, "bench speed --sizes 1000,10000"),
+)
+app = typer.Typer(
+    name="bench",
+    help="Measure how much recall finds, and how quickly, in homes that are thrown away.",
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+register(app, "Commands", COMMANDS)

@@ -1,0 +1,143 @@
+"""A static model by its path: its vectors, its identity, and what is said where the folder holds something else."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+from memfolio import Memory
+from memfolio.config import load_config
+from memfolio.embed.choose import open_embedder
+from memfolio.embed.folder import FolderEmbedder
+from memfolio.embed.local import LocalEmbedder
+from memfolio.errors import EmbedderError
+from tests.embed.models import static_model, write_table, write_tokenizer
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "my-model").mkdir()
+    return static_model(tmp_path / "my-model")
+
+
+def failure(folder: Path) -> str:
+    with pytest.raises(EmbedderError) as caught:
+        FolderEmbedder(folder).embed(["tea"])
+    with pytest.raises(EmbedderError):
+        _ = FolderEmbedder(folder).identity
+    return f"{caught.value.message} | {caught.value.hint}"
+
+
+@pytest.mark.parametrize("tensor", ["embeddings", "embedding.weight"])
+@pytest.mark.parametrize("dtype", ["F32", "F16"])
+def test_vector_is_the_mean_of_the_vectors_of_all_known_tokens(tmp_path: Path, tensor: str, dtype: str) -> None:
+    static_model(tmp_path, tensor=tensor, dtype=dtype)
+    data = (tmp_path / "model.safetensors").read_bytes()
+    kind = {"F32": "<f4", "F16": "<f2"}[dtype]
+    table = np.frombuffer(data[8 + int.from_bytes(data[:8], "little") :], kind).reshape(-1, 256)
+    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    words = "Alex drinks green tea every morning in the broken database server"
+    ids = np.array([tokenizer.token_to_id(word) for word in words.lower().split()])
+    mean = table[ids].astype("f8").mean(axis=0)
+    row = FolderEmbedder(tmp_path).embed([f"{words} ☃"])[0]
+    assert np.allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
+
+
+def test_weights_of_wordllama_in_a_folder_give_the_vectors_of_the_package(tmp_path: Path) -> None:
+    spec = importlib.util.find_spec("wordllama")
+    assert spec
+    package = Path((spec.submodule_search_locations or [])[0])
+    shutil.copyfile(package / LocalEmbedder.weights_name, tmp_path / "model.safetensors")
+    shutil.copyfile(package / LocalEmbedder.tokenizer_name, tmp_path / "tokenizer.json")
+    texts = ["Alex drinks green tea", "Deploy on Friday, but not before the review.", "你好", "word " * 299 + "word"]
+    assert np.abs(FolderEmbedder(tmp_path).embed(texts) - LocalEmbedder().embed(texts)).max() < 1e-5
+
+
+def test_text_of_nothing_but_unknown_tokens_has_no_direction(folder: Path) -> None:
+    assert not FolderEmbedder(folder).embed(["☃ ☂", "", "  "]).any()
+
+
+def test_long_text_counts_to_its_end(folder: Path) -> None:
+    tea, long = FolderEmbedder(folder).embed(["tea", "friday " + "tea " * 50_000])
+    assert tea @ long > 0.99
+
+
+def test_identity_is_that_of_the_weights_and_the_tokens(folder: Path) -> None:
+    first = FolderEmbedder(folder).identity
+    assert first.text.startswith("local/my-model/256/")
+    write_table(folder / "model.safetensors", {"embeddings": np.ones((100, 256), "<f4")})
+    second = FolderEmbedder(folder).identity
+    write_tokenizer(folder / "tokenizer.json", ["[UNK]", "tea"])
+    assert len({first.text, second.text, FolderEmbedder(folder).identity.text}) == 3
+
+
+@pytest.mark.parametrize("provider", ["local", "auto"])
+def test_path_in_the_configuration_is_used(home: Path, folder: Path, provider: str) -> None:
+    embedder = open_embedder(
+        load_config(
+            home, environ={}, overrides={"embedding_provider": provider, "embedding_path": f"{folder.parent}/my-model"}
+        )
+    )
+    assert isinstance(embedder, FolderEmbedder)
+    with Memory.open(home, embedder=embedder, background=False) as memory:
+        memory.remember("Alex drinks green tea")
+        memory.library.meaning.fill(memory.library.index)
+        assert {reason.strategy for reason in memory.recall("a cup of tea")[0].why} >= {"vector"}
+
+
+def test_folder_that_is_missing_or_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name in ("nowhere", "file"):
+        assert failure(tmp_path / name).startswith(f"{tmp_path / name} is not a folder | embedding.path is the folder")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("size", [None, 0, 5, 300])
+def test_file_that_is_missing_or_breaks_off_is_named(folder: Path, name: str, size: int | None) -> None:
+    path = folder / name
+    data = path.read_bytes()
+    path.unlink()
+    if size is not None:
+        path.write_bytes(data[:size])
+    with pytest.raises(EmbedderError, match=name) as caught:
+        FolderEmbedder(folder).embed(["tea"])
+    assert "embedding.path is the folder of a static model" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "onnx/model.onnx"])
+def test_onnx_model_is_said_not_to_be_supported(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+    (tmp_path / "tokenizer.json").touch()
+    assert "holds an ONNX model, which memfolio does not run | use a static model" in failure(tmp_path)
+
+
+TABLE = np.ones((200, 256), "<f4")
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"encoder.layer.0": TABLE, "embeddings": TABLE}, "it holds 2 tables, and not one called"),
+        ({"encoder.layer.0": TABLE}, "it holds 1 tables, and not one called embedding.weight or embeddings"),
+        ({}, "it holds 0 tables"),
+        ({"embeddings": TABLE.astype("i1")}, "it holds numbers of type 'I8', and not of F16 or F32"),
+        ({"embeddings": TABLE[0]}, "is not the table of weights it should be"),
+    ],
+)
+def test_weights_of_another_kind_of_model_are_told_apart(
+    folder: Path, tables: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]], said: str
+) -> None:
+    write_table(folder / "model.safetensors", tables)
+    assert said in failure(folder)
+
+
+def test_table_that_is_too_small_for_the_tokenizer_is_refused(folder: Path) -> None:
+    write_table(folder / "model.safetensors", {"embeddings": TABLE[:3]})
+    with pytest.raises(EmbedderError, match="weights for 3 tokens, but a tokenizer of"):
+        FolderEmbedder(folder).embed(["tea"])
