@@ -18,11 +18,11 @@ from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lookup import Located, newest
 from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
-from memfolio.recall.context import Request, compose
+from memfolio.recall.asking.query import Query
+from memfolio.recall.context.compose import Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
-from memfolio.recall.query import Query
 from memfolio.state import Op
 from memfolio.status import Status, sizes
 from memfolio.stores import mend

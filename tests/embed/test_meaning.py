@@ -20,7 +20,7 @@ from memfolio.embed.meaning import Meaning
 from memfolio.errors import EmbedderError
 from memfolio.index.index import Index
 from memfolio.index.pending import count_pending, identity_of
-from memfolio.recall.query import Query
+from memfolio.recall.asking.query import Query
 from memfolio.recall.recall import Search
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 from tests.index.proof import assert_index_equals_rebuilt, opened

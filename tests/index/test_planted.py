@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from memfolio import state
+from memfolio.embed.hashed import HashedEmbedder
 from memfolio.errors import MemfolioError
 from memfolio.index import database, filing, pending, vectors
 from memfolio.index.dump import differences
@@ -19,7 +20,7 @@ from memfolio.index.filing import Filing
 from memfolio.index.index import Index
 from memfolio.index.keeping import Keeper
 from memfolio.index.reading import Found, Reading
-from memfolio.recall.weigh import Weighing
+from memfolio.recall.ranking.weigh import Weighing
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
 )
@@ -98,6 +99,13 @@ def shuffle(folder: Path) -> None:
         assert differences(dumped(filed(order, gone=[], again=order[:3])), wanted) == []
 
 
+def find_by_meaning(folder: Path) -> None:
+    """What shares no whole word with a question is found by its vector alone."""
+    with opened(folder / "home", embedder=HashedEmbedder(256)) as memory:
+        found = memory.remember("Wanderungen im Gebirge")
+        assert found.id in {hit.memory.id for hit in memory.recall("Gebirgswanderung")}
+
+
 def harm(how: Callable[[Path, random.Random], None], times: int) -> Hunt:
     def hunt(folder: Path) -> None:
         furnished = Furnished(folder)
@@ -161,7 +169,8 @@ BUGS = (
     Bug("an edited memory keeps its words", becomes(Filing, "_update", updates_without_words), live),
     Bug("a deleted state file goes on to count", becomes(Filing, "drop", drops_as_if_it_were_a_page), live),
     Bug("problems are never solved", becomes(Filing, "_note_problems", forgets_no_problem), live),
-    Bug("vectors are not searched", becomes(vectors, "_mark_changed", nothing), live),
+    Bug("vectors are not compared", becomes(vectors, "_read", lambda *_: {}), live),
+    Bug("vectors are not searched", becomes(vectors, "_mark_changed", nothing), find_by_meaning),
     Bug("nobody takes over what a file loses", becomes(Filing, "_hand_on", nothing), live),
     Bug("files that a change reaches are not read again", becomes(Filing, "_settle", nothing), live),
     Bug("whoever comes first has an id", becomes(Filing, "_claim", takes_whatever_comes_first), shuffle),
@@ -185,6 +194,7 @@ def hunt(bug: Bug, folder: Path) -> None:
 def test_nothing_is_found_where_nothing_is_planted(quick_path: Path) -> None:
     live(quick_path)
     shuffle(quick_path)
+    find_by_meaning(quick_path / "other")
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from memfolio import InputError, Memory
 from memfolio.clock import SettableClock
-from memfolio.recall.context import Context, Request, compose
-from memfolio.recall.fence import strip_fences
+from memfolio.recall.context.compose import Context, Request, compose
+from memfolio.recall.context.fence import strip_fences
 from memfolio.text import estimate_tokens
 from memfolio.types import Attribution, Type
 from memfolio.vault.format.draft import Draft

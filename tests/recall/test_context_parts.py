@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio import MemoryItem
+from memfolio.recall.context.packing import Line, Section, pack
+from memfolio.recall.context.situation import Situation
+from memfolio.recall.context.worth import asked, fit
 from memfolio.recall.hit import Hit, Reason
-from memfolio.recall.packing import Line, Section, pack
-from memfolio.recall.situation import Situation
 from memfolio.recall.snippet import snippet
-from memfolio.recall.worth import asked, fit
 from memfolio.text import estimate_tokens
 from memfolio.tuning import Packing
 

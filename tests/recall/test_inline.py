@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.inline import split
-from memfolio.recall.query import Query
+from memfolio.recall.asking.inline import split
+from memfolio.recall.asking.query import Query
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)

@@ -8,10 +8,10 @@ import pytest
 
 from memfolio.index.rows import to_us
 from memfolio.index.sessions import Turn
-from memfolio.recall.candidates import Candidates
-from memfolio.recall.intent import Intent
-from memfolio.recall.question import Question, understand
-from memfolio.recall.weigh import SURE, Weighing, weigh
+from memfolio.recall.asking.intent import Intent
+from memfolio.recall.asking.question import Question, understand
+from memfolio.recall.ranking.candidates import Candidates
+from memfolio.recall.ranking.weigh import SURE, Weighing, weigh
 from memfolio.tuning import Ranking
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

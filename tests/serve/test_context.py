@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memfolio.recall.fence import strip_fences
+from memfolio.recall.context.fence import strip_fences
 from memfolio.serve.cli.app import run
 from tests.serve.calls import Run, RunJson
 

@@ -9,7 +9,7 @@ from memfolio.bench.cases import Case
 from memfolio.bench.retrieval import DEPTH, Find, Measured, Way
 from memfolio.bench.scratch import scratch
 from memfolio.memory import Memory
-from memfolio.recall.query import Query
+from memfolio.recall.asking.query import Query
 from memfolio.tuning import Ranking
 
 RECALL = "recall"

@@ -16,12 +16,12 @@ from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
 from memfolio.index.pending import count_pending
 from memfolio.index.watch import Watcher
+from memfolio.recall.asking.query import Query
+from memfolio.recall.asking.question import Question
+from memfolio.recall.asking.sorter import Sorter
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
-from memfolio.recall.query import Query
-from memfolio.recall.question import Question
 from memfolio.recall.recall import Search
-from memfolio.recall.sorter import Sorter
 from memfolio.text import match_expression, terms
 from memfolio.tuning import Ranking
 from memfolio.vault.paths import SHARED, agent_root

@@ -17,17 +17,17 @@ from memfolio.index.lookup import Located, by_rows, newest
 from memfolio.index.rows import to_us
 from memfolio.index.sessions import speakers
 from memfolio.index.ties import named, predecessors
-from memfolio.recall.candidates import APART, Candidates, Lead, gather, join
-from memfolio.recall.cues import is_machine, is_standing_wish, tells_time
-from memfolio.recall.diversify import diversify
+from memfolio.recall.asking.intent import Intent
+from memfolio.recall.asking.query import Query
+from memfolio.recall.asking.question import Question, names_in, understand
 from memfolio.recall.hit import Hit, Reason
-from memfolio.recall.hops import FADE, telling, with_hops
-from memfolio.recall.intent import Intent
-from memfolio.recall.merit import add_merit, awake
-from memfolio.recall.query import Query
-from memfolio.recall.question import Question, names_in, understand
+from memfolio.recall.ranking.candidates import APART, Candidates, Lead, gather, join
+from memfolio.recall.ranking.cues import is_machine, is_standing_wish, tells_time
+from memfolio.recall.ranking.diversify import diversify
+from memfolio.recall.ranking.hops import FADE, telling, with_hops
+from memfolio.recall.ranking.merit import add_merit, awake
+from memfolio.recall.ranking.weigh import Weighing, weigh
 from memfolio.recall.snippet import snippet
-from memfolio.recall.weigh import Weighing, weigh
 from memfolio.tuning import Decay, Ranking
 
 READ = 3

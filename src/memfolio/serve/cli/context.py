@@ -11,7 +11,7 @@ from memfolio.serve.cli.call import Answer, Command, Options, read_text
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
-    from memfolio.recall.context import Context
+    from memfolio.recall.context.compose import Context
 
 Prompt = Annotated[
     str,
@@ -43,7 +43,7 @@ def context(
     include: Include = None,
 ) -> Answer:
     """Show what is remembered about a prompt, packed into a budget and fenced for an agent."""
-    from memfolio.recall.context import Request, compose
+    from memfolio.recall.context.compose import Request, compose
 
     asked = read_text(prompt)
     with options.memory() as memory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memfolio.recall.intent import Intent
+from memfolio.recall.asking.intent import Intent
 
 _LINES = {
     Intent.WHY: """

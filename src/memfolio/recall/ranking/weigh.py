@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from memfolio.index.pages import page_period
 from memfolio.index.rows import day_us, from_us
 from memfolio.index.sessions import Turn
-from memfolio.recall.candidates import Candidates
-from memfolio.recall.cues import is_machine
+from memfolio.recall.asking.intent import Intent
+from memfolio.recall.asking.question import Question
 from memfolio.recall.hit import Reason
-from memfolio.recall.intent import Intent
-from memfolio.recall.question import Question
+from memfolio.recall.ranking.candidates import Candidates
+from memfolio.recall.ranking.cues import is_machine
 from memfolio.tuning import Ranking
 from memfolio.types import Kind
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from memfolio.decay import Phase, phase, relevance
 from memfolio.index.looks import Look
-from memfolio.recall.weigh import Weighing
+from memfolio.recall.ranking.weigh import Weighing
 from memfolio.tuning import Decay, Ranking
 from memfolio.types import Origin
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from memfolio.index.filter import LEVELS
-from memfolio.recall.dates import moment_of
+from memfolio.recall.asking.dates import moment_of
 from memfolio.types import TOKEN_PATTERN, Kind, Store, Type
 from memfolio.vault.format.fields import read_importance, read_tags
 

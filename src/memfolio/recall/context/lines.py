@@ -9,9 +9,9 @@ from datetime import datetime, tzinfo
 
 from memfolio.index.pages import entity_id, mentions
 from memfolio.index.profiles import Profile
-from memfolio.recall.fence import bullet
+from memfolio.recall.context.fence import bullet
+from memfolio.recall.context.packing import Line
 from memfolio.recall.hit import Hit
-from memfolio.recall.packing import Line
 from memfolio.recall.snippet import snippet
 from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.format.fields import local

@@ -12,8 +12,8 @@ from memfolio.errors import InputError
 from memfolio.index.filter import INCLUDABLE, LEVELS, Filter
 from memfolio.index.pages import name_key
 from memfolio.intake import CHECKS, check_span, choose, nearest
-from memfolio.recall.dates import moment_of
-from memfolio.recall.inline import split
+from memfolio.recall.asking.dates import moment_of
+from memfolio.recall.asking.inline import split
 from memfolio.types import Kind, Store, Type
 
 E = TypeVar("E", bound=StrEnum)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memfolio.recall.fence import heading
+from memfolio.recall.context.fence import heading
 from memfolio.text import estimate_tokens
 
 

@@ -13,8 +13,8 @@ from datetime import datetime, tzinfo
 from itertools import pairwise
 
 from memfolio.index.pages import name_key
-from memfolio.recall.dates import Mention, mentions
-from memfolio.recall.intent import Intent, by_words, is_complex
+from memfolio.recall.asking.dates import Mention, mentions
+from memfolio.recall.asking.intent import Intent, by_words, is_complex
 from memfolio.text import MAX_QUERY, match_expression, terms
 
 MAX_PHRASES = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memfolio.embed.meaning import Meaning
 from memfolio.errors import EmbedderError
-from memfolio.recall.intent import Exemplars, Intent, by_meaning, by_words
+from memfolio.recall.asking.intent import Exemplars, Intent, by_meaning, by_words
 from memfolio.tuning import Ranking
 
 
@@ -28,7 +28,7 @@ class Sorter:
             return None
         try:
             if self._exemplars is None:
-                from memfolio.recall.exemplars import EXEMPLARS
+                from memfolio.recall.asking.exemplars import EXEMPLARS
 
                 intents, texts = zip(*EXEMPLARS, strict=True)
                 self._exemplars = Exemplars.of(intents, embedder.embed(texts))

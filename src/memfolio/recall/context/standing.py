@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from memfolio.index.passages import body_text
-from memfolio.recall.fence import bullet
-from memfolio.recall.packing import Line, Section
+from memfolio.recall.context.fence import bullet
+from memfolio.recall.context.packing import Line, Section
 from memfolio.recall.snippet import snippet
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.paths import agent_root

@@ -14,9 +14,9 @@ from memfolio.index.lexical import matches, matches_any
 from memfolio.index.nearby import neighbours
 from memfolio.index.pending import is_identity
 from memfolio.index.sessions import Turn, around, turns
-from memfolio.recall.intent import Intent
-from memfolio.recall.query import Query
-from memfolio.recall.question import Question
+from memfolio.recall.asking.intent import Intent
+from memfolio.recall.asking.query import Query
+from memfolio.recall.asking.question import Question
 from memfolio.tuning import Ranking
 
 T = TypeVar("T")

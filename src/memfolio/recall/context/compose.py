@@ -14,17 +14,17 @@ from memfolio.index.pages import entity_id
 from memfolio.index.profiles import Profile, profiles
 from memfolio.index.ties import named
 from memfolio.intake import nearest
-from memfolio.recall.fence import fenced
+from memfolio.recall.asking.intent import is_complex
+from memfolio.recall.asking.query import Query
+from memfolio.recall.asking.question import names_in
+from memfolio.recall.context.fence import fenced
+from memfolio.recall.context.lines import Drawing, about, is_fact, is_shown
+from memfolio.recall.context.packing import Line, Section, pack
+from memfolio.recall.context.situation import Situation
+from memfolio.recall.context.standing import STANDING, standing_page
+from memfolio.recall.context.worth import asked, fit
 from memfolio.recall.hit import Hit
-from memfolio.recall.intent import is_complex
 from memfolio.recall.library import Library
-from memfolio.recall.lines import Drawing, about, is_fact, is_shown
-from memfolio.recall.packing import Line, Section, pack
-from memfolio.recall.query import Query
-from memfolio.recall.question import names_in
-from memfolio.recall.situation import Situation
-from memfolio.recall.standing import STANDING, standing_page
-from memfolio.recall.worth import asked, fit
 from memfolio.text import estimate_tokens, terms
 from memfolio.vault.vault import Vault
 

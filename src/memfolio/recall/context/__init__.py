@@ -1,0 +1,1 @@
+"""What an agent should have before its eyes: hits packed into a fenced block."""

@@ -1,0 +1,1 @@
+"""From candidates to an order: what speaks for each memory."""
