@@ -114,6 +114,7 @@ def test_identity_is_one_line_that_names_provider_and_dimension(embedder: Embedd
     assert str(identity) == identity.text
     assert identity.text.startswith(f"{identity.provider}/{identity.model}/{identity.dimension}/")
     assert identity.text.isprintable()
+    assert embedder.name == identity.provider
 
 
 def test_threads_share_an_embedder_from_its_first_use(make: Callable[[], Embedder], embedder: Embedder) -> None:

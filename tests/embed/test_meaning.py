@@ -232,12 +232,12 @@ def test_vectors_of_a_wrong_length_are_refused_before_they_overwrite_others(
 
 
 class Counting(Unsteady):
-    """Counts the texts that it embeds."""
+    """Counts the memories that it embeds."""
 
     texts = 0
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        self.texts += len(texts) if len(texts) > 1 else 0
+        self.texts += len(set(TEXTS) & set(texts)) if len(texts) > 1 else 0
         return super().embed(texts)
 
 

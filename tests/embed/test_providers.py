@@ -100,7 +100,7 @@ def test_provider_has_an_address_of_its_own_and_wants_a_key_there(home: Path, na
     embedder = open_embedder(load_config(home, environ={}, overrides={"embedding_provider": name}))
     assert isinstance(embedder, HttpEmbedder)
     said = failure(embedder)
-    assert said.startswith(f"{address} needs a key, and there is none")
+    assert said.startswith(f"{address} needs a key, and {name.upper()}_API_KEY is not set")
     assert f"set {name.upper()}_API_KEY or MEMFOLIO_EMBEDDING_KEY" in said
 
 

@@ -14,7 +14,7 @@ import pytest
 from memfolio import state
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.errors import MemfolioError
-from memfolio.index import database, filing, pending, vectors
+from memfolio.index import database, filing, matrix, pending, vectors
 from memfolio.index.dump import differences
 from memfolio.index.filing import Filing
 from memfolio.index.index import Index
@@ -169,7 +169,7 @@ BUGS = (
     Bug("an edited memory keeps its words", becomes(Filing, "_update", updates_without_words), live),
     Bug("a deleted state file goes on to count", becomes(Filing, "drop", drops_as_if_it_were_a_page), live),
     Bug("problems are never solved", becomes(Filing, "_note_problems", forgets_no_problem), live),
-    Bug("vectors are not compared", becomes(vectors, "_read", lambda *_: {}), live),
+    Bug("vectors are not compared", becomes(matrix, "read_vectors", lambda *_: {}), live),
     Bug("vectors are not searched", becomes(vectors, "_mark_changed", nothing), find_by_meaning),
     Bug("nobody takes over what a file loses", becomes(Filing, "_hand_on", nothing), live),
     Bug("files that a change reaches are not read again", becomes(Filing, "_settle", nothing), live),

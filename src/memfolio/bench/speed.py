@@ -23,7 +23,7 @@ SESSION = 40
 """How many turns a conversation has."""
 BATCH = 4000
 FLATTENED = 20
-"""What is added to a word's rank, so that the first words are not in every sentence: Zipf's law as Mandelbrot has it."""
+"""What is added to a word's rank, as Mandelbrot did to Zipf's law, so that the first words are not everywhere."""
 SMALL_WORDS = "the a to of and in is it that was for on you with as have be this at not but what we they".split()
 ASKED = ("When did {name} say that", "What do you know about", "Which", "Who told me about", "Where was the")
 FLOOR = "SELECT rowid, bm25(words, 1.0, 0.6) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?"

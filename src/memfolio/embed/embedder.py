@@ -54,6 +54,10 @@ class Embedder(Protocol):
     """
 
     @property
+    def name(self) -> str:
+        """What a person calls it: its provider, as in `embedding.provider`."""
+
+    @property
     def is_costly(self) -> bool:
         """Whether every call costs money or a way through the network, so that vectors are worth keeping."""
 

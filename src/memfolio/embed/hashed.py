@@ -29,6 +29,7 @@ class HashedEmbedder:
     The same text gives the same vector on every machine.
     """
 
+    name = "hashed"
     is_costly = False
 
     def __init__(self, dimension: int = 64) -> None:
@@ -38,7 +39,7 @@ class HashedEmbedder:
 
     @property
     def identity(self) -> Identity:
-        return Identity(provider="hashed", model="trigrams", dimension=self._dimension, fingerprint="1")
+        return Identity(provider=self.name, model="trigrams", dimension=self._dimension, fingerprint="1")
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         import numpy as np

@@ -63,6 +63,7 @@ class HttpEmbedder:
     ) -> None:
         base = url or dialect.address
         _check(base, key)
+        self.name = dialect.name
         self._dialect = dialect
         self._model = model or dialect.model
         self._server = Server(
@@ -114,7 +115,7 @@ class HttpEmbedder:
     def _probe(self) -> Identity:
         rows = self._ask([PROBE], self._dimensions)
         return Identity(
-            provider=self._dialect.name,
+            provider=self.name,
             model=self._model or "default",
             dimension=rows.shape[1],
             fingerprint=_sketch(rows[0]),
@@ -134,9 +135,9 @@ class HttpEmbedder:
 
     def _check_ready(self) -> None:
         if self._lacks_key:
-            variable = KEY_VARIABLES[self._dialect.name]
+            variable = KEY_VARIABLES[self.name]
             raise EmbedderError(
-                f"{self._server.url} needs a key, and there is none",
+                f"{self._server.url} needs a key, and {variable} is not set",
                 hint=f"set {variable} or MEMFOLIO_EMBEDDING_KEY in the environment",
             )
         if self._resting and time.monotonic() < self._resting[0]:

@@ -38,6 +38,7 @@ class LocalEmbedder:
     up in double precision without rounding, so the order of addition cannot be seen.
     """
 
+    name = "local"
     is_costly = False
     model = MODEL
     weights_name = "weights/l2_supercat_256.safetensors"
@@ -72,7 +73,7 @@ class LocalEmbedder:
             digest.update(sample)
         digest.update(read_bytes(self._found / self.tokenizer_name, self.remedy))
         return Identity(
-            provider="local", model=self.model, dimension=self._weights.dimension, fingerprint=digest.hexdigest()
+            provider=self.name, model=self.model, dimension=self._weights.dimension, fingerprint=digest.hexdigest()
         )
 
     @cached_property

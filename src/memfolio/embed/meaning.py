@@ -131,7 +131,7 @@ class Meaning:
 
     def _embed_question(self, question: str) -> Sense:
         assert self.embedder is not None  # asked only where there is one
-        return Sense(_rows(self.embedder, [question], query=True)[0], _identity(self.embedder))
+        return Sense(rows_of(self.embedder, [question], query=True)[0], _identity(self.embedder))
 
     def fill(self, index: Index, *, seconds: float | None = None, batch: int | None = None) -> int:
         """Give memories that have none their vectors, for at most so long; returns how many still wait."""
@@ -181,7 +181,7 @@ class Meaning:
         """The vectors of these memories; those that an embedder was paid for once are not asked for again."""
         texts = [each.text for each in waiting]
         if not embedder.is_costly:
-            return _rows(embedder, texts)
+            return rows_of(embedder, texts)
         import numpy as np
 
         whose = _identity(embedder)
@@ -195,7 +195,7 @@ class Meaning:
 
     def _buy(self, index: Index, embedder: Embedder, identity: str, new: Mapping[bytes, str]) -> dict[bytes, bytes]:
         """The vectors of texts by their hashes, kept at once, so that a failure later costs nothing twice."""
-        rows = _rows(embedder, list(new.values()))
+        rows = rows_of(embedder, list(new.values()))
         bought = {each: row.tobytes() for each, row in zip(new, rows, strict=True)}
         index.write(lambda connection: buy_vectors(connection, identity, bought))
         return bought
@@ -250,7 +250,7 @@ def _identity(embedder: Embedder) -> Identity:
         return embedder.identity
 
 
-def _rows(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Floats:
+def rows_of(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Floats:
     """One vector a text, as many and as long as they must be: one that is not would be written over others."""
     import numpy as np
 

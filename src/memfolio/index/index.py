@@ -27,10 +27,10 @@ from memfolio.errors import (
     SearchIndexError,
 )
 from memfolio.index.database import Database, newest, predecessor
+from memfolio.index.matrix import Matrix
 from memfolio.index.meta import BASIS, get_meta, head_of, is_at, is_whole, set_head, set_meta
 from memfolio.index.pending import carry_over
 from memfolio.index.turn import Turn
-from memfolio.index.vectors import Matrix
 from memfolio.vault.audit import Head
 from memfolio.vault.recent import FileState, Record
 from memfolio.vault.vault import Vault

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import apsw
@@ -47,7 +48,7 @@ def matches_any(connection: apsw.Connection, words: Sequence[str], wanted: Filte
     few = few_passing(connection, wanted)
     everything = Asked(match_expression(words))
     if few is None and not _is_small(connection):
-        found = _best(connection, _by_the_rarest(connection, words), wanted, few, limit)
+        found = _best(connection, _narrowed(connection, words, 2 * limit), wanted, few, limit)
         if len(found) >= limit:
             return found
     return _best(connection, everything, wanted, few, limit)
@@ -74,19 +75,28 @@ def _is_small(connection: apsw.Connection) -> bool:
     return last is None or last <= SMALL
 
 
-def _by_the_rarest(connection: apsw.Connection, words: Sequence[str]) -> Asked:
-    """To weigh what has one of the rarest words, of which there are as many as do not bring too much together."""
-    counts = frequencies(connection, words, WEIGHED)
-    rarest: list[str] = []
-    room = WEIGHED
-    for word in sorted(counts, key=counts.__getitem__):
-        room -= counts[word]
-        if room < 0 and any(counts[each] for each in rarest):
-            # The plus keeps SQLite from searching anew for each of the rows.
-            condition = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
-            return Asked(match_expression(words), condition, (match_expression(rarest),))
-        rarest.append(word)
-    return Asked(match_expression(words))
+def _narrowed(connection: apsw.Connection, words: Sequence[str], limit: int) -> Asked:
+    """To weigh not everything that has one of these words, but what has one of the rarest of them."""
+    counts = {word: count for word, count in frequencies(connection, words, WEIGHED).items() if count}
+    if sum(counts.values()) <= WEIGHED:
+        return Asked(match_expression(words))
+    rarest = sorted(counts, key=counts.__getitem__)
+    enough = sum(total <= WEIGHED for total in accumulate(counts[word] for word in rarest))
+    choice = match_expression(rarest[:enough]) if enough else _in_common(connection, rarest, limit)
+    # The plus keeps SQLite from searching anew for each of the rows.
+    return Asked(match_expression(words), "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)", (choice,))
+
+
+def _in_common(connection: apsw.Connection, words: Sequence[str], limit: int) -> str:
+    """Where each word brings too much, the expression for what has several of them, as many as leave enough."""
+    choice = match_expression(words[:1])
+    for size in range(2, len(words) + 1):
+        narrower = match_expression(words[:size], all_of=True)
+        count = _count(connection, narrower, WEIGHED)
+        choice = narrower if count > limit else choice
+        if count < WEIGHED:
+            break
+    return choice
 
 
 def _best(

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from memfolio.index.filter import Filter
+from memfolio.index.matrix import Neighbour, Scan
 from memfolio.index.passing import WIDER, few_passing, passing
-from memfolio.index.vectors import Neighbour, Scan
 
 
 def neighbours(connection: apsw.Connection, scan: Scan, wanted: Filter, limit: int) -> list[Neighbour]:

@@ -1,62 +1,31 @@
-"""Vectors: kept small in the index, and searched by their sketches first.
+"""Vectors as the index keeps them: small, each with a sketch, and with the sum of all.
 
 A vector of unit length is stored as signed bytes with one factor, a quarter of its size; the angle between two changes
-by less than half a percent. Sketches stay in memory, and only the vectors that they point to are read and compared:
-in whole numbers, so that equal vectors are equally near wherever they stand.
+by less than half a percent.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import apsw
 
 from memfolio.index.schema import BLOCK
-from memfolio.index.turn import Turn
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
-    Doubles = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
 FACTOR = 4
 """Bytes of the factor behind a vector."""
-SEGMENT = 16
-"""How many blocks of sketches are compared at once."""
-SPAN = SEGMENT * BLOCK
-SHRINK = 50
-"""How many vectors of nothing the mean is taken with, so that a handful of memories do not decide it."""
-CLOSER_LOOK = 2000
-"""How many vectors at least are compared for a question; so many that next to none of the nearest is missed."""
-PER_WANTED = 5
-"""The same for each one that is wanted."""
-MOST_EQUAL = 8
-"""By how much those whose sketches are equally near may exceed that."""
-KEPT = 50_000
-"""How many vectors that were read are kept in memory."""
 FINE = 1 << 24
 """How many steps a whole number is divided into where fractions are added up exactly."""
-SAMPLED = 16
-"""One in so many is looked at to guess where the nearest end."""
-EMPTY = 0xFFFF
-"""The distance of a row that has no vector."""
-
-
-class Neighbour(NamedTuple):
-    """A memory's row and how near its vector is: 1 is the same direction."""
-
-    row: int
-    similarity: float
-
-
-# Writing
 
 
 def pack(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
@@ -109,7 +78,7 @@ def clear_all(connection: apsw.Connection) -> None:
 
 
 def _take_out(connection: apsw.Connection, rows: Sequence[int], dimension: int) -> None:
-    found = _read(connection, rows, dimension)
+    found = read_vectors(connection, rows, dimension)
     if found:
         _count(connection, *unpack(found.values(), dimension), -1)
     connection.executemany("DELETE FROM vectors WHERE row = ?", [(row,) for row in rows])
@@ -139,16 +108,13 @@ def _count(connection: apsw.Connection, packed: NDArray[np.int8], factors: Float
     """Add vectors to the sum of all, or take them away from it."""
     import numpy as np
 
-    count, total = _sum(connection, packed.shape[1])
+    count, total = sum_of_all(connection, packed.shape[1])
     added = np.rint(packed * factors[:, None].astype(np.float64) * FINE).astype(np.int64).sum(axis=0)
     count += times * int(np.count_nonzero(factors))
     connection.execute("INSERT OR REPLACE INTO vector_sum VALUES (1, ?, ?)", (count, (total + times * added).tobytes()))
 
 
-# Reading
-
-
-def _sum(connection: apsw.Connection, dimension: int) -> tuple[int, Rows]:
+def sum_of_all(connection: apsw.Connection, dimension: int) -> tuple[int, Rows]:
     """How many vectors there are, and what they add up to, in steps of `FINE`."""
     import numpy as np
 
@@ -158,184 +124,9 @@ def _sum(connection: apsw.Connection, dimension: int) -> tuple[int, Rows]:
     return found[0], np.frombuffer(found[1], np.int64)
 
 
-def _read(connection: apsw.Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
+def read_vectors(connection: apsw.Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
     """The vectors of these rows as they are stored, as far as they have some."""
     if not rows:
         return {}  # SQLite takes no array of nothing
     found = connection.execute("SELECT row, data FROM vectors WHERE row IN carray(?)", (apsw.carray(array("q", rows)),))
     return {row: data for row, data in found if len(data) == dimension + FACTOR}
-
-
-class Segment(NamedTuple):
-    """The sketches of some blocks in columns, which slots have one, and the vectors that were read already."""
-
-    versions: dict[int, int]
-    columns: NDArray[np.uint64]
-    filled: NDArray[np.bool_]
-    rows: dict[int, bytes]
-
-
-class Matrix:
-    """The sketches of one index in memory, read block by block when they changed; threads may share it."""
-
-    def __init__(self) -> None:
-        self._lock = Turn()
-        self._segments: dict[int, Segment] = {}
-
-    def scan(self, connection: apsw.Connection, query: Floats) -> Scan:
-        """Get ready to compare vectors with the question's."""
-        with self._lock:
-            self._catch_up(connection, len(query))
-            if sum(len(segment.rows) for segment in self._segments.values()) > KEPT:
-                for segment in self._segments.values():
-                    segment.rows.clear()
-            segments = dict(self._segments)
-        return Scan(connection, segments, query)
-
-    def _catch_up(self, connection: apsw.Connection, dimension: int) -> None:
-        wanted: dict[int, dict[int, int]] = {}
-        for block, version in connection.execute("SELECT block, version FROM vector_versions ORDER BY block"):
-            wanted.setdefault(block // SEGMENT, {})[block] = version
-        for number in self._segments.keys() - wanted.keys():
-            del self._segments[number]
-        for number, versions in wanted.items():
-            old = self._segments.get(number)
-            if old is None or old.versions != versions:
-                self._segments[number] = _load(connection, old, versions, dimension)
-
-
-def _load(connection: apsw.Connection, old: Segment | None, versions: dict[int, int], dimension: int) -> Segment:
-    """A segment with the blocks of these versions, as many as possible from the one before."""
-    import numpy as np
-
-    from memfolio.index.sketch import width
-
-    first, last = min(versions) // SEGMENT * SEGMENT, max(versions)
-    columns = np.zeros((width(dimension), (last + 1 - first) * BLOCK), np.uint64)
-    same = {block for block in versions if old and old.versions.get(block) == versions[block]}
-    for block in versions:
-        place = slice((block - first) * BLOCK, (block - first + 1) * BLOCK)
-        if old and block in same and len(old.columns) == len(columns):
-            columns[:, place] = old.columns[:, place]
-        else:
-            columns[:, place] = _columns(connection, block, len(columns))
-    kept = {row: data for row, data in old.rows.copy().items() if row // BLOCK in same} if old else {}
-    return Segment(versions, columns, np.bitwise_or.reduce(columns, axis=0) != 0, kept)
-
-
-def _columns(connection: apsw.Connection, block: int, words: int) -> NDArray[np.uint64]:
-    import numpy as np
-
-    found = connection.execute("SELECT data FROM sketches WHERE block = ?", (block,)).fetchone()
-    if found is None or len(found[0]) != BLOCK * words * 8:
-        return np.zeros((words, BLOCK), np.uint64)
-    return np.frombuffer(found[0], np.uint64).reshape(BLOCK, words).T
-
-
-class Scan:
-    """How near vectors are to a question, once what all of them have in common is taken away.
-
-    Static vectors lean to one side, so that everything is a little like everything; seen from their mean they differ.
-    """
-
-    def __init__(self, connection: apsw.Connection, segments: dict[int, Segment], query: Floats) -> None:
-        import numpy as np
-
-        self._connection = connection
-        self._segments = segments
-        self._dimension = len(query)
-        count, total = _sum(connection, len(query))
-        mean = total / (count + SHRINK) / FINE
-        aim = query - mean
-        aim /= max(float(np.linalg.norm(aim)), 1e-9)
-        # As whole numbers, since their products then add up to the same in any order.
-        self._aim, self._mean = np.rint(aim * FINE), np.rint(mean * FINE)
-
-    def nearest(self, limit: int) -> list[Neighbour]:
-        """The nearest of all rows, and whatever is as near as the last of them, in no order."""
-        rows, values, _ = self._compare(self._candidates(limit).tolist())
-        return best(rows, values, limit)
-
-    def among(self, rows: Sequence[int], limit: int) -> list[Neighbour]:
-        """The nearest of these rows."""
-        found, values, _ = self._compare(rows)
-        return best(found, values, limit)
-
-    def similarities(self, rows: Sequence[int]) -> dict[int, float]:
-        """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
-        found, values, lengths = self._compare(rows)
-        is_near = values > 0
-        cosines = values[is_near] / lengths[is_near]
-        return dict(zip(found[is_near].tolist(), cosines.tolist(), strict=True))
-
-    def _candidates(self, limit: int) -> Rows:
-        """The rows whose sketches are nearest: those that may be among the nearest, and many more."""
-        import numpy as np
-
-        count = max(CLOSER_LOOK, PER_WANTED * limit) * max(1, 256 // self._dimension)
-        near = np.flatnonzero(self._distances <= _reach(self._distances, count))
-        if len(near) > MOST_EQUAL * count:
-            near = near[np.argsort(self._distances[near], kind="stable")][: MOST_EQUAL * count]
-        return near
-
-    @cached_property
-    def _distances(self) -> NDArray[np.uint16]:
-        """How far the sketch of each row is from the question."""
-        import numpy as np
-
-        from memfolio.index.sketch import aim_of, distances
-
-        aim = aim_of(self._aim)
-        found = np.full((max(self._segments, default=-1) + 1) * SPAN, EMPTY, np.uint16)
-        for number, segment in self._segments.items():
-            here = distances(segment.columns, aim)
-            found[number * SPAN : number * SPAN + len(here)] = np.where(segment.filled, here, EMPTY)
-        return found
-
-    def _compare(self, rows: Sequence[int]) -> tuple[Rows, Doubles, Doubles]:
-        """Which of these rows have a vector, how near each is, and how long it is seen from the mean."""
-        import numpy as np
-
-        data = self._read(rows)
-        found = np.fromiter(data, np.int64, len(data))
-        packed, factors = unpack(data.values(), self._dimension)
-        numbers, scale = packed.astype(np.float64), factors.astype(np.float64)
-        # Not by BLAS, whose threads get in each other's way for something as small as this.
-        toward, along = (scale * np.einsum("ij,j->i", numbers, each) / FINE for each in (self._aim, self._mean))
-        squares = np.square(scale) * np.einsum("ij,ij->i", numbers, numbers)
-        lean, offset = float(self._mean @ self._aim) / FINE**2, float(self._mean @ self._mean) / FINE**2
-        lengths = np.sqrt(np.maximum(squares - 2 * along + offset, 1e-18))
-        values = toward - lean
-        has_one = factors > 0
-        return found[has_one], values[has_one], lengths[has_one]
-
-    def _read(self, rows: Sequence[int]) -> dict[int, bytes]:
-        """The vectors of these rows, from memory where they were read before."""
-        kept = {number: segment.rows for number, segment in self._segments.items()}
-        nothing: dict[int, bytes] = {}
-        found = {row: data for row in rows if (data := kept.get(row // SPAN, nothing).get(row)) is not None}
-        new = _read(self._connection, [row for row in rows if row not in found], self._dimension)
-        for row, data in new.items() if len(new) < KEPT else ():
-            kept.get(row // SPAN, nothing)[row] = data
-        return found | new
-
-
-def _reach(distances: NDArray[np.uint16], count: int) -> int:
-    """The distance within which at least so many lie, if there are so many."""
-    import numpy as np
-
-    if len(distances) <= count:
-        return EMPTY - 1
-    some = distances[::SAMPLED]
-    guess = np.partition(some, place)[place] if (place := 2 * count // SAMPLED) < len(some) else EMPTY
-    near = distances[distances <= guess]
-    return min(int(np.partition(near if len(near) > count else distances, count)[count]), EMPTY - 1)
-
-
-def best(rows: Rows, values: Doubles, limit: int) -> list[Neighbour]:
-    """The nearest rows and whatever is as near as the last of them, in no order; none at a right angle or worse."""
-    import numpy as np
-
-    least = np.partition(values, -limit)[-limit] if limit < len(values) else 0
-    chosen = (values >= least) & (values > 0)
-    return list(map(Neighbour, rows[chosen].tolist(), values[chosen].tolist()))

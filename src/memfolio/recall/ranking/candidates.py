@@ -104,7 +104,7 @@ def _company(
     connection: Connection, text: Mapping[int, float], known: Mapping[int, Turn]
 ) -> dict[int, list[tuple[int, int]]]:
     best = sorted(text, key=lambda row: (-text[row], known[row].id))[:NEIGHBOURLY]
-    return {row: list(around(connection, known[row], COMPANY)) for row in best}
+    return around(connection, (known[row] for row in best), COMPANY)
 
 
 class _Ties:
@@ -152,8 +152,8 @@ class _Ties:
     def _times(self, seeds: Sequence[Turn]) -> dict[int, float]:
         """What was said before and after the best."""
         found: dict[int, float] = {}
-        for seed in seeds:
-            for row, distance in around(self._connection, seed, self._reach):
+        for near in around(self._connection, seeds, self._reach).values():
+            for row, distance in near:
                 found[row] = max(found.get(row, 0.0), 0.5 ** (distance - 1))
         return found
 
