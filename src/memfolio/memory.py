@@ -335,7 +335,7 @@ class Memory:
             trouble=vault.trouble.message if vault.trouble else None,
             counts=counts,
             bytes=sizes(vault),
-            embedder=type(embedder).__name__.removesuffix("Embedder").lower() if embedder else "none",
+            embedder=embedder.name if embedder else "none",
             recent=tuple(each.item for each in index.read(lambda connection: newest(connection, Filter(), RECENT))),
             degraded=self.library.degraded(),
         )

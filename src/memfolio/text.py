@@ -52,7 +52,7 @@ _PART = "[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*"
 _COMPOUND = re.compile(rf"(?<!{_CHARACTER}){_PART}(?:[._/:@\\]+{_PART})+{_BARE}")
 _CAMEL = re.compile(rf"(?<!{_CHARACTER})[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*{_BARE}")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_JOINABLE = re.compile(r"[A-Za-z0-9]+(?:[ _-][A-Za-z0-9]+)+")
+_JOINABLE = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 """What others write in one, as `fooBar`."""
 
 _CYRILLIC = re.compile("[а-яіїєґў]{4,}", re.IGNORECASE)
@@ -266,7 +266,7 @@ def _quoted(word: str) -> str:
 def _others(word: str) -> Iterator[str]:
     """What else may stand for a word: joined parts, and whatever begins alike where the index knows no grammar."""
     if _JOINABLE.fullmatch(word):
-        yield f'"{re.sub("[ _-]", "", word)}"'
+        yield f'"{re.sub("[_-]", "", word)}"'
     elif _CYRILLIC.fullmatch(word):
         yield f'"{_ENDING.sub("", word.lower())}"*'
     elif _ARABIC.fullmatch(word):

@@ -158,7 +158,6 @@ def test_missing_package_is_an_error_with_the_line_that_installs_it() -> None:
         from memfolio.config import load_config
         from memfolio.embed.choose import open_embedder
         from memfolio.embed.local import LocalEmbedder
-from memfolio.embed.tokens import WordTokens
         from memfolio.errors import EmbedderError
         print(open_embedder(load_config("nowhere", environ={"TZ": "UTC"})))
         try:

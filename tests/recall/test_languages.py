@@ -79,7 +79,6 @@ CODE = [
     ("foo_bar", "call foo_bar before start", ["foo and then the bar", "bar comes before foo to start"]),
     ("is_valid", "is_valid decides about the token", ["a valid token for the bus", "valid until Monday"]),
     ("fooBar", "fooBar is called at start", ["a bar called foo", "the foo at the bar"]),
-    ("foo bar", "fooBar is called at start", ["a bar is called", "the start of foo"]),
     ("getUserName", "get_user_name returns the login", ["the user has a name", "get the login of a user"]),
     ("HTTPServer", "HTTPServer listens on 8080", ["the server listens", "http is a protocol"]),
     ("C++", "the engine is written in C++", ["the engine is written in C", "the engine is written in C#"]),

@@ -25,6 +25,9 @@ from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
 Connection = apsw.Connection
 BUSY_MS = 2000
 CACHE_KIB = 8192
+PAGE = 4096
+CUT_OFF = -1
+"""Stands for the inode of a file that ends within a page, whose checksum nobody compares then."""
 LONG_JOURNAL, LONGEST_JOURNAL = 1000, 4000
 """Pages from which on the journal is folded into the file when there is time, and whether there is time or not."""
 JOURNAL_BYTES = 4 << 20
@@ -151,6 +154,8 @@ class Database:
         """An index file that is there; IndexDamagedError when it is not one of this version."""
         with index_errors(path):
             database = cls(path)
+            if database._inode == CUT_OFF:
+                raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
             with database.reading() as connection:
                 _check_form(connection, path)
         return database
@@ -200,14 +205,15 @@ class Database:
         return self.in_memory or self._look() == self._inode
 
     def is_replaced(self) -> bool:
-        """Whether somebody put another file under this name: its journal would not belong to it."""
+        """Whether somebody cut the file off, or put another one under its name, to which its journal does not belong."""
         return not self.in_memory and self._look() not in (0, self._inode)
 
     def _look(self) -> int:
         try:
-            return os.stat(self.path).st_ino
+            found = os.stat(self.path)
         except OSError:
             return 0
+        return CUT_OFF if found.st_size % PAGE else found.st_ino
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -323,6 +329,7 @@ def _connect(
         unfinished.callback(connection.close, True)
         connection.set_busy_timeout(BUSY_MS)
         if journal:
+            connection.pragma("page_size", PAGE)
             if _vfs():
                 connection.reserve_bytes("main", 8)
             connection.pragma("journal_mode", journal)

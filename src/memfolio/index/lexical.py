@@ -46,12 +46,17 @@ def matches_any(connection: apsw.Connection, words: Sequence[str], wanted: Filte
     In a large home, what has none but common words is left out where rarer ones bring enough.
     """
     few = few_passing(connection, wanted)
-    everything = Asked(match_expression(words))
-    if few is None and not _is_small(connection):
-        found = _best(connection, _narrowed(connection, words, 2 * limit), wanted, few, limit)
+    if few is not None or _is_small(connection):
+        return _best(connection, Asked(match_expression(words)), wanted, few, limit)
+    counts = {word: count for word, count in frequencies(connection, words, WEIGHED + 1).items() if count}
+    expression = match_expression(list(counts))
+    if choice := _choice(connection, counts, 2 * limit):
+        # The plus keeps SQLite from searching anew for each of the rows.
+        condition = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
+        found = _best(connection, Asked(expression, condition, (choice,)), wanted, few, limit)
         if len(found) >= limit:
             return found
-    return _best(connection, everything, wanted, few, limit)
+    return _best(connection, Asked(expression), wanted, few, limit)
 
 
 def matches(connection: apsw.Connection, expression: str, wanted: Filter, limit: int) -> list[Match]:
@@ -75,25 +80,22 @@ def _is_small(connection: apsw.Connection) -> bool:
     return last is None or last <= SMALL
 
 
-def _narrowed(connection: apsw.Connection, words: Sequence[str], limit: int) -> Asked:
-    """To weigh not everything that has one of these words, but what has one of the rarest of them."""
-    counts = {word: count for word, count in frequencies(connection, words, WEIGHED).items() if count}
-    if sum(counts.values()) <= WEIGHED:
-        return Asked(match_expression(words))
+def _choice(connection: apsw.Connection, counts: Mapping[str, int], least: int) -> str | None:
+    """The expression for what has one of the rarest words; None when all of them together are rare."""
     rarest = sorted(counts, key=counts.__getitem__)
-    enough = sum(total <= WEIGHED for total in accumulate(counts[word] for word in rarest))
-    choice = match_expression(rarest[:enough]) if enough else _in_common(connection, rarest, limit)
-    # The plus keeps SQLite from searching anew for each of the rows.
-    return Asked(match_expression(words), "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)", (choice,))
+    together = sum(total <= WEIGHED for total in accumulate(counts[word] for word in rarest))
+    if together == len(rarest):
+        return None
+    return match_expression(rarest[:together]) if together else _in_common(connection, rarest, least)
 
 
-def _in_common(connection: apsw.Connection, words: Sequence[str], limit: int) -> str:
+def _in_common(connection: apsw.Connection, words: Sequence[str], least: int) -> str:
     """Where each word brings too much, the expression for what has several of them, as many as leave enough."""
     choice = match_expression(words[:1])
     for size in range(2, len(words) + 1):
         narrower = match_expression(words[:size], all_of=True)
         count = _count(connection, narrower, WEIGHED)
-        choice = narrower if count > limit else choice
+        choice = narrower if count >= least else choice
         if count < WEIGHED:
             break
     return choice

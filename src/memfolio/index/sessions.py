@@ -12,9 +12,8 @@ from memfolio.index.filter import Filter
 from memfolio.index.rows import ROLES
 from memfolio.index.schema import NAMELESS
 
-
 AT_ONCE = 3000
-"""Up to how many turns whole sessions are read for the neighbours of some of them; else these are asked for one by one."""
+"""Up to how many turns whole sessions are read for the neighbours of some; else these are asked for one by one."""
 
 
 class Turn(NamedTuple):

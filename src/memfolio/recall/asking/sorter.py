@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memfolio.embed.meaning import Meaning
+from memfolio.embed.embedder import Embedder
+from memfolio.embed.meaning import Meaning, rows_of
 from memfolio.errors import EmbedderError
 from memfolio.recall.asking.intent import Exemplars, Intent, by_meaning, by_words
 from memfolio.tuning import Ranking
@@ -24,14 +25,18 @@ class Sorter:
     def _by_meaning(self, text: str, threshold: float) -> Intent | None:
         embedder = self._meaning.embedder
         # A way through the network is too dear for a guess.
-        if embedder is None or embedder.is_costly or self._meaning.is_resting:
+        sense = None if embedder is None or embedder.is_costly else self._meaning.of(text)
+        if embedder is None or sense is None:
             return None
         try:
-            if self._exemplars is None:
-                from memfolio.recall.asking.exemplars import EXEMPLARS
-
-                intents, texts = zip(*EXEMPLARS, strict=True)
-                self._exemplars = Exemplars.of(intents, embedder.embed(texts))
-            return by_meaning(embedder.embed([text])[0], self._exemplars, threshold)
+            self._exemplars = self._exemplars or _exemplars(embedder)
         except EmbedderError:  # which the search itself will meet and tell
             return None
+        return by_meaning(sense.vector, self._exemplars, threshold)
+
+
+def _exemplars(embedder: Embedder) -> Exemplars:
+    from memfolio.recall.asking.exemplars import EXEMPLARS
+
+    intents, texts = zip(*EXEMPLARS, strict=True)
+    return Exemplars.of(intents, rows_of(embedder, texts))
