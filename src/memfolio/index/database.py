@@ -205,7 +205,7 @@ class Database:
         return self.in_memory or self._look() == self._inode
 
     def is_replaced(self) -> bool:
-        """Whether somebody cut the file off, or put another one under its name, to which its journal does not belong."""
+        """Whether somebody cut the file off, or put another one under its name: its journal would not belong to it."""
         return not self.in_memory and self._look() not in (0, self._inode)
 
     def _look(self) -> int:

@@ -22,7 +22,14 @@ from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question, names_in, understand
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.ranking.candidates import APART, Candidates, Lead, gather, join
-from memfolio.recall.ranking.cues import is_machine, is_standing_wish, tells_time
+from memfolio.recall.ranking.cues import (
+    is_machine,
+    is_standing_wish,
+    tells_name,
+    tells_number,
+    tells_of_self,
+    tells_time,
+)
 from memfolio.recall.ranking.diversify import diversify
 from memfolio.recall.ranking.hops import FADE, telling, with_hops
 from memfolio.recall.ranking.merit import add_merit, awake
@@ -100,13 +107,18 @@ class Search:
     def _look_inside(self, weighing: Weighing, looks: Mapping[int, Look], question: Question) -> None:
         """Add what the memories' own words say about their use."""
         ranking = self.ranking
-        if question.intent is Intent.WHEN and ranking.when:
-            told = [row for row, look in looks.items() if tells_time(look.content)]
-            weighing.add("when", dict.fromkeys(told, ranking.when))
-        if ranking.standing:
-            people = [row for row, look in looks.items() if not is_machine(look.life.role)]
-            wishes = [row for row in people if is_standing_wish(looks[row].content)]
-            weighing.add("standing", dict.fromkeys(wishes, ranking.standing))
+        people = {row: look.content for row, look in looks.items() if not is_machine(look.life.role)}
+        if when := ranking.time + ranking.when * (question.intent is Intent.WHEN):
+            weighing.add("when", {row: when for row, look in looks.items() if tells_time(look.content)})
+        if question.asks_name and ranking.name:
+            known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
+            weighing.add("name", {row: ranking.name for row, look in looks.items() if tells_name(look.content, known)})
+        if question.asks_number and ranking.number:
+            weighing.add("number", {row: ranking.number for row, look in looks.items() if tells_number(look.content)})
+        if ranking.personal:
+            weighing.add("personal", {row: ranking.personal for row, said in people.items() if tells_of_self(said)})
+        if standing := ranking.standing + ranking.help * question.asks_help:
+            weighing.add("standing", {row: standing for row, said in people.items() if is_standing_wish(said)})
 
     def _ordered(
         self,

@@ -33,6 +33,14 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 
+_NAMED = re.compile(r"\b(?:who|whose|whom|where|which|names?|called)\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\bhow (?:many|much|often|long|old|far|big|tall)\b", re.IGNORECASE)
+_HELP = re.compile(
+    r"\b(?:(?:can|could|would|will) you|should (?:i|we|my)|suggest|recommend|advi[cs]e|help me|tips|ideas|how to|please"
+    r"|how (?:do|can|should|would|could|might) (?:i|we|you)|what (?:are|would|should|steps|is the best|do i need))\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -48,6 +56,10 @@ class Question:
     is_complex: bool = False
     asks_what_was_told: bool = False
     """Whether it is about the assistant's own words."""
+    asks_name: bool = False
+    asks_number: bool = False
+    asks_help: bool = False
+    """Whether something is to be done, so that it matters how somebody wants it."""
     without: tuple[str, ...] = ()
     """What has all of these words is found already."""
 
@@ -96,6 +108,9 @@ def understand(
         intent=by_words(text) or Intent.GENERAL if intent is None else intent,
         is_complex=is_complex(text, words),
         asks_what_was_told=_TOLD.search(text[:MAX_QUERY]) is not None,
+        asks_name=_NAMED.search(text[:MAX_QUERY]) is not None,
+        asks_number=_COUNTED.search(text[:MAX_QUERY]) is not None,
+        asks_help=_HELP.search(text[:MAX_QUERY]) is not None,
     )
 
 
