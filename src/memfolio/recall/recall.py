@@ -117,7 +117,8 @@ class Search:
             weighing.add("number", {row: ranking.number for row, look in looks.items() if tells_number(look.content)})
         if ranking.personal:
             weighing.add("personal", {row: ranking.personal for row, said in people.items() if tells_of_self(said)})
-        if standing := ranking.standing + ranking.help * question.asks_help:
+        standing = ranking.standing + ranking.help * question.asks_help
+        if standing and not question.asks_summary:
             weighing.add("standing", {row: standing for row, said in people.items() if is_standing_wish(said)})
 
     def _ordered(

@@ -33,6 +33,7 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 
+_SUMMARY = re.compile(r"\b(?:summar(?:y|ies|i[sz]e)|sum up|recap|overview)\b", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:who|whose|whom|where|which|names?|called)\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bhow (?:many|much|often|long|old|far|big|tall)\b", re.IGNORECASE)
 _HELP = re.compile(
@@ -56,6 +57,8 @@ class Question:
     is_complex: bool = False
     asks_what_was_told: bool = False
     """Whether it is about the assistant's own words."""
+    asks_summary: bool = False
+    """Whether it is about all that was said, whoever said it."""
     asks_name: bool = False
     asks_number: bool = False
     asks_help: bool = False
@@ -108,9 +111,10 @@ def understand(
         intent=by_words(text) or Intent.GENERAL if intent is None else intent,
         is_complex=is_complex(text, words),
         asks_what_was_told=_TOLD.search(text[:MAX_QUERY]) is not None,
+        asks_summary=(asks_summary := _SUMMARY.search(text[:MAX_QUERY]) is not None),
         asks_name=_NAMED.search(text[:MAX_QUERY]) is not None,
         asks_number=_COUNTED.search(text[:MAX_QUERY]) is not None,
-        asks_help=_HELP.search(text[:MAX_QUERY]) is not None,
+        asks_help=not asks_summary and _HELP.search(text[:MAX_QUERY]) is not None,
     )
 
 

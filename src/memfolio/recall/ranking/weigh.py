@@ -90,7 +90,7 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
     if question.times:
         within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
         weighing.add("date", _times(ranking.date, within, turns))
-    role = ranking.told if question.asks_what_was_told else -ranking.owner
+    role = 0.0 if question.asks_summary else ranking.told if question.asks_what_was_told else -ranking.owner
     if role:
         weighing.add("role", {row: role for row, turn in turns.items() if is_machine(turn.role)})
     if question.intent is Intent.HOW and ranking.procedure:
