@@ -5,7 +5,7 @@ Vectors are compared in whole numbers, so that equal ones are equally near where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,12 +50,10 @@ class Neighbour(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """The sketches of some blocks in columns, which slots have one, and the vectors that were read already."""
+    """The sketches of some blocks in columns, and which slots have one."""
 
-    versions: dict[int, int]
     columns: NDArray[np.uint64]
     filled: NDArray[np.bool_]
-    rows: dict[int, bytes]
 
 
 class Matrix:
@@ -63,47 +61,51 @@ class Matrix:
 
     def __init__(self) -> None:
         self._lock = Turn()
+        self._versions: dict[int, int] = {}
         self._segments: dict[int, Segment] = {}
+        self._kept: dict[int, bytes] = {}
 
     def scan(self, connection: apsw.Connection, query: Floats) -> Scan:
         """Get ready to compare vectors with the question's."""
         with self._lock:
-            self._catch_up(connection, len(query))
-            if sum(len(segment.rows) for segment in self._segments.values()) * len(query) > KEPT:
-                for segment in self._segments.values():
-                    segment.rows.clear()
-            segments = dict(self._segments)
-        return Scan(connection, segments, query)
+            versions = dict(connection.execute("SELECT block, version FROM vector_versions"))
+            if versions != self._versions:
+                self._catch_up(connection, versions, len(query))
+            if len(self._kept) * len(query) > KEPT:
+                self._kept = {}
+            return Scan(connection, self._segments, self._kept, query)
 
-    def _catch_up(self, connection: apsw.Connection, dimension: int) -> None:
-        wanted: dict[int, dict[int, int]] = {}
-        for block, version in connection.execute("SELECT block, version FROM vector_versions ORDER BY block"):
-            wanted.setdefault(block // SEGMENT, {})[block] = version
-        for number in self._segments.keys() - wanted.keys():
-            del self._segments[number]
-        for number, versions in wanted.items():
-            old = self._segments.get(number)
-            if old is None or old.versions != versions:
-                self._segments[number] = _load(connection, old, versions, dimension)
+    def _catch_up(self, connection: apsw.Connection, versions: dict[int, int], dimension: int) -> None:
+        """Read what changed. What there was before stays as it is, for those who search in it at this moment."""
+        changed = {block for block, _ in versions.items() ^ self._versions.items()}
+        segments, kept = self._segments.copy(), self._kept.copy()
+        for number in {block // SEGMENT for block in changed}:
+            blocks = [block for block in range(number * SEGMENT, (number + 1) * SEGMENT) if block in versions]
+            old = segments.pop(number, None)
+            if blocks:
+                segments[number] = _load(connection, blocks, changed, old, dimension)
+        for row in [row for row in kept if row // BLOCK in changed]:
+            del kept[row]
+        self._versions, self._segments, self._kept = versions, segments, kept
 
 
-def _load(connection: apsw.Connection, old: Segment | None, versions: dict[int, int], dimension: int) -> Segment:
-    """A segment with the blocks of these versions, as many as possible from the one before."""
+def _load(
+    connection: apsw.Connection, blocks: Sequence[int], changed: Set[int], old: Segment | None, dimension: int
+) -> Segment:
+    """A segment of these blocks, of which those that did not change are taken from the one before."""
     import numpy as np
 
     from memfolio.index.sketch import width
 
-    first, last = min(versions) // SEGMENT * SEGMENT, max(versions)
-    columns = np.zeros((width(dimension), (last + 1 - first) * BLOCK), np.uint64)
-    same = {block for block in versions if old and old.versions.get(block) == versions[block]}
-    for block in versions:
+    first = blocks[0] // SEGMENT * SEGMENT
+    columns = np.zeros((width(dimension), (blocks[-1] + 1 - first) * BLOCK), np.uint64)
+    for block in blocks:
         place = slice((block - first) * BLOCK, (block - first + 1) * BLOCK)
-        if old and block in same and len(old.columns) == len(columns):
+        if old is not None and block not in changed and len(old.columns) == len(columns):
             columns[:, place] = old.columns[:, place]
         else:
             columns[:, place] = _columns(connection, block, len(columns))
-    kept = {row: data for row, data in old.rows.copy().items() if row // BLOCK in same} if old else {}
-    return Segment(versions, columns, np.bitwise_or.reduce(columns, axis=0) != 0, kept)
+    return Segment(columns, np.bitwise_or.reduce(columns, axis=0) != 0)
 
 
 def _columns(connection: apsw.Connection, block: int, words: int) -> NDArray[np.uint64]:
@@ -129,11 +131,14 @@ class Scan:
     Static vectors lean to one side, so that everything is a little like everything; seen from their mean they differ.
     """
 
-    def __init__(self, connection: apsw.Connection, segments: dict[int, Segment], query: Floats) -> None:
+    def __init__(
+        self, connection: apsw.Connection, segments: Mapping[int, Segment], kept: dict[int, bytes], query: Floats
+    ) -> None:
         import numpy as np
 
         self._connection = connection
         self._segments = segments
+        self._kept = kept
         self._dimension = len(query)
         count, total = sum_of_all(connection, len(query))
         mean = total / (count + SHRINK) / FINE
@@ -163,8 +168,11 @@ class Scan:
         return {row: cosine for row, cosine in zip(vectors.rows.tolist(), cosines.tolist(), strict=True) if cosine > 0}
 
     def _toward(self, vectors: Vectors) -> Doubles:
-        """How far each vector goes into the direction of the question, seen from the mean."""
-        return _along(vectors, self._aim) - float(self._mean @ self._aim) / FINE**2
+        """How far each vector goes towards the question, seen from the mean; a vector of zeros goes nowhere."""
+        import numpy as np
+
+        toward = _along(vectors, self._aim) - float(self._mean @ self._aim) / FINE**2
+        return np.where(vectors.factors > 0, toward, 0)
 
     def _candidates(self, limit: int) -> Rows:
         """The rows whose sketches are nearest: those that may be among the nearest, and many more."""
@@ -191,24 +199,18 @@ class Scan:
         return found
 
     def _vectors(self, rows: Sequence[int]) -> Vectors:
-        """The vectors of these rows, as far as they have one."""
+        """The vectors of these rows, as far as they have one, from memory where they were read before."""
         import numpy as np
 
-        data = self._read(rows)
-        packed, factors = unpack(data.values(), self._dimension)
-        has_one = factors > 0
-        found = np.fromiter(data, np.int64, len(data))
-        return Vectors(found[has_one], packed[has_one].astype(np.float64), factors[has_one].astype(np.float64))
-
-    def _read(self, rows: Sequence[int]) -> dict[int, bytes]:
-        """The vectors of these rows, from memory where they were read before."""
-        kept = {number: segment.rows for number, segment in self._segments.items()}
-        nothing: dict[int, bytes] = {}
-        found = {row: data for row in rows if (data := kept.get(row // SPAN, nothing).get(row)) is not None}
-        new = read_vectors(self._connection, [row for row in rows if row not in found], self._dimension)
-        for row, data in new.items() if len(new) * self._dimension < KEPT else ():
-            kept.get(row // SPAN, nothing)[row] = data
-        return found | new
+        data = list(map(self._kept.get, rows))
+        if missing := [row for row, vector in zip(rows, data, strict=True) if vector is None]:
+            new = read_vectors(self._connection, missing, self._dimension)
+            data = [new.get(row) if vector is None else vector for row, vector in zip(rows, data, strict=True)]
+            if len(new) * self._dimension < KEPT:
+                self._kept.update(new)
+        packed, factors = unpack(filter(None, data), self._dimension)
+        found = np.array([row for row, vector in zip(rows, data, strict=True) if vector is not None], np.int64)
+        return Vectors(found, packed.astype(np.float64), factors.astype(np.float64))
 
 
 def _along(vectors: Vectors, direction: Doubles) -> Doubles:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import apsw
 
 from memfolio.index.filter import Filter
 from memfolio.index.rows import ROLES
 from memfolio.index.schema import NAMELESS
-
-AT_ONCE = 3000
-"""Up to how many turns whole sessions are read for the neighbours of some; else these are asked for one by one."""
 
 
 class Turn(NamedTuple):
@@ -43,43 +40,27 @@ def turns(connection: apsw.Connection, rows: Sequence[int], wanted: Filter) -> d
     return {row[0]: Turn._make(row) for row in found}
 
 
-def around(connection: apsw.Connection, some: Iterable[Turn], reach: int) -> dict[int, list[tuple[int, int]]]:
+def around(connection: apsw.Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:
     """For each of these the rows up to `reach` places away in the same session, each with its distance."""
-    spoken = [turn for turn in some if turn.session is not None]
-    order = _orders(connection, tuple({turn.session: None for turn in spoken}))
-    if order is None:
-        return {turn.row: list(_around(connection, turn, reach)) for turn in spoken}
-    return {turn.row: list(_near(order[turn.session], turn.row, reach)) for turn in spoken if turn.session is not None}
-
-
-def _orders(connection: apsw.Connection, sessions: Sequence[str | None]) -> dict[str, list[int]] | None:
-    """The rows of each session in their order; None where that would be too much."""
-    if not sessions:
+    if not rows:
         return {}
-    found: dict[str, list[int]] = {}
-    order = "ORDER BY session, happened_at, ordinal LIMIT ?"
-    sql = f"SELECT session, row FROM memories WHERE session IN carray(?) {order}"
-    rows: list[Any] = connection.execute(sql, (apsw.carray(tuple(sessions)), AT_ONCE)).fetchall()
-    for session, row in rows:
-        found.setdefault(session, []).append(row)
-    return None if len(rows) == AT_ONCE else found
+    found = connection.execute(_AROUND, {"rows": apsw.carray(array("q", rows)), "reach": reach})
+    return {row: [*_distant(after), *_distant(before)] for row, after, before in found}
 
 
-def _near(order: Sequence[int], row: int, reach: int) -> Iterator[tuple[int, int]]:
-    at = order.index(row)
-    first = max(0, at - reach)
-    return ((other, abs(at - nth)) for nth, other in enumerate(order[first : at + reach + 1], first) if nth != at)
+def _distant(listed: str | None) -> Iterator[tuple[int, int]]:
+    return ((int(row), distance) for distance, row in enumerate(listed.split(","), start=1)) if listed else iter(())
 
 
-def _around(connection: apsw.Connection, turn: Turn, reach: int) -> Iterator[tuple[int, int]]:
-    """The same for one turn of a long session."""
-    for comparison, order in ((">", "ASC"), ("<", "DESC")):
-        sql = (
-            f"SELECT row FROM memories WHERE session = ? AND (happened_at, ordinal) {comparison} (?, ?) "
-            f"ORDER BY happened_at {order}, ordinal {order} LIMIT ?"
-        )
-        found = connection.execute(sql, (turn.session, turn.happened_at, turn.ordinal, reach))
-        yield from ((row, distance) for distance, (row,) in enumerate(found, start=1))
+def _side(comparison: str, order: str) -> str:
+    return f"""(SELECT group_concat(row) FROM (SELECT row FROM memories n
+        WHERE n.session = m.session AND (n.happened_at, n.ordinal) {comparison} (m.happened_at, m.ordinal)
+        ORDER BY n.happened_at {order}, n.ordinal {order} LIMIT :reach))"""
+
+
+_AROUND = f"""SELECT m.row, {_side(">", "ASC")}, {_side("<", "DESC")} FROM memories m
+    WHERE m.row IN carray(:rows) AND m.session IS NOT NULL"""
+"""In one statement for all: one by one, most of the time would go into asking."""
 
 
 def speakers(connection: apsw.Connection) -> list[str]:

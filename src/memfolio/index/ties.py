@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -93,13 +93,24 @@ def successor(connection: apsw.Connection, id: str) -> int | None:
     return None
 
 
-def predecessors(connection: apsw.Connection, id: str) -> tuple[str, ...]:
-    """The versions that a memory replaced, the newest first."""
-    sql = """
-    WITH RECURSIVE before(id, step) AS (
-        SELECT target, 1 FROM edges WHERE source = ?1 AND type = 'supersedes'
-        UNION SELECT e.target, b.step + 1 FROM before b JOIN edges e ON e.source = b.id AND e.type = 'supersedes'
-            WHERE b.step < 100
-    ) SELECT id FROM before WHERE id <> ?1 GROUP BY id ORDER BY min(step), id
-    """
-    return tuple(old for (old,) in connection.execute(sql, (id,)))
+def predecessors(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The versions that each of these memories replaced, the newest first; most have replaced none."""
+    before: dict[str, list[str]] = {}
+    asked, seen = list(ids), set(ids)
+    sql = "SELECT source, target FROM edges WHERE type = 'supersedes' AND source IN carray(?) ORDER BY 1, 2"
+    while asked:
+        found = connection.execute(sql, (apsw.carray(tuple(asked)),)).fetchall()
+        for new, old in found:
+            before.setdefault(str(new), []).append(str(old))
+        asked = [old for old in dict.fromkeys(str(old) for _, old in found) if old not in seen]
+        seen.update(asked)
+    return {new: tuple(_chain(before, new)) for new in ids if new in before}
+
+
+def _chain(before: Mapping[str, Sequence[str]], id: str) -> Iterator[str]:
+    """What a memory replaced, and what that replaced, nearest first and each once."""
+    seen, here = {id}, [id]
+    while here:
+        here = [old for new in here for old in before.get(new, ()) if old not in seen]
+        seen.update(here)
+        yield from here

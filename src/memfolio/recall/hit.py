@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memfolio.recall.snippet import snippet
 from memfolio.types import MemoryItem
+
+SNIPPET = 80
+"""Tokens."""
 
 
 class Reason(NamedTuple):
@@ -27,12 +31,17 @@ class Hit:
     depth: int = 0
     heading: tuple[str, ...] = ()
     """The headings above it, where it is a passage of a page."""
-    snippet: str = ""
-    """What it says about the question, in a few sentences."""
+    words: tuple[str, ...] = ()
+    """What was looked for."""
     replaced: tuple[str, ...] = ()
     """The ids of the versions that it replaced, the newest first."""
     phase: str = "active"
     """How far it has faded: active, fading, dormant or archived."""
+
+    @property
+    def snippet(self) -> str:
+        """What it says about the question, in a few sentences."""
+        return snippet(self.memory.content, self.words, SNIPPET)
 
 
 class Hits(list[Hit]):

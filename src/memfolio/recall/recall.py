@@ -34,14 +34,11 @@ from memfolio.recall.ranking.diversify import diversify
 from memfolio.recall.ranking.hops import FADE, telling, with_hops
 from memfolio.recall.ranking.merit import add_merit, awake
 from memfolio.recall.ranking.weigh import Weighing, weigh
-from memfolio.recall.snippet import snippet
 from memfolio.tuning import Decay, Ranking
 
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
-LEAST_READ = 60
-SNIPPET = 80
-"""Tokens."""
+LEAST_READ = 40
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 
@@ -97,7 +94,7 @@ class Search:
         looks = self._look(weighing.best(max(LEAST_READ, READ * self.query.limit)))
         self._look_inside(weighing, looks, question)
         phases = add_merit(weighing, looks, to_us(self.query.now), self.ranking, self.decay)
-        order = self._ordered(weighing, looks, phases, candidates.text)
+        order = self._ordered(weighing, looks, phases, candidates.sure)
         return self._hits(order[: self.query.limit], weighing, phases, question)
 
     def _gather(self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit]) -> Candidates:
@@ -115,7 +112,7 @@ class Search:
             weighing.add("name", {row: ranking.name for row, look in looks.items() if tells_name(look.content, known)})
         if question.asks_number and ranking.number:
             weighing.add("number", {row: ranking.number for row, look in looks.items() if tells_number(look.content)})
-        if ranking.personal:
+        if ranking.personal and not question.asks_what_was_told:
             weighing.add("personal", {row: ranking.personal for row, said in people.items() if tells_of_self(said)})
         standing = ranking.standing + ranking.help * question.asks_help
         if standing and not question.asks_summary:
@@ -126,16 +123,16 @@ class Search:
         weighing: Weighing,
         looks: Mapping[int, Look],
         phases: Mapping[int, Phase],
-        worded: Container[int],
+        sure: Container[int],
     ) -> list[int]:
-        """The rows that are worth showing, best first; those with a word of the question are never cut off."""
+        """The rows that are worth showing, best first; those that are sure to belong here are never cut off."""
         scores, included = weighing.scores, self.query.filter.include
         order = weighing.best(len(looks), looks)
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
         best = scores.get(order[0], 0.0) if order else 0.0
         least = self.ranking.cut * max(best, 0.0)
-        order = [row for row in order if row in worded or scores.get(row, 0.0) >= least]
+        order = [row for row in order if row in sure or scores.get(row, 0.0) >= least]
         return diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
 
     def _hits(
@@ -149,7 +146,7 @@ class Search:
                 why=weighing.why(row),
                 path=found[row][0].path,
                 heading=found[row][0].heading,
-                snippet=snippet(found[row][0].item.content, question.words, SNIPPET),
+                words=question.words,
                 replaced=found[row][1],
                 phase=phases[row].value,
             )
@@ -211,4 +208,6 @@ class Search:
 
 
 def _with_predecessors(connection: Connection, rows: Sequence[int]) -> list[tuple[Located, tuple[str, ...]]]:
-    return [(each, predecessors(connection, each.item.id)) for each in by_rows(connection, rows)]
+    found = by_rows(connection, rows)
+    before = predecessors(connection, [each.item.id for each in found])
+    return [(each, before.get(each.item.id, ())) for each in found]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +21,7 @@ from memfolio.tuning import Ranking
 
 T = TypeVar("T")
 
-NEIGHBOURLY = 60
+NEIGHBOURLY = 40
 """How many of the best by words share with their neighbours."""
 COMPANY = 3
 """How many turns before and after count as neighbours."""
@@ -49,6 +49,11 @@ class Candidates:
     link: Mapping[int, float] = field(default_factory=dict)
     digests: Mapping[int, str] = field(default_factory=dict)
     """The rows that are passages of a digest, with its path."""
+
+    @property
+    def sure(self) -> Set[int]:
+        """The rows that have to do with the question beyond doubt: by a word, or by a tie."""
+        return self.text.keys() | self.entity.keys() | self.causal.keys() | self.link.keys()
 
 
 class Lead(NamedTuple):
@@ -104,7 +109,7 @@ def _company(
     connection: Connection, text: Mapping[int, float], known: Mapping[int, Turn]
 ) -> dict[int, list[tuple[int, int]]]:
     best = sorted(text, key=lambda row: (-text[row], known[row].id))[:NEIGHBOURLY]
-    return around(connection, (known[row] for row in best), COMPANY)
+    return around(connection, best, COMPANY)
 
 
 class _Ties:
@@ -126,7 +131,7 @@ class _Ties:
         wants_why = question.intent is Intent.WHY and ranking.causal
         self.causal = self._causes([known[row].id for row in seeds]) if wants_why else {}
         wants_when = question.intent is Intent.WHEN and ranking.temporal
-        self.temporal = self._times([known[row] for row in seeds]) if wants_when else {}
+        self.temporal = self._times(seeds) if wants_when else {}
         self.link = self._links(lead) if lead else {}
 
     def rows(self) -> Iterable[int]:
@@ -149,7 +154,7 @@ class _Ties:
             seen.update(here)
         return found
 
-    def _times(self, seeds: Sequence[Turn]) -> dict[int, float]:
+    def _times(self, seeds: Sequence[int]) -> dict[int, float]:
         """What was said before and after the best."""
         found: dict[int, float] = {}
         for near in around(self._connection, seeds, self._reach).values():
