@@ -58,7 +58,7 @@ CREATE TABLE memories (
     more TEXT
 );
 CREATE INDEX memories_by_file ON memories (file, ordinal);
-CREATE INDEX memories_by_session ON memories (session, happened_at, ordinal) WHERE session IS NOT NULL;
+CREATE INDEX memories_by_session ON memories (session, file, happened_at, ordinal) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_speaker ON memories (role) WHERE role NOT IN {NAMELESS};
 CREATE INDEX memories_by_time ON memories (happened_at);
 

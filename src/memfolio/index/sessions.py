@@ -41,7 +41,10 @@ def turns(connection: apsw.Connection, rows: Sequence[int], wanted: Filter) -> d
 
 
 def around(connection: apsw.Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:
-    """For each of these the rows up to `reach` places away in the same session, each with its distance."""
+    """For each of these the rows up to `reach` places away in the same session and file, each with its distance.
+
+    What happened at the same moment has an order within a file, and none between two.
+    """
     if not rows:
         return {}
     found = connection.execute(_AROUND, {"rows": apsw.carray(array("q", rows)), "reach": reach})
@@ -54,7 +57,8 @@ def _distant(listed: str | None) -> Iterator[tuple[int, int]]:
 
 def _side(comparison: str, order: str) -> str:
     return f"""(SELECT group_concat(row) FROM (SELECT row FROM memories n
-        WHERE n.session = m.session AND (n.happened_at, n.ordinal) {comparison} (m.happened_at, m.ordinal)
+        WHERE n.session = m.session AND n.file = m.file
+        AND (n.happened_at, n.ordinal) {comparison} (m.happened_at, m.ordinal)
         ORDER BY n.happened_at {order}, n.ordinal {order} LIMIT :reach))"""
 
 
