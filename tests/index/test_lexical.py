@@ -9,6 +9,7 @@ import pytest
 from memfolio.index.database import Connection, Database
 from memfolio.index.filter import Filter
 from memfolio.index.lexical import SMALL, WEIGHTS, Match, frequencies, matches, matches_any
+from memfolio.index.sieve import Sieve
 from memfolio.text import match_expression
 
 INSERT = """INSERT INTO memories (row, id, file, ordinal, form, kind, type, store, importance, confidence, created_at,
@@ -60,19 +61,19 @@ def test_answer_is_that_of_one_query_over_everything(
     small: Connection, words: list[str], wanted: Filter, limit: int
 ) -> None:
     expected = in_one_query(small, words, wanted, limit)
-    assert matches_any(small, words, wanted, limit) == expected
-    assert matches(small, match_expression(words), wanted, limit) == expected
+    assert matches_any(words, Sieve(small, wanted), limit) == expected
+    assert matches(match_expression(words), Sieve(small, wanted), limit) == expected
 
 
 @pytest.mark.parametrize("wanted", FILTERS, ids=lambda wanted: str(wanted.user))
 def test_rare_word_chooses_in_a_large_home_and_all_words_weigh(large: Connection, wanted: Filter) -> None:
     words = ["tea", "coffee", "zebra"]
-    assert matches_any(large, words, wanted, 100) == in_one_query(large, words, wanted, 100)
+    assert matches_any(words, Sieve(large, wanted), 100) == in_one_query(large, words, wanted, 100)
 
 
 @pytest.mark.parametrize("words", [["tea"], ["tea", "coffee"], ["tea", "unheard"], ["zebra", "unheard"], ["unheard"]])
 def test_whatever_has_a_word_is_found_in_a_large_home_too(large: Connection, words: list[str]) -> None:
-    found = matches_any(large, words, Filter(), 1000)
+    found = matches_any(words, Sieve(large, Filter()), 1000)
     assert [each.score for each in found] == [each.score for each in in_one_query(large, words, Filter(), 1000)]
 
 

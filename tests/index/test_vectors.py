@@ -17,6 +17,7 @@ from memfolio.index.filter import Filter
 from memfolio.index.index import Index
 from memfolio.index.matrix import Matrix
 from memfolio.index.nearby import neighbours
+from memfolio.index.sieve import Sieve
 from memfolio.index.vectors import clear_vector, pack, store_vectors
 from tests.index.proof import opened
 
@@ -143,5 +144,5 @@ def test_filter_leaves_exactly_the_nearest_that_pass(home: Path) -> None:
 
 def near(connection: Connection, index: Index, vector: Floats, wanted: Filter) -> list[str]:
     """The ids of the nearest hundred that pass."""
-    found = neighbours(connection, index.matrix.scan(connection, vector), wanted, 100)
+    found = neighbours(index.matrix.scan(connection, vector), Sieve(connection, wanted), 100)
     return [connection.execute("SELECT id FROM memories WHERE row = ?", (each.row,)).get for each in found]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memfolio.index.rows import to_us
-from memfolio.index.sessions import Turn
+from memfolio.index.sieve import Turn
 from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.question import Question, understand
 from memfolio.recall.ranking.candidates import Candidates
@@ -20,7 +20,7 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 def turn(
     row: int, *, session: str | None = None, role: str | None = None, at: datetime = NOON, kind: str = "episodic"
 ) -> Turn:
-    return Turn(row, f"M-{row}", session, role, to_us(at), row, 1, kind, None)
+    return Turn(row, f"M-{row}", session, role, to_us(at), 1, kind, None)
 
 
 def weighed(candidates: Candidates, text: str = "tea", speakers: tuple[str, ...] = ()) -> Weighing:

@@ -137,13 +137,13 @@ def _ask(memory: Memory, questions: Sequence[str]) -> tuple[list[float], list[fl
 
 def _bare(memory: Memory, text: str) -> None:
     """The least that finds something by words and by meaning: one query to FTS5, and one to the vectors."""
-    index, embedder = memory.library.index, memory.library.meaning.embedder
+    index, embedder, breadth = memory.library.index, memory.library.meaning.embedder, memory.vault.config.recall.breadth
     words = terms(text)
 
     def search(connection: Connection) -> None:
-        connection.execute(FLOOR, (match_expression(words), LIMIT)).fetchall()
+        connection.execute(FLOOR, (match_expression(words), breadth)).fetchall()
         if embedder is not None:
-            index.matrix.scan(connection, embedder.embed([" ".join(words)])[0]).nearest(LIMIT)
+            index.matrix.scan(connection, embedder.embed([" ".join(words)])[0]).nearest(breadth)
 
     index.read(search)
 

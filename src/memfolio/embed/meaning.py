@@ -133,6 +133,13 @@ class Meaning:
         assert self.embedder is not None  # asked only where there is one
         return Sense(rows_of(self.embedder, [question], query=True)[0], _identity(self.embedder))
 
+    def is_filled(self, index: Index) -> bool:
+        """Whether every memory of an index has a vector of this embedder, as far as that can be told at once."""
+        if self.embedder is None or self.embedder.is_costly or self._failure is not None:
+            return False
+        waiting, whose = index.read(lambda connection: (count_pending(connection), identity_of(connection)))
+        return waiting == 0 and whose is not None and _identity(self.embedder).matches(whose)
+
     def fill(self, index: Index, *, seconds: float | None = None, batch: int | None = None) -> int:
         """Give memories that have none their vectors, for at most so long; returns how many still wait."""
         embedder, until = self.embedder, None if seconds is None else time.monotonic() + seconds

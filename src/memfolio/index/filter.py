@@ -92,7 +92,7 @@ class Filter:
         if self.level is not None:
             yield "m.file IN (SELECT number FROM files WHERE path GLOB ?)", (LEVELS[self.level],)
         for tag in self.tags:
-            yield "EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.row = m.row)", (tag.casefold(),)
+            yield "m.row IN (SELECT t.row FROM tags t WHERE t.tag = ?)", (tag.casefold(),)
         if self.entity is not None:
             yield _MENTIONS, (self.entity,) * 2
         for column, value in (("session", self.session), ("user", self.user)):

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
-from memfolio.index.filter import Filter
-from memfolio.index.passing import WIDER, few_passing, passing
+from memfolio.index.sieve import WIDER, Sieve
 from memfolio.text import match_expression
 
 WEIGHTS = "1.0, 0.6"
@@ -40,28 +39,28 @@ class Asked(NamedTuple):
     values: tuple[object, ...] = ()
 
 
-def matches_any(connection: apsw.Connection, words: Sequence[str], wanted: Filter, limit: int) -> list[Match]:
+def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
     """What has any of these words or phrases: the best `limit` of those that pass, best first, equal ones by id.
 
     In a large home, what has none but common words is left out where rarer ones bring enough.
     """
-    few = few_passing(connection, wanted)
-    if few is not None or _is_small(connection):
-        return _best(connection, Asked(match_expression(words)), wanted, few, limit)
+    connection = sieve.connection
+    if sieve.few is not None or _is_small(connection):
+        return _best(Asked(match_expression(words)), sieve, limit)
     counts = {word: count for word, count in frequencies(connection, words, WEIGHED + 1).items() if count}
     expression = match_expression(list(counts))
     if choice := _choice(connection, counts, 2 * limit):
         # The plus keeps SQLite from searching anew for each of the rows.
         condition = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
-        found = _best(connection, Asked(expression, condition, (choice,)), wanted, few, limit)
+        found = _best(Asked(expression, condition, (choice,)), sieve, limit)
         if len(found) >= limit:
             return found
-    return _best(connection, Asked(expression), wanted, few, limit)
+    return _best(Asked(expression), sieve, limit)
 
 
-def matches(connection: apsw.Connection, expression: str, wanted: Filter, limit: int) -> list[Match]:
-    """The best `limit` of the memories that pass the filter, best first, equal ones by id."""
-    return _best(connection, Asked(expression), wanted, few_passing(connection, wanted), limit)
+def matches(expression: str, sieve: Sieve, limit: int) -> list[Match]:
+    """The best `limit` of the memories that pass, best first, equal ones by id."""
+    return _best(Asked(expression), sieve, limit)
 
 
 def frequencies(connection: apsw.Connection, words: Iterable[str], cap: int) -> dict[str, int]:
@@ -101,18 +100,16 @@ def _in_common(connection: apsw.Connection, words: Sequence[str], least: int) ->
     return choice
 
 
-def _best(
-    connection: apsw.Connection, asked: Asked, wanted: Filter, few: Mapping[int, str] | None, limit: int
-) -> list[Match]:
-    if few is not None:
-        return _in_order(_of_few(connection, asked.expression, list(few)), few)[:limit]
+def _best(asked: Asked, sieve: Sieve, limit: int) -> list[Match]:
+    if sieve.few is not None:
+        return _in_order(_of_few(sieve.connection, asked.expression, list(sieve.few)), sieve.few)[:limit]
     reach = limit + limit // 4
     while True:
-        found = _weighed(connection, asked, reach)
+        found = _weighed(sieve.connection, asked, reach)
         is_all = len(found) < reach
         # Of those that are as good as the last, some may be missing.
         sure = [each for each in found if is_all or each.score > found[-1].score]
-        ids = passing(connection, wanted, [each.row for each in sure])
+        ids = {row: turn.id for row, turn in sieve.passing(each.row for each in sure).items()}
         if len(ids) >= limit or is_all:
             return _in_order([each for each in sure if each.row in ids], ids)[:limit]
         reach *= WIDER

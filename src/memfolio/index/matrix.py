@@ -22,20 +22,23 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Doubles = NDArray[np.float64]
     Rows = NDArray[np.int64]
+    Places = NDArray[np.int32]
 
 SEGMENT = 16
 """How many blocks of sketches are compared at once."""
 SPAN = SEGMENT * BLOCK
 SHRINK = 50
 """How many vectors of nothing the mean is taken with, so that a handful of memories do not decide it."""
-CLOSER_LOOK = 2000
+CLOSER_LOOK = 1000
 """How many vectors at least are compared for a question; so many that next to none of the nearest is missed."""
-PER_WANTED = 5
+PER_WANTED = 8
 """The same for each one that is wanted."""
 MOST_EQUAL = 8
 """By how much those whose sketches are equally near may exceed that."""
-KEPT = 16 << 20
+KEPT = 32 << 20
 """How many bytes of vectors that were read are kept in memory."""
+ROUGH = 1e-3
+"""More than single precision gets wrong in a sum of products."""
 SAMPLED = 16
 """One in so many is looked at to guess where the nearest end."""
 EMPTY = 0xFFFF
@@ -56,6 +59,33 @@ class Segment(NamedTuple):
     filled: NDArray[np.bool_]
 
 
+class Shelf:
+    """A table of vectors that were read, filled from the top; threads may share it."""
+
+    def __init__(self, dimension: int) -> None:
+        import numpy as np
+
+        size = max(1, KEPT // dimension)
+        self._lock = Turn()
+        self._count = 0
+        self.packed = np.empty((size, dimension), np.int8)
+        self.factors = np.empty(size, np.float32)
+
+    @property
+    def is_full(self) -> bool:
+        return 2 * self._count > len(self.packed)
+
+    def add(self, packed: NDArray[np.int8], factors: Floats) -> int | None:
+        """Put vectors below the others; returns the place of the first, None when there is no room."""
+        with self._lock:
+            first, last = self._count, self._count + len(packed)
+            if last > len(self.packed):
+                return None
+            self._count = last
+        self.packed[first:last], self.factors[first:last] = packed, factors
+        return first
+
+
 class Matrix:
     """The sketches of one index in memory, read block by block when they changed; threads may share it."""
 
@@ -63,7 +93,8 @@ class Matrix:
         self._lock = Turn()
         self._versions: dict[int, int] = {}
         self._segments: dict[int, Segment] = {}
-        self._kept: dict[int, bytes] = {}
+        self._shelf: Shelf | None = None
+        self._places: Places | None = None
 
     def scan(self, connection: apsw.Connection, query: Floats) -> Scan:
         """Get ready to compare vectors with the question's."""
@@ -71,22 +102,42 @@ class Matrix:
             versions = dict(connection.execute("SELECT block, version FROM vector_versions"))
             if versions != self._versions:
                 self._catch_up(connection, versions, len(query))
-            if len(self._kept) * len(query) > KEPT:
-                self._kept = {}
-            return Scan(connection, self._segments, self._kept, query)
+            if self._shelf is None or self._shelf.is_full or self._shelf.packed.shape[1] != len(query):
+                self._shelf, self._places = Shelf(len(query)), None
+            if self._places is None:
+                self._places = _no_places(self._versions)
+            return Scan(connection, self._segments, self._shelf, self._places, query)
 
     def _catch_up(self, connection: apsw.Connection, versions: dict[int, int], dimension: int) -> None:
         """Read what changed. What there was before stays as it is, for those who search in it at this moment."""
         changed = {block for block, _ in versions.items() ^ self._versions.items()}
-        segments, kept = self._segments.copy(), self._kept.copy()
+        segments = self._segments.copy()
         for number in {block // SEGMENT for block in changed}:
             blocks = [block for block in range(number * SEGMENT, (number + 1) * SEGMENT) if block in versions]
             old = segments.pop(number, None)
             if blocks:
                 segments[number] = _load(connection, blocks, changed, old, dimension)
-        for row in [row for row in kept if row // BLOCK in changed]:
-            del kept[row]
-        self._versions, self._segments, self._kept = versions, segments, kept
+        self._versions, self._segments = versions, segments
+        self._places = _kept_places(self._places, versions, changed)
+
+
+def _no_places(versions: Mapping[int, int]) -> Places:
+    """For every row its place on the shelf; -1 where it has none."""
+    import numpy as np
+
+    return np.full((max(versions, default=-1) + 1) * BLOCK, -1, np.int32)
+
+
+def _kept_places(old: Places | None, versions: Mapping[int, int], changed: Set[int]) -> Places | None:
+    """The places without those of blocks that changed."""
+    if old is None:
+        return None
+    places = _no_places(versions)
+    size = min(len(places), len(old))
+    places[:size] = old[:size]
+    for block in changed:
+        places[block * BLOCK : (block + 1) * BLOCK] = -1
+    return places
 
 
 def _load(
@@ -121,8 +172,15 @@ class Vectors(NamedTuple):
     """Vectors that were read: their rows, their whole numbers, and the factors of these."""
 
     rows: Rows
-    numbers: Doubles
-    factors: Doubles
+    numbers: NDArray[np.int8]
+    factors: Floats
+
+    def of(self, chosen: NDArray[np.bool_]) -> Vectors:
+        return Vectors(self.rows[chosen], self.numbers[chosen], self.factors[chosen])
+
+    def exact(self) -> tuple[Doubles, Doubles]:
+        """Numbers and factors in double precision, in which whole numbers stay what they are."""
+        return self.numbers.astype("float64"), self.factors.astype("float64")
 
 
 class Scan:
@@ -132,13 +190,14 @@ class Scan:
     """
 
     def __init__(
-        self, connection: apsw.Connection, segments: Mapping[int, Segment], kept: dict[int, bytes], query: Floats
+        self, connection: apsw.Connection, segments: Mapping[int, Segment], shelf: Shelf, places: Places, query: Floats
     ) -> None:
         import numpy as np
 
         self._connection = connection
         self._segments = segments
-        self._kept = kept
+        self._shelf = shelf
+        self._places = places
         self._dimension = len(query)
         count, total = sum_of_all(connection, len(query))
         mean = total / (count + SHRINK) / FINE
@@ -149,30 +208,42 @@ class Scan:
 
     def nearest(self, limit: int) -> list[Neighbour]:
         """The nearest of all rows, and whatever is as near as the last of them, in no order."""
-        return self.among(self._candidates(limit).tolist(), limit)
+        return self.among(self._candidates(limit), limit)
 
-    def among(self, rows: Sequence[int], limit: int) -> list[Neighbour]:
+    def among(self, rows: Sequence[int] | Rows, limit: int) -> list[Neighbour]:
         """The nearest of these rows."""
         vectors = self._vectors(rows)
-        return best(vectors.rows, self._toward(vectors), limit)
+        if len(vectors.rows) > 2 * limit:
+            vectors = vectors.of(self._roughly(vectors, limit))
+        return best(vectors.rows, self._toward(*vectors.exact()), limit)
+
+    def _roughly(self, vectors: Vectors, limit: int) -> NDArray[np.bool_]:
+        """Which of them may be among the nearest: quicker to tell than how near they are."""
+        import numpy as np
+
+        aim = (self._aim / FINE).astype(np.float32)
+        along = np.einsum("ij,j->i", vectors.numbers.astype(np.float32), aim) * vectors.factors
+        near: NDArray[np.bool_] = along >= np.partition(along, -limit)[-limit] - ROUGH
+        return near
 
     def similarities(self, rows: Sequence[int]) -> dict[int, float]:
         """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
         import numpy as np
 
         vectors = self._vectors(rows)
-        toward = self._toward(vectors)
-        squares = np.square(vectors.factors) * np.einsum("ij,ij->i", vectors.numbers, vectors.numbers)
-        squares += float(self._mean @ self._mean) / FINE**2 - 2 * _along(vectors, self._mean)
+        numbers, factors = vectors.exact()
+        toward = self._toward(numbers, factors)
+        squares = np.square(factors) * np.einsum("ij,ij->i", numbers, numbers)
+        squares += float(self._mean @ self._mean) / FINE**2 - 2 * _along(numbers, factors, self._mean)
         cosines = toward / np.sqrt(np.maximum(squares, 1e-18))
         return {row: cosine for row, cosine in zip(vectors.rows.tolist(), cosines.tolist(), strict=True) if cosine > 0}
 
-    def _toward(self, vectors: Vectors) -> Doubles:
+    def _toward(self, numbers: Doubles, factors: Doubles) -> Doubles:
         """How far each vector goes towards the question, seen from the mean; a vector of zeros goes nowhere."""
         import numpy as np
 
-        toward = _along(vectors, self._aim) - float(self._mean @ self._aim) / FINE**2
-        return np.where(vectors.factors > 0, toward, 0)
+        toward = _along(numbers, factors, self._aim) - float(self._mean @ self._aim) / FINE**2
+        return np.where(factors > 0, toward, 0)
 
     def _candidates(self, limit: int) -> Rows:
         """The rows whose sketches are nearest: those that may be among the nearest, and many more."""
@@ -198,27 +269,45 @@ class Scan:
             found[number * SPAN : number * SPAN + len(here)] = np.where(segment.filled, here, EMPTY)
         return found
 
-    def _vectors(self, rows: Sequence[int]) -> Vectors:
+    def _vectors(self, rows: Sequence[int] | Rows) -> Vectors:
         """The vectors of these rows, as far as they have one, from memory where they were read before."""
         import numpy as np
 
-        data = list(map(self._kept.get, rows))
-        if missing := [row for row, vector in zip(rows, data, strict=True) if vector is None]:
-            new = read_vectors(self._connection, missing, self._dimension)
-            data = [new.get(row) if vector is None else vector for row, vector in zip(rows, data, strict=True)]
-            if len(new) * self._dimension < KEPT:
-                self._kept.update(new)
-        packed, factors = unpack(filter(None, data), self._dimension)
-        found = np.array([row for row, vector in zip(rows, data, strict=True) if vector is not None], np.int64)
-        return Vectors(found, packed.astype(np.float64), factors.astype(np.float64))
+        asked = np.asarray(rows, np.int64)
+        asked = asked[asked < len(self._places)]
+        new = self._read(asked[self._places[asked] < 0])
+        places = self._places[asked]
+        asked, places = asked[places >= 0], places[places >= 0]
+        kept = Vectors(asked, self._shelf.packed[places], self._shelf.factors[places])
+        if new is None:
+            return kept
+        return Vectors(
+            np.concatenate([kept.rows, new.rows]),
+            np.concatenate([kept.numbers, new.numbers]),
+            np.concatenate([kept.factors, new.factors]),
+        )
+
+    def _read(self, rows: Rows) -> Vectors | None:
+        """Read the vectors of these rows onto the shelf; those for which it has no room are returned."""
+        import numpy as np
+
+        found = read_vectors(self._connection, rows.tolist(), self._dimension)
+        if not found:
+            return None
+        new = Vectors(np.fromiter(found, np.int64, len(found)), *unpack(found.values(), self._dimension))
+        first = self._shelf.add(new.numbers, new.factors)
+        if first is None:
+            return new
+        self._places[new.rows] = np.arange(first, first + len(new.rows), dtype=np.int32)
+        return None
 
 
-def _along(vectors: Vectors, direction: Doubles) -> Doubles:
+def _along(numbers: Doubles, factors: Doubles, direction: Doubles) -> Doubles:
     """How far vectors go into a direction, which is in whole numbers."""
     import numpy as np
 
     # Not by BLAS, whose threads get in each other's way for something as small as this.
-    along: Doubles = vectors.factors * np.einsum("ij,j->i", vectors.numbers, direction) / FINE
+    along: Doubles = factors * np.einsum("ij,j->i", numbers, direction) / FINE
     return along
 
 

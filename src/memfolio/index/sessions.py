@@ -4,40 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import apsw
 
-from memfolio.index.filter import Filter
 from memfolio.index.rows import ROLES
 from memfolio.index.schema import NAMELESS
-
-
-class Turn(NamedTuple):
-    """What ranking asks about a memory beside its words: who said it, where and when."""
-
-    row: int
-    id: str
-    session: str | None
-    role: str | None
-    happened_at: int
-    ordinal: int
-    file: int
-    kind: str
-    superseded_by: str | None
-
-
-_TURN = ", ".join(f"m.{name}" for name in Turn._fields)
-
-
-def turns(connection: apsw.Connection, rows: Sequence[int], wanted: Filter) -> dict[int, Turn]:
-    """These rows, as far as they pass the filter."""
-    if not rows:
-        return {}
-    condition, values = wanted.where()
-    sql = f"SELECT {_TURN} FROM memories m WHERE m.row IN carray(?) AND {condition}"
-    found = connection.execute(sql, (apsw.carray(array("q", rows)), *values))
-    return {row[0]: Turn._make(row) for row in found}
 
 
 def around(connection: apsw.Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:

@@ -9,12 +9,13 @@ from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
 from memfolio.embed.meaning import SOME, Meaning
 from memfolio.embed.worker import Worker
-from memfolio.errors import ConflictError, SearchIndexError
+from memfolio.errors import ConflictError, EmbedderError, SearchIndexError
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
 from memfolio.index.pending import count_pending
+from memfolio.index.sieve import Sieve
 from memfolio.index.watch import Watcher
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question
@@ -98,8 +99,10 @@ class Library:
         is_costly = self.meaning.embedder is not None and self.meaning.embedder.is_costly
         until = time.monotonic() + seconds
         for index in self.indexes():
-            with suppress(SearchIndexError):  # vectors can wait; what keeps the index from answering will be heard
+            with suppress(SearchIndexError, EmbedderError):  # vectors can wait; what is in the way will be heard
                 left = max(0.0, until - time.monotonic())
+                if self.meaning.is_filled(index):
+                    continue
                 if is_costly and not self._background:
                     self.meaning.fill_aside(index, seconds=left)
                 elif is_costly or (self._background and self._waiting(index) > SOME):
@@ -131,7 +134,7 @@ class Library:
         return []
 
     def _with_words(self, index: Index, expression: str, description: str) -> list[Located]:
-        rows = index.read(lambda connection: matches(connection, expression, MEMORIES, MANY + 1))
+        rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), MANY + 1))
         if len(rows) > MANY:
             raise ConflictError(f"more than {MANY} memories fit {description[:60]!r}", hint="describe it more closely")
         return index.read(lambda connection: by_rows(connection, [match.row for match in rows]))

@@ -13,7 +13,8 @@ from memfolio.index.index import Index
 from memfolio.index.lexical import matches, matches_any
 from memfolio.index.nearby import neighbours
 from memfolio.index.pending import is_identity
-from memfolio.index.sessions import Turn, around, turns
+from memfolio.index.sessions import around
+from memfolio.index.sieve import Sieve, Turn
 from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question
@@ -73,9 +74,9 @@ def gather(
 ) -> Candidates:
     """What each strategy brings, all of it passing the filter."""
     breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
-    wide = query.filter.with_superseded
-    text = _by_words(connection, question, query, breadth) if ranking.text else {}
-    known = turns(connection, list(text), wide)
+    sieve = Sieve(connection, query.filter.with_superseded)
+    text = _by_words(question, sieve, breadth) if ranking.text else {}
+    known = sieve.passing(text)
     near = _company(connection, text, known) if ranking.spread else {}
     found = _Ties(connection, question, ranking, text, known, lead)
     rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *found.rows()}
@@ -83,10 +84,10 @@ def gather(
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
     if sense is not None and ranking.vector and is_identity(connection, sense.whose):
         scan = index.matrix.scan(connection, sense.vector)
-        rows.update(each.row for each in neighbours(connection, scan, wide, breadth))
+        rows.update(each.row for each in neighbours(scan, sieve, breadth))
         vector = scan.similarities(sorted(rows))
     candidates = Candidates(
-        turns=known | turns(connection, sorted(rows - known.keys()), wide),
+        turns=sieve.passing(sorted(rows)),
         text=text,
         vector=vector,
         near=near,
@@ -98,11 +99,10 @@ def gather(
     return _with_digests(connection, _resolved(connection, candidates, query), ranking)
 
 
-def _by_words(connection: Connection, question: Question, query: Query, breadth: int) -> dict[int, float]:
-    wide = query.filter.with_superseded
+def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float]:
     if question.without and question.words:
-        return dict(matches(connection, question.expression, wide, breadth))
-    return dict(matches_any(connection, question.search, wide, breadth)) if question.words else {}
+        return dict(matches(question.expression, sieve, breadth))
+    return dict(matches_any(question.search, sieve, breadth)) if question.words else {}
 
 
 def _company(
@@ -178,7 +178,7 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
         return found
     heirs = {row: heir for row, by in old.items() if (heir := ties.successor(connection, by)) is not None}
     kept = {row: turn for row, turn in found.turns.items() if row not in old}
-    kept |= turns(connection, sorted({heir for heir in heirs.values() if heir not in kept}), query.filter)
+    kept |= Sieve(connection, query.filter).passing({heir for heir in heirs.values() if heir not in kept})
     return replace(
         found,
         turns=kept,

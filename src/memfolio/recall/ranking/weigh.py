@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from memfolio.index.pages import page_period
 from memfolio.index.rows import day_us, from_us
-from memfolio.index.sessions import Turn
+from memfolio.index.sieve import Turn
 from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.question import Question
 from memfolio.recall.hit import Reason
