@@ -50,7 +50,7 @@ class Sieve:
             sql = f"SELECT {_TURN} FROM memories m WHERE m.row IN carray(?) AND {condition}"
             known.update(dict.fromkeys(new))
             for found in self.connection.execute(sql, (apsw.carray(array("q", new)), *values)):
-                known[found[0]] = Turn._make(found)
+                known[found[0]] = tuple.__new__(Turn, found)  # a third of the time of Turn._make
         return {row: turn for row in rows if (turn := known[row]) is not None}
 
     @cached_property

@@ -77,8 +77,9 @@ def gather(
     sieve = Sieve(connection, query.filter.with_superseded)
     text = _by_words(question, sieve, breadth) if ranking.text else {}
     known = sieve.passing(text)
-    near = _company(connection, text, known) if ranking.spread else {}
-    found = _Ties(connection, question, ranking, text, known, lead)
+    best = sorted(text, key=lambda row: (-text[row], known[row].id))
+    near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
+    found = _Ties(connection, question, ranking, [known[row] for row in best[:SEEDS]], lead)
     rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *found.rows()}
     vector: dict[int, float] = {}
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
@@ -105,13 +106,6 @@ def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float
     return dict(matches_any(question.search, sieve, breadth)) if question.words else {}
 
 
-def _company(
-    connection: Connection, text: Mapping[int, float], known: Mapping[int, Turn]
-) -> dict[int, list[tuple[int, int]]]:
-    best = sorted(text, key=lambda row: (-text[row], known[row].id))[:NEIGHBOURLY]
-    return around(connection, best, COMPANY)
-
-
 class _Ties:
     """What people, things, causes, times and links bring."""
 
@@ -120,18 +114,16 @@ class _Ties:
         connection: Connection,
         question: Question,
         ranking: Ranking,
-        text: Mapping[int, float],
-        known: Mapping[int, Turn],
+        seeds: Sequence[Turn],
         lead: Lead | None,
     ) -> None:
         self._connection = connection
         self._reach = ranking.reach_complex if question.is_complex else ranking.reach
-        seeds = sorted(text, key=lambda row: (-text[row], known[row].id))[:SEEDS]
         self.entity = self._about(question.entities) if ranking.entity and question.entities else {}
         wants_why = question.intent is Intent.WHY and ranking.causal
-        self.causal = self._causes([known[row].id for row in seeds]) if wants_why else {}
+        self.causal = self._causes([seed.id for seed in seeds]) if wants_why else {}
         wants_when = question.intent is Intent.WHEN and ranking.temporal
-        self.temporal = self._times(seeds) if wants_when else {}
+        self.temporal = self._times([seed.row for seed in seeds]) if wants_when else {}
         self.link = self._links(lead) if lead else {}
 
     def rows(self) -> Iterable[int]:

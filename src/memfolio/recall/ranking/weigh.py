@@ -92,7 +92,8 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         weighing.add("date", _times(ranking.date, within, turns))
     role = 0.0 if question.asks_summary else ranking.told if question.asks_what_was_told else -ranking.owner
     if role:
-        weighing.add("role", {row: role for row, turn in turns.items() if is_machine(turn.role)})
+        machines = set(filter(is_machine, {turn.role for turn in turns.values()}))
+        weighing.add("role", {row: role for row, turn in turns.items() if turn.role in machines})
     if question.intent is Intent.HOW and ranking.procedure:
         ways = [row for row, turn in turns.items() if turn.kind == Kind.PROCEDURAL]
         weighing.add("procedure", dict.fromkeys(ways, ranking.procedure))
