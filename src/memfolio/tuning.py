@@ -61,7 +61,7 @@ class Ranking:
     trust: float = _share(0.1, "By which share a memory ranks lower that no person and no agent of theirs wrote.")
     fading: float = _share(0.2, "By which share a fading memory ranks lower.")
     dormant: float = _share(
-        0.5, "Which part of a dormant memory's score an awake one must reach to keep it out of sight."
+        1.0, "Which part of a dormant memory's score an awake one must reach to keep it out of sight."
     )
     diversity: float = _share(0.0, "How much a hit loses by being like those above it: maximal marginal relevance.")
     cut: float = _share(0.35, "The part of the best score that a hit without a word of the question must have.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,8 +150,9 @@ def updates_without_words(self: Filing, key: int, old: Any, row: Any, *_: Any) -
     self._forget_vector(key)
 
 
-def ranks_by_row(self: Weighing, count: int) -> list[int]:
-    return sorted(self.turns, key=lambda row: (-self.scores.get(row, 0.0), row))[:count]
+def ranks_by_row(self: Weighing, count: int, among: Iterable[int] | None = None) -> list[int]:
+    rows = self.turns if among is None else among
+    return sorted(rows, key=lambda row: (-self.scores.get(row, 0.0), row))[:count]
 
 
 def extends_without_folding(self: Filing, path: str, lines: Any, state: Any) -> None:

@@ -55,7 +55,8 @@ def test_everything_one_may_look_for_is_found_once(home: Path, agent: str) -> No
         write(root, HIDDEN)
         (home / "audit/notes.md").write_text(f"the {MARK}\n")
         memory.sync()
-        paths = [hit.path for hit in memory.recall(MARK, limit=100) if MARK in hit.memory.content]
+        hits = memory.recall(MARK, limit=100, include="dormant")
+        paths = [hit.path for hit in hits if MARK in hit.memory.content]
         assert sorted(paths) == sorted(str((root / name).relative_to(home)) for name in FOUND)
         for number, name in enumerate(FOUND):
             first = memory.recall(f"number{number}", limit=1)

@@ -97,3 +97,23 @@ def test_filters_count_in_every_hop(memory: Memory) -> None:
 def test_depth_out_of_range_is_refused(memory: Memory, depth: int) -> None:
     with pytest.raises(InputError, match="depth"):
         memory.recall("market", depth=depth)
+
+
+def test_question_why_brings_the_cause_and_what_caused_that(memory: Memory) -> None:
+    said = [memory.remember(text) for text in ("The deploy failed", "A certificate had run out", "Nobody was on duty")]
+    for cause, effect in ((said[1], said[0]), (said[2], said[1])):
+        line = {"op": "edge", "type": "causal", "memory": cause.id, "to": effect.id}
+        memory.vault.add_lines(state_ledger("main"), [line], Attribution())
+    hits = {hit.memory.id: hit for hit in memory.recall("Why did the deploy fail?")}
+    assert set(hits) == {each.id for each in said}
+    shares = [next(r.score for r in hits[each.id].why if r.strategy == "causal") for each in said[1:]]
+    assert shares[0] == 2 * shares[1]
+    assert [hit.memory.id for hit in memory.recall("Did the deploy fail?")] == [said[0].id]
+
+
+def test_causes_in_a_circle_come_to_an_end(memory: Memory) -> None:
+    one, two = memory.remember("The queue was full"), memory.remember("Workers were slow")
+    for cause, effect in ((one, two), (two, one)):
+        line = {"op": "edge", "type": "causal", "memory": cause.id, "to": effect.id}
+        memory.vault.add_lines(state_ledger("main"), [line], Attribution())
+    assert {hit.memory.id for hit in memory.recall("Why was the queue full?", depth=3)} == {one.id, two.id}
