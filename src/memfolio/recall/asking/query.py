@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from enum import StrEnum
@@ -11,7 +10,8 @@ from typing import Any, TypeVar
 from memfolio.errors import InputError
 from memfolio.index.filter import INCLUDABLE, LEVELS, Filter
 from memfolio.index.pages import name_key
-from memfolio.intake import CHECKS, check_span, choose, nearest
+from memfolio.intake import CHECKS, check_span, choose
+from memfolio.recall.asking import arguments
 from memfolio.recall.asking.dates import moment_of
 from memfolio.recall.asking.inline import split
 from memfolio.types import Kind, Store, Type
@@ -19,8 +19,6 @@ from memfolio.types import Kind, Store, Type
 E = TypeVar("E", bound=StrEnum)
 MAX_LIMIT = 1000
 MAX_DEPTH = 3
-MANY = 100
-"""How many values one filter may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,26 +63,26 @@ class Query:
         """
         inside: dict[str, Any] = {}
         if inline:
-            text, inside = split(_text("the question", text), now, zone)
+            text, inside = split(arguments.text("the question", text), now, zone)
         given = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
         times = {name: _moment(name, value or inside.get(name), now, zone) for name, value in given.items()}
         check_span("since", times["since"], "until", times["until"])
         return cls(
-            text=_text("the question", text),
-            limit=_number("limit", limit, 1, MAX_LIMIT),
-            depth=_number("depth", depth, 0, MAX_DEPTH),
+            text=arguments.text("the question", text),
+            limit=arguments.number("limit", limit, 1, MAX_LIMIT),
+            depth=arguments.number("depth", depth, 0, MAX_DEPTH),
             now=now,
             zone=zone,
             filter=Filter(
                 kinds=_choices(Kind, "kind", kinds or inside.get("kinds")),
                 types=_choices(Type, "type", types or inside.get("types")),
                 stores=_choices(Store, "store", store or inside.get("store")),
-                tags=tuple(tag.lstrip("#") for tag in _words("tag", tags or inside.get("tags"))),
+                tags=tuple(tag.lstrip("#") for tag in arguments.words("tag", tags or inside.get("tags"))),
                 entity=_key(entity or inside.get("entity")),
-                session=_optional("session", session or inside.get("session")),
-                user=_optional("user", user or inside.get("user")),
+                session=arguments.optional("session", session or inside.get("session")),
+                user=arguments.optional("user", user or inside.get("user")),
                 min_importance=_fraction(min_importance or inside.get("min_importance", 0)),
-                include=_known("include", _words("include", include), INCLUDABLE),
+                include=arguments.known("include", arguments.words("include", include), INCLUDABLE),
                 level=_level(level or inside.get("level")),
                 since=times["since"],
                 until=times["until"],
@@ -94,30 +92,12 @@ class Query:
         )
 
 
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{name} is a {type(value).__name__}", hint="pass it as text")
-    return value
-
-
-def _optional(name: str, value: object) -> str | None:
-    return None if value is None else _text(name, value)
-
-
 def _key(entity: object) -> str | None:
-    return None if entity is None else name_key(_text("entity", entity))
+    return None if entity is None else name_key(arguments.text("entity", entity))
 
 
 def _level(value: object) -> str | None:
-    return None if value is None else _known("level", (_text("level", value),), LEVELS)[0]
-
-
-def _number(name: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError(
-            f"{name} {str(value)[:40]} is not a whole number from {low} to {high}", hint=f"{name}={high} is the most"
-        )
-    return value
+    return None if value is None else arguments.known("level", (arguments.text("level", value),), LEVELS)[0]
 
 
 def _fraction(value: object) -> float:
@@ -141,25 +121,5 @@ def _moment(name: str, value: object, now: datetime, zone: tzinfo) -> datetime |
     return moment
 
 
-def _words(name: str, value: object) -> tuple[str, ...]:
-    """One word or several; a caller may pass either."""
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, Iterable):
-        raise InputError(f"{name} is a {type(value).__name__}", hint="pass one as text, or a list of them")
-    words = tuple(dict.fromkeys(_text(f"a {name}", each) for each in value))
-    if len(words) > MANY:
-        raise InputError(f"there are {len(words)} values for {name}", hint=f"pass at most {MANY}")
-    return words
-
-
 def _choices(choices: type[E], name: str, value: object) -> tuple[E, ...]:
-    return tuple(choose(choices, name, each) for each in _words(name, value))
-
-
-def _known(name: str, words: tuple[str, ...], known: Collection[str]) -> tuple[str, ...]:
-    if unknown := [word for word in words if word not in known]:
-        raise InputError(f"{name} {unknown[0][:40]!r} is not known", hint=nearest(unknown[0], list(known)))
-    return words
+    return tuple(choose(choices, name, each) for each in arguments.words(name, value))

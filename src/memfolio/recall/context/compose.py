@@ -5,7 +5,7 @@ It only looks: nothing is written, and nothing counts as used by being shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memfolio.errors import InputError, MemfolioError
@@ -13,7 +13,7 @@ from memfolio.index.database import Connection
 from memfolio.index.pages import entity_id
 from memfolio.index.profiles import Profile, profiles
 from memfolio.index.ties import named
-from memfolio.intake import nearest
+from memfolio.recall.asking import arguments
 from memfolio.recall.asking.intent import is_complex
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import names_in
@@ -36,7 +36,6 @@ FEWEST_HITS, MOST_HITS = 20, 100
 MOST_PROFILES = 8
 MOST_SOURCES = 3
 """How many of the memories that a fact was derived from are shown."""
-MOST_TOPICS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +71,17 @@ class Request:
         include: object,
     ) -> Request:
         """The request that these arguments mean; InputError says which of them cannot be."""
-        text = _text("the prompt", prompt)
+        text = arguments.text("the prompt", prompt)
         return cls(
             prompt=text,
             budget=_budget(vault, text, budget),
             situation=Situation(
                 now=vault.home.now(),
-                user=None if user is None else _text("user", user),
-                task=None if task is None else _text("task", task),
-                topics=_texts("topic", topics),
+                user=arguments.optional("user", user),
+                task=arguments.optional("task", task),
+                topics=arguments.words("topic", topics),
             ),
-            include=_include(include),
+            include=_include(arguments.words("include", include)),
         )
 
 
@@ -198,28 +197,10 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{name} is a {type(value).__name__}", hint="pass it as text")
-    return value
-
-
-def _texts(name: str, value: object) -> tuple[str, ...]:
-    """One text or several; a caller may pass either."""
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, Iterable):
-        raise InputError(f"{name} is a {type(value).__name__}", hint="pass one as text, or a list of them")
-    return tuple(dict.fromkeys(_text(f"a {name}", each) for each in value))[:MOST_TOPICS]
-
-
-def _include(value: object) -> tuple[str, ...]:
-    names = _texts("include", value)
-    if unknown := [name for name in names if name not in STANDING]:
-        raise InputError(
-            f"there is nothing called {unknown[0][:40]!r} to include", hint=nearest(unknown[0], list(STANDING))
-        )
-    return tuple(name for name in STANDING if name in names)
+def _include(names: tuple[str, ...]) -> tuple[str, ...]:
+    """In the order in which they are shown."""
+    given = arguments.known("include", names, STANDING)
+    return tuple(name for name in STANDING if name in given)
 
 
 def _budget(vault: Vault, prompt: str, value: object) -> int:
