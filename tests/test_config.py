@@ -374,12 +374,43 @@ def test_default_file_changes_nothing(home: Path) -> None:
 
 def test_default_file_with_every_comment_removed_still_says_the_defaults(home: Path) -> None:
     lines = default_toml().splitlines()
+    assert not any(line.startswith("[") for line in lines)
     text = "\n".join(line.removeprefix("# ") if " = " in line else line for line in lines)
     names = [key.name for key in KEYS if key.in_file]
     table = tomllib.loads(text)
     found = [[f"{n}.{inner}" for inner in value] if isinstance(value, dict) else [n] for n, value in table.items()]
     assert [name for group in found for name in group] == names
     assert load(home, text) == load(home, "")
+
+
+def test_section_can_be_pasted_below_the_default_file(home: Path) -> None:
+    config = load(home, default_toml() + "\n[recall]\ncut = 0.4\n\n[embedding]\nbatch = 7\n")
+    assert (config.recall.cut, config.embedding_batch) == (0.4, 7)
+
+
+def test_one_key_of_the_default_file_can_be_changed_by_removing_its_comment(home: Path) -> None:
+    text = default_toml().replace("# recall.cut = 0.35", "recall.cut = 0.4")
+    assert load(home, text).recall.cut == 0.4
+
+
+@pytest.mark.parametrize("first", ["[recall]\ntext = 1.0\n", "recall.text = 1.0\n"])
+def test_section_that_is_there_twice_says_where_the_key_belongs(home: Path, first: str) -> None:
+    said = refusal(home, f"{first}[git]\nenabled = true\n[recall]\ncut = 0.4\n")
+    assert "Cannot declare ('recall',) twice" in said
+    assert "[recall] or a key of it already: write yours there" in said
+
+
+@pytest.mark.parametrize(
+    "text", ["active = 0.1", "dormant = 0.6", "archived = 0.3", "active = 0.2\ndormant = 0.3\narchived = 0.4"]
+)
+def test_thresholds_of_fading_out_of_order_are_refused(home: Path, text: str) -> None:
+    said = refusal(home, f"[decay]\n{text}\n")
+    assert text.partition("\n")[0].replace(" = ", " is " if "active" in text else " ") in said
+    assert "none may be above the one before it" in said
+
+
+def test_thresholds_of_fading_may_be_equal(home: Path) -> None:
+    assert load(home, "[decay]\nactive = 0.2\narchived = 0.2\n").decay.active == 0.2
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates()

@@ -40,6 +40,14 @@ def test_some_things_never_fade(kept: dict[str, Any]) -> None:
     assert aged(10_000, TOLD._replace(**kept)) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("rate", "expected"), [(-100.0, 1.0), (math.inf, aged(30)), (-math.inf, aged(30)), (1e308, 0.0)]
+)
+def test_odd_rate_gives_a_relevance_all_the_same(rate: float, expected: float) -> None:
+    assert aged(30, TOLD._replace(decay_rate=rate)) == expected
+    assert aged(30, TOLD._replace(decay_rate=math.nan)) == aged(30)
+
+
 def test_phases_begin_where_they_should() -> None:
     assert [phase(each, Decay()) for each in (1.0, 0.5, 0.49, 0.2, 0.19, 0.05, 0.04)] == [
         *(Phase.ACTIVE, Phase.ACTIVE, Phase.FADING, Phase.FADING, Phase.DORMANT, Phase.DORMANT, Phase.ARCHIVED)

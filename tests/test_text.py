@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memfolio.text import MAX_TERM, estimate_tokens, match_expression, searchable, terms
+from memfolio.text import MAX_TERM, estimate_tokens, every_word, match_expression, searchable, terms
 
 
 class Table:
@@ -129,6 +129,24 @@ def test_all_of_the_words_may_be_required(table: Table) -> None:
     assert table.finds("東京タワー", "東京タワー", all_of=True)
 
 
+@pytest.mark.parametrize("text", ["we host on GitHub", "we host on Git Hub", "we host on git-hub"])
+def test_word_that_is_written_in_one_may_be_written_apart_where_all_are_required(table: Table, text: str) -> None:
+    assert table.finds(text, "GitHub host", all_of=True)
+    assert not table.finds(text, "GitHub host Berlin", all_of=True)
+    assert not table.finds("we host a hub", "GitHub host", all_of=True)
+
+
+@settings(max_examples=3000)
+@given(
+    text=st.text(max_size=40) | st.text(alphabet="\"'+#-_@$/.:~<* aAbBtT1é東ёЖжالก\u0301\ue02b🥑\udcff", max_size=20)
+)
+def test_a_text_has_every_word_of_its_own(table: Table, text: str) -> None:
+    table.db.execute("DELETE FROM t")
+    table.add(text)
+    expression = every_word(text)
+    assert table.count(expression) == (expression != '""')
+
+
 @settings(max_examples=5000)
 @given(query=st.text(max_size=40) | st.text(alphabet="\"'*^:(){}+-_ \0aANDORTé東あก\u0301🥑\udcff", max_size=40))
 def test_no_question_raises(table: Table, query: str) -> None:
@@ -181,6 +199,7 @@ def test_no_words_find_nothing(table: Table, words: list[str]) -> None:
         ("run --dry-run with fooBar", ["run", "dry", "fooBar", "--dry-run", "foo Bar"]),
         ("ask @kim about foo.bar() in #42", ["ask", "kim", "foo", "bar", "42", "@kim", "#42", "foo.bar"]),
         ("a - b -- c", ["b", "c"]),
+        ("std:C++ and foo:bar", ["std", "C++", "foo", "bar", "foo:bar"]),
         ("東", ["東"]),
         ("東京", ["東 京"]),
         ("東京都 abc", ["東 京", "京 都", "abc"]),
@@ -196,6 +215,12 @@ def test_of_too_many_words_the_telling_ones_are_kept_in_order() -> None:
     assert terms("cat dog Berlin ant 2026 bee architecture fox", limit=3) == ["Berlin", "2026", "architecture"]
     assert terms("わたしはあした東京へいく", limit=1) == ["東 京"]
     assert terms("one two", limit=0) == []
+
+
+@pytest.mark.parametrize("repeated", ["aB", "a-", "a.", "a::", "a-a.", "-a", "a_", "#a_", "(-a-b_", "a'"])
+def test_no_pattern_takes_long(repeated: str) -> None:
+    query = (repeated * 8_192)[:8_190] + "aé"
+    assert min(_seconds(query) for _ in range(3)) < 0.03
 
 
 @pytest.mark.parametrize("filler", ["lorem ipsum ", "a'", "é ", "x", "漢字仮名", "\u0301", "\ud800", "🥑 "])

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         UndoConflictError,
     )
     from memfolio.memory import Memory
+    from memfolio.recall.context.fence import strip_fences
     from memfolio.recall.explain import Explanation
     from memfolio.recall.hit import Hit, Hits, Reason
     from memfolio.status import Status
@@ -91,6 +92,7 @@ __all__ = [
     "Type",
     "UndoConflictError",
     "__version__",
+    "strip_fences",
 ]
 
 _TYPES = frozenset({"Action", "Approval", "Attribution", "Kind", "MemoryItem", "Origin", "Store", "Type"})
@@ -105,6 +107,7 @@ _ELSEWHERE = {
     "Mended": "memfolio.stores.mend",
     "Reason": "memfolio.recall.hit",
     "Status": "memfolio.status",
+    "strip_fences": "memfolio.recall.context.fence",
 }
 
 

@@ -52,6 +52,8 @@ class Config:
     watch: bool
     embedding_provider: str
     embedding_url: str
+    embedding_url_is_own: bool
+    """Whether the address is the user's word, in the environment or as an argument, or there is none but a default."""
     embedding_model: str
     embedding_path: Path | None
     embedding_dimensions: int
@@ -85,20 +87,23 @@ def load_config(
     root = default_home(environ) if home is None else expand(home, environ)
     values: dict[str, Any] = {key.field: key.default for key in KEYS}
     values |= _from_file(root / FILE_NAME)
-    values |= _from_environment(environ)
-    values |= _from_arguments(overrides or {})
+    given = _from_environment(environ) | _from_arguments(overrides or {})
+    values |= given
+    values["embedding_url_is_own"] = "embedding_url" in given or not values["embedding_url"]
     values["embedding_key"] = values["embedding_key"] or _usual_key(environ, values)
     path = values.pop("embedding_path")
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
     named, cache = values.pop("machine"), values.pop("cache")
+    sections = {section: tuned(**_taken(values, f"{section}_")) for section, tuned in SECTIONS.items()}
+    _check_order(sections["decay"])
     return Config(
         home=root,
         cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
         machine=named or machine.machine_id(),
         machine_name=named or machine.host_name(),
         embedding_path=expand(path if path.startswith("~") else root / path, environ) if path else None,
-        **{section: tuned(**_taken(values, f"{section}_")) for section, tuned in SECTIONS.items()},
+        **sections,
         **values,
     )
 
@@ -107,6 +112,15 @@ def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
     """The values of one section by their own names, taken out of all values."""
     names = [name for name in values if name.startswith(prefix)]
     return {name.removeprefix(prefix): values.pop(name) for name in names}
+
+
+def _check_order(decay: Decay) -> None:
+    if not decay.active >= decay.dormant >= decay.archived:
+        raise ConfigError(
+            f"decay.active is {decay.active}, decay.dormant {decay.dormant} and decay.archived {decay.archived}; "
+            "none may be above the one before it",
+            hint="a memory fades from active to dormant to archived: put the three in that order",
+        )
 
 
 def _cache_name(home: Path) -> str:
@@ -238,6 +252,8 @@ def _parse(text: str, path: Path) -> dict[str, object]:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         reason = reason.replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end of the file")
         hint = "correct that line; text needs quotes, and a key looks like: name = value"
+        if twice := re.match(r"Cannot declare \('([\w-]+)',\) twice", reason):
+            hint = f"the file has [{twice[1]}] or a key of it already: write yours there, without the heading"
         raise ConfigError(f"{path} is not valid TOML: {reason}", hint=hint) from error
 
 

@@ -62,8 +62,9 @@ def phase(relevance: float, decay: Decay) -> Phase:
 
 
 def _rate(life: Life, decay: Decay) -> float:
-    rate: float = getattr(decay, life.kind) if life.decay_rate is None else life.decay_rate
-    return rate
+    """People write rates by hand: what is no number does not count, and nothing grows with time."""
+    own, usual = life.decay_rate, getattr(decay, life.kind)
+    return max(0.0, usual if own is None or not math.isfinite(own) else own)
 
 
 def _base(life: Life, decay: Decay) -> float:

@@ -186,6 +186,8 @@ class Memory:
     ) -> Hits:
         """The memories that answer a question, best first. Filters are exact and count before the limit.
 
+        What is None or an empty list does not matter; an empty text is refused, so that a filter never goes missing.
+
         `since` and `until` are about when it happened, `valid_at` about what was true then, `as_of` about what was
         known then; a time may be text such as "last_week". `depth` also brings what the hits lead to, in up to three
         hops. `include` brings back what is out of sight: "archived", "superseded", "dormant", "quarantined"; `level`
@@ -212,6 +214,7 @@ class Memory:
             include=include,
             level=level,
             inline=self.vault.config.recall.inline,
+            is_known=self.library.is_known,
         )
         return self.library.recall(asked)
 

@@ -346,16 +346,15 @@ KEYS: tuple[Key, ...] = (
 
 
 def default_toml() -> str:
-    """The text of a new home's `memfolio.toml`: every key with its default, commented out."""
+    """The text of a new home's `memfolio.toml`: every key with its default, commented out.
+
+    Keys have their full names, so that sections can be written below them.
+    """
     lines = ["# Configuration of this home. Every key is optional; remove the # to change one.", ""]
     lines.append(f"format = {FORMAT}")
-    section = ""
     for key in (key for key in KEYS if key.in_file and key.name != "format"):
-        table, _, name = key.name.rpartition(".")
-        if table != section:
-            lines += ["", f"[{table}]"]
-            section = table
-        lines += ["", f"# {key.doc}", f"# {key.wants[0].upper()}{key.wants[1:]}.", f"# {name} = {toml(key.default)}"]
+        wants = f"{key.wants[0].upper()}{key.wants[1:]}"
+        lines += ["", f"# {key.doc}", f"# {wants}.", f"# {key.name} = {toml(key.default)}"]
     return "\n".join(lines) + "\n"
 
 

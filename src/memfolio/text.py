@@ -9,10 +9,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import groupby
+
+from memfolio.errors import InputError
 
 MAX_TERM = 64
 MAX_QUERY = 8_192
 """Characters of a question that are read; of a longer one the two ends, where people say what they want."""
+MAX_WORDS = 200
+"""Words that a description may have."""
 
 # Spaces do not end words in these scripts: Thai, Lao, Burmese, Khmer; then Han, kana, bopomofo and hangul.
 _LONG_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f"
@@ -48,9 +53,10 @@ _PLUS = re.compile(
     rf"[+#](?<=[A-Za-z][+#])(?<!{_CHARACTER}[A-Za-z][+#])(?<![-+#.@$/_][A-Za-z][+#])[+#]?(?![+#_]){_BARE}"
 )
 """The signs of `C++`, `C#` and `g++`, which are not indexed without them: a single letter tells too little."""
-_PART = "[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*"
-_COMPOUND = re.compile(rf"(?<!{_CHARACTER}){_PART}(?:[._/:@\\]+{_PART})+{_BARE}")
-_CAMEL = re.compile(rf"(?<!{_CHARACTER})[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*{_BARE}")
+# What goes on in another alphabet is passed over whole, so that nothing is read twice: no second group says so.
+_PART = "[A-Za-z0-9]++(?:-[A-Za-z0-9]++)*+"
+_COMPOUND = re.compile(rf"(?<!{_CHARACTER}){_PART}((?:[._/:@\\]++{_PART})*+)({_BARE})?")
+_CAMEL = re.compile(rf"(?<!{_CHARACTER})(?=[A-Za-z0-9]*?[a-z][A-Z])[A-Za-z0-9]++{_BARE}")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _JOINABLE = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 """What others write in one, as `fooBar`."""
@@ -138,9 +144,8 @@ def terms(query: str, *, limit: int = 32) -> list[str]:
     weak: dict[str, str] = {}
     for term, is_clitic in _pieces(_with_pluses(text)):
         term = term.translate(_PLAIN)
-        folded = term.casefold()
-        is_stop = is_clitic or (folded in _STOP_WORDS and (shouted or len(term) == 1 or not term.isupper()))
-        (weak if is_stop else strong).setdefault(folded, term)
+        is_stop = is_clitic or _is_function_word(term, shouted=shouted)
+        (weak if is_stop else strong).setdefault(term.casefold(), term)
     strong |= {term.casefold(): term for term in _identifiers(text) if len(term) <= MAX_TERM}
     return _most_informative(list((strong or weak).values()), limit)
 
@@ -148,10 +153,34 @@ def terms(query: str, *, limit: int = 32) -> list[str]:
 def match_expression(words: Sequence[str], *, all_of: bool = False) -> str:
     """The FTS5 expression that finds any of `words`, or all; a word that has several tokens is a phrase.
 
-    It is always valid, whatever the words are; without a word that can be found it matches nothing.
+    Of `fooBar` and `foo Bar`, which are one word, either will do. The expression is always valid, whatever the words
+    are; without a word that can be found it matches nothing.
     """
-    found = [_quoted(word) for word in words if _can_be_found(word)]
-    return (" AND " if all_of else " OR ").join(found) or '""'
+    ways: dict[str, list[str]] = {}
+    for word in filter(_can_be_found, words):
+        ways.setdefault(word.replace(" ", "").casefold() if all_of else "", []).append(_quoted(word))
+    found = [" OR ".join(each) for each in ways.values()]
+    return (found[0] if len(found) == 1 else " AND ".join(f"({each})" for each in found)) or '""'
+
+
+def every_word(description: str) -> str:
+    """The FTS5 expression for what has every word of a description as it stands, and nothing that is only alike.
+
+    Function words are left out unless there is nothing else. What is written without a space is a phrase, and a sign
+    belongs to its word. InputError where there are too many words.
+    """
+    text = _folded(description)
+    chunks = _with_pluses(text).split()
+    if len(chunks) > MAX_WORDS or len(description) > MAX_QUERY:
+        raise InputError(f"the description {description[:40]!r}… is too long", hint="describe it in fewer words")
+    shouted = description.isupper()
+    strong: list[str] = []
+    weak: list[str] = []
+    for words in (words for chunk in chunks for words in _side_by_side(chunk)):
+        is_weak = all(_is_function_word(word, shouted=shouted) for word in words)
+        (weak if is_weak else strong).append(_spaced(" ".join(words)))
+    strong += map(_marked, _SIGNED.findall(text))
+    return " AND ".join(f'"{phrase}"' for phrase in dict.fromkeys(strong or weak)) or '""'
 
 
 def _spaced(text: str) -> str:
@@ -174,7 +203,7 @@ def _humps(word: str) -> str:
 def _identifiers(text: str) -> Iterator[str]:
     """What programmers write in one: words with signs, and as phrases `foo.bar`, `foo_bar` and `foo Bar`."""
     yield from _SIGNED.findall(text)
-    yield from _COMPOUND.findall(text)
+    yield from (match[0] for match in _COMPOUND.finditer(_with_pluses(text)) if match[1] and match[2] is not None)
     yield from map(_humps, _CAMEL.findall(text))
 
 
@@ -225,6 +254,19 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
     for match in _WORDS.finditer(text):
         if _can_be_found(match[0]):
             yield match[0][:MAX_TERM], match[1] is not None
+
+
+def _side_by_side(chunk: str) -> Iterator[list[str]]:
+    """The words of what is written without a space; between them go small parts as in `Alex's`, but not of `don't`."""
+    for matters, found in groupby(_WORDS.finditer(chunk), lambda match: match[1] is None or match[0] in "tT"):
+        words = [match[0] for match in found]
+        if matters and any(map(_can_be_found, words)):
+            yield words
+
+
+def _is_function_word(word: str, *, shouted: bool) -> bool:
+    """In capitals it is a name, such as `IT` and `WHO`, unless everything is."""
+    return word.casefold() in _STOP_WORDS and (shouted or len(word) == 1 or not word.isupper())
 
 
 def _grams(run: str) -> Iterable[str]:

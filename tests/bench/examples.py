@@ -48,7 +48,9 @@ SESSIONS: Json = {
     "dataset": "by hand",
     "case": "two",
     "gold_is": "session",
-    "turns": [turn for day in "abcdefghij" for turn in turns("harbour", 2, session=day)],
+    "turns": [
+        turn | {"id": f"{day}-{turn['id']}"} for day in "abcdefghij" for turn in turns("harbour", 2, session=day)
+    ],
     "questions": [
         question("many", "harbour", "a", "d"),
         question("one", "harbour", "h"),

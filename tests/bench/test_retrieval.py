@@ -135,6 +135,7 @@ def test_slowest_twentieth_is_left_out_of_p95() -> None:
         (b'{"turns": [], "questions": [{"text": "", "gold": "t1"}]}', "gold is 't1'; wanted a list"),
         (b'{"turns": [], "gold_is": "day", "questions": [{"text": "", "gold": []}]}', "gold_is is 'day'"),
         (b'{"turns": [], "questions": "\xff"}', "is not UTF-8 text"),
+        (b'{"turns": [{"id": 1, "text": "a"}, {"id": "1", "text": ""}], "questions": []}', "2 turns have the id '1'"),
     ],
 )
 def test_wrong_line_is_named_before_any_work_is_done(
@@ -157,6 +158,48 @@ def test_file_without_cases_is_refused(
     code, _, err = bench(capsys, "retrieval", tmp_path / name)
     assert code == 2
     assert words in err
+
+
+def test_file_without_a_question_that_has_gold_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, {**GOOD, "questions": [question("one", "tea")]}, {**GOOD, "questions": []})
+    code, out, err = bench(capsys, "retrieval", path)
+    assert (code, out) == (2, "")
+    assert "has no question that has gold" in err
+
+
+def test_gold_that_no_turn_has_is_counted(tmp_path: Path) -> None:
+    silent = [*turns("tea", 1), {"id": "silent", "session": "day 2", "text": ""}]
+    asked = [
+        question("one", "tea", "tea0", "coffee0", "silent"),
+        question("one", "tea", "day 1", "day 2") | {"gold_is": "session"},
+    ]
+    path = written(tmp_path, {"turns": silent, "questions": asked}, GOOD)
+    (measured,) = measure([path], {"bm25": bm25})
+    assert measured.gold_missing == 3
+    assert measured.tallies["bm25"].share()[5] == pytest.approx((1 / 3 + 1 / 2 + 1) / 3)
+
+
+def test_gold_that_no_turn_has_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, {**GOOD, "questions": [question("one", "tea", "tea0", "coffee0")]})
+    assert "gold that no turn has, and that nothing can find: 1\n" in bench(capsys, "retrieval", path)[1]
+    (found,) = json.loads(bench(capsys, "retrieval", path, "--json")[1])["files"]
+    assert found["gold_missing"] == 1
+    assert "gold that no turn has" not in bench(capsys, "retrieval", written(tmp_path, GOOD))[1]
+
+
+@pytest.mark.parametrize("name", ["foo", ""])
+def test_unknown_baseline_is_refused_with_what_there_is(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = bench(capsys, "retrieval", written(tmp_path, GOOD), "--baseline", name)
+    assert (code, out) == (2, "")
+    assert f"there is no baseline {name!r}" in err
+    assert "there is bm25" in err
+
+
+def test_turns_without_an_id_are_no_duplicates(tmp_path: Path) -> None:
+    path = written(tmp_path, {**GOOD, "turns": [*GOOD["turns"], *({"id": None, "text": "a"} for _ in range(2))]})
+    assert count_cases(path) == 1
 
 
 def test_limit_reads_no_further_than_it_says(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memfolio import Memory
 from memfolio.config import Config, load_config
 from memfolio.embed.choose import open_embedder
 from memfolio.errors import ConfigError, EmbedderError
@@ -49,3 +50,69 @@ def test_server_that_is_down_can_be_chosen_and_fails_on_use(home: Path) -> None:
     assert embedder
     with pytest.raises(EmbedderError):
         _ = embedder.identity
+
+
+STRANGE = "http://embeddings.invalid/v1"
+KEY = {"MEMFOLIO_EMBEDDING_KEY": "sk-mine"}
+
+
+@pytest.fixture
+def network(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> EmbeddingServer:
+    """Stands for every server of the world."""
+    monkeypatch.setenv("http_proxy", server.root)
+    monkeypatch.delenv("no_proxy", raising=False)
+    return server
+
+
+def named_by_the_home(home: Path, url: str, environ: dict[str, str], **overrides: object) -> Config:
+    home.mkdir(exist_ok=True)
+    (home / "memfolio.toml").write_text(f'[embedding]\nprovider = "http"\nurl = "{url}"\n', encoding="utf-8")
+    return load_config(home, environ=environ, overrides=overrides)
+
+
+def test_key_does_not_go_to_an_address_that_only_the_home_names(home: Path, network: EmbeddingServer) -> None:
+    embedder = open_embedder(named_by_the_home(home, STRANGE, KEY))
+    assert embedder
+    with pytest.raises(EmbedderError, match=f"the key is not sent to {STRANGE}") as caught:
+        embedder.embed(["tea"])
+    assert "set MEMFOLIO_EMBEDDING_URL" in caught.value.hint
+    assert "sk-mine" not in str(caught.value)
+    with Memory.open(home, embedder=embedder, background=False) as memory:
+        memory.remember("Alex drinks tea")
+        hits = memory.recall("tea")
+        assert hits[0].memory.content == "Alex drinks tea"
+        assert hits.degraded[0].startswith("vectors: the key is not sent to")
+    assert network.keys == []
+
+
+@pytest.mark.parametrize(
+    ("environ", "overrides", "sent"),
+    [
+        (KEY | {"MEMFOLIO_EMBEDDING_URL": STRANGE}, {}, "Bearer sk-mine"),
+        (KEY, {"embedding_url": STRANGE}, "Bearer sk-mine"),
+        ({}, {}, None),
+    ],
+)
+def test_key_goes_to_an_address_that_the_user_names(
+    home: Path, network: EmbeddingServer, environ: dict[str, str], overrides: dict[str, str], sent: str | None
+) -> None:
+    embedder = open_embedder(named_by_the_home(home, STRANGE, environ, **overrides))
+    assert embedder
+    assert embedder.embed(["tea"]).any()
+    assert set(network.keys) == {sent}
+
+
+def test_key_goes_to_the_machine_itself(home: Path, server: EmbeddingServer) -> None:
+    embedder = open_embedder(named_by_the_home(home, server.url, KEY))
+    assert embedder
+    assert embedder.embed(["tea"]).any()
+    assert set(server.keys) == {"Bearer sk-mine"}
+
+
+@pytest.mark.parametrize("url", ["http://localhost.evil.invalid/v1", "http://127.0.0.1.invalid/v1"])
+def test_address_that_looks_like_the_machine_itself_is_none(home: Path, network: EmbeddingServer, url: str) -> None:
+    embedder = open_embedder(named_by_the_home(home, url, KEY))
+    assert embedder
+    with pytest.raises(EmbedderError, match="the key is not sent"):
+        embedder.embed(["tea"])
+    assert network.keys == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import shutil
 from pathlib import Path
 
@@ -139,5 +141,40 @@ def test_weights_of_another_kind_of_model_are_told_apart(
 
 def test_table_that_is_too_small_for_the_tokenizer_is_refused(folder: Path) -> None:
     write_table(folder / "model.safetensors", {"embeddings": TABLE[:3]})
-    with pytest.raises(EmbedderError, match="weights for 3 tokens, but a tokenizer of"):
+    with pytest.raises(EmbedderError, match="weights for 3 tokens, but a tokenizer that needs 94"):
         FolderEmbedder(folder).embed(["tea"])
+
+
+@pytest.mark.parametrize("number", [200, 4_000_000_000])
+def test_token_whose_number_is_beyond_the_table_is_refused(folder: Path, number: int) -> None:
+    path = folder / "tokenizer.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["model"]["vocab"]["tea"] = number
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(EmbedderError, match=f"but a tokenizer that needs {number + 1}"):
+        FolderEmbedder(folder).embed(["tea"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("kind", ["pipe", "link to a device"])
+def test_what_is_no_file_is_not_read(folder: Path, name: str, kind: str) -> None:
+    (folder / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to("/dev/zero")
+    assert f"{name} cannot be read: it is not a file" in failure(folder)
+
+
+@pytest.mark.parametrize(("name", "most"), [("model.safetensors", 2 * 1024**3), ("tokenizer.json", 64 * 1024**2)])
+def test_file_that_is_too_large_is_not_read(folder: Path, name: str, most: int) -> None:
+    os.truncate(folder / name, most + 1)
+    assert f"{name} cannot be read: it has {most + 1:,} bytes" in failure(folder)
+
+
+def test_link_to_a_file_is_followed(folder: Path) -> None:
+    for name in ("model.safetensors", "tokenizer.json"):
+        (folder / name).rename(folder / f"real-{name}")
+        (folder / name).symlink_to(f"real-{name}")
+    assert FolderEmbedder(folder).embed(["tea"]).any()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.http import MAX_BATCH, MAX_TEXT, PROBE, HttpEmbedder
+from memfolio.embed.post import Server
 from memfolio.errors import EmbedderError
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 
@@ -323,3 +324,76 @@ def test_proxy_of_the_machine_is_not_asked_about_the_machine_itself(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     assert make(server).embed(["tea"]).any()
+
+
+def refusing(least: int, status: int = 400, words: str = "") -> Callable[[Handler], bool]:
+    """Refuses every question with a text of at least so many letters, or with those words."""
+
+    def act(handler: Handler) -> bool:
+        texts = handler.server.texts[-1]
+        is_refused = any(len(text) >= least or (words and words in text) for text in texts)
+        return is_refused and handler.send_json(status, {"error": {"message": "input is too large"}})
+
+    return act
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize("place", [0, 13, 29])
+def test_text_that_is_refused_is_embedded_by_its_beginning(server: EmbeddingServer, status: int, place: int) -> None:
+    server.before = refusing(1000, status)
+    texts = [f"text {number}" for number in range(30)]
+    texts[place] = "long " * 500
+    rows = make(server).embed(texts)
+    texts[place] = ("long " * 500)[:625].strip()
+    assert np.allclose(rows, server.embedder.embed(texts), atol=1e-6)
+    assert len(server.questions) < 15
+
+
+def test_text_that_is_refused_however_short_keeps_no_other_from_its_vector(server: EmbeddingServer) -> None:
+    server.before = refusing(10_000, words="7")
+    texts = ["tea", "7" * 100, "coffee", "7", "water"]
+    embedder = make(server)
+    rows = embedder.embed(texts)
+    assert not rows[[1, 3]].any()
+    assert np.allclose(rows[[0, 2, 4]], server.embedder.embed(texts)[[0, 2, 4]], atol=1e-6)
+    assert embedder.embed(["milk"]).any()
+
+
+def test_server_that_refuses_everything_is_a_failure_and_no_text_gets_zeros(server: EmbeddingServer) -> None:
+    embedder = make(server)
+    assert embedder.identity.dimension == 48
+    server.before = refusing(0)
+    assert "answered 400: input is too large" in failure(embedder, [f"text {number}" for number in range(100)])
+    assert len(server.questions) < 15
+
+
+def test_server_that_embeds_otherwise_after_a_refusal_is_a_failure(server: EmbeddingServer) -> None:
+    embedder = make(server)
+    assert embedder.identity.dimension == 48
+    server.before = refusing(10_000, words="7")
+    server.embedder = HashedEmbedder(32)
+    assert "answered 400" in failure(embedder, ["7" * 100])
+    assert embedder.identity.dimension == 32
+
+
+def broken_chunk(handler: Handler) -> bool:
+    handler.send_response(500)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    handler.wfile.write(b"zz\r\nfoo")
+    return True
+
+
+def test_error_whose_body_is_broken_is_an_error_at_once(server: EmbeddingServer) -> None:
+    server.before = broken_chunk
+    start = time.monotonic()
+    assert "answered 500" in failure(make(server, timeout=20))
+    assert time.monotonic() - start < 10
+
+
+def test_whatever_goes_wrong_while_asking_is_told_at_once(server: EmbeddingServer) -> None:
+    odd: Any = {"X-Odd": object()}
+    start = time.monotonic()
+    with pytest.raises(EmbedderError, match="cannot be reached"):
+        Server(url=server.url, key="", credentials=odd, timeout=20, max_bytes=1000).post({})
+    assert time.monotonic() - start < 10

@@ -5,6 +5,9 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,13 @@ import pytest
 
 from memfolio import Memory
 from memfolio.config import load_config
-from memfolio.embed.budget import DAY, Budget
+from memfolio.embed.budget import DAY, Budget, Spending
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.dialect import DIALECTS
 from memfolio.embed.http import PROBE, HttpEmbedder
 from memfolio.errors import EmbedderError
+from memfolio.index.pending import count_pending
+from memfolio.text import estimate_tokens
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 
 KEY = "sk-secret-123"
@@ -257,25 +262,30 @@ def test_wish_to_come_back_that_is_no_number_is_overlooked(server: EmbeddingServ
     assert make(server, "openai").embed(["tea"]).any()
 
 
-def test_budget_is_kept_and_what_was_paid_for_within_it_is_not_lost(home: Path, server: EmbeddingServer) -> None:
-    embedder = make(server, "openai", budget=3000, batch=100)
+@pytest.mark.parametrize("batch", [30, 100])
+def test_budget_is_kept_and_what_was_paid_for_within_it_is_not_lost(
+    home: Path, server: EmbeddingServer, batch: int
+) -> None:
+    embedder = make(server, "openai", budget=3000, batch=batch, model=f"kept-{batch}")
     texts = [f"memory {number:03} " + "tea " * 9 for number in range(300)]
     with Memory.open(home, embedder=embedder, background=False) as memory:
         memory.observe_many([{"role": "user", "content": text} for text in texts])
         memory.library.meaning.fill(memory.library.index)
-        assert sum(map(len, server.texts)) == 201
+        assert sum(map(estimate_tokens, chain(*server.texts))) == pytest.approx(3000, abs=12)
+        assert memory.library.index.read(count_pending) == 1 + 300 - sum(map(len, server.texts))
         hits = memory.recall("memory 299 tea")
         assert hits[0].memory.content == texts[299].strip()
         assert hits.degraded[0].startswith("vectors: the embedding budget is used up")
     asked = sum(map(len, server.texts))
-    with Memory.open(home, embedder=make(server, "openai"), background=False) as memory:
+    with Memory.open(home, embedder=make(server, "openai", model=f"kept-{batch}"), background=False) as memory:
         memory.library.meaning.fill(memory.library.index)
-        assert sum(map(len, server.texts)) == asked + 1 + 100
+        assert sum(map(len, server.texts)) == 1 + 1 + 300
+        assert asked > 240
 
 
 def test_budget_of_a_day_comes_back_with_the_next() -> None:
     now = 0.0
-    budget = Budget(10, now=lambda: now)
+    budget = Budget(10, Spending(now=lambda: now))
     budget.spend(["x" * 36])
     with pytest.raises(EmbedderError, match="9 of 10 tokens are spent") as caught:
         budget.spend(["x" * 8])
@@ -283,6 +293,33 @@ def test_budget_of_a_day_comes_back_with_the_next() -> None:
     budget.spend(["x"])
     now = DAY
     budget.spend(["x" * 40])
+
+
+def test_budget_pays_for_as_many_texts_as_it_has_room_for() -> None:
+    budget = Budget(10)
+    assert budget.spend(["x" * 12] * 5) == 3
+    assert budget.spend(["x" * 4, "x" * 4]) == 1
+    with pytest.raises(EmbedderError, match="10 of 10 tokens are spent, and the next text has 1"):
+        budget.spend(["x"])
+    assert Budget(0).spend(["x" * 1000] * 5) == 5
+
+
+def test_embedders_of_one_process_share_the_budget_for_a_model(server: EmbeddingServer) -> None:
+    first, second, other = (make(server, "openai", budget=200, model=model) for model in ("one", "one", "two"))
+    with pytest.raises(EmbedderError, match="used up"):
+        first.embed(["x" * 40] * 30)
+    assert "used up" in failure(second)
+    assert other.embed(["tea"]).any()
+
+
+def test_threads_do_not_spend_more_than_the_budget_together(server: EmbeddingServer) -> None:
+    def work(number: int) -> None:
+        with suppress(EmbedderError):
+            make(server, "openai", budget=1000, model="threads").embed([f"{number} " + "x" * 38] * 30)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert 980 <= sum(map(estimate_tokens, chain(*server.texts))) <= 1000
 
 
 def test_question_is_sent_as_a_question_and_a_memory_as_a_document(home: Path, server: EmbeddingServer) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memfolio import MemoryItem
 from memfolio.recall.context.packing import Line, Section, pack
 from memfolio.recall.context.situation import Situation
+from memfolio.recall.context.standing import StandingPage, share_room
 from memfolio.recall.context.worth import asked, fit
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.snippet import snippet
@@ -67,7 +68,8 @@ def test_situation_brings_user_time_and_topics_nearer() -> None:
     far = Situation(now=NOW).nearness(item(), weights)
     assert far == pytest.approx(1.0, abs=0.001)
     assert Situation(now=NOW, user="alex").nearness(item(user="alex"), weights) == pytest.approx(1.2 * far)
-    assert Situation(now=NOW, user="alex").nearness(item(user="kim"), weights) == far
+    assert Situation(now=NOW, user="alex").nearness(item(user="kim"), weights) == pytest.approx(far / 1.2)
+    assert Situation(now=NOW, user="alex").nearness(item(), weights) == far
     assert Situation(now=NOW).nearness(item(days=0), weights) == pytest.approx(2.0)
     assert Situation(now=NOW).nearness(item(days=7), weights) == pytest.approx(1.5)
     topics = Situation(now=NOW, topics=("Drinks", "green tea", "person--alex", "drinks", "rum"))
@@ -79,6 +81,52 @@ def test_every_factor_can_be_switched_off() -> None:
     weights = Packing(user=0, time=0, topic=0)
     situation = Situation(now=NOW, user="alex", topics=("tea",))
     assert situation.nearness(item(days=0, user="alex"), weights) == 1.0
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        *("Where do I live?", "what's my name", "Is this mine?", "Do we have our keys?", "Wo wohne ich?"),
+        *("Wie heißt mein Hund?", "Où est mon chat ?", "¿Dónde está mi gato?", "Где я живу?", "Где МОЙ кот?"),
+    ],
+)
+def test_who_says_i_is_the_user(prompt: str) -> None:
+    assert Situation(now=NOW, user="kim").speaker(prompt) == "kim"
+    assert Situation(now=NOW).speaker(prompt) is None
+
+
+@pytest.mark.parametrize("prompt", ["Where does Kim live?", "Which mice are there?", "", "Wem gehört das?"])
+def test_who_does_not_say_i_means_nobody(prompt: str) -> None:
+    assert Situation(now=NOW, user="kim").speaker(prompt) is None
+
+
+def page(name: str, count: int) -> StandingPage:
+    lines = tuple(f"- line {number} of {name}, with some words" for number in range(count))
+    return StandingPage(name=name, path=f"{name}.md", inside=f"{name}.md", lines=lines)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 400))
+def test_standing_pages_share_their_room(core: int, checkpoint: int, room: int) -> None:
+    pages = [page("core", core), page("checkpoint", checkpoint)]
+    found = share_room(pages, room)
+    assert sum(section.whole for section in found if section) <= max(room, 0)
+    if room >= 60:
+        assert None not in found
+    for one, (section, other) in zip(pages, zip(found, reversed(found), strict=True), strict=True):
+        if section is None:
+            assert one.cut(room - (other.whole if other else 0)) is None
+
+
+def test_room_that_one_standing_page_does_not_need_goes_to_the_other() -> None:
+    short, long = page("core", 1), page("checkpoint", 40)
+    for pages in ([short, long], [long, short]):
+        sizes = {
+            each.name: section.whole for each, section in zip(pages, share_room(pages, 200), strict=True) if section
+        }
+        assert sizes["core"] == short.whole
+        assert sizes["checkpoint"] > 200 - short.whole - 20
+    equal = [section.whole for section in share_room([page("core", 40), long], 200) if section]
+    assert all(80 < size <= 100 for size in equal)
 
 
 def line(name: str, tokens: int, **given: object) -> Line:

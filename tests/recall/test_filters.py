@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,3 +90,40 @@ def test_too_many_values_for_a_filter_are_refused(memory: Memory) -> None:
     with pytest.raises(InputError, match="1500 values for tag"):
         memory.recall("tea", tags=[f"t{number}" for number in range(1500)])
     assert memory.recall("tea", kinds=["episodic"] * 3000) == []
+
+
+@pytest.mark.parametrize("name", ["user", "session", "entity", "store", "level", "since", "until", "valid_at", "as_of"])
+@pytest.mark.parametrize("value", ["", " "])
+def test_empty_text_is_refused_and_widens_no_search(memory: Memory, name: str, value: str) -> None:
+    memory.remember("tea", user="kim", session="s-1")
+    given: dict[str, Any] = {name: value}
+    with pytest.raises(InputError, match=f"^{name} is empty"):
+        memory.recall("tea", **given)
+
+
+def test_empty_list_is_no_filter_and_an_empty_tag_is_refused(memory: Memory) -> None:
+    memory.remember("tea", tags=["drinks"])
+    assert memory.recall("tea", kinds=[], types=[], tags=[], include=[])
+    for tags in ("", "#", ["drinks", ""]):
+        with pytest.raises(InputError, match="tag is empty"):
+            memory.recall("tea", tags=tags)
+
+
+@pytest.mark.parametrize("name", ["limit", "depth", "min_importance"])
+def test_number_of_any_length_is_refused(memory: Memory, name: str) -> None:
+    values: list[Any] = [10**5000, -(10**5000), [10**5000]]  # which pytest itself cannot write out as parameters
+    for value in values:
+        with pytest.raises(InputError, match=name):
+            memory.recall("tea", **{name: value})
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), True, "0.5"])
+def test_importance_is_a_share(memory: Memory, value: Any) -> None:
+    with pytest.raises(InputError, match="min_importance"):
+        memory.recall("tea", min_importance=value)
+
+
+def test_unknown_level_is_told_which_there_are(memory: Memory) -> None:
+    with pytest.raises(InputError) as caught:
+        memory.recall("tea", level="yearly")
+    assert caught.value.hint == "known are daily, weekly, monthly, quarterly"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.asking.inline import split
+from memfolio import InputError, Memory
+from memfolio.recall.asking.arguments import MANY
+from memfolio.recall.asking.inline import MAX_FILTERS, split
 from memfolio.recall.asking.query import Query
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -85,6 +89,22 @@ def test_what_only_looks_like_a_filter_stays_text(text: str) -> None:
     assert split(text, NOW, BERLIN) == (text, {})
 
 
+def test_only_what_is_known_is_a_filter() -> None:
+    known = {("tag", "db"), ("user", "kim")}
+    text = "tag:db tag:latest tag:db,other user:kim user:postgres session:x entity:foo type:fact tea"
+    rest, filters = split(text, NOW, UTC, lambda name, value: (name, value) in known)
+    assert rest == "tag:latest tag:db,other user:postgres session:x entity:foo tea"
+    assert filters == {"tags": ["db"], "user": "kim", "types": ["fact"]}
+
+
+def test_too_many_filters_and_values_stay_text() -> None:
+    many = ",".join(f"t{number}" for number in range(MANY + 1))
+    assert split(f"tag:a tag:{many} tea", NOW, UTC)[1] == {"tags": ["a"]}
+    rest, filters = split("type:fact " * (MAX_FILTERS + 2), NOW, UTC)
+    assert rest.split() == ["type:fact"] * 2
+    assert filters == {"types": ["fact"]}
+
+
 def test_filters_are_arguments_of_a_query() -> None:
     rest, filters = split(
         "type:fact kind:semantic tag:a store:vault entity:x user:u importance:1 since:2026 tea", NOW, UTC
@@ -107,3 +127,67 @@ def test_endless_text_is_split_quickly(piece: str) -> None:
     start = time.process_time()
     split(text, NOW, BERLIN)
     assert time.process_time() - start < 0.05
+
+
+@given(TEXTS, st.datetimes(timezones=st.sampled_from([UTC, BERLIN])), st.sampled_from([UTC, BERLIN]))
+def test_any_text_is_a_valid_question(text: str, now: datetime, zone: tzinfo) -> None:
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    assert Query.from_args(text, now=now, zone=zone, inline=True, since=since).filter.since == since
+    query = Query.from_args(text, now=now, zone=zone, inline=True)
+    assert query.inside or query.text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["tea since:2026-11-10 until:2026-01-01", "tea after:2026-11-10 before:2026-11-10", "tea until:2025"]
+)
+def test_times_that_end_before_they_begin_stay_text(text: str) -> None:
+    since = None if "since" in text or "after" in text else "2026-01-01"
+    query = Query.from_args(text, now=NOW, zone=UTC, inline=True, since=since)
+    assert (query.text, dict(query.inside)) == (text, {})
+    with pytest.raises(InputError):
+        Query.from_args("tea", now=NOW, zone=UTC, inline=True, since="2026-11-10", until="2026-01-01")
+
+
+def test_arguments_win_over_filters_in_the_text() -> None:
+    query = Query.from_args(
+        "type:fact tag:a user:kim importance:0.5 tea", now=NOW, zone=UTC, inline=True, types=["decision"], tags=[]
+    )
+    assert (query.text, query.inside) == ("tea", {"user": "kim", "min_importance": 0.5})
+    assert ([*query.filter.types], query.filter.tags, query.filter.user) == (["decision"], (), "kim")
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    folder: Path = tmp_path_factory.mktemp("inline")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMFOLIO_CACHE", str(folder / "cache"))
+        with Memory.open(folder / "home", background=False) as memory:
+            memory.remember("We pin the nginx image since the latest tag broke the release", type="decision")
+            memory.remember("Uses [[tool--nginx]] as a proxy", tags=["Proxy"], user="kim", session="s-1")
+            with Memory.open(folder / "home", "shared", background=False) as shared:
+                shared.remember("The proxy is restarted on Mondays", tags=["ops"])
+            yield memory
+
+
+@pytest.mark.parametrize("name", ["tag:latest", "user:postgres", "session:x", "entity:foo"])
+def test_what_nothing_has_is_looked_for_as_text(memory: Memory, name: str) -> None:
+    hits = memory.recall(f"Why do we pin the nginx image {name}")
+    assert hits[0].memory.content.startswith("We pin the nginx image")
+    assert hits.filters == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "filters"),
+    [
+        ("tag:proxy proxy", {"tags": ["proxy"]}),
+        ("user:kim proxy", {"user": "kim"}),
+        ("session:s-1 proxy", {"session": "s-1"}),
+        ("entity:Tool--Nginx proxy", {"entity": "Tool--Nginx"}),
+        ("tag:ops proxy", {"tags": ["ops"]}),
+    ],
+)
+def test_hits_say_which_filters_were_taken_from_the_text(memory: Memory, text: str, filters: dict[str, object]) -> None:
+    hits = memory.recall(text)
+    assert len(hits) == 1
+    assert "proxy" in hits[0].memory.content
+    assert hits.filters == filters

@@ -62,6 +62,28 @@ def test_each_level_is_searched_by_itself(memory: Memory) -> None:
     assert len(memory.recall("invoices")) == 4
 
 
+def test_page_with_a_day_in_its_name_is_no_day(memory: Memory, home: Path) -> None:
+    memory.remember("Invoices are sent on Mondays")
+    days = home / "agents/main/memory"
+    (days / "2026-11-14-2.md").write_text("- invoices of the second part\n", encoding="utf-8")
+    for name in ("2026-11-14-plan.md", "2026-11-14-1.md", "2026-11-14-trip/packing.md"):
+        (days / name).parent.mkdir(exist_ok=True)
+        (days / name).write_text(f"# {name}\n\nInvoices are packed.\n", encoding="utf-8")
+    memory.sync()
+    found = {hit.memory.content for hit in memory.recall("invoices", level="daily")}
+    assert found == {"Invoices are sent on Mondays", "invoices of the second part"}
+    assert len(memory.recall("invoices packed")) > 2
+
+
+def test_digest_may_lie_in_a_folder_of_its_level(memory: Memory, home: Path) -> None:
+    page = home / "agents/main/memory/weekly/2025/2025-W03.md"
+    page.parent.mkdir()
+    page.write_text("# Week 3\n\nPelicans everywhere.\n", encoding="utf-8")
+    memory.sync()
+    assert [hit.path for hit in memory.recall("pelicans", level="weekly")] == [page.relative_to(home).as_posix()]
+    assert memory.recall("pelicans", level="daily") == []
+
+
 def test_unknown_level_is_refused_with_those_there_are(memory: Memory) -> None:
     with pytest.raises(InputError, match="level 'yearly' is not known"):
         memory.recall("invoices", level="yearly")

@@ -110,3 +110,30 @@ def test_shared_memories_are_ranked_among_the_agents_own(memory: Memory, home: P
             shared.remember(f"canteen menu for {day}: launch of the new soup")
     found = [hit.memory.content for hit in memory.recall("apollo rocket launch", limit=3)]
     assert all("apollo" in content for content in found)
+
+
+def test_hints_do_not_make_something_fit_that_does_not(memory: Memory) -> None:
+    tea = memory.remember("Alex prefers tea to coffee", type="preference", importance=0.8, tags=["drinks"])
+    memory.remember("We chose PostgreSQL over MongoDB for billing", type="decision", importance=0.9)
+    talk(memory, "s-1", ("user", "If in doubt call Priya, her private number is 555 0142"))
+    assert memory.recall("Which hot beverage should I serve?")[0].memory.id == tea.id
+
+
+def test_day_of_a_month_is_a_time_and_no_word(memory: Memory) -> None:
+    memory.remember("node.js was upgraded from 18 to 22", at=START)
+    then = memory.remember("The contract was signed", at=datetime(2026, 9, 18, 12, tzinfo=UTC))
+    assert memory.recall("What happened on 18 September 2026?")[0].memory.id == then.id
+
+
+def test_what_is_hidden_is_not_what_the_others_are_measured_against(memory: Memory) -> None:
+    talk(memory, "s-1", ("user", "the train to Bergen was late"), ("tool", "When did the train to Oslo leave?"))
+    hits = memory.recall("When did the train to Oslo leave?")
+    assert [hit.memory.role for hit in hits] == ["user"]
+    assert {(why.strategy, why.rank, why.score) for why in hits[0].why} >= {("text", 1, 1.0), ("vector", 1, 0.5)}
+
+
+def test_words_of_a_speakers_name_stay_words_unless_the_whole_name_is_there(memory: Memory) -> None:
+    talk(memory, "s-1", ("Invoice_bot", "hello"))
+    late = memory.remember("the invoice is late")
+    memory.remember("the parcel is late")
+    assert memory.recall("invoice late")[0].memory.id == late.id

@@ -119,3 +119,13 @@ def test_relative_cut_leaves_out_what_hardly_fits_but_nothing_with_a_word_of_the
     found = [hit.memory.id for hit in memory.recall("kiwi orchard harvest Tauranga autumn")]
     assert poor.id in found
     assert other.id not in found
+
+
+def test_newest_come_with_their_phase_and_what_they_replaced(memory: Memory, clock: SettableClock) -> None:
+    memory.observe("user", "The ferry to Naxos leaves at nine")
+    clock.advance(days=60)
+    first = memory.remember("Sessions are kept in Redis")
+    second = memory.correct(first.id, "Sessions are kept in Valkey")
+    hits = memory.recall("")
+    assert [(hit.memory.id, hit.replaced, hit.phase) for hit in hits[:1]] == [(second.id, (first.id,), "active")]
+    assert hits[1].phase != "active"

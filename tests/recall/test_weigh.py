@@ -54,18 +54,19 @@ def test_session_has_a_share_of_its_best() -> None:
 def test_named_speaker_and_named_month_speak_for_a_turn() -> None:
     turns = {1: turn(1, role="Caroline"), 2: turn(2, role="Melanie", at=NOON.replace(month=6))}
     found = weighed(Candidates(turns=turns), "What did Caroline do in May?", ("Caroline", "Melanie"))
-    assert found.scores == pytest.approx({1: 1.2})
+    assert found.scores == pytest.approx({1: 1.2, 2: 0.0})
 
 
 def test_machines_words_count_less_unless_they_are_asked_for() -> None:
     candidates = Candidates(turns={1: turn(1, role="assistant"), 2: turn(2, role="user")})
-    assert weighed(candidates, "which tea?").scores == {1: -0.5}
-    assert weighed(candidates, "which tea did you suggest?").scores == {1: 0.1}
+    assert weighed(candidates, "which tea?").scores == {1: -0.5, 2: 0.0}
+    assert weighed(candidates, "which tea did you suggest?").scores == {1: 0.1, 2: 0.0}
 
 
 def test_equal_ones_are_ordered_by_id() -> None:
     turns = {9: turn(9)._replace(id="M-a"), 1: turn(1)._replace(id="M-b")}
-    assert weighed(Candidates(turns=turns, text={1: 1.0, 9: 1.0})).best(2) == [9, 1]
+    found = weighed(Candidates(turns=turns, text={1: 1.0, 9: 1.0}))
+    assert (found.best(2), found.best(1)) == ([9, 1], [9])
 
 
 def test_why_names_each_strategy_with_rank_and_share() -> None:
@@ -82,7 +83,7 @@ def test_ways_of_doing_things_come_up_where_they_are_asked_for() -> None:
     candidates = Candidates(turns={1: turn(1, kind="procedural"), 2: turn(2)})
     how = weigh(candidates, Question(words=("deploy",), intent=Intent.HOW), Ranking(procedure=0.2))
     what = weigh(candidates, Question(words=("deploy",), intent=Intent.WHAT), Ranking(procedure=0.2))
-    assert (how.scores, what.scores) == ({1: 0.2}, {})
+    assert (how.scores, what.scores) == ({1: 0.2, 2: 0.0}, {1: 0.0, 2: 0.0})
 
 
 def test_where_the_latest_is_asked_for_the_newest_has_most_and_half_of_it_a_half_life_earlier() -> None:

@@ -29,7 +29,7 @@ def complete(line: str) -> list[str]:
         ("memfolio remember x --type de", ["decision"]),
         ("memfolio recall x --kind ", ["episodic", "semantic", "procedural", "opinion"]),
         ("memfolio recall x --store l", ["long_term"]),
-        ("memfolio recall x --include ", ["archived", "superseded"]),
+        ("memfolio recall x --include ", ["archived", "superseded", "dormant", "quarantined"]),
         ("memfolio log --action re", ["restore", "revert", "rename", "reject"]),
         ("memfolio observe a", ["assistant"]),
         ("memfolio recall x --min", ["--min-importance"]),
@@ -76,6 +76,12 @@ def test_help_offers_to_install_completion(cli: Run) -> None:
     said = cli("--help")
     assert "--install-completion" in said
     assert "--show-completion" in said
+
+
+def test_example_that_begins_with_another_program_is_shown_as_it_is_typed(cli: Run) -> None:
+    said = cli("remember", "--help")
+    assert "Example: git log -1 --format=%B | memfolio remember -" in said
+    assert 'Example: memfolio remember "Alex' in said
 
 
 def test_help_lists_the_commands_in_panels_and_in_order(cli: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ def known(cli: Run) -> None:
 @pytest.mark.usefixtures("known")
 def test_programs_get_the_promised_document(cli_json: RunJson) -> None:
     found = cli_json("context", PROMPT, "--budget", 300, "--user", "alex", "--task", "catering", "--topic", "drinks")
-    assert list(found) == ["prompt", "budget", "tokens", "text", "ids", "degraded"]
+    assert list(found) == ["prompt", "budget", "tokens", "text", "ids", "degraded", "crowded"]
     assert (found["prompt"], found["budget"], found["degraded"]) == (PROMPT, 300, [])
     assert 0 < found["tokens"] <= 300
     assert f"[{found['ids'][0]}]" in found["text"]
@@ -44,6 +45,16 @@ def test_nothing_is_said_beside_the_answer(cli_json: RunJson, capsys: pytest.Cap
     assert (found["text"], found["tokens"], found["ids"]) == (None, 0, [])
 
 
+def test_page_without_room_is_said_beside_the_answer(
+    cli: Run, cli_json: RunJson, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli("remember", "tea")
+    (home / "agents/main/MEMORY.md").write_text("# Core memory\n\n## Identity\n- The user is called Kim\n")
+    assert run(["context", "thanks!", "--budget", "60", "--include", "core"]) == 0
+    assert capsys.readouterr() == ("", "Core memory has no room in 60 tokens.\n")
+    assert cli_json("context", "thanks!", "--budget", 60, "--include", "core")["crowded"] == ["core"]
+
+
 @pytest.mark.usefixtures("known")
 def test_prompt_comes_from_standard_input(cli: Run, type_in: Callable[[bytes], None]) -> None:
     type_in(b"When is the launch?")
@@ -53,7 +64,7 @@ def test_prompt_comes_from_standard_input(cli: Run, type_in: Callable[[bytes], N
 @pytest.mark.parametrize(
     ("args", "hint"),
     [
-        (["--budget", "10"], "leave it out"),
+        (["--budget", "10"], "from 50 to 1000000"),
         (["--budget", "much"], "memfolio context --help"),
         (["--include", "check"], "did you mean checkpoint?"),
     ],

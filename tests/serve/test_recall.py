@@ -12,7 +12,8 @@ from memfolio.serve.cli.brief import beginning, emphasised
 from tests.serve.calls import Run, RunJson, coloured, terminal
 
 KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "path"]
-KEYS += ["heading", "snippet", "phase", "replaced"]
+KEYS += ["heading", "snippet", "phase", "replaced", "event_time", "role", "session", "user", "importance"]
+KEYS += ["confidence", "origin", "valid_from", "valid_until", "superseded_by"]
 LONG = "The long story of the harbour. " * 40
 
 
@@ -34,7 +35,7 @@ def contents(found: dict[str, object]) -> list[str]:
 @pytest.mark.usefixtures("known")
 def test_programs_get_the_promised_document(cli_json: RunJson) -> None:
     found = cli_json("recall", "What does Alex prefer?", "--limit", 2)
-    assert list(found) == ["query", "took_ms", "intent", "degraded", "hits"]
+    assert list(found) == ["query", "took_ms", "intent", "filters", "degraded", "hits"]
     assert (found["query"], found["degraded"], len(found["hits"])) == ("What does Alex prefer?", [], 1)
     best = found["hits"][0]
     assert list(best) == KEYS
@@ -45,6 +46,7 @@ def test_programs_get_the_promised_document(cli_json: RunJson) -> None:
         0,
     )
     assert best["path"].startswith("agents/main/memory/")
+    assert (best["user"], best["origin"], best["superseded_by"]) == ("alex", "agent", None)
     assert list(best["why"][0]) == ["strategy", "rank", "score"]
     assert found["took_ms"] > 0
 
@@ -81,6 +83,43 @@ def test_what_was_corrected_is_out_of_sight_unless_it_is_asked_for(cli: Run, cli
     assert contents(cli_json("recall", "tea", "--type", "preference")) == ["Alex prefers green tea"]
     both = cli_json("recall", "tea", "--type", "preference", "--include", "superseded")
     assert set(contents(both)) == {"Alex prefers green tea", "Alex prefers tea"}
+    (new,) = (hit["id"] for hit in both["hits"] if hit["superseded_by"] is None)
+    assert [hit["superseded_by"] for hit in both["hits"] if hit["id"] == old] == [new]
+    assert f"  superseded by {new}  " in cli("recall", "tea", "--include", "superseded")
+
+
+def test_what_is_not_to_be_taken_for_true_is_marked(cli: Run) -> None:
+    cli("remember", "The office was in Oslo", "--valid-until", "2026-06-30")
+    cli("remember", "The office will be in Rome", "--valid-from", "2999-01-01")
+    cli("remember", "The office is in Bergen", "--valid-from", "2026-06-30", "--valid-until", "2999-01-01")
+    cli("observe", "tool", "The office is on fire")
+    said = cli("recall", "office", "--include", "quarantined", "--limit", 4).split("\n\n")
+    marks = {"Oslo": "until 2026-06-30", "Rome": "from 2999-01-01", "fire": "untrusted"}
+    for hit in said:
+        expected = [mark for word, mark in marks.items() if word in hit]
+        assert [mark for mark in (*marks.values(), "until 2999", "from 2026") if mark in hit] == expected
+
+
+def test_what_may_be_archived_is_called_dormant(cli: Run, cli_json: RunJson, home: Path) -> None:
+    cli("observe", "user", "The ferry to Naxos leaves at nine", "--at", "2026-01-05")
+    (home / "memfolio.toml").write_text("[decay]\nactive = 1.0\ndormant = 1.0\narchived = 1.0\n")
+    assert [hit["phase"] for hit in cli_json("recall", "ferry")["hits"]] == ["dormant"]
+    assert "  dormant  " in cli("recall", "ferry")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("tag:drinks since:2026-01-01 tea", "Filters in the question: tag drinks, since 2026-01-01 00:00."),
+        ("type:lesson importance:high tea", "Filters in the question: type lesson, importance 0.9."),
+    ],
+)
+def test_filters_inside_a_question_are_told(cli: Run, cli_json: RunJson, query: str, line: str) -> None:
+    assert cli("recall", query).splitlines()[0] == line
+    assert set(cli_json("recall", query)["filters"]) <= {"tags", "since", "types", "min_importance"}
+    assert not cli("recall", "tag:latest tea").startswith("Filters")
+    assert cli_json("recall", "tag:latest tea")["filters"] == {}
 
 
 @pytest.mark.usefixtures("known")
@@ -105,10 +144,13 @@ def test_any_text_may_be_asked(cli: Run, type_in: Callable[[bytes], None], quest
         (["--include", "archive"], "did you mean archived?"),
         (["--since", "soon"], "write it like"),
         (["--min-importance", "much"], "low, medium, high"),
-        (["--limit", "0"], "1000"),
-        (["--depth", "4"], "depth=3"),
+        (["--limit", "-1"], "from 1 to 1000"),
+        (["--depth", "4"], "from 0 to 3"),
+        (["--level", "yearly"], "daily, weekly, monthly, quarterly"),
+        (["--user", ""], "leave user out"),
         (["--limit", "many"], "memfolio recall --help"),
         (["--colour", "red"], "memfolio recall --help"),
+        (["--dry-run"], "`memfolio recall -- --dry-run`"),
         (["another"], "quotes"),
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from memfolio.bench.cases import Case
-from memfolio.bench.retrieval import DEPTH, Find
+from memfolio.bench.retrieval import DEPTH, Find, Way
+from memfolio.errors import InputError
 from memfolio.index.plain import PlainSearch
 from memfolio.memory import Memory
 
@@ -32,4 +33,11 @@ def any_word(question: str) -> str:
     return " OR ".join(f'"{word}"' for word in telling or words) or '""'
 
 
-BASELINES = {"bm25": bm25}
+BASELINES: dict[str, Way] = {"bm25": bm25}
+
+
+def find_baseline(name: str) -> Way:
+    """The floor that has this name."""
+    if name not in BASELINES:
+        raise InputError(f"there is no baseline {name[:40]!r}", hint=f"there is {', '.join(BASELINES)}")
+    return BASELINES[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,6 +44,12 @@ class Case:
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
 
+    @property
+    def gold_missing(self) -> int:
+        """How often a question's gold names a turn or a session that is not there, and so cannot be found."""
+        turns, sessions = ({getattr(each, name) for each in self.turns} for name in ("id", "session"))
+        return sum(len(each.gold - (sessions if each.by_session else turns)) for each in self.questions)
+
 
 def read_cases(path: Path, *, limit: int | None = None) -> Iterator[Case]:
     """The cases of a file, one after the other; InputError says which line is wrong."""
@@ -56,10 +63,12 @@ def read_cases(path: Path, *, limit: int | None = None) -> Iterator[Case]:
 
 
 def count_cases(path: Path, *, limit: int | None = None) -> int:
-    """How many cases a file has; InputError where one of them is wrong, or there is none."""
-    if found := sum(1 for _ in read_cases(path, limit=limit)):
-        return found
-    raise InputError(f"{path} has no cases", hint=HINT)
+    """How many cases a file has; InputError where one of them is wrong, or there is nothing to ask."""
+    questions = [len(case.questions) for case in read_cases(path, limit=limit)]
+    if not any(questions):
+        what = "question that has gold, so there is nothing to measure" if questions else "cases"
+        raise InputError(f"{path} has no {what}", hint=HINT)
+    return len(questions)
 
 
 def _case(line: str, where: str) -> Case:
@@ -67,6 +76,7 @@ def _case(line: str, where: str) -> Case:
         found = _object("a case", json.loads(line.encode()))
         turns = [_turn(_object("a turn", each)) for each in _list("turns", found["turns"])]
         questions = [_question(_object("a question", each), found) for each in _list("questions", found["questions"])]
+        _check_ids([each.id for each in turns])
     except KeyError as error:
         raise InputError(f"{where}: {error} is missing", hint=HINT) from error
     except UnicodeEncodeError as error:
@@ -87,6 +97,13 @@ def _turn(found: Mapping[str, Any]) -> Turn:
         role=_name(found.get("role")),
         text=_text(found["text"]),
     )
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    """Turns without an id may be many; no gold can mean them."""
+    for name, count in Counter(filter(None, ids)).most_common(1):
+        if count > 1:
+            raise ValueError(f"{count} turns have the id {name[:40]!r}; each needs its own")
 
 
 def _question(found: Mapping[str, Any], case: Mapping[str, Any]) -> Question:

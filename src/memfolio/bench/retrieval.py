@@ -62,6 +62,7 @@ class Measured:
     cases: int = 0
     turns: int = 0
     questions: int = 0
+    gold_missing: int = 0
     seconds: float = 0.0
     tallies: dict[str, Tally] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
@@ -114,6 +115,7 @@ def _take_in(memory: Memory, case: Case, found: Measured) -> None:
     found.cases += 1
     found.turns += len(case.turns)
     found.questions += len(case.questions)
+    found.gold_missing += case.gold_missing
 
 
 def observed(number: int, turn: Turn) -> dict[str, object]:

@@ -9,6 +9,7 @@ from memfolio.embed.embedder import Embedder
 from memfolio.embed.folder import FolderEmbedder
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.http import HttpEmbedder
+from memfolio.embed.post import is_loopback
 from memfolio.errors import ConfigError
 
 
@@ -51,4 +52,11 @@ def _http(provider: str, config: Config) -> HttpEmbedder:
         batch=config.embedding_batch,
         budget=config.embedding_budget,
         timeout=config.embedding_timeout,
+        may_have_key=_may_have_key(config, DIALECTS[provider].address),
     )
+
+
+def _may_have_key(config: Config, address: str) -> bool:
+    """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
+    url = config.embedding_url
+    return config.embedding_url_is_own or url.rstrip("/") == address or is_loopback(url)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from memfolio.errors import EmbedderError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -45,6 +47,14 @@ def _differing_bits(one: str, other: str) -> int:
         return (int(one, 16) ^ int(other, 16)).bit_count()
     except ValueError:
         return 4 * len(one)
+
+
+class UnfinishedError(EmbedderError):
+    """What keeps an embedder from going on after a part of the texts; `rows` are the vectors of the first ones."""
+
+    def __init__(self, message: str, *, hint: str = "", rows: NDArray[np.float32]) -> None:
+        super().__init__(message, hint=hint)
+        self.rows = rows
 
 
 class Embedder(Protocol):

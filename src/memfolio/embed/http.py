@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memfolio.embed.budget import Budget
+from memfolio.embed.budget import Budget, spending
 from memfolio.embed.dialect import ANY, Ask, OddAnswerError, OpenAi
-from memfolio.embed.embedder import Identity
-from memfolio.embed.post import Server, ServerBusyError, ServerSilentError
+from memfolio.embed.embedder import Identity, UnfinishedError
+from memfolio.embed.post import Server, ServerBusyError, ServerRefusedError, ServerSilentError
 from memfolio.embed.unit import unit_rows
 from memfolio.errors import EmbedderError
 from memfolio.settings import KEY_VARIABLES
@@ -31,6 +32,8 @@ PROBE = "The quick brown fox jumps over the lazy dog."
 
 _MAX_BYTES = 64 * 1024 * 1024
 _WAITS = (0.2, 0.6)
+_SHARES = (4, 16)
+"""What parts of a text are sent in its place after the server refused it."""
 _BITS = 64
 _SLACK = 2
 _HINT = "use a server that speaks the API of embedding.provider, or another model"
@@ -43,6 +46,7 @@ class HttpEmbedder:
 
     A server that asks to come back soon is asked up to twice more. One that is silent, or asks to come back later, is
     left alone meanwhile: every call fails at once with the same error, so that nobody waits for it again and again.
+    A text that it refuses keeps no other from being embedded: its beginning is sent, or it gets zeros.
     """
 
     is_costly = True
@@ -59,6 +63,7 @@ class HttpEmbedder:
         budget: int = 0,
         timeout: float = 10.0,
         rest: float = 15.0,
+        may_have_key: bool = True,
         max_bytes: int = _MAX_BYTES,
     ) -> None:
         base = url or dialect.address
@@ -69,14 +74,15 @@ class HttpEmbedder:
         self._server = Server(
             url=dialect.url(base, self._model),
             key=key,
-            credentials=dialect.credentials(key) if key else {},
+            credentials=dialect.credentials(key) if key and may_have_key else {},
             timeout=timeout,
             max_bytes=max_bytes,
         )
         self._lacks_key = not key and not url
+        self._keeps_key = bool(key) and not may_have_key
         self._dimensions = dimensions
         self._batch = batch
-        self._budget = Budget(budget)
+        self._budget = Budget(budget, spending(self._server.url, self._model))
         self._rest = rest
         self._resting: tuple[float, EmbedderError] | None = None
         self._identity: Identity | None = None
@@ -94,9 +100,59 @@ class HttpEmbedder:
 
         dimension = self.identity.dimension
         rows = np.zeros((len(texts), dimension), np.float32)
-        for batch in self._batches(texts):
-            rows[list(batch)] = self._ask(list(batch.values()), dimension, query=query)
+        done = 0
+        try:
+            for batch in self._batches(texts):
+                for place, row in zip(batch, self._rows(list(batch.values()), dimension, query=query), strict=True):
+                    rows[place] = row
+                    done = place + 1
+        except EmbedderError as error:
+            if not done:
+                raise
+            raise UnfinishedError(error.message, hint=error.hint, rows=rows[:done]) from error
         return rows
+
+    def _rows(self, texts: list[str], dimension: int, *, query: bool) -> Iterator[NDArray[np.float32]]:
+        """The vectors of texts in order, in as many questions as the budget and the server make necessary."""
+        while texts:
+            self._check_ready()
+            some = texts[: self._budget.spend(texts)]
+            try:
+                rows: Iterable[NDArray[np.float32]] = self._ask(some, dimension, query=query)
+            except ServerRefusedError as error:
+                rows = self._rows_of_refused(some, dimension, error, query=query)
+            yield from rows
+            texts = texts[len(some) :]
+
+    def _rows_of_refused(
+        self, texts: list[str], dimension: int, error: ServerRefusedError, *, query: bool
+    ) -> Iterator[NDArray[np.float32]]:
+        if len(texts) == 1:
+            yield self._row_of_beginning(texts[0], dimension, error, query=query)
+            return
+        half = len(texts) // 2
+        yield from self._rows(texts[:half], dimension, query=query)
+        yield from self._rows(texts[half:], dimension, query=query)
+
+    def _row_of_beginning(
+        self, text: str, dimension: int, error: ServerRefusedError, *, query: bool
+    ) -> NDArray[np.float32]:
+        """The vector of the first part of a refused text; zeros where the server refuses every part of it."""
+        import numpy as np
+
+        for beginning in filter(None, (text[: len(text) // share].strip() for share in _SHARES)):
+            self._budget.spend([beginning])
+            with suppress(ServerRefusedError):
+                (row,) = self._ask([beginning], dimension, query=query)
+                return np.asarray(row)
+        self._check_identity(error)
+        return np.zeros(dimension, np.float32)
+
+    def _check_identity(self, error: ServerRefusedError) -> None:
+        """Raise `error` unless the server still embeds as before, so that it was the text which it refused."""
+        before, self._identity = self._identity, None
+        if before is None or not self.identity.matches(before.text):
+            raise error
 
     def _batches(self, texts: Sequence[str]) -> Iterator[dict[int, str]]:
         """The texts that are sent, by their places, as many at once as one question may hold."""
@@ -113,6 +169,8 @@ class HttpEmbedder:
             yield batch
 
     def _probe(self) -> Identity:
+        self._check_ready()
+        self._budget.spend([PROBE])
         rows = self._ask([PROBE], self._dimensions)
         return Identity(
             provider=self.name,
@@ -123,12 +181,12 @@ class HttpEmbedder:
         )
 
     def _ask(self, texts: list[str], dimension: int, *, query: bool = False) -> NDArray[np.float32]:
-        self._check_ready()
-        self._budget.spend(texts)
         ask = Ask(texts=texts, model=self._model, dimensions=self._dimensions, query=query)
         try:
             rows = self._read(self._post(self._dialect.body(ask)), len(texts), dimension)
             return unit_rows(rows, source=self._server.url, hint=_HINT)
+        except ServerRefusedError:
+            raise
         except EmbedderError:
             self._identity = None  # what comes back may be another model
             raise
@@ -139,6 +197,11 @@ class HttpEmbedder:
             raise EmbedderError(
                 f"{self._server.url} needs a key, and {variable} is not set",
                 hint=f"set {variable} or MEMFOLIO_EMBEDDING_KEY in the environment",
+            )
+        if self._keeps_key:
+            raise EmbedderError(
+                f"the key is not sent to {self._server.url}, an address that only the home names",
+                hint="set MEMFOLIO_EMBEDDING_URL to it in the environment as well, if the key is meant for it",
             )
         if self._resting and time.monotonic() < self._resting[0]:
             raise EmbedderError(self._resting[1].message, hint=self._resting[1].hint)

@@ -81,7 +81,7 @@ class LocalEmbedder:
         tokens = type(self).tokens_of(self._found / self.tokenizer_name, self.remedy)
         if tokens.size > self._weights.rows:
             raise EmbedderError(
-                f"{self._found} has weights for {self._weights.rows} tokens, but a tokenizer of {tokens.size}",
+                f"{self._found} has weights for {self._weights.rows} tokens, but a tokenizer that needs {tokens.size}",
                 hint=self.remedy,
             )
         return tokens, self._weights.table()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memfolio.embed.embedder import Embedder, Identity
+from memfolio.embed.embedder import Embedder, Identity, UnfinishedError
 from memfolio.errors import EmbedderError, MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+    Bought = tuple[dict[bytes, bytes], EmbedderError | None]
 
 T = TypeVar("T")
 logger = logging.getLogger("memfolio")
@@ -54,6 +55,14 @@ class Sense(NamedTuple):
 
     vector: Floats
     whose: Identity
+
+
+class Made(NamedTuple):
+    """Memories with their vectors, and what kept others from theirs."""
+
+    ready: Sequence[Pending]
+    vectors: Floats
+    failure: EmbedderError | None = None
 
 
 class Tenure:
@@ -135,7 +144,7 @@ class Meaning:
 
     def is_filled(self, index: Index) -> bool:
         """Whether every memory of an index has a vector of this embedder, as far as that can be told at once."""
-        if self.embedder is None or self.embedder.is_costly or self._failure is not None:
+        if self.embedder is None or self.embedder.is_costly or self.trouble is not None:
             return False
         waiting, whose = index.read(lambda connection: (count_pending(connection), identity_of(connection)))
         return waiting == 0 and whose is not None and _identity(self.embedder).matches(whose)
@@ -173,22 +182,24 @@ class Meaning:
         identity = _identity(embedder)
         self._tenure(index).begin(index, identity)
         while (found := index.read(lambda connection: pending(connection, batch))) and not _is_over(until):
-            vectors = self._vectors(index, embedder, found)
+            ready, vectors, failure = self._vectors(index, embedder, found)
 
-            def keep(connection: Connection, found: Sequence[Pending] = found, vectors: Floats = vectors) -> bool:
-                return keep_vectors(connection, identity, found, vectors)
+            def keep(connection: Connection, ready: Sequence[Pending] = ready, vectors: Floats = vectors) -> bool:
+                return keep_vectors(connection, identity, ready, vectors)
 
-            if not index.write(keep):
+            if ready and not index.write(keep):
                 return  # the index is another embedder's since
+            if failure is not None:
+                raise failure
 
     def _waiting(self, index: Index) -> int:
         return index.read(count_pending)
 
-    def _vectors(self, index: Index, embedder: Embedder, waiting: Sequence[Pending]) -> Floats:
+    def _vectors(self, index: Index, embedder: Embedder, waiting: Sequence[Pending]) -> Made:
         """The vectors of these memories; those that an embedder was paid for once are not asked for again."""
         texts = [each.text for each in waiting]
         if not embedder.is_costly:
-            return rows_of(embedder, texts)
+            return Made(waiting, rows_of(embedder, texts))
         import numpy as np
 
         whose = _identity(embedder)
@@ -196,16 +207,28 @@ class Meaning:
         found = index.read(lambda connection: kept_vectors(connection, identity, hashes))
         kept = {key: vector for key, vector in found.items() if len(vector) == 4 * whose.dimension}
         new = [(each, text) for each, text in zip(hashes, texts, strict=True) if each not in kept]
+        failure = None
         for start in range(0, len(new), PAID):
-            kept |= self._buy(index, embedder, identity, dict(new[start : start + PAID]))
-        return np.array([np.frombuffer(kept[each], np.float32) for each in hashes])
+            bought, failure = self._buy(index, embedder, identity, dict(new[start : start + PAID]))
+            kept |= bought
+            if failure is not None:
+                break
+        ready = [(each, kept[key]) for each, key in zip(waiting, hashes, strict=True) if key in kept]
+        vectors = np.array([np.frombuffer(vector, np.float32) for _, vector in ready])
+        return Made([each for each, _ in ready], vectors, failure)
 
-    def _buy(self, index: Index, embedder: Embedder, identity: str, new: Mapping[bytes, str]) -> dict[bytes, bytes]:
+    def _buy(self, index: Index, embedder: Embedder, identity: str, new: Mapping[bytes, str]) -> Bought:
         """The vectors of texts by their hashes, kept at once, so that a failure later costs nothing twice."""
-        rows = rows_of(embedder, list(new.values()))
-        bought = {each: row.tobytes() for each, row in zip(new, rows, strict=True)}
+        failure: EmbedderError | None = None
+        try:
+            rows = rows_of(embedder, list(new.values()))
+        except UnfinishedError as error:
+            rows, failure = error.rows, error
+        except EmbedderError as error:
+            return {}, error
+        bought = {each: row.tobytes() for each, row in zip(new, rows, strict=failure is None)}
         index.write(lambda connection: buy_vectors(connection, identity, bought))
-        return bought
+        return bought, failure
 
     def _fail(self, error: EmbedderError) -> None:
         """Leave the embedder alone for a while; what fails while it is left alone began before, and counts as one."""
@@ -261,9 +284,19 @@ def rows_of(embedder: Embedder, texts: Sequence[str], *, query: bool = False) ->
     """One vector a text, as many and as long as they must be: one that is not would be written over others."""
     import numpy as np
 
-    wanted = (len(texts), _identity(embedder).dimension)
-    with _embedder_errors(), np.errstate(over="ignore"):
-        rows: Floats = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    dimension = _identity(embedder).dimension
+    try:
+        with _embedder_errors(), np.errstate(over="ignore"):
+            rows: Floats = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    except UnfinishedError as error:
+        error.rows = _checked(error.rows, (min(len(error.rows), len(texts)), dimension))
+        raise
+    return _checked(rows, (len(texts), dimension))
+
+
+def _checked(rows: Floats, wanted: tuple[int, int]) -> Floats:
+    import numpy as np
+
     if rows.shape != wanted:
         raise EmbedderError(
             f"the embedder answered with {rows.shape} numbers in place of {wanted}", hint="use another embedder"

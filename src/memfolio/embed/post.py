@@ -21,6 +21,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 _BLOCK = 65_536
 _MOST_SAID = 200
+_REFUSALS = (400, 413, 422)
 
 
 class ServerSilentError(EmbedderError):
@@ -33,6 +34,10 @@ class ServerBusyError(EmbedderError):
     def __init__(self, message: str, *, hint: str = "", after: float = 0.0) -> None:
         super().__init__(message, hint=hint)
         self.after = after
+
+
+class ServerRefusedError(EmbedderError):
+    """The server does not accept what it was sent: 400, 413 or 422. One text that is too long is enough for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,7 @@ class Server:
         given a time limit in another way.
         """
         outcome: queue.SimpleQueue[bytes | EmbedderError] = queue.SimpleQueue()
-        threading.Thread(target=lambda: outcome.put(_caught(act)), name="memfolio-embed", daemon=True).start()
+        threading.Thread(target=lambda: outcome.put(self._caught(act)), name="memfolio-embed", daemon=True).start()
         try:
             result = outcome.get(timeout=self.timeout)
         except queue.Empty:
@@ -65,6 +70,14 @@ class Server:
         if isinstance(result, EmbedderError):
             raise result
         return result
+
+    def _caught(self, act: Callable[[], bytes]) -> bytes | EmbedderError:
+        try:
+            return act()
+        except EmbedderError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - whatever ends this thread, who waits for it has to hear of it
+            return self._silent(error)
 
     def _ask(self, body: bytes) -> bytes:
         from http.client import HTTPException
@@ -137,13 +150,16 @@ class Server:
         if status == 429 or status >= 500:
             after = _seconds(error.headers.get("Retry-After", ""))
             return ServerBusyError(message, hint="try again later", after=after)
-        return EmbedderError(message, hint="check embedding.url, embedding.model and the key")
+        kind = ServerRefusedError if status in _REFUSALS else EmbedderError
+        return kind(message, hint="check embedding.url, embedding.model and the key")
 
     def _said(self, error: HTTPError) -> str:
         """What the server says is wrong, if that can be made out."""
+        from http.client import HTTPException
+
         try:
             answer = json.loads(error.read(_BLOCK))
-        except (OSError, ValueError, RecursionError):
+        except (HTTPException, OSError, ValueError, RecursionError):
             return ""
         inner = answer.get("error", answer.get("detail")) if isinstance(answer, dict) else None
         said = inner.get("message") if isinstance(inner, dict) else inner
@@ -155,27 +171,29 @@ class Server:
         return " ".join("".join(c if c.isprintable() else " " for c in plain).split())[:_MOST_SAID]
 
 
-def _caught(act: Callable[[], bytes]) -> bytes | EmbedderError:
-    try:
-        return act()
-    except EmbedderError as error:
-        return error
-
-
 def _seconds(text: str) -> float:
     """What Retry-After says; 0 where it says nothing, or names a date."""
     return float(text) if text.isascii() and text.isdecimal() else 0.0
 
 
+def is_loopback(url: str) -> bool:
+    """Whether an address is one of the machine itself."""
+    from urllib.parse import urlsplit
+
+    try:
+        return urlsplit(url).hostname in LOOPBACK
+    except ValueError:
+        return False
+
+
 def _opener(host: str) -> OpenerDirector:
     """What opens a connection: through the machine's proxy, except to the machine itself."""
-    from urllib.parse import urlsplit
     from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
     class Stay(HTTPRedirectHandler):
         def redirect_request(self, *_: object) -> None:
             return None
 
-    if urlsplit(f"//{host}").hostname in LOOPBACK:
+    if is_loopback(f"//{host}"):
         return build_opener(Stay, ProxyHandler({}))
     return build_opener(Stay)

@@ -32,7 +32,7 @@ class Tokens(Protocol):
 
     @property
     def size(self) -> int:
-        """How many different tokens there are."""
+        """How many rows a table needs to have one for every token."""
 
     def numbers(self, text: str) -> array[int]:
         """The tokens of a text; none for one of nothing but blanks."""
@@ -50,7 +50,7 @@ class PlainTokens:
 
     @property
     def size(self) -> int:
-        return self._tokenizer.get_vocab_size()
+        return max(self._tokenizer.get_vocab().values(), default=-1) + 1  # numbers may have gaps between them
 
     def numbers(self, text: str) -> array[int]:
         clean = text.strip().encode("utf-8", "replace").decode()

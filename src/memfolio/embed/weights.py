@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import mmap
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 TENSORS = ("embedding.weight", "embeddings")
 """What the one table of a static model is called."""
+
+MAX_WEIGHTS = 2 * 1024**3
+MAX_TOKENIZER = 64 * 1024**2
 
 _TYPES = {"F16": "<f2", "F32": "<f4"}
 _PREFIX = 8
@@ -88,15 +92,26 @@ class Weights:
 
 def _map(path: Path, remedy: str) -> mmap.mmap:
     try:
+        _check_file(path, MAX_WEIGHTS)
         with io.FileIO(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error
 
 
+def _check_file(path: Path, most: int) -> None:
+    """ValueError for what cannot be read to its end in a moment: a pipe, a device, or a file that is too large."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("it is not a file")
+    if not 0 < found.st_size <= most:
+        raise ValueError(f"it has {found.st_size:,} bytes, and may have from 1 to {most:,}")
+
+
 def read_bytes(path: Path, remedy: str) -> bytes:
-    """A whole file of the model."""
+    """A whole file of the model, of those that are small."""
     try:
+        _check_file(path, MAX_TOKENIZER)
         return path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error

@@ -18,8 +18,9 @@ INCLUDABLE = (ARCHIVED, SUPERSEDED, DORMANT, QUARANTINED)
 """What is out of sight unless a caller asks for it."""
 
 _DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+DAILY = "daily"
 LEVELS = {
-    "daily": f"*/memory/{_DAY}*.md",
+    DAILY: f"*/memory/{_DAY}*.md",
     "weekly": "*/memory/weekly/*.md",
     "monthly": "*/memory/monthly/*.md",
     "quarterly": "*/memory/quarterly/*.md",
@@ -91,6 +92,8 @@ class Filter:
             yield _one_of("form", self.forms)
         if self.level is not None:
             yield "m.file IN (SELECT number FROM files WHERE path GLOB ?)", (LEVELS[self.level],)
+        if self.level == DAILY:  # not the pages that have a day in their name, such as a plan for it
+            yield _one_of("form", ("memory",))
         for tag in self.tags:
             yield "m.row IN (SELECT t.row FROM tags t WHERE t.tag = ?)", (tag.casefold(),)
         if self.entity is not None:

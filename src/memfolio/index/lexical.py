@@ -76,7 +76,11 @@ def _count(connection: apsw.Connection, expression: str, cap: int) -> int:
 
 def _is_small(connection: apsw.Connection) -> bool:
     last: int | None = connection.execute("SELECT max(row) FROM memories").get
-    return last is None or last <= SMALL
+    if last is None or last <= SMALL:
+        return True
+    # Rows that are gone leave gaps, of which a rebuilt index has none.
+    count: int = connection.execute("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", (SMALL + 1,)).get
+    return count <= SMALL
 
 
 def _choice(connection: apsw.Connection, counts: Mapping[str, int], least: int) -> str | None:
@@ -108,26 +112,27 @@ def _best(asked: Asked, sieve: Sieve, limit: int) -> list[Match]:
         found = _weighed(sieve.connection, asked, reach)
         is_all = len(found) < reach
         # Of those that are as good as the last, some may be missing.
-        sure = [each for each in found if is_all or each.score > found[-1].score]
-        ids = {row: turn.id for row, turn in sieve.passing(each.row for each in sure).items()}
-        if len(ids) >= limit or is_all:
-            return _in_order([each for each in sure if each.row in ids], ids)[:limit]
+        least = min(found.values(), default=0.0)
+        best = sieve.best({row: score for row, score in found.items() if is_all or score > least}, limit)
+        if len(best) == limit or is_all:
+            return [Match(row, found[row]) for row in best]
         reach *= WIDER
 
 
-def _of_few(connection: apsw.Connection, expression: str, rows: Sequence[int]) -> list[Match]:
+def _of_few(connection: apsw.Connection, expression: str, rows: Sequence[int]) -> dict[int, float]:
     if not rows:
-        return []  # SQLite takes no array of nothing
+        return {}  # SQLite takes no array of nothing
     return _weighed(connection, Asked(expression, "AND +rowid IN carray(?)", (apsw.carray(array("q", rows)),)), -1)
 
 
-def _weighed(connection: apsw.Connection, asked: Asked, limit: int) -> list[Match]:
+def _weighed(connection: apsw.Connection, asked: Asked, limit: int) -> dict[int, float]:
+    """The best rows, best first, with their scores."""
     sql = (
-        f"SELECT rowid, bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH ? {asked.condition} "
-        "ORDER BY score LIMIT ?"
+        f"SELECT rowid, -bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH ? {asked.condition} "
+        "ORDER BY score DESC LIMIT ?"
     )
-    return [Match(row, -score) for row, score in connection.execute(sql, (asked.expression, *asked.values, limit))]
+    return dict(connection.execute(sql, (asked.expression, *asked.values, limit)))
 
 
-def _in_order(found: Iterable[Match], ids: Mapping[int, str]) -> list[Match]:
-    return sorted(found, key=lambda each: (-each.score, ids[each.row]))
+def _in_order(found: Mapping[int, float], ids: Mapping[int, str]) -> list[Match]:
+    return [Match(row, found[row]) for row in sorted(found, key=lambda row: (-found[row], ids[row]))]

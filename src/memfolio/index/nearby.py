@@ -14,10 +14,10 @@ def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[Neighbour]:
         return _in_order(scan.among(list(sieve.few), limit), sieve.few)[:limit]
     reach = limit + limit // 4
     while True:
-        candidates = scan.nearest(reach)
-        ids = {row: turn.id for row, turn in sieve.passing(each.row for each in candidates).items()}
-        if len(ids) >= limit or len(candidates) < reach:
-            return _in_order([each for each in candidates if each.row in ids], ids)[:limit]
+        found = dict(scan.nearest(reach))
+        best = sieve.best(found, limit)
+        if len(best) == limit or len(found) < reach:
+            return [Neighbour(row, found[row]) for row in best]
         reach *= WIDER
 
 

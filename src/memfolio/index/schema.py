@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION = 0x6D656D66
-VERSION = 5
+VERSION = 6
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
@@ -88,6 +88,7 @@ CREATE TABLE entities (
 ) WITHOUT ROWID;
 -- What entities are called, in one spelling of case.
 CREATE TABLE names (name TEXT NOT NULL, entity TEXT NOT NULL, PRIMARY KEY (name, entity)) WITHOUT ROWID;
+CREATE INDEX names_by_entity ON names (entity);
 CREATE TABLE mentions (entity TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (entity, row)) WITHOUT ROWID;
 CREATE INDEX mentions_by_row ON mentions (row);
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 
 import apsw
 
@@ -22,8 +23,8 @@ def around(connection: apsw.Connection, rows: Sequence[int], reach: int) -> dict
     return {row: [*_distant(after), *_distant(before)] for row, after, before in found}
 
 
-def _distant(listed: str | None) -> Iterator[tuple[int, int]]:
-    return ((int(row), distance) for distance, row in enumerate(listed.split(","), start=1)) if listed else iter(())
+def _distant(listed: str | None) -> Iterable[tuple[int, int]]:
+    return zip(map(int, listed.split(",")), count(1), strict=False) if listed else ()
 
 
 def _side(comparison: str, order: str) -> str:
@@ -39,7 +40,7 @@ _AROUND = f"""SELECT m.row, {_side(">", "ASC")}, {_side("<", "DESC")} FROM memor
 
 
 def speakers(connection: apsw.Connection) -> list[str]:
-    """Everybody who speaks under a name of their own."""
+    """Everybody who speaks under a name of their own, in what is neither forgotten nor archived."""
     sql = f"""
     WITH RECURSIVE each(role) AS (
         SELECT min(role) FROM memories WHERE role NOT IN {NAMELESS}
@@ -47,6 +48,14 @@ def speakers(connection: apsw.Connection) -> list[str]:
         SELECT (SELECT min(m.role) FROM memories m
                 WHERE m.role > each.role AND m.role NOT IN {NAMELESS})
         FROM each WHERE each.role IS NOT NULL
-    ) SELECT role FROM each WHERE role IS NOT NULL LIMIT 1000
+    ) SELECT role FROM each WHERE role IS NOT NULL AND EXISTS (
+        SELECT 1 FROM memories m WHERE m.role = each.role AND m.forgotten_at IS NULL AND m.archived = 0
+    ) LIMIT 1000
     """
     return [role for (role,) in connection.execute(sql) if role.casefold() not in ROLES]
+
+
+def latest(connection: apsw.Connection) -> int | None:
+    """When the last thing happened."""
+    found: int | None = connection.execute("SELECT max(happened_at) FROM memories").get
+    return found

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import apsw
 
 from memfolio.index.filter import LEVELS
+from memfolio.index.sieve import Sieve
 
 DIGESTS = ("weekly", "monthly", "quarterly")
 
@@ -27,6 +28,13 @@ def named(connection: apsw.Connection, names: Iterable[str]) -> list[str]:
     return [entity for (entity,) in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
 
 
+def names_of(connection: apsw.Connection, entities: Sequence[str]) -> list[str]:
+    """What these entities are called, but for their ids."""
+    sql = "SELECT name, entity FROM names WHERE entity IN carray(?) ORDER BY 1, 2"
+    found = connection.execute(sql, (apsw.carray(tuple(entities)),)) if entities else ()
+    return [name for name, entity in found if name != entity]
+
+
 def related(connection: apsw.Connection, entities: Sequence[str]) -> list[str]:
     """The entities that the pages of these link to, or that an edge ties to them."""
     sql = """
@@ -39,16 +47,19 @@ def related(connection: apsw.Connection, entities: Sequence[str]) -> list[str]:
     return sorted({entity for (entity,) in found} - set(entities))
 
 
-def about(connection: apsw.Connection, entities: Sequence[str], limit: int) -> list[int]:
-    """The rows that link to these entities or stand on their pages, the newest first."""
-    sql = """
+def about(sieve: Sieve, entities: Sequence[str], limit: int) -> list[int]:
+    """The rows that pass and link to these entities or stand on their pages, the newest first."""
+    if not entities:
+        return []
+    condition, values = sieve.where
+    sql = f"""
     SELECT m.row FROM memories m WHERE m.row IN (
-        SELECT row FROM mentions WHERE entity IN carray(?1)
-        UNION SELECT p.row FROM entities e JOIN memories p ON p.file = e.file WHERE e.id IN carray(?1)
-    ) ORDER BY m.happened_at DESC, m.id LIMIT ?2
+        SELECT row FROM mentions WHERE entity IN carray(?)
+        UNION SELECT p.row FROM entities e JOIN memories p ON p.file = e.file WHERE e.id IN carray(?)
+    ) AND {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?
     """
-    found = connection.execute(sql, (apsw.carray(tuple(entities)), limit)) if entities else ()
-    return [row for (row,) in found]
+    asked = [apsw.carray(tuple(entities)) for _ in range(2)]
+    return [row for (row,) in sieve.connection.execute(sql, (*asked, *values, limit))]
 
 
 def mentioned(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from memfolio.recall.snippet import snippet
-from memfolio.types import MemoryItem
+from memfolio.types import EMPTY, MemoryItem
 
 SNIPPET = 80
 """Tokens."""
@@ -46,12 +47,19 @@ class Hit:
 
 class Hits(list[Hit]):
     """The hits, best first; `degraded` says what could not take part, `took_ms` how long it took, `intent` what kind of
-    question it was taken for."""
+    question it was taken for, `filters` which filters were taken from its text."""
 
     def __init__(
-        self, hits: list[Hit], *, degraded: tuple[str, ...] = (), took_ms: float = 0, intent: str = "general"
+        self,
+        hits: list[Hit],
+        *,
+        degraded: tuple[str, ...] = (),
+        took_ms: float = 0,
+        intent: str = "general",
+        filters: Mapping[str, object] = EMPTY,
     ) -> None:
         super().__init__(hits)
+        self.filters = filters
         self.degraded = degraded
         self.took_ms = took_ms
         self.intent = intent

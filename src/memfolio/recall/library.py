@@ -12,6 +12,7 @@ from memfolio.embed.worker import Worker
 from memfolio.errors import ConflictError, EmbedderError, SearchIndexError
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
+from memfolio.index.known import is_known
 from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
 from memfolio.index.pending import count_pending
@@ -23,7 +24,7 @@ from memfolio.recall.asking.sorter import Sorter
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.recall import Search
-from memfolio.text import match_expression, terms
+from memfolio.text import every_word
 from memfolio.tuning import Ranking
 from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
@@ -79,7 +80,17 @@ class Library:
             hits, question = self._find(query, ranking or self._vault.config.recall)
         took = (time.perf_counter() - started) * 1000
         degraded = (*self.degraded(), *self._missing(query))
-        return Hits(hits, degraded=degraded, took_ms=round(took, 3), intent=question.intent.value)
+        return Hits(
+            hits,
+            degraded=degraded,
+            took_ms=round(took, 3),
+            intent=question.intent.value,
+            filters=query.inside,
+        )
+
+    def is_known(self, name: str, value: str) -> bool:
+        """Whether anything that this agent may see has this tag, session, user or entity."""
+        return any(index.read(lambda connection: is_known(connection, name, value)) for index in self.indexes())
 
     def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question]:
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
@@ -127,7 +138,7 @@ class Library:
 
     def described(self, description: str) -> list[tuple[Index, Located]]:
         """The agent's own memories that have every word of a description; where none has, the shared ones."""
-        expression = match_expression(terms(description), all_of=True)
+        expression = every_word(description)
         for index in self.indexes():
             if found := self._with_words(index, expression, description):
                 return [(index, each) for each in found]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
+from typing import NamedTuple, TypeVar
 
-from memfolio.decay import Phase
+from memfolio.decay import Phase, phase, relevance
 from memfolio.embed.meaning import Meaning, Sense
 from memfolio.index.database import Connection
 from memfolio.index.filter import ARCHIVED, DORMANT
@@ -14,9 +16,9 @@ from memfolio.index.index import Index
 from memfolio.index.lexical import frequencies
 from memfolio.index.looks import Look, look_at
 from memfolio.index.lookup import Located, by_rows, newest
-from memfolio.index.rows import to_us
-from memfolio.index.sessions import speakers
-from memfolio.index.ties import named, predecessors
+from memfolio.index.rows import from_us, to_us
+from memfolio.index.sessions import latest, speakers
+from memfolio.index.ties import named, names_of, predecessors
 from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question, names_in, understand
@@ -36,11 +38,29 @@ from memfolio.recall.ranking.merit import add_merit, awake
 from memfolio.recall.ranking.weigh import Weighing, weigh
 from memfolio.tuning import Decay, Ranking
 
+T = TypeVar("T")
+
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
 LEAST_READ = 40
+LOOKED_AT = 2000
+"""Characters of a memory that are read for cues."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
+
+
+class Acquaintance(NamedTuple):
+    """What an index knows about a question before it is searched."""
+
+    speakers: Sequence[str]
+    entities: Sequence[str]
+    aliases: Sequence[str]
+    newest: int | None
+
+    @classmethod
+    def of(cls, connection: Connection, names: Sequence[str]) -> Acquaintance:
+        entities = named(connection, names)
+        return cls(speakers(connection), entities, names_of(connection, entities), latest(connection))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +71,23 @@ class Search:
     query: Query
     ranking: Ranking
     decay: Decay
+    held: Connection | None = None
+    """The connection to the only index there is, while it is being asked."""
 
     def understand(self, intent: Intent | None = None) -> Question:
         """What the question asks of these indexes."""
         text = self.query.text
         names = list(names_in(text))
-        known = [index.read(lambda db: (speakers(db), named(db, names))) for index in self.indexes]
+        known = [index.read(lambda db: Acquaintance.of(db, names)) for index in self.indexes]
+        newest = max((each.newest for each in known if each.newest is not None), default=None)
         return understand(
             text,
             now=self.query.now,
             zone=self.query.zone,
-            speakers=[name for people, _ in known for name in people],
-            entities=[each for _, entities in known for each in entities],
+            speakers=[name for each in known for name in each.speakers] if self.ranking.speaker else (),
+            entities=[entity for each in known for entity in each.entities],
+            aliases=[name for each in known for name in each.aliases],
+            newest=None if newest is None else from_us(newest),
             intent=intent,
         )
 
@@ -72,6 +97,14 @@ class Search:
 
     def answer(self, question: Question, sense: Sense | None) -> list[Hit]:
         """The memories that answer it, best first; equal ones in the order of their ids."""
+        if len(self.indexes) == 1:  # asked once for all, which is quicker, and everything is of one moment
+            return self.indexes[0].read(lambda db: replace(self, held=db)._answer(question, sense))
+        return self._answer(question, sense)
+
+    def _ask(self, nth: int, work: Callable[[Connection], T]) -> T:
+        return work(self.held) if self.held is not None else self.indexes[nth].read(work)
+
+    def _answer(self, question: Question, sense: Sense | None) -> list[Hit]:
         query = self.query
         if not question.words and sense is None:
             return self._latest()
@@ -99,24 +132,27 @@ class Search:
 
     def _gather(self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit]) -> Candidates:
         index, lead = self.indexes[nth], Lead(tuple(hit.memory.id for hit in hits)) if hits else None
-        return index.read(lambda db: gather(db, index, self.query, question, sense, self.ranking, lead))
+        return self._ask(nth, lambda db: gather(db, index, self.query, question, sense, self.ranking, lead))
 
     def _look_inside(self, weighing: Weighing, looks: Mapping[int, Look], question: Question) -> None:
         """Add what the memories' own words say about their use."""
         ranking = self.ranking
-        people = {row: look.content for row, look in looks.items() if not is_machine(look.life.role)}
+        said = {row: look.content[:LOOKED_AT] for row, look in looks.items()}
+        people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
         if when := ranking.time + ranking.when * (question.intent is Intent.WHEN):
-            weighing.add("when", {row: when for row, look in looks.items() if tells_time(look.content)})
+            weighing.lean("when", {row: when for row, text in said.items() if tells_time(text)})
         if question.asks_name and ranking.name:
             known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
-            weighing.add("name", {row: ranking.name for row, look in looks.items() if tells_name(look.content, known)})
+            weighing.lean("name", {row: ranking.name for row, text in said.items() if tells_name(text, known)})
         if question.asks_number and ranking.number:
-            weighing.add("number", {row: ranking.number for row, look in looks.items() if tells_number(look.content)})
+            weighing.lean("number", {row: ranking.number for row, text in said.items() if tells_number(text)})
         if ranking.personal and not question.asks_what_was_told:
-            weighing.add("personal", {row: ranking.personal for row, said in people.items() if tells_of_self(said)})
-        standing = ranking.standing + ranking.help * question.asks_help
-        if standing and not question.asks_summary:
-            weighing.add("standing", {row: standing for row, said in people.items() if is_standing_wish(said)})
+            weighing.lean("personal", {row: ranking.personal for row, text in people.items() if tells_of_self(text)})
+        if question.asks_help:  # how somebody wants things matters whatever the help is about
+            standing = ranking.standing + ranking.help
+            weighing.add("standing", {row: standing for row, text in people.items() if is_standing_wish(text)})
+        elif not question.asks_summary:
+            weighing.lean("standing", {row: ranking.standing for row, text in people.items() if is_standing_wish(text)})
 
     def _ordered(
         self,
@@ -130,9 +166,9 @@ class Search:
         order = weighing.best(len(looks), looks)
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
-        best = scores.get(order[0], 0.0) if order else 0.0
+        best = scores[order[0]] if order else 0.0
         least = self.ranking.cut * max(best, 0.0)
-        order = [row for row in order if row in sure or scores.get(row, 0.0) >= least]
+        order = [row for row in order if row in sure or scores[row] >= least]
         return diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
 
     def _hits(
@@ -140,15 +176,11 @@ class Search:
     ) -> list[Hit]:
         found = self._read(rows)
         return [
-            Hit(
-                memory=found[row][0].item,
-                score=round(weighing.scores.get(row, 0.0) / weighing.whole, 6),
+            replace(
+                _hit(*found[row], phases[row]),
+                score=round(weighing.scores[row] / weighing.whole, 6),
                 why=weighing.why(row),
-                path=found[row][0].path,
-                heading=found[row][0].heading,
                 words=question.words,
-                replaced=found[row][1],
-                phase=phases[row].value,
             )
             for row in rows
             if row in found
@@ -158,7 +190,7 @@ class Search:
         """A look at these rows of the joined candidates, as far as they are still there."""
         found: dict[int, Look] = {}
         for nth, own in self._apart(rows):
-            looks = self.indexes[nth].read(partial(look_at, rows=own))
+            looks = self._ask(nth, partial(look_at, rows=own))
             found |= {row + nth * APART: look for row, look in looks.items()}
         return found
 
@@ -166,7 +198,7 @@ class Search:
         """The memories in these rows of the joined candidates, each with the versions it replaced."""
         found: dict[int, tuple[Located, tuple[str, ...]]] = {}
         for nth, own in self._apart(rows):
-            items = self.indexes[nth].read(partial(_with_predecessors, rows=own))
+            items = self._ask(nth, partial(_with_predecessors, rows=own))
             found |= {each.row + nth * APART: (each, before) for each, before in items}
         return found
 
@@ -189,22 +221,40 @@ class Search:
     def _frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """In how many memories each of these words is."""
         found: dict[str, int] = {}
-        for index in self.indexes:
-            for word, count in index.read(lambda db: frequencies(db, words, COMMON)).items():
+        for nth in range(len(self.indexes)):
+            for word, count in self._ask(nth, lambda db: frequencies(db, words, COMMON)).items():
                 found[word] = found.get(word, 0) + count
         return found
 
     def _latest(self) -> list[Hit]:
         """Without words there is nothing to rank by: what happened last comes first."""
-        query = self.query
-        each_newest = [index.read(lambda db: newest(db, query.filter, query.limit)) for index in self.indexes]
-        found = sorted((each for some in each_newest for each in some), key=lambda each: each.item.id)
-        found.sort(key=lambda each: each.item.event_time or each.item.created_at, reverse=True)
-        ranked = enumerate(found[: query.limit], start=1)
+        query, now = self.query, to_us(self.query.now)
+        found: list[tuple[datetime, str, int]] = []
+        for nth in range(len(self.indexes)):
+            some = self._ask(nth, partial(newest, wanted=query.filter, limit=query.limit))
+            found += [(x.item.event_time or x.item.created_at, x.item.id, x.row + nth * APART) for x in some]
+        found.sort(key=lambda each: each[1])
+        found.sort(key=lambda each: each[0], reverse=True)
+        order = [row for _, _, row in found[: query.limit]]
+        looks, items = self._look(order), self._read(order)
+        phases = {row: phase(relevance(look.life, now, self.decay), self.decay) for row, look in looks.items()}
         return [
-            Hit(memory=each.item, score=0.0, why=(Reason("newest", rank, 0.0),), path=each.path, heading=each.heading)
-            for rank, each in ranked
+            replace(_hit(*items[row], phases[row]), why=(Reason("newest", rank, 0.0),))
+            for rank, row in enumerate(order, start=1)
+            if row in items and row in phases
         ]
+
+
+def _hit(found: Located, replaced: tuple[str, ...], phase: Phase) -> Hit:
+    return Hit(
+        memory=found.item,
+        score=0.0,
+        why=(),
+        path=found.path,
+        heading=found.heading,
+        replaced=replaced,
+        phase=phase.value,
+    )
 
 
 def _with_predecessors(connection: Connection, rows: Sequence[int]) -> list[tuple[Located, tuple[str, ...]]]:

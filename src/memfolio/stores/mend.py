@@ -53,7 +53,10 @@ def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attributio
 
 
 def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Receipt:
-    """Remember what is right beside what was wrong, which is superseded and stays where it stands."""
+    """Remember what is right beside what was wrong, which is superseded and stays where it stands.
+
+    It is about the same thing at the same time.
+    """
     old, agent = located.item, _agent(located)
     _check_is_entry(located, "corrected")
     if old.superseded_by:
@@ -67,9 +70,6 @@ def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Recei
         source="correction",
         confidence=1.0,
         session=by.session,
-        event_time=None,
-        valid_from=None,
-        valid_until=None,
         role=None,
         key=None,
         pinned=False,

@@ -21,12 +21,34 @@ def optional(name: str, value: object) -> str | None:
     return None if value is None else text(name, value)
 
 
+def telling(name: str, value: object) -> str | None:
+    """Text that says something: an empty one is a mistake, and must not be taken for none."""
+    found = optional(name, value)
+    if found is not None and not found.strip():
+        raise InputError(f"{name} is empty", hint=f"leave {name} out where it does not matter")
+    return found
+
+
 def number(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InputError(
-            f"{name} {str(value)[:40]} is not a whole number from {low} to {high}", hint=f"{name}={high} is the most"
+            f"{name} {shown(value)} is not a whole number from {low} to {high}", hint=f"pass one from {low} to {high}"
         )
     return value
+
+
+def fraction(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{name} {shown(value)} is not a number from 0 to 1", hint="1 is the most")
+    return float(value)
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it; Python itself refuses to write out a number of thousands of digits."""
+    try:
+        return str(value)[:40]
+    except ValueError:
+        return "of so many digits"
 
 
 def words(name: str, value: object) -> tuple[str, ...]:

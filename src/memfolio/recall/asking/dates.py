@@ -194,6 +194,25 @@ def mentions(text: str, now: datetime, zone: tzinfo) -> list[Mention]:
     return [place.mention for place in _places(text, now, zone)]
 
 
+def without_times(text: str, now: datetime, zone: tzinfo, newest: datetime | None) -> str:
+    """The text without what only tells a time: the day of a month, and `last week` where something is known of then."""
+    text = normalize("NFC", text[:MAX_TEXT])
+    kept, at = [], 0
+    for place in _places(text, now, zone):
+        is_known = newest is not None and newest >= place.mention.span.start
+        said = _PIECE.findall(text[place.start : place.end])
+        kept += [text[at : place.start], *(word for word in said if _is_worth_a_look(word, is_known))]
+        at = place.end
+    return " ".join([*kept, text[at:]])
+
+
+def _is_worth_a_look(word: str, is_known: bool) -> bool:
+    """Whether a word of a time may stand in what happened then: a month and a year may."""
+    if word.isdigit():
+        return len(word) > 2
+    return not is_known or word.lower() in _MONTHS
+
+
 def spans_in(text: str, now: datetime, zone: tzinfo) -> list[Span]:
     """The spans of `mentions`."""
     return [mention.span for mention in mentions(text, now, zone)]

@@ -1,6 +1,7 @@
 """Filters inside a question, as people type them into search boxes: `type:decision since:last_week billing`. Pure.
 
-Only a known name with a value that fits is a filter; everything else stays text.
+Only a known name with a value that fits is a filter; everything else stays text: `the image tag:latest` is none where
+nothing has that tag.
 """
 
 from __future__ import annotations
@@ -13,42 +14,73 @@ from itertools import islice
 from typing import Any
 
 from memfolio.index.filter import LEVELS
+from memfolio.recall.asking.arguments import MANY
 from memfolio.recall.asking.dates import moment_of
 from memfolio.types import TOKEN_PATTERN, Kind, Store, Type
 from memfolio.vault.format.fields import read_importance, read_tags
 
-MAX_FILTERS = 64
+MAX_FILTERS = 16
 """How many of them a question may have; what follows is text."""
 
+LOOKED_UP = frozenset({"tag", "session", "user", "entity"})
+"""The filters that may have any value, so that only what is remembered tells them from text."""
+IsKnown = Callable[[str, str], bool]
+"""Whether something is remembered that has this tag, session, user or entity: the name of the filter and its value."""
+
 _TICK = timedelta(microseconds=1)
-_EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
+_NO_TIME = timedelta()
 _FILTER = re.compile(
     r"(?<!\S)((?ai:kind|type|store|tag|session|user|entity|importance|level|since|until|after|before))"
     r':(?:"([^"\n]{1,200})"|([^\s"]{1,200}?))(?=[?!.,;]{0,9}(?!\S))'
 )
 
 
-def split(text: str, now: datetime, zone: tzinfo) -> tuple[str, dict[str, object]]:
-    """The question without its filters, and these by the names of `Query.from_args`."""
+def anything(name: str, value: str) -> bool:
+    """For where nobody can say what is known."""
+    return True
+
+
+def split(
+    text: str, now: datetime, zone: tzinfo, is_known: IsKnown = anything, *, timed: bool = True
+) -> tuple[str, dict[str, object]]:
+    """The question without its filters, and these by the names of `Query.from_args`; times only if `timed`."""
     found: dict[str, Any] = {}
     kept, at = "", 0
     for match in islice(_FILTER.finditer(text), MAX_FILTERS):
-        filters = _filters(match[1].lower(), (match[2] or match[3]).strip(), now, zone)
-        if filters:
+        name, value = match[1].lower(), (match[2] or match[3]).strip()
+        filters = _joined(found, _filters(name, value, now, zone)) if timed or name not in _TIMES else {}
+        if filters and _are_known(name, filters, found, is_known):
             kept, at = kept + text[at : match.start()].rstrip(), match.end()
-        for name, value in filters.items():
-            found[name] = [*found.get(name, ()), *value] if isinstance(value, list) else value
+            found |= filters
     return ((kept + text[at:]).strip().lstrip(",; "), found) if found else (text, found)
 
 
-def _filters(name: str, value: str, now: datetime, zone: tzinfo) -> dict[str, object]:
+def _joined(found: dict[str, Any], filters: dict[str, Any]) -> dict[str, Any]:
+    """One filter with what was found of its name before; nothing where that would be too much."""
+    both = {
+        name: list(dict.fromkeys([*found.get(name, ()), *value])) if isinstance(value, list) else value
+        for name, value in filters.items()
+    }
+    return {} if any(isinstance(value, list) and len(value) > MANY for value in both.values()) else both
+
+
+def _are_known(name: str, filters: dict[str, Any], found: dict[str, Any], is_known: IsKnown) -> bool:
+    if name not in LOOKED_UP:
+        return True
+    ((argument, value),) = filters.items()
+    values = [each for each in value if each not in found.get(argument, ())] if isinstance(value, list) else [value]
+    return all(is_known(name, each) for each in values)
+
+
+def _filters(name: str, value: str, now: datetime, zone: tzinfo) -> dict[str, Any]:
     """What one filter asks for; nothing where its value does not fit."""
     if name in _TIMES:
         argument, end = _TIMES[name]
         moment = moment_of(value, now, zone, end=end)
-        if moment and name == "before":
-            # The day itself does not count.
-            moment = moment - _TICK if moment > _EARLIEST else None
+        try:
+            moment = moment and moment.astimezone(UTC) - (_TICK if name == "before" else _NO_TIME)
+        except OverflowError:  # at the ends of the calendar
+            return {}
         return {argument: moment} if moment else {}
     argument, read = _VALUES[name]
     found = read(value)
@@ -81,4 +113,5 @@ _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "importance": ("min_importance", read_importance),
     "level": ("level", _level),
 }
+# What happened on the day itself counts after it, and not before it.
 _TIMES = {"since": ("since", False), "after": ("since", False), "until": ("until", True), "before": ("until", False)}

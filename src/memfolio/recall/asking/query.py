@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -13,8 +14,8 @@ from memfolio.index.pages import name_key
 from memfolio.intake import CHECKS, check_span, choose
 from memfolio.recall.asking import arguments
 from memfolio.recall.asking.dates import moment_of
-from memfolio.recall.asking.inline import split
-from memfolio.types import Kind, Store, Type
+from memfolio.recall.asking.inline import IsKnown, anything, split
+from memfolio.types import EMPTY, Kind, Store, Type
 
 E = TypeVar("E", bound=StrEnum)
 MAX_LIMIT = 1000
@@ -31,6 +32,8 @@ class Query:
     filter: Filter
     now: datetime
     zone: tzinfo
+    inside: Mapping[str, object] = field(default_factory=lambda: EMPTY)
+    """The filters that were taken from the text, by the names of the arguments whose place they take."""
 
     @classmethod
     def from_args(
@@ -56,53 +59,76 @@ class Query:
         include: object = (),
         level: str | None = None,
         inline: bool = False,
+        is_known: IsKnown = anything,
     ) -> Query:
         """The query that these arguments mean; InputError says which of them cannot be.
 
-        With `inline`, filters inside the text count too, where no argument says otherwise.
+        With `inline`, filters inside the text count too, where no argument says otherwise and their values are known.
         """
-        inside: dict[str, Any] = {}
-        if inline:
-            text, inside = split(arguments.text("the question", text), now, zone)
-        given = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
-        times = {name: _moment(name, value or inside.get(name), now, zone) for name, value in given.items()}
-        check_span("since", times["since"], "until", times["until"])
+        given: dict[str, Any] = {"kinds": kinds, "types": types, "store": store, "tags": tags, "include": include}
+        given |= {"entity": entity, "session": session, "user": user, "level": level}
+        given |= {"min_importance": min_importance or None}
+        times = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
+        given |= {name: _moment(name, value, now, zone) for name, value in times.items()}
+        check_span("since", given["since"], "until", given["until"])
+        text = arguments.text("the question", text)
+        text, inside = _split(text, given, now, zone, is_known) if inline else (text, {})
+        counting = {name: value for name, value in inside.items() if given[name] is None}
         return cls(
-            text=arguments.text("the question", text),
+            text=text,
             limit=arguments.number("limit", limit, 1, MAX_LIMIT),
             depth=arguments.number("depth", depth, 0, MAX_DEPTH),
             now=now,
             zone=zone,
-            filter=Filter(
-                kinds=_choices(Kind, "kind", kinds or inside.get("kinds")),
-                types=_choices(Type, "type", types or inside.get("types")),
-                stores=_choices(Store, "store", store or inside.get("store")),
-                tags=tuple(tag.lstrip("#") for tag in arguments.words("tag", tags or inside.get("tags"))),
-                entity=_key(entity or inside.get("entity")),
-                session=arguments.optional("session", session or inside.get("session")),
-                user=arguments.optional("user", user or inside.get("user")),
-                min_importance=_fraction(min_importance or inside.get("min_importance", 0)),
-                include=arguments.known("include", arguments.words("include", include), INCLUDABLE),
-                level=_level(level or inside.get("level")),
-                since=times["since"],
-                until=times["until"],
-                valid_at=times["valid_at"],
-                as_of=times["as_of"],
-            ),
+            filter=_filter(given | counting),
+            inside=counting,
         )
 
 
+def _filter(given: Mapping[str, Any]) -> Filter:
+    return Filter(
+        kinds=_choices(Kind, "kind", given["kinds"]),
+        types=_choices(Type, "type", given["types"]),
+        stores=_choices(Store, "store", given["store"]),
+        tags=tuple(map(_tag, arguments.words("tag", given["tags"]))),
+        entity=_key(given["entity"]),
+        session=arguments.telling("session", given["session"]),
+        user=arguments.telling("user", given["user"]),
+        min_importance=arguments.fraction("min_importance", given["min_importance"] or 0),
+        include=arguments.known("include", arguments.words("include", given["include"]), INCLUDABLE),
+        level=_level(given["level"]),
+        since=given["since"],
+        until=given["until"],
+        valid_at=given["valid_at"],
+        as_of=given["as_of"],
+    )
+
+
+def _split(
+    text: str, given: Mapping[str, Any], now: datetime, zone: tzinfo, is_known: IsKnown
+) -> tuple[str, dict[str, Any]]:
+    """The filters inside a text; where its times and those that are given end before they begin, its own are text."""
+    rest, inside = split(text, now, zone, is_known)
+    since, until = (given[name] or inside.get(name) for name in ("since", "until"))
+    if isinstance(since, datetime) and isinstance(until, datetime) and since > until:
+        return split(text, now, zone, is_known, timed=False)
+    return rest, inside
+
+
+def _tag(value: str) -> str:
+    return arguments.telling("tag", value.lstrip("#")) or ""
+
+
 def _key(entity: object) -> str | None:
-    return None if entity is None else name_key(arguments.text("entity", entity))
+    found = arguments.telling("entity", entity)
+    return None if found is None else name_key(found)
 
 
 def _level(value: object) -> str | None:
-    return None if value is None else arguments.known("level", (arguments.text("level", value),), LEVELS)[0]
-
-
-def _fraction(value: object) -> float:
-    checked: Any = CHECKS["importance"]("min_importance", value)
-    return float(checked)
+    found = arguments.telling("level", value)
+    if found is not None and found not in LEVELS:
+        raise InputError(f"level {found[:40]!r} is not known", hint=f"known are {', '.join(LEVELS)}")
+    return found
 
 
 def _moment(name: str, value: object, now: datetime, zone: tzinfo) -> datetime | None:
@@ -110,6 +136,7 @@ def _moment(name: str, value: object, now: datetime, zone: tzinfo) -> datetime |
     if value is None:
         return None
     if isinstance(value, str):
+        arguments.telling(name, value)
         found = moment_of(value, now, zone, end=name != "since")
         if found is None:
             raise InputError(
@@ -122,4 +149,5 @@ def _moment(name: str, value: object, now: datetime, zone: tzinfo) -> datetime |
 
 
 def _choices(choices: type[E], name: str, value: object) -> tuple[E, ...]:
-    return tuple(choose(choices, name, each) for each in arguments.words(name, value))
+    given = arguments.telling(name, value) if isinstance(value, str) else value
+    return tuple(choose(choices, name, each) for each in arguments.words(name, given))

@@ -7,17 +7,18 @@ and meaning decide alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from itertools import pairwise
 
 from memfolio.index.pages import name_key
-from memfolio.recall.asking.dates import Mention, mentions
+from memfolio.recall.asking.dates import Mention, mentions, without_times
 from memfolio.recall.asking.intent import Intent, by_words, is_complex
 from memfolio.text import MAX_QUERY, match_expression, terms
 
 MAX_PHRASES = 16
+MAX_ALIASES = 12
 LONGEST_NAME = 4
 """Words."""
 MAX_NAMES = 400
@@ -52,6 +53,8 @@ class Question:
     phrases: tuple[str, ...] = ()
     speakers: frozenset[str] = frozenset()
     entities: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    """Words of the other names that these entities have."""
     times: tuple[Mention, ...] = ()
     intent: Intent = Intent.GENERAL
     is_complex: bool = False
@@ -69,7 +72,7 @@ class Question:
     @property
     def search(self) -> tuple[str, ...]:
         """Words and phrases to match."""
-        return (*self.words, *self.phrases)
+        return (*self.words, *self.phrases, *self.aliases)
 
     @property
     def expression(self) -> str:
@@ -95,19 +98,24 @@ def understand(
     zone: tzinfo,
     speakers: Iterable[str] = (),
     entities: Iterable[str] = (),
+    aliases: Iterable[str] = (),
+    newest: datetime | None = None,
     intent: Intent | None = None,
 ) -> Question:
-    """What a question asks, given who speaks in what is remembered and which entities it names."""
+    """What a question asks, given who speaks in what is remembered, which entities it names, how else these are called,
+    and when the last thing happened."""
     by_word = _by_word(speakers)
     found = _WORD.findall(text[:MAX_QUERY])
-    words = terms(text)
-    rest = [word for word in words if word.casefold() not in by_word] or words
+    times = tuple(mentions(text, now, zone))
+    words = (terms(without_times(text, now, zone, newest)) if times else []) or terms(text)
+    rest = [word for word in words if not _is_name(word, by_word, found)] or words
     return Question(
         words=tuple(rest),
         phrases=_phrases(found, rest),
         speakers=frozenset(role for word in found for role in by_word.get(word.casefold(), ())),
         entities=tuple(entities),
-        times=tuple(mentions(text, now, zone)),
+        aliases=tuple(_further(aliases, words)),
+        times=times,
         intent=by_words(text) or Intent.GENERAL if intent is None else intent,
         is_complex=is_complex(text, words),
         asks_what_was_told=_TOLD.search(text[:MAX_QUERY]) is not None,
@@ -134,9 +142,26 @@ def _by_word(speakers: Iterable[str]) -> dict[str, set[str]]:
     """The speakers by each word of their names."""
     found: dict[str, set[str]] = {}
     for speaker in speakers:
-        for word in _WORD.findall(speaker.replace("_", " ")):
-            found.setdefault(word.casefold(), set()).add(speaker)
+        for word in _parts(speaker):
+            found.setdefault(word, set()).add(speaker)
     return found
+
+
+def _is_name(word: str, by_word: Mapping[str, set[str]], found: Sequence[str]) -> bool:
+    """Whether a word only names a speaker: of `Invoice_bot`, both words must be there."""
+    said = {each.casefold() for each in found}
+    return any(_parts(speaker) <= said for speaker in by_word.get(word.casefold(), ()))
+
+
+def _parts(speaker: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(speaker.replace("_", " "))}
+
+
+def _further(names: Iterable[str], words: Sequence[str]) -> list[str]:
+    """The words of names that are not looked for already."""
+    known = {word.casefold() for word in words}
+    found = dict.fromkeys(word for name in names for word in terms(name) if len(word) > 2)
+    return [word for word in found if word.casefold() not in known][:MAX_ALIASES]
 
 
 def _phrases(found: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memfolio.errors import InputError, MemfolioError
+from memfolio.errors import MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.pages import entity_id
 from memfolio.index.profiles import Profile, profiles
@@ -21,11 +21,12 @@ from memfolio.recall.context.fence import fenced
 from memfolio.recall.context.lines import Drawing, about, is_fact, is_shown
 from memfolio.recall.context.packing import Line, Section, pack
 from memfolio.recall.context.situation import Situation
-from memfolio.recall.context.standing import STANDING, standing_page
+from memfolio.recall.context.standing import STANDING, StandingPage, share_room, standing_page
 from memfolio.recall.context.worth import asked, fit
 from memfolio.recall.hit import Hit
 from memfolio.recall.library import Library
 from memfolio.text import estimate_tokens, terms
+from memfolio.types import MemoryItem
 from memfolio.vault.vault import Vault
 
 LEAST_BUDGET = 50
@@ -36,6 +37,8 @@ FEWEST_HITS, MOST_HITS = 20, 100
 MOST_PROFILES = 8
 MOST_SOURCES = 3
 """How many of the memories that a fact was derived from are shown."""
+LOOKED_AT = 12
+"""How many of them are looked at for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,8 @@ class Context:
     budget: int
     ids: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    crowded: tuple[str, ...] = ()
+    """The standing pages that were asked for and have no room in the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +82,7 @@ class Request:
             budget=_budget(vault, text, budget),
             situation=Situation(
                 now=vault.home.now(),
-                user=arguments.optional("user", user),
+                user=arguments.telling("user", user),
                 task=arguments.optional("task", task),
                 topics=arguments.words("topic", topics),
             ),
@@ -100,6 +105,7 @@ class _Composer:
         self._request = request
         self._weights = vault.config.context
         self._degraded: dict[str, None] = {}
+        self._crowded: list[str] = []
         words = dict.fromkeys([*terms(request.prompt), *terms(request.situation.about)])
         self._drawing = Drawing(zone=vault.home.zone, words=tuple(words), budget=request.budget)
 
@@ -118,44 +124,51 @@ class _Composer:
             budget=self._request.budget,
             ids=tuple(dict.fromkeys(line.id for section in sections for line in section.lines)),
             degraded=tuple(self._degraded),
+            crowded=tuple(self._crowded),
         )
 
     def _standing(self, room: int) -> dict[str, Section]:
         """The pages that were asked for, by their paths, in at most so many tokens."""
-        found: dict[str, Section] = {}
-        for nth, name in enumerate(self._request.include, start=1):
-            part = room // (len(self._request.include) - nth + 1)
+        pages = list(self._pages())
+        sections = list(zip(pages, share_room(pages, room), strict=True))
+        self._crowded += [page.name for page, section in sections if section is None]
+        return {page.path: section for page, section in sections if section}
+
+    def _pages(self) -> Iterator[StandingPage]:
+        for name in self._request.include:
             try:
-                page = standing_page(self._vault, self._agent, name, part)
+                page = standing_page(self._vault, self._agent, name)
             except MemfolioError as error:  # one bad file never stops the others
                 self._degraded[f"{name}: {error.message}"] = None
                 continue
             if page:
-                path, section = page
-                found[path] = section
-                room -= section.whole
-        return found
+                yield page
 
     def _hits(self) -> list[Hit]:
         """What is worth its tokens, ranked for the situation: by the prompt, and less by what is at hand beside it."""
         situation, weights = self._request.situation, self._weights
-        found = [(hit.score, hit) for hit in self._recalled(self._request.prompt)]
+        prompt = self._request.prompt
+        found = [(hit.score, hit) for hit in self._recalled(prompt, situation.speaker(prompt))]
         found += [(weights.task * hit.score, hit) for hit in self._recalled(situation.about)]
         worth = sorted((each for each in found if each[0] >= weights.least), key=lambda each: each[0])
         best = {hit.memory.id: (score * situation.nearness(hit.memory, weights), hit) for score, hit in worth}
         return [hit for _, hit in sorted(best.values(), key=lambda each: (-each[0], each[1].memory.id))]
 
-    def _recalled(self, text: str) -> list[Hit]:
-        """What fits a text well enough; nothing for small talk, and not the text itself."""
-        words = asked(text)
-        if not words:
+    def _recalled(self, text: str, speaker: str | None = None) -> list[Hit]:
+        """What fits a text well enough; nothing for small talk, and not the text itself.
+
+        Who says `I` is looked for by name.
+        """
+        if not asked(text):
             return []
+        question = f"{text} {speaker}" if speaker else text
         limit = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
         now, zone = self._request.situation.now, self._vault.home.zone
-        hits = self._library.recall(Query.from_args(text, now=now, zone=zone, limit=limit))
+        hits = self._library.recall(Query.from_args(question, now=now, zone=zone, limit=limit))
         self._degraded.update(dict.fromkeys(hits.degraded))
         others = [hit for hit in hits if is_shown(hit.memory) and _folded(hit.memory.content) != _folded(text)]
-        return others if fit(words, others, self._vault.config.recall.vector) >= self._weights.anchor else []
+        fits = fit(asked(question), others, self._vault.config.recall.vector)
+        return others if fits >= self._weights.anchor else []
 
     def _sections(self, hits: Sequence[Hit]) -> list[Section]:
         """All that could be shown, by its kind."""
@@ -183,10 +196,15 @@ class _Composer:
     def _evidence(self, facts: Sequence[Hit]) -> Iterator[Line]:
         """The beginnings of what the facts were derived from."""
         for fact in (hit.memory for hit in facts):
-            for source in fact.derived_from[:MOST_SOURCES]:
-                found = self._library.locate(source)
-                if found and is_shown(found[1].item):
-                    yield self._drawing.source(found[1].item, of=fact.id)
+            for source in self._sources(fact):
+                yield self._drawing.source(source, of=fact.id)
+
+    def _sources(self, fact: MemoryItem) -> list[MemoryItem]:
+        """Some of what a fact was derived from: what lies in the archive only where there is nothing else."""
+        located = [self._library.locate(source) for source in fact.derived_from[:LOOKED_AT]]
+        found = [each for _, each in filter(None, located) if is_shown(each.item)]
+        at_hand = [each for each in found if not each.archived] or found
+        return [each.item for each in at_hand[:MOST_SOURCES]]
 
 
 def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[Profile]:
@@ -208,9 +226,4 @@ def _budget(vault: Vault, prompt: str, value: object) -> int:
     if value is None:
         sizes = vault.config.context
         return sizes.complex if is_complex(prompt, terms(prompt)) else sizes.simple
-    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_BUDGET <= value <= MOST_BUDGET:
-        raise InputError(
-            f"budget {str(value)[:40]} is not a whole number of tokens from {LEAST_BUDGET} to {MOST_BUDGET:,}",
-            hint="leave it out to have it chosen by the prompt",
-        )
-    return value
+    return arguments.number("budget", value, LEAST_BUDGET, MOST_BUDGET)

@@ -24,6 +24,10 @@ SHORTEST, LONGEST = 20, 250
 SOURCE = 40
 """Tokens for the beginning of a source."""
 MOST_PROPERTIES = 6
+LONGEST_NAME = 60
+"""Characters."""
+_STRUCTURE = re.compile(r"[\s()\[\]{}:（）［］｛｝【】：﹕︓]+")
+"""What our part of a line is made of, and what looks like it."""
 _LIST_MARK = re.compile(r"^\s*[-*+]\s+")
 
 
@@ -33,8 +37,17 @@ def is_fact(memory: MemoryItem) -> bool:
 
 
 def is_shown(memory: MemoryItem) -> bool:
-    """Whether a memory may come before an agent's eyes without being asked for."""
-    return memory.origin is not Origin.UNTRUSTED and memory.forgotten_at is None
+    """Whether a memory may come before an agent's eyes without being asked for.
+
+    The words of strangers may not, not even where somebody confirmed them: recall finds those.
+    """
+    is_there = memory.forgotten_at is None and memory.superseded_by is None
+    return is_there and memory.origin is not Origin.UNTRUSTED
+
+
+def named(name: str) -> str:
+    """A name in our part of a line, where it must not look like the rest of that part."""
+    return _STRUCTURE.sub(" ", name).strip()[:LONGEST_NAME]
 
 
 def about(hit: Hit) -> list[str]:
@@ -61,7 +74,7 @@ class Drawing:
 
     def event(self, hit: Hit) -> Line:
         at = f"{local(_when(hit.memory), self.zone):%Y-%m-%d %H:%M}"
-        return self._line(hit, f"{at} {hit.memory.role or hit.memory.type}")
+        return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}")
 
     def _line(self, hit: Hit, lead: str) -> Line:
         memory = hit.memory
@@ -73,7 +86,7 @@ class Drawing:
     def _marks(self, memory: MemoryItem) -> list[str]:
         """What a reader must know to take a memory for no more than it is."""
         said = {
-            f"about {memory.user}": memory.user,
+            f"about {named(memory.user or '')}": memory.user,
             f"from {memory.origin}": memory.origin not in OURS,
             f"true from {self._day(memory.valid_from)}": memory.valid_from,
             f"true until {self._day(memory.valid_until)}": memory.valid_until,
@@ -88,12 +101,13 @@ class Drawing:
         rest = [_LIST_MARK.sub("", line) for each in passages for line in each.memory.content.splitlines()]
         told = [part for line in rest if (part := line.strip()) and part not in summary and not part.startswith("#")]
         words = snippet("; ".join(filter(None, (summary.rstrip("."), *known, *told))), self.words, self.most)
-        return Line(id=profile.id, text=bullet(f"[{profile.id}] {profile.name}, {profile.type}:", words), says=words)
+        lead = f"[{profile.id}] {named(profile.name)}, {named(profile.type)}:"
+        return Line(id=profile.id, text=bullet(lead, words), says=words)
 
     def source(self, memory: MemoryItem, *, of: str) -> Line:
         """The beginning of what a fact was derived from."""
         words = snippet(memory.content, (), min(SOURCE, self.most))
-        lead = f"[{memory.id}] {self._day(_when(memory))} {memory.role or memory.type}, for [{of}]:"
+        lead = f"[{memory.id}] {self._day(_when(memory))} {named(memory.role or memory.type)}, for [{of}]:"
         return Line(id=memory.id, text=bullet(lead, words), says=words, needs=of)
 
     def _day(self, moment: datetime | None) -> str:

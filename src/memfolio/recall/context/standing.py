@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from memfolio.index.passages import body_text
 from memfolio.recall.context.fence import bullet
@@ -21,16 +22,58 @@ STANDING = {CORE: "Core memory", CHECKPOINT: "Latest checkpoint"}
 CHECKPOINTS = "memory/checkpoints"
 
 
-def standing_page(vault: Vault, agent: str, name: str, room: int) -> tuple[str, Section] | None:
-    """The path of such a page and what of it fits into so many tokens; None where there is nothing of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingPage:
+    """Such a page: what it was asked for as, where it lies, how it is cited, and its lines, at least one."""
+
+    name: str
+    path: str
+    inside: str
+    lines: tuple[str, ...]
+
+    @property
+    def whole(self) -> int:
+        """What it costs uncut."""
+        return self._section().cost + _line(self.inside, self.lines).cost
+
+    def cut(self, room: int) -> Section | None:
+        """What of it fits into so many tokens; None where nothing does."""
+        line = _cut(self.inside, self.lines, room - self._section().cost)
+        return self._section(line) if line else None
+
+    def _section(self, *lines: Line) -> Section:
+        return Section(title=STANDING[self.name], share=1.0, lines=lines)
+
+
+def standing_page(vault: Vault, agent: str, name: str) -> StandingPage | None:
+    """The page that a name asks for; None where there is none, or nothing on it."""
     root = agent_root(agent)
     inside = "MEMORY.md" if name == CORE else latest_checkpoint(vault, root)
     page = vault.page(f"{root}/{inside}") if inside else None
     lines = [line for line in body_text(to_text(page.content)).splitlines() if line.strip()] if page else []
-    section = Section(title=STANDING[name], share=1.0)
-    if page is None or not (line := _cut(inside or "", lines, room - section.cost)):
-        return None
-    return page.path, Section(title=section.title, share=1.0, lines=(line,))
+    return StandingPage(name=name, path=page.path, inside=inside or "", lines=tuple(lines)) if page and lines else None
+
+
+def share_room(pages: Sequence[StandingPage], room: int) -> list[Section | None]:
+    """What of each page fits: each has an equal part, and what one does not need goes to the others.
+
+    Where that is too little for one of them, the first takes what it can use.
+    """
+    fair = [page.cut(part) for page, part in zip(pages, _parts([page.whole for page in pages], room), strict=True)]
+    if None not in fair:
+        return fair
+    found: list[Section | None] = []
+    for page in pages:
+        found.append(page.cut(room - sum(section.whole for section in found if section)))
+    return found
+
+
+def _parts(wanted: Sequence[int], room: int) -> list[int]:
+    """Equal parts of a room, but to nobody more than is wanted."""
+    parts = [0] * len(wanted)
+    for done, nth in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        parts[nth] = min(wanted[nth], (room - sum(parts)) // (len(wanted) - done))
+    return parts
 
 
 def latest_checkpoint(vault: Vault, root: str) -> str | None:

@@ -5,8 +5,10 @@ Something is always the best hit, and its score says how it compares with the ot
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
+from memfolio.recall.asking.intent import Intent, by_words
 from memfolio.recall.hit import Hit
 from memfolio.recall.snippet import shared
 from memfolio.text import terms
@@ -18,36 +20,68 @@ ENOUGH = 30
 UNKNOWN = 0.6
 """How near in meaning something is that has nothing to do with it: what counts where meanings cannot be compared."""
 
-_SMALL_TALK = frozenset(
+_POLITE = frozenset(
     """
     hello hi hey yo hiya howdy greetings welcome thanks thank thx ty cheers ok okay okey k yes yep yeah yup no nope nah
     sure fine good great nice cool awesome perfect excellent wonderful amazing lovely brilliant super well done right
-    correct exactly agreed indeed alright absolutely definitely morning afternoon evening night bye goodbye cya see
-    later soon lol haha hahaha wow oh ah hm hmm um please sorry pardon congrats congratulations much lot lots job work
-    go ahead on continue proceed next again more keep going try sounds looks seems like got understood ready start stop
-    now today up going doing really also everyone all guys
-    hallo moin servus danke bitte tschüss tschüs gut super genau nein klar prima weiter guten morgen tag abend nacht
-    bonjour bonsoir salut merci oui non bien parfait continue beaucoup hola gracias sí bueno vale perfecto buenos buenas
-    días tardes noches adiós muchas olá oi obrigado obrigada sim não bom boa ciao grazie sì bene perfetto buongiorno
-    buonasera grazie mille привет здравствуйте спасибо нет хорошо отлично ладно пока ок
+    correct exactly agreed indeed alright absolutely definitely bye goodbye cya see later soon lol haha hahaha wow oh ah
+    hm hmm um please sorry pardon congrats congratulations much lot lots go ahead on again more keep going sounds looks
+    seems like got understood ready up really also everyone all guys
+    hallo moin servus danke bitte tschüss tschüs gut super genau nein klar prima guten
+    bonjour bonsoir salut merci oui non bien très parfait beaucoup hola gracias sí bueno vale perfecto buenos buenas
+    adiós muchas olá oi obrigado obrigada sim não bom boa ciao grazie sì bene perfetto buongiorno buonasera mille
+    привет здравствуйте спасибо нет хорошо отлично ладно пока ок
     """.split()
 )
+_EITHER = frozenset(
+    """
+    morning afternoon evening night job work start stop continue proceed next try now today doing
+    weiter morgen tag abend nacht días tardes noches
+    """.split()
+)
+"""Words of small talk that questions need too: "nice work" and "where do I work?"."""
+_GREETING = re.compile(
+    r"\b(?:good|guten?|buen[oa]s) (?:morning|afternoon|evening|night|morgen|tag|abend|nacht|días|tardes|noches)\b"
+    r"|\b(?:how(?: are|['’]re) (?:you|things)(?: all| guys)?(?: doing| feeling| going)?(?: today| now)?"
+    r"|how(?: is|['’]s) (?:it|everything|life)(?: going)?(?: today)?|how (?:have you been|do you do)|and (?:you|yours)"
+    r"|what(?: is|['’]s) (?:up|going on|happening)(?: today)?|(?:are )?you (?:there|ok(?:ay)?|ready)(?: now)?"
+    r"|(?:is )?everything (?:ok(?:ay)?|all right|alright|fine|good)"
+    r"|wie (?:geht|läuft)(?:['’]?s| es)(?: denn)?(?: dir| euch| ihnen)?(?: so)?(?: heute)?|was geht(?: ab)?"
+    r"|alles (?:klar|gut|okay?|in ordnung|fit)(?: bei (?:dir|euch))?|bist du (?:noch )?da|und (?:dir|euch|ihnen|selbst)"
+    r"|(?:comment )?(?:ça|ca) (?:va|roule)(?: bien)?|tout va bien|comment (?:vas[- ]tu|allez[- ]vous|tu vas)"
+    r"|et (?:toi|vous)|tu es là|qué tal(?: estás| todo)?|cómo (?:estás?|va(?: todo)?|te va)|todo bien|y (?:tú|usted)"
+    r"|tudo (?:bem|bom)|como vai(?: você)?|come (?:stai|va|state)|tutto bene|как (?:дела|ты|жизнь|поживаешь)"
+    r")\s*(?:[?!.,;:]+|\Z)",
+    re.IGNORECASE,
+)
+_QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
 
 
 def asked(prompt: str) -> list[str]:
     """The words of a prompt that memories may have something to say about; none for small talk."""
-    words = terms(prompt)
-    return words if any(_tells(word) for word in words) else []
+    rest = _GREETING.sub(" ", prompt)
+    words = terms(rest)
+    if not any(map(_tells, words)) and not (_is_question(rest) and any(map(_may_tell, words))):
+        return []
+    return words if rest == prompt else terms(prompt)
+
+
+def _is_question(text: str) -> bool:
+    return "?" in text or "？" in text or by_words(text) in _QUESTIONS
 
 
 def _tells(word: str) -> bool:
-    return word.casefold() not in _SMALL_TALK and (len(word) > 2 or not word.isascii() or word.isupper())
+    return _may_tell(word) and word.casefold() not in _EITHER
+
+
+def _may_tell(word: str) -> bool:
+    return word.casefold() not in _POLITE and (len(word) > 2 or not word.isascii() or word.isupper())
 
 
 def fit(words: Sequence[str], hits: Sequence[Hit], full: float) -> float:
     """How much of what is asked the best hits answer, from 0 to 1; `full` is the most that meaning gives to one."""
     best = hits[:LOOKED_AT]
-    told = [word for word in words if _tells(word)]
+    told = list(filter(_tells, words)) or list(filter(_may_tell, words))
     enough = min(ENOUGH, sum(map(len, told)))
     said = max((sum(map(len, shared(told, _text(hit)))) for hit in best), default=0)
     return (min(1.0, said / enough) if enough else 0.0) / 2 + _meaning(best, full) / 2

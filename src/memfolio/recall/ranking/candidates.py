@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -11,6 +11,7 @@ from memfolio.index import ties
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
 from memfolio.index.lexical import matches, matches_any
+from memfolio.index.matrix import Scan
 from memfolio.index.nearby import neighbours
 from memfolio.index.pending import is_identity
 from memfolio.index.sessions import around
@@ -76,22 +77,21 @@ def gather(
     breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
     sieve = Sieve(connection, query.filter.with_superseded)
     text = _by_words(question, sieve, breadth) if ranking.text else {}
-    known = sieve.passing(text)
-    best = sorted(text, key=lambda row: (-text[row], known[row].id))
+    best = list(text)
     near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
-    found = _Ties(connection, question, ranking, [known[row] for row in best[:SEEDS]], lead)
+    found = _Ties(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), lead)
     rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *found.rows()}
-    vector: dict[int, float] = {}
+    scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
     if sense is not None and ranking.vector and is_identity(connection, sense.whose):
         scan = index.matrix.scan(connection, sense.vector)
         rows.update(each.row for each in neighbours(scan, sieve, breadth))
-        vector = scan.similarities(sorted(rows))
+    turns = sieve.passing(rows)
     candidates = Candidates(
-        turns=sieve.passing(sorted(rows)),
+        turns=turns,
         text=text,
-        vector=vector,
-        near=near,
+        vector=scan.similarities(sorted(turns)) if scan else {},
+        near={row: [pair for pair in pairs if pair[0] in turns] for row, pairs in near.items()},
         entity=found.entity,
         causal=found.causal,
         temporal=found.temporal,
@@ -101,6 +101,7 @@ def gather(
 
 
 def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float]:
+    """The best rows by words, best first, with their scores."""
     if question.without and question.words:
         return dict(matches(question.expression, sieve, breadth))
     return dict(matches_any(question.search, sieve, breadth)) if question.words else {}
@@ -111,13 +112,14 @@ class _Ties:
 
     def __init__(
         self,
-        connection: Connection,
+        sieve: Sieve,
         question: Question,
         ranking: Ranking,
         seeds: Sequence[Turn],
         lead: Lead | None,
     ) -> None:
-        self._connection = connection
+        self._connection = sieve.connection
+        self._sieve = sieve
         self._reach = ranking.reach_complex if question.is_complex else ranking.reach
         self.entity = self._about(question.entities) if ranking.entity and question.entities else {}
         wants_why = question.intent is Intent.WHY and ranking.causal
@@ -132,8 +134,8 @@ class _Ties:
     def _about(self, entities: Sequence[str]) -> dict[int, float]:
         """What links to an entity or stands on its page; half as much for those related to it."""
         further = ties.related(self._connection, entities)
-        found = dict.fromkeys(ties.about(self._connection, further, MANY), 0.5)
-        return found | dict.fromkeys(ties.about(self._connection, entities, MANY), 1.0)
+        found = dict.fromkeys(ties.about(self._sieve, further, MANY), 0.5)
+        return found | dict.fromkeys(ties.about(self._sieve, entities, MANY), 1.0)
 
     def _causes(self, ids: Sequence[str]) -> dict[int, float]:
         """Causes and effects of the best, and theirs in turn."""
@@ -158,7 +160,7 @@ class _Ties:
         """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
         tied = dict.fromkeys((tie.row for tie in ties.tied(self._connection, lead.ids)), 1.0)
         entities = ties.mentioned(self._connection, lead.ids)
-        return dict.fromkeys(ties.about(self._connection, entities, MANY), 0.5) | tied
+        return dict.fromkeys(ties.about(self._sieve, entities, MANY), 0.5) | tied
 
 
 def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
@@ -176,8 +178,23 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
         turns=kept,
         text=_inherited(found.text, heirs),
         vector=_inherited(found.vector, heirs),
-        near={heirs.get(row, row): near for row, near in found.near.items() if row not in old or row in heirs},
+        near=_moved(found.near, old, heirs),
+        entity=_inherited(found.entity, heirs),
+        causal=_inherited(found.causal, heirs),
+        temporal=_inherited(found.temporal, heirs),
+        link=_inherited(found.link, heirs),
     )
+
+
+def _moved(
+    near: Mapping[int, Sequence[tuple[int, int]]], old: Container[int], heirs: Mapping[int, int]
+) -> dict[int, list[tuple[int, int]]]:
+    """Who stood beside an old version stands beside its heir, and who stood beside that one stays."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for row, pairs in near.items():
+        if row not in old or row in heirs:
+            found.setdefault(heirs.get(row, row), []).extend(pairs)
+    return found
 
 
 def _inherited(scores: Mapping[int, float], heirs: Mapping[int, int]) -> dict[int, float]:
@@ -192,6 +209,8 @@ def _with_digests(connection: Connection, found: Candidates, ranking: Ranking) -
     if not ranking.digest:
         return found
     paths = ties.digests(connection, {turn.file for turn in found.turns.values() if turn.session is None})
+    if not paths:
+        return found
     return replace(found, digests={row: paths[turn.file] for row, turn in found.turns.items() if turn.file in paths})
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 MONTHS = "january february march april may june july august september october november december".split()
 MACHINES = frozenset("assistant ai bot model agent".split())
 """Roles of those who answer; what the others say is about themselves, and worth more."""
-READ = 2000
+READ = 1000
 """Characters of a memory that are looked at."""
 KEPT = 8192
 

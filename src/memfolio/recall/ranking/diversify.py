@@ -14,17 +14,24 @@ def diversify(
     if not weight or len(order) < 3:
         return list(order)
     words = {row: frozenset(term.casefold() for term in terms(contents[row], limit=64)) for row in order}
-    best = max(scores[row] for row in order) or 1.0
+    fits = _fits(order, scores)
     likeness = dict.fromkeys(order, 0.0)
     chosen: list[int] = []
     left = list(order)
     while left:
-        row = max(left, key=lambda each: (1 - weight) * scores[each] / best - weight * likeness[each])
+        row = max(left, key=lambda each: (1 - weight) * fits[each] - weight * likeness[each])
         left.remove(row)
         chosen.append(row)
         for other in left:
             likeness[other] = max(likeness[other], _likeness(words[row], words[other]))
     return chosen
+
+
+def _fits(order: Sequence[int], scores: Mapping[int, float]) -> dict[int, float]:
+    """The scores from 0 for the least to 1 for the best, whatever their signs."""
+    given = {row: scores.get(row, 0.0) for row in order}
+    least, most = min(given.values()), max(given.values())
+    return {row: (score - least) / (most - least) if most > least else 1.0 for row, score in given.items()}
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

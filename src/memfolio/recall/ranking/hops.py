@@ -24,19 +24,19 @@ Step = Callable[[Sequence[Hit], int], Sequence[Hit]]
 
 def with_hops(direct: Sequence[Hit], step: Step, *, depth: int, limit: int, share: float) -> list[Hit]:
     """The best of all hops, each with its depth; `direct` are at least `limit` hits if there are so many."""
-    quota = max(1, int(limit * share)) if limit > 1 else 0
+    quota = max(1, int(limit * share)) if limit > 1 and share else 0
     first = max(1, limit - depth * quota)
     hops: list[list[Hit]] = [list(direct[:first])]
-    for _ in range(depth):
+    known = {hit.memory.id for hit in direct}
+    for _ in range(depth if quota else 0):
         if not hops[-1]:
             break
-        known = {hit.memory.id for hop in hops for hit in hop}
         further = [hit for hit in step(hops[-1], quota + len(known)) if hit.memory.id not in known]
         hops.append(further[:quota])
-    found = [hit for hop in hops for hit in hop]
-    ids = {hit.memory.id for hit in found}
-    found += [hit for hit in direct[first:] if hit.memory.id not in ids][: limit - len(found)]
-    return sorted(found, key=lambda hit: (-hit.score, hit.memory.id))[:limit]
+        known.update(hit.memory.id for hit in hops[-1])
+    found = [hit for hop in hops for hit in hop][:limit]
+    found += direct[first : first + limit - len(found)]
+    return sorted(found, key=lambda hit: (-hit.score, hit.memory.id))
 
 
 def telling(

@@ -29,6 +29,6 @@ def add_merit(
 
 
 def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Phase], bar: float) -> list[int]:
-    """The rows without dormant ones, unless nothing awake is nearly as good: none reaches `bar` of its score."""
-    best = max((scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP), default=0.0)
-    return [row for row in order if phases.get(row) not in ASLEEP or best < bar * scores.get(row, 0.0)]
+    """The rows without dormant ones, but for those that no awake one comes near: none reaches `bar` of their score."""
+    up = [scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP]
+    return [row for row in order if phases.get(row) not in ASLEEP or not up or max(up) < bar * scores.get(row, 0.0)]

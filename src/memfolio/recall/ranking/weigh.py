@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import fsum
 
 from memfolio.index.pages import page_period
 from memfolio.index.rows import day_us, from_us
@@ -30,8 +31,12 @@ class Weighing:
     whole: float = 1.0
     """The score that counts as full."""
     shares: dict[str, Mapping[int, float]] = field(default_factory=dict)
-    scores: dict[int, float] = field(default_factory=dict)
+    scores: dict[int, float] = field(init=False)
     _sorted: dict[str, list[float]] = field(default_factory=dict)
+    _own: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scores = dict.fromkeys(self.turns, 0.0)
 
     def add(self, strategy: str, shares: Mapping[int, float]) -> None:
         """Give to each row what a strategy has for it."""
@@ -39,24 +44,44 @@ class Weighing:
             self.shares[strategy] = shares
         scores = self.scores
         for row, share in shares.items():
-            scores[row] = scores.get(row, 0.0) + share
+            scores[row] += share
+
+    def settle(self) -> None:
+        """Take what speaks for the rows so far as their own worth, beside which hints only lean."""
+        self._own = dict(self.scores)
+
+    def lean(self, strategy: str, shares: Mapping[int, float]) -> None:
+        """Give to each row what a hint has for it: in full where its words fit, else as far as it fits like the best.
+
+        A hint tells two memories apart that both fit; it does not make one fit that does not.
+        """
+        own, worded = self._own, self.shares.get("text", {})
+        most = max(own.values(), default=0.0)
+        parts = {row: 1.0 if row in worded or most <= 0 else max(0.0, own[row] / most) for row in shares}
+        self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
 
     def scale(self, strategy: str, factors: Mapping[int, float]) -> None:
         """Multiply what speaks for each row; what speaks against it stays."""
         scores = self.scores
-        shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores.get(row, 0.0) > 0}
+        shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores[row] > 0}
         self.add(strategy, {row: share for row, share in shares.items() if share})
 
     def best(self, count: int, among: Iterable[int] | None = None) -> list[int]:
         """The rows with most to speak for them, equal ones by id."""
         scores, turns = self.scores, self.turns
-        rows = turns if among is None else among
-        return sorted(rows, key=lambda row: (-scores.get(row, 0.0), turns[row].id))[:count]
+        rows = list(turns if among is None else among)
+        if len(rows) > count:  # most need not be put in order
+            least = sorted([scores[row] for row in rows], reverse=True)[count - 1]
+            rows = [row for row in rows if scores[row] >= least]
+        return sorted(rows, key=lambda row: (-scores[row], turns[row].id))[:count]
 
     def why(self, row: int) -> tuple[Reason, ...]:
         """Which strategies found a row, as which of theirs, and what each gave it."""
-        found = ((name, shares[row]) for name, shares in self.shares.items() if shares.get(row))
-        return tuple(Reason(name, self._rank(name, share), round(share, 4)) for name, share in found)
+        return tuple(
+            Reason(name, self._rank(name, share), round(share, 4))
+            for name, shares in self.shares.items()
+            if (share := shares.get(row))
+        )
 
     def _rank(self, strategy: str, share: float) -> int:
         if strategy not in self._sorted:
@@ -69,14 +94,16 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking) -> Weigh
     """What words, meaning, company, ties, speaker and time give to each candidate; not yet what its own words do."""
     turns = candidates.turns
     weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0)
-    text, vector = _relative(candidates.text), _relative(candidates.vector, least=SURE)
-    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread)), turns))
-    weighing.add("vector", _times(ranking.vector, vector, turns))
-    weighing.add("session", _times(ranking.session, _by_session((text, vector), turns), turns))
+    text, vector = _relative(candidates.text, turns), _relative(candidates.vector, turns, least=SURE)
+    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns)))
+    weighing.add("vector", _times(ranking.vector, vector))
+    weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
-        weighing.add(name, _times(getattr(ranking, name), getattr(candidates, name), turns))
+        found: Mapping[int, float] = getattr(candidates, name)
+        weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
     if candidates.digests:
-        weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector), turns))
+        weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector)))
+    weighing.settle()
     _weigh_cues(weighing, question, ranking)
     return weighing
 
@@ -89,52 +116,55 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         weighing.add("speaker", dict.fromkeys(spoken, ranking.speaker))
     if question.times:
         within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
-        weighing.add("date", _times(ranking.date, within, turns))
+        weighing.add("date", _times(ranking.date, within))
     role = 0.0 if question.asks_summary else ranking.told if question.asks_what_was_told else -ranking.owner
     if role:
         machines = set(filter(is_machine, {turn.role for turn in turns.values()}))
         weighing.add("role", {row: role for row, turn in turns.items() if turn.role in machines})
     if question.intent is Intent.HOW and ranking.procedure:
         ways = [row for row, turn in turns.items() if turn.kind == Kind.PROCEDURAL]
-        weighing.add("procedure", dict.fromkeys(ways, ranking.procedure))
+        weighing.lean("procedure", dict.fromkeys(ways, ranking.procedure))
     recency = ranking.latest if question.intent is Intent.LATEST else ranking.recency
     if recency and turns:
-        weighing.add("recent", _times(recency, _recent(turns, ranking.recency_days), turns))
+        weighing.lean("recent", _times(recency, _recent(turns, ranking.recency_days)))
 
 
-def _times(weight: float, scores: Mapping[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
-    return {row: weight * score for row, score in scores.items() if score > 0 and row in turns} if weight else {}
+def _times(weight: float, scores: Mapping[int, float]) -> dict[int, float]:
+    return {row: weight * score for row, score in scores.items() if score > 0} if weight else {}
 
 
 def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
     """Each row's words with what it has from its neighbours' words."""
     text = candidates.text
-    flow = dict(text)
+    flow = {row: [score] for row, score in text.items()}
     parts = {distance: spread * 0.5 ** (distance - 1) for distance in range(1, 9)}
     for row, near in candidates.near.items():
         score = text[row]
         for other, distance in near:
-            flow[other] = flow.get(other, 0.0) + parts[distance] * score
-    return flow
+            flow.setdefault(other, []).append(parts[distance] * score)
+    # Exact, so that the order in which neighbours come does not show.
+    return {row: fsum(scores) for row, scores in flow.items()}
 
 
-def _relative(scores: Mapping[int, float], least: float = 0.0) -> dict[int, float]:
+def _relative(scores: Mapping[int, float], turns: Mapping[int, Turn], least: float = 0.0) -> dict[int, float]:
+    """The scores of candidates as parts of the best of all."""
     best = max(max(scores.values(), default=0.0), least)
-    return {row: score / best for row, score in scores.items()} if best > 0 else {}
+    return {row: score / best for row, score in scores.items() if row in turns} if best > 0 else {}
 
 
 def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, Turn]) -> dict[int, float]:
     """For each row the best of its session in each list, added up."""
-    total: dict[str, float] = {}
+    total: dict[str | None, float] = {}
     for scores in lists:
-        best: dict[str, float] = {}
+        best: dict[str | None, float] = {}
         for row, score in scores.items():
-            session = turns[row].session if row in turns else None
-            if session is not None and score > best.get(session, 0.0):
+            session = turns[row].session
+            if score > best.get(session, 0.0):
                 best[session] = score
         for session, score in best.items():
             total[session] = total.get(session, 0.0) + score
-    return {row: total[turn.session] for row, turn in turns.items() if turn.session in total}
+    total.pop(None, None)
+    return {row: total[session] for row, turn in turns.items() if (session := turn.session) in total}
 
 
 def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,16 +18,10 @@ if TYPE_CHECKING:
     from memfolio.bench.retrieval import Measured, Tally
 
 
-class Baseline(StrEnum):
-    """What recall can be measured against."""
-
-    BM25 = "bm25"
-
-
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="Files of cases, one JSON object a line.", show_default=False)
 ]
-Against = Annotated[Baseline | None, typer.Option("--baseline", help="Measure plain FTS5 BM25 beside it.")]
+Against = Annotated[str | None, typer.Option("--baseline", metavar="[bm25]", help="Measure plain FTS5 BM25 beside it.")]
 LimitCases = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first cases of each file.")]
 Ablate = Annotated[bool, typer.Option("--ablate", help="Ask again with each strategy switched off in turn.")]
 Sizes = Annotated[str, typer.Option(metavar="N,N,…", help="How many memories to measure with.")]
@@ -43,10 +36,10 @@ def retrieval(
 ) -> Answer:
     """Put cases into fresh homes, ask their questions, and count the gold among the first 5, 10 and 20 hits."""
     from memfolio.bench.ablation import RECALL, ablated, table
-    from memfolio.bench.baseline import BASELINES
+    from memfolio.bench.baseline import find_baseline
     from memfolio.bench.retrieval import measure, recalled
 
-    ways = {RECALL: recalled} | ({baseline.value: BASELINES[baseline]} if baseline else {})
+    ways = {RECALL: recalled} | ({} if baseline is None else {baseline: find_baseline(baseline)})
     variants = ablated() if ablate else {}
     with waiting(options, "Reading cases"):
         measured = measure(files, ways | variants, limit=limit_cases, progress=partial(options.wait.step, "cases"))
@@ -107,6 +100,7 @@ def document(found: Measured) -> dict[str, Any]:
         "cases": found.cases,
         "turns": found.turns,
         "questions": found.questions,
+        "gold_missing": found.gold_missing,
         "turns_per_second": round(found.turns_per_second, 1),
         "degraded": sorted(found.degraded),
         "results": {name: figures(tally) for name, tally in found.tallies.items()},
@@ -131,6 +125,8 @@ def draw_measured(screen: Screen, found: Measured, ways: Sequence[str]) -> None:
     rows = [(name, number, *(f"{share:.3f}" for share in shares)) for name, number, shares in found.rows(ways)]
     screen.table(("kind", "asked", *found.heads(ways)), rows)
     screen.say()
+    if found.gold_missing:
+        screen.say(f"gold that no turn has, and that nothing can find: {found.gold_missing:,}", "dim")
     for way in ways:
         p50, p95 = (found.tallies[way].milliseconds(share) for share in (0.5, 0.95))
         screen.say(f"{way}: {p50:.1f} ms a question (p50), {p95:.1f} ms (p95)")

@@ -29,6 +29,10 @@ def local(moment: datetime, zone: tzinfo) -> str:
     return f"{in_zone(moment, zone):%Y-%m-%d %H:%M}"
 
 
+def day(moment: datetime, zone: tzinfo) -> str:
+    return local(moment, zone)[:10]
+
+
 def beginning(text: str, length: int = 70) -> str:
     """The first words of a text, on one line."""
     words = " ".join(text[:ENOUGH].split())

@@ -172,9 +172,14 @@ class Command(NamedTuple):
 def register(app: typer.Typer, panel: str, commands: Iterable[Command]) -> None:
     """Make the functions commands of the program, each with the options that every command has."""
     for command in commands:
-        examples = (f"Example: memfolio {each}" for each in (command.example, command.another) if each)
+        examples = (f"Example: {_in_full(each)}" for each in (command.example, command.another) if each)
         decorate = app.command(command.name, epilog="\n\n".join(examples), rich_help_panel=panel)
         decorate(with_options(command.run))
+
+
+def _in_full(example: str) -> str:
+    """An example as it is typed: what names the program already, behind a pipe, begins with another one."""
+    return example if " memfolio " in example else f"memfolio {example}"
 
 
 def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:

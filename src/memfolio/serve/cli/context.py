@@ -58,17 +58,22 @@ def context(
         "text": found.text,
         "ids": found.ids,
         "degraded": found.degraded,
+        "crowded": found.crowded,
     }
     return Answer(document, lambda screen: draw(screen, found))
 
 
 def draw(screen: Screen, found: Context) -> None:
+    from memfolio.recall.context.standing import STANDING
+
     beside = Screen(errors=True)
     if found.degraded:
         beside.say(f"memfolio: {'; '.join(found.degraded)}", "yellow")
-    if found.text is None:
+    for name in found.crowded:
+        beside.say(f"{STANDING[name]} has no room in {found.budget:,} tokens.", "dim")
+    if found.text is None and not found.crowded:
         beside.say("Nothing that is remembered is worth its tokens here.", "dim")
-    else:
+    elif found.text is not None:
         screen.say(found.text)
 
 

@@ -55,9 +55,16 @@ def report_usage(error: typer.BadParameter, *, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "memfolio"
     message = plainly(error.format_message())
-    hint = ONE_AT_A_TIME if "extra argument" in message else f"`{command} --help` shows how"
-    _say("usage", message, hint, as_json=as_json)
+    _say("usage", message, usage_hint(message, command), as_json=as_json)
     return USAGE
+
+
+def usage_hint(message: str, command: str) -> str:
+    if "extra argument" in message:
+        return ONE_AT_A_TIME
+    option = re.match(r"No such option: (--?\S+)", message) if " " in command else None
+    as_text = f"; as a text it stands behind --, as in `{command} -- {option[1].rstrip('.')}`" if option else ""
+    return f"`{command} --help` shows how{as_text}"
 
 
 def plainly(message: str) -> str:

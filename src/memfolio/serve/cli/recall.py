@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memfolio.serve.cli import complete
-from memfolio.serve.cli.brief import beginning, emphasised, happened, standing, tagged
+from memfolio.serve.cli.brief import beginning, day, emphasised, happened, local, standing, tagged
 from memfolio.serve.cli.call import Answer, Command, Options, read_text
 from memfolio.serve.cli.importance import SCALE, read_importance
 from memfolio.serve.cli.output import LONG, Screen, safe
-from memfolio.types import Kind, Store, Type
+from memfolio.types import Kind, MemoryItem, Origin, Store, Type
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 LINES = 3
 """How many lines of a memory a list shows."""
 BAR = 5
+TYPED = {"kinds": "kind", "types": "type", "tags": "tag", "min_importance": "importance"}
+"""How filters are called inside a question, where that is not their name."""
+FURTHER = (
+    *("event_time", "role", "session", "user", "importance", "confidence"),
+    *("origin", "valid_from", "valid_until", "superseded_by"),
+)
+"""What else programs get of a memory."""
 FACTS = 52
 """Columns for the facts about a memory, so that the ids beside them stand below each other."""
 
@@ -45,7 +52,7 @@ Depth = Annotated[int, typer.Option(metavar="N", help="How many ties to follow f
 Kinds = Annotated[list[str] | None, what("KIND", f"{', '.join(Kind)}. May be repeated.", complete.kinds)]
 Types = Annotated[list[str] | None, what("TYPE", f"{', '.join(Type)}. May be repeated.", complete.types)]
 Tags = Annotated[list[str] | None, what("TAG", "Only what has this tag. May be repeated.")]
-Entity = Annotated[str | None, what("NAME", "Only what names this one.")]
+Entity = Annotated[str | None, what("NAME", "Only what links to this one.")]
 Session = Annotated[str | None, what("ID", "Only of this session.")]
 InStore = Annotated[str | None, what("STORE", f"{', '.join(Store)}.", complete.stores)]
 User = Annotated[str | None, what("NAME", "Only about this person.")]
@@ -91,9 +98,9 @@ def recall(
             asked,
             limit=limit,
             depth=depth,
-            kinds=kind,
-            types=type,
-            tags=tag,
+            kinds=kind or None,
+            types=type or None,
+            tags=tag or None,
             entity=entity,
             session=session,
             store=store,
@@ -106,7 +113,8 @@ def recall(
             valid_at=valid_at,
             as_of=as_of,
         )
-        findings = Findings(query=asked, hits=hits, zone=memory.vault.home.zone, explained=explain)
+        home = memory.vault.home
+        findings = Findings(query=asked, hits=hits, zone=home.zone, now=home.now(), explained=explain)
     return Answer(document(asked, hits), findings.draw)
 
 
@@ -116,6 +124,7 @@ def document(query: str, hits: Hits) -> dict[str, Any]:
         "query": query,
         "took_ms": hits.took_ms,
         "intent": hits.intent,
+        "filters": dict(hits.filters),
         "degraded": list(hits.degraded),
         "hits": found,
     }
@@ -137,9 +146,15 @@ def hit_document(hit: Hit) -> dict[str, Any]:
         "path": hit.path,
         "heading": hit.heading,
         "snippet": hit.snippet,
-        "phase": hit.phase,
+        "phase": phase(hit),
         "replaced": hit.replaced,
+        **{name: getattr(item, name) for name in FURTHER},
     }
+
+
+def phase(hit: Hit) -> str:
+    """How far it has faded; `archived` is a place and not a phase here, so what may be archived is dormant."""
+    return "dormant" if hit.phase == "archived" else hit.phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +164,14 @@ class Findings:
     query: str
     hits: Hits
     zone: tzinfo
+    now: datetime
     explained: bool
 
     def draw(self, screen: Screen) -> None:
         if self.hits.degraded:
             Screen(errors=True).say(f"memfolio: {'; '.join(self.hits.degraded)}", "yellow")
+        if self.hits.filters:
+            screen.say(f"Filters in the question: {', '.join(filters(self.hits.filters, self.zone))}.", "dim")
         if not self.hits:
             screen.say(f"Nothing is remembered about {beginning(self.query)!r}.")
             screen.say("Other words, or fewer filters, may find it.", "dim")
@@ -198,7 +216,7 @@ class Findings:
         facts.append(f"  {item.role or item.type}", "cyan")
         if item.tags:
             facts.append(f"  {safe(tagged(item))}", "green")
-        for word in (*standing(item), *_state(hit)):
+        for word in (*_standing(item), *self._truth(item), *_state(hit)):
             facts.append(f"  {word}", "yellow")
         place = Text(safe(f"{item.id}  {hit.path}"), "dim")
         facts_width = max(FACTS, facts.cell_len + 2)
@@ -206,6 +224,22 @@ class Findings:
             return [facts, place]
         facts.pad_right(facts_width - facts.cell_len)
         return [Text.assemble(facts, place)]
+
+    def _truth(self, item: MemoryItem) -> Iterator[str]:
+        """What keeps a reader from taking it for true here and now."""
+        if item.origin is Origin.UNTRUSTED:
+            yield "untrusted"
+        if item.valid_from and item.valid_from > self.now:
+            yield f"from {day(item.valid_from, self.zone)}"
+        if item.valid_until and item.valid_until <= self.now:
+            yield f"until {day(item.valid_until, self.zone)}"
+
+
+def filters(found: Mapping[str, object], zone: tzinfo) -> Iterator[str]:
+    """Filters, each with its value, as people read them."""
+    for name, value in found.items():
+        said = local(value, zone) if isinstance(value, datetime) else value
+        yield f"{TYPED.get(name, name)} {' '.join(said) if isinstance(said, list) else said}"
 
 
 def score_parts(score: float, *, as_number: bool) -> list[tuple[str, str]]:
@@ -218,10 +252,15 @@ def score_parts(score: float, *, as_number: bool) -> list[tuple[str, str]]:
     return [("━" * filled, "magenta"), ("╌" * (BAR - filled) + "  ", "dim")]
 
 
+def _standing(item: MemoryItem) -> list[str]:
+    by = f"superseded by {item.superseded_by}"
+    return [by if word == "superseded" else word for word in standing(item)]
+
+
 def _state(hit: Hit) -> Iterator[str]:
     """What sets a hit apart from the others."""
-    if hit.phase != "active":
-        yield hit.phase
+    if phase(hit) != "active":
+        yield phase(hit)
     if hit.depth:
         yield f"hop {hit.depth}"
     if hit.replaced:
