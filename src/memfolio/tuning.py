@@ -59,6 +59,7 @@ class Ranking:
     importance: float = _share(0.2, "By which share the most important ranks higher, and the least important lower.")
     confidence: float = _share(0.3, "By which share the least certain ranks lower.")
     trust: float = _share(0.1, "By which share a memory ranks lower that no person and no agent of theirs wrote.")
+    expired: float = _share(0.3, "By which share a memory ranks lower that is no longer true, or not yet.")
     fading: float = _share(0.2, "By which share a fading memory ranks lower.")
     dormant: float = _share(
         1.0, "Which part of a dormant memory's score an awake one must reach to keep it out of sight."

@@ -137,3 +137,23 @@ def test_renamed_entity_loses_its_old_name(memory: Memory, home: Path) -> None:
     memory.sync()
     assert memory.recall("march", entity="Alexandra Novak")[0].memory.id == linked.id
     assert not memory.recall("march", entity="Alex Chen")
+
+
+def test_alias_on_a_shared_page_filters_the_agents_own_memories(memory: Memory, home: Path) -> None:
+    page = home / "shared/memory/graph/entities/person--sasha.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("---\naliases: [Sasha the beekeeper]\n---\n# Sasha\n\nKeeps bees.\n", encoding="utf-8")
+    memory.sync()
+    own = memory.remember("[[person--sasha]] sold all the bees")
+    assert own.id in [hit.memory.id for hit in memory.recall("bees", entity="sasha the beekeeper")]
+
+
+def test_many_strangers_do_not_crowd_out_what_is_known_of_an_entity(memory: Memory) -> None:
+    known = memory.remember("[[person--alex]] plays the cello")
+    memory.observe_many({"role": "tool", "content": f"[[person--alex]] {number}"} for number in range(250))
+    assert known.id in [hit.memory.id for hit in memory.recall("Lex")]
+
+
+def test_other_names_of_an_entity_are_looked_for_too(memory: Memory) -> None:
+    plain = memory.remember("Alex Chen drinks oolong")
+    assert plain.id in [hit.memory.id for hit in memory.recall("What does Lex drink?")]

@@ -129,3 +129,21 @@ def test_newest_come_with_their_phase_and_what_they_replaced(memory: Memory, clo
     hits = memory.recall("")
     assert [(hit.memory.id, hit.replaced, hit.phase) for hit in hits[:1]] == [(second.id, (first.id,), "active")]
     assert hits[1].phase != "active"
+
+
+def test_what_was_confirmed_later_was_not_known_then(memory: Memory, clock: SettableClock) -> None:
+    strange = memory.observe("tool", "The wire transfer goes to account 7")
+    clock.advance(hours=1)
+    before = clock.now()
+    clock.advance(hours=1)
+    memory.confirm(strange.id)
+    assert not memory.recall("wire transfer", as_of=before)
+    assert memory.recall("wire transfer", as_of=clock.now())
+
+
+def test_what_is_no_longer_true_ranks_lower_unless_that_time_is_asked_for(memory: Memory, clock: SettableClock) -> None:
+    then = clock.now() - timedelta(days=100)
+    past = memory.remember("Kim lives in Oslo", type="fact", valid_until=clock.now() - timedelta(days=10))
+    now = memory.remember("Kim lives in Rome", type="fact", valid_from=clock.now() - timedelta(days=10))
+    assert [hit.memory.id for hit in memory.recall("Where does Kim live?")] == [now.id, past.id]
+    assert [hit.memory.id for hit in memory.recall("Where does Kim live?", valid_at=then)] == [past.id]

@@ -28,11 +28,9 @@ LEVELS = {
 """The files of each level of the hierarchy: days as they were written, and the digests above them."""
 
 Condition = tuple[str, tuple[Any, ...]]
-_MENTIONS = """m.row IN (SELECT n.row FROM mentions n WHERE n.entity = ?
-    OR n.entity IN (SELECT entity FROM names WHERE name = ?))"""
-"""An entity may be named by its id, its name or an alias."""
 _TRUSTED = """m.origin <> 'untrusted'
-    OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')"""
+    OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'
+        AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
 """What strangers wrote counts from when somebody confirms it."""
 
 
@@ -44,7 +42,8 @@ class Filter:
     types: tuple[Type, ...] = ()
     stores: tuple[Store, ...] = ()
     tags: tuple[str, ...] = ()
-    entity: str | None = None
+    entities: tuple[str, ...] = ()
+    """Names one of these; ids, or names that are none."""
     session: str | None = None
     user: str | None = None
     since: datetime | None = None
@@ -82,7 +81,7 @@ class Filter:
         if self.as_of is None and SUPERSEDED not in self.include:
             yield "m.superseded_by IS NULL", ()
         if QUARANTINED not in self.include:
-            yield _TRUSTED, ()
+            yield _TRUSTED, (None if self.as_of is None else self.as_of.isoformat(),)
 
     def _asked(self) -> Iterator[Condition]:
         for column, values in (("kind", self.kinds), ("type", self.types), ("store", self.stores)):
@@ -96,8 +95,9 @@ class Filter:
             yield _one_of("form", ("memory",))
         for tag in self.tags:
             yield "m.row IN (SELECT t.row FROM tags t WHERE t.tag = ?)", (tag.casefold(),)
-        if self.entity is not None:
-            yield _MENTIONS, (self.entity,) * 2
+        if self.entities:
+            marks = ", ".join("?" * len(self.entities))
+            yield f"m.row IN (SELECT n.row FROM mentions n WHERE n.entity IN ({marks}))", self.entities
         for column, value in (("session", self.session), ("user", self.user)):
             if value is not None:
                 yield f"m.{column} = ?", (value,)

@@ -11,6 +11,7 @@ import apsw
 from memfolio.decay import Life
 
 _LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
+_LOOK = "m.content, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
 _DERIVED = "m.more IS NOT NULL AND instr(m.more, '\"derived_from\":') > 0"
 
 
@@ -21,6 +22,8 @@ class Look(NamedTuple):
     importance: float
     confidence: float
     origin: str
+    valid_from: int | None
+    valid_until: int | None
     life: Life
 
 
@@ -28,9 +31,6 @@ def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]
     """These rows, as far as they are there."""
     if not rows:
         return {}
-    sql = (
-        f"SELECT m.row, m.content, m.importance, m.confidence, m.origin, {_LIFE}, {_DERIVED} "
-        "FROM memories m WHERE m.row IN carray(?)"
-    )
+    sql = f"SELECT m.row, {_LOOK}, {_LIFE}, {_DERIVED} FROM memories m WHERE m.row IN carray(?)"
     found = connection.execute(sql, (apsw.carray(array("q", rows)),))
-    return {row[0]: Look._make((*row[1:5], Life._make(row[5:]))) for row in found}
+    return {row[0]: Look._make((*row[1:7], Life._make(row[7:]))) for row in found}

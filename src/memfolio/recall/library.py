@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
@@ -17,6 +18,7 @@ from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
 from memfolio.index.pending import count_pending
 from memfolio.index.sieve import Sieve
+from memfolio.index.ties import named
 from memfolio.index.watch import Watcher
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question
@@ -98,12 +100,21 @@ class Library:
                 self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
             indexes = self.indexes()
             builds = [index.builds for index in indexes]
-            search = Search(indexes=indexes, query=query, ranking=ranking, decay=self._vault.config.decay)
+            asked = self._with_ids(query)
+            search = Search(indexes=indexes, query=asked, ranking=ranking, decay=self._vault.config.decay)
             question = search.understand(self._sorter.intent(query.text, ranking))
             hits = search.answer(question, search.sense(question, self.meaning))
             if builds == [index.builds for index in indexes]:
                 break
         return hits, question
+
+    def _with_ids(self, query: Query) -> Query:
+        """The query with the ids of the entity that its filter names; the page that tells may lie in either index."""
+        names = query.filter.entities
+        if not names:
+            return query
+        ids = [each for index in self.indexes() for each in index.read(lambda db: named(db, names))]
+        return replace(query, filter=replace(query.filter, entities=(*names, *ids)))
 
     def _fill(self, *, seconds: float) -> None:
         """Make missing vectors, for a while; a thread goes on where there is one."""

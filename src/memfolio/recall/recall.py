@@ -126,7 +126,9 @@ class Search:
         weighing = weigh(candidates, question, self.ranking)
         looks = self._look(weighing.best(max(LEAST_READ, READ * self.query.limit)))
         self._look_inside(weighing, looks, question)
-        phases = add_merit(weighing, looks, to_us(self.query.now), self.ranking, self.decay)
+        wanted, now = self.query.filter, self.query.now
+        true_at = wanted.valid_at or wanted.as_of or now
+        phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
         order = self._ordered(weighing, looks, phases, candidates.sure)
         return self._hits(order[: self.query.limit], weighing, phases, question)
 

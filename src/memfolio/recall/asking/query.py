@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import Any, TypeVar
+from unicodedata import normalize
 
 from memfolio.errors import InputError
 from memfolio.index.filter import INCLUDABLE, LEVELS, Filter
@@ -91,7 +92,7 @@ def _filter(given: Mapping[str, Any]) -> Filter:
         types=_choices(Type, "type", given["types"]),
         stores=_choices(Store, "store", given["store"]),
         tags=tuple(map(_tag, arguments.words("tag", given["tags"]))),
-        entity=_key(given["entity"]),
+        entities=_spellings(given["entity"]),
         session=arguments.telling("session", given["session"]),
         user=arguments.telling("user", given["user"]),
         min_importance=arguments.fraction("min_importance", given["min_importance"] or 0),
@@ -119,9 +120,10 @@ def _tag(value: str) -> str:
     return arguments.telling("tag", value.lstrip("#")) or ""
 
 
-def _key(entity: object) -> str | None:
+def _spellings(entity: object) -> tuple[str, ...]:
+    """How an entity may be looked up: by its id, or by a name."""
     found = arguments.telling("entity", entity)
-    return None if found is None else name_key(found)
+    return () if found is None else tuple(dict.fromkeys((name_key(found), normalize("NFC", found).lower())))
 
 
 def _level(value: object) -> str | None:
