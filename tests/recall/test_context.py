@@ -386,3 +386,38 @@ def test_shared_memories_and_people_take_part(memory: Memory, home: Path) -> Non
     text = memory.context("When does the canteen serve lasagne?")
     assert any("lasagne on Mondays" in line for line in section(text, "Facts"))
     assert section(text, "People and things")[0] == "- [place--canteen] Canteen, place: On the ground floor"
+
+
+def test_what_a_page_was_cut_before_is_still_found(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        lines = "".join(f"- rule number {number} is about something else\n" for number in range(400))
+        write(memory, "MEMORY.md", f"# Core memory\n\n{lines}\n## Codes\n\n- The garage door code is 4711\n")
+        memory.sync()
+        text = memory.context("What is the garage door code?", budget=400, include="core")
+    assert text is not None
+    assert text.count("4711") == 1
+
+
+def test_what_a_standing_page_says_is_not_said_again(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        write(memory, "MEMORY.md", "# Core memory\n\n- The garage door code is 4711\n")
+        memory.remember("The garage door code is 4711", type="fact")
+        memory.sync()
+        text = memory.context("What is the garage door code?", include="core")
+    assert text is not None
+    assert text.count("4711") == 1
+
+
+def test_checkpoint_with_an_odd_name_does_not_hide_the_latest(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        write(memory, "memory/checkpoints/2026-11-15-143005.md", "# Checkpoint\n\nThe parser is half done\n")
+        write(memory, "memory/checkpoints/9999-notes.md", "not one\n")
+        (home / "agents/main/memory/checkpoints/2027-01-01.md").mkdir()
+        text = memory.context("hello", include="checkpoint")
+    assert "The parser is half done" in str(text)
+
+
+def test_endless_word_at_the_top_of_core_memory_is_cut_and_not_all(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        write(memory, "MEMORY.md", f"{'A' * 6000}\n- The user is called Kim\n")
+        assert "AAAA…" in str(memory.context("hello", budget=200, include="core"))

@@ -102,7 +102,7 @@ def test_who_does_not_say_i_means_nobody(prompt: str) -> None:
 
 def page(name: str, count: int) -> StandingPage:
     lines = tuple(f"- line {number} of {name}, with some words" for number in range(count))
-    return StandingPage(name=name, path=f"{name}.md", inside=f"{name}.md", lines=lines)
+    return StandingPage(name=name, inside=f"{name}.md", lines=lines)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 400))

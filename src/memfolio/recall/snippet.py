@@ -23,15 +23,20 @@ _STOP = re.compile(r"\s+|(?<=[\u2e80-\ud7ff\uf900-\uffef])")
 """Where a text may be cut: between words, or behind a character of a script that does not part them."""
 
 
+def above(heading: Sequence[str]) -> str:
+    """The headings over a passage as they stand in front of it."""
+    return f"{' › '.join(heading)}: " if heading else ""
+
+
 def snippet(content: str, words: Iterable[str], tokens: int, heading: Sequence[str] = ()) -> str:
     """At most `tokens` of a text: whole if it fits, else the sentences that have most of `words`, with their company.
 
     `words` are as `text.terms` gives them. What is left out shows as `…`; no word is cut. `heading` is put in front
     where there is room for it.
     """
-    above = f"{' › '.join(heading)}: " if heading else ""
-    if above and 2 * estimate_tokens(above) <= tokens:
-        return above + snippet(content, words, tokens - estimate_tokens(above))
+    lead = above(heading)
+    if lead and 2 * estimate_tokens(lead) <= tokens:
+        return lead + snippet(content, words, tokens - estimate_tokens(lead))
     content = content.strip()
     if len(content) <= LONG and estimate_tokens(content) <= tokens:
         return content

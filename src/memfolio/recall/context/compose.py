@@ -112,9 +112,9 @@ class _Composer:
     def compose(self) -> Context:
         room = self._request.budget - estimate_tokens(fenced([])) - 1
         standing = self._standing(room // 2)
-        left = room - sum(section.whole for section in standing.values())
-        hits = [hit for hit in self._hits() if hit.path not in standing]
-        return self._fenced([*standing.values(), *pack(self._sections(hits), left)])
+        left = room - sum(section.whole for section in standing)
+        said = [line.says for section in standing for line in section.lines]
+        return self._fenced([*standing, *pack(self._sections(self._hits()), left, said)])
 
     def _fenced(self, sections: Sequence[Section]) -> Context:
         text = fenced(line for section in sections for line in section.shown()) if sections else None
@@ -127,12 +127,12 @@ class _Composer:
             crowded=tuple(self._crowded),
         )
 
-    def _standing(self, room: int) -> dict[str, Section]:
-        """The pages that were asked for, by their paths, in at most so many tokens."""
+    def _standing(self, room: int) -> list[Section]:
+        """The pages that were asked for, in at most so many tokens."""
         pages = list(self._pages())
         sections = list(zip(pages, share_room(pages, room), strict=True))
         self._crowded += [page.name for page, section in sections if section is None]
-        return {page.path: section for page, section in sections if section}
+        return [section for _, section in sections if section]
 
     def _pages(self) -> Iterator[StandingPage]:
         for name in self._request.include:

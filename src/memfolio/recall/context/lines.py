@@ -12,7 +12,7 @@ from memfolio.index.profiles import Profile
 from memfolio.recall.context.fence import bullet
 from memfolio.recall.context.packing import Line
 from memfolio.recall.hit import Hit
-from memfolio.recall.snippet import snippet
+from memfolio.recall.snippet import above, snippet
 from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.format.fields import local
 
@@ -81,7 +81,7 @@ class Drawing:
         words = snippet(memory.content, self.words, self.most, hit.heading)
         marks = "".join(f" ({mark})" for mark in self._marks(memory))
         text = bullet(f"[{memory.id}] {lead}{marks}:", words)
-        return Line(id=memory.id, text=text, says=words, at=_when(memory))
+        return Line(id=memory.id, text=text, says=words.removeprefix(above(hit.heading)), at=_when(memory))
 
     def _marks(self, memory: MemoryItem) -> list[str]:
         """What a reader must know to take a memory for no more than it is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -77,12 +77,12 @@ class _Case:
         return says != "" and not any(says in other for other in self.said)
 
 
-def pack(sections: Sequence[Section], room: int) -> list[Section]:
-    """The sections with the lines that fit into so many tokens, headings included; no text twice.
+def pack(sections: Sequence[Section], room: int, said: Iterable[str] = ()) -> list[Section]:
+    """The sections with the lines that fit into so many tokens, headings included; no text twice, nor what is `said`.
 
     First each section fills its share, then the others' leavings go round in the order of the sections.
     """
-    case = _Case(room)
+    case = _Case(room, said=list(map(_folded, said)))
     chosen: list[list[Line]] = [[] for _ in sections]
     for is_shared in (True, False):
         for section, lines in zip(sections, chosen, strict=True):

@@ -20,14 +20,16 @@ CORE, CHECKPOINT = "core", "checkpoint"
 STANDING = {CORE: "Core memory", CHECKPOINT: "Latest checkpoint"}
 """What can be included, and the title it gets."""
 CHECKPOINTS = "memory/checkpoints"
+TRIED = 5
+"""How many of the newest are tried, in case one is empty or no file."""
+_CHECKPOINT = re.compile(r"\d{4}-\d\d-\d\d(?:-\d+)*\.md", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingPage:
-    """Such a page: what it was asked for as, where it lies, how it is cited, and its lines, at least one."""
+    """Such a page: what it was asked for as, where it lies in the agent's folder, and its lines, at least one."""
 
     name: str
-    path: str
     inside: str
     lines: tuple[str, ...]
 
@@ -48,10 +50,12 @@ class StandingPage:
 def standing_page(vault: Vault, agent: str, name: str) -> StandingPage | None:
     """The page that a name asks for; None where there is none, or nothing on it."""
     root = agent_root(agent)
-    inside = "MEMORY.md" if name == CORE else latest_checkpoint(vault, root)
-    page = vault.page(f"{root}/{inside}") if inside else None
-    lines = [line for line in body_text(to_text(page.content)).splitlines() if line.strip()] if page else []
-    return StandingPage(name=name, path=page.path, inside=inside or "", lines=tuple(lines)) if page and lines else None
+    for inside in ["MEMORY.md"] if name == CORE else checkpoints(vault, root)[:TRIED]:
+        page = vault.page(f"{root}/{inside}")
+        lines = [line for line in body_text(to_text(page.content)).splitlines() if line.strip()] if page else []
+        if lines:
+            return StandingPage(name=name, inside=inside, lines=tuple(lines))
+    return None
 
 
 def share_room(pages: Sequence[StandingPage], room: int) -> list[Section | None]:
@@ -76,13 +80,12 @@ def _parts(wanted: Sequence[int], room: int) -> list[int]:
     return parts
 
 
-def latest_checkpoint(vault: Vault, root: str) -> str | None:
-    """The newest checkpoint of an agent by its name, which is its time, with a suffix where two have the same."""
+def checkpoints(vault: Vault, root: str) -> list[str]:
+    """The checkpoints of an agent, newest first by their names: times, with a suffix where two are the same."""
     with disk_errors(vault.home.root):
         names = vault.home.disk.names(vault.home.path(f"{root}/{CHECKPOINTS}"))
-    pages = [name for name in names if name.endswith(".md") and name[:4].isdecimal()]
-    newest = max(pages, key=lambda name: [int(number) for number in re.findall(r"\d+", name)], default=None)
-    return newest and f"{CHECKPOINTS}/{newest}"
+    dated = {name: [int(part) for part in re.findall(r"\d+", name)] for name in names if _CHECKPOINT.fullmatch(name)}
+    return [f"{CHECKPOINTS}/{name}" for name in sorted(dated, key=dated.__getitem__, reverse=True)]
 
 
 def _cut(name: str, lines: Sequence[str], room: int) -> Line | None:
@@ -94,9 +97,14 @@ def _cut(name: str, lines: Sequence[str], room: int) -> Line | None:
         return whole
     note = f"(cut here: {name} goes on)"
     count = bisect_right(range(1, len(lines)), room, key=lambda count: _line(name, [*lines[:count], note]).cost)
-    kept = lines[:count] or [snippet(lines[0], (), max(0, room - _line(name, ["", note]).cost - 1))]
+    kept = lines[:count] or [_beginning(lines[0], max(0, room - _line(name, ["", note]).cost - 1))]
     cut = _line(name, [*kept, note])
     return cut if kept[0] and cut.cost <= room else None
+
+
+def _beginning(line: str, tokens: int) -> str:
+    """As much of a line as there is room for; where it is one endless word, its first letters."""
+    return snippet(line, (), tokens) or (f"{line[: tokens // 2]}…" if tokens > 4 else "")
 
 
 def _line(name: str, lines: Sequence[str]) -> Line:
