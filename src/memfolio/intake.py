@@ -20,7 +20,10 @@ E = TypeVar("E", bound=StrEnum)
 TURN = ("role", "content", "session", "user", "at", "attributes")
 FIELDS = frozenset(TURN)
 ANY_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
-OUTSIDE = re.compile(r"(?:tool|function)s?(?:[-_.:].*|results?|calls?|outputs?|responses?)?")
+OUTSIDE = re.compile(
+    r"(?:tool|function)s?(?:[-_.:].*|results?|calls?|outputs?|responses?)?"
+    r"|(?:web|browser|mcp|search|retriever|fetch|crawler|scraper|plugin)(?:[-_.:].*)?"
+)
 """Roles whose words come from outside; a memory's origin is set when it is made and never raised later."""
 
 
