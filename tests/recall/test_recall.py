@@ -140,3 +140,8 @@ def test_words_of_a_speakers_name_stay_words_unless_the_whole_name_is_there(memo
     late = memory.remember("the invoice is late")
     memory.remember("the parcel is late")
     assert memory.recall("invoice late")[0].memory.id == late.id
+
+
+def test_mere_punctuation_asks_for_nothing_in_particular(memory: Memory) -> None:
+    talk(memory, "s-1", ("user", "I adopted a puppy"), ("user", "It rains"))
+    assert [hit.memory.content for hit in memory.recall("?!")] == ["It rains", "I adopted a puppy"]

@@ -92,8 +92,10 @@ class Search:
         )
 
     def sense(self, question: Question, meaning: Meaning) -> Sense | None:
-        """What the question means, as far as that counts."""
-        return meaning.of(question.meaning or self.query.text) if self.ranking.vector else None
+        """What the question means, as far as that counts; mere punctuation means nothing, an emoji may."""
+        text = question.meaning or self.query.text
+        is_telling = any(character.isalnum() or not character.isascii() for character in text)
+        return meaning.of(text) if self.ranking.vector and is_telling else None
 
     def answer(self, question: Question, sense: Sense | None) -> list[Hit]:
         """The memories that answer it, best first; equal ones in the order of their ids."""
