@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 LINES = 3
 """How many lines of a memory a list shows."""
 BAR = 5
+FURTHERED = frozenset("when name number personal standing role recent procedure date speaker importance".split())
+"""Strategies that find nothing by themselves."""
 TYPED = {"kinds": "kind", "types": "type", "tags": "tag", "min_importance": "importance"}
 """How filters are called inside a question, where that is not their name."""
 FURTHER = (
@@ -279,6 +281,8 @@ def reasons(hit: Hit) -> Iterator[str]:
 def _reason(reason: Reason) -> str:
     if reason.score < 0:
         return f"held back by {reason.strategy}: {reason.score:g}"
+    if reason.strategy in FURTHERED:
+        return f"raised by {reason.strategy}: {reason.score:g}"
     score = f", scored {reason.score:g}" if reason.score else ""
     return f"found by {reason.strategy} as number {reason.rank}{score}"
 
