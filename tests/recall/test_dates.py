@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.asking.dates import Mention, Span, mentions, moment_of, span_of, spans_in
+from memfolio.recall.asking.dates import Mention, Span, mentions, moment_of, span_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
@@ -127,7 +127,7 @@ def test_what_names_no_time_has_no_span(text: str) -> None:
     ],
 )
 def test_time_is_found_inside_a_question(text: str, start: str, end: str) -> None:
-    assert [found(span) for span in spans_in(text, NOW, BERLIN)] == [days(start, end)]
+    assert [found(each.span) for each in mentions(text, NOW, BERLIN)] == [days(start, end)]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_time_is_found_inside_a_question(text: str, start: str, end: str) -> Non
     ],
 )
 def test_false_friends_are_no_times(text: str) -> None:
-    assert spans_in(text, NOW, BERLIN) == []
+    assert mentions(text, NOW, BERLIN) == []
 
 
 def test_open_ends() -> None:
@@ -198,7 +198,7 @@ def test_days_begin_at_midnight_of_the_zone_even_when_clocks_change() -> None:
 
 def test_hours_are_counted_through_a_change_of_clocks() -> None:
     now = datetime(2026, 10, 25, 1, 10, tzinfo=UTC)
-    assert spans_in("the last 1 hour", now, BERLIN) == [Span(now - timedelta(hours=1), now)]
+    assert mentions("the last 1 hour", now, BERLIN)[0].span == Span(now - timedelta(hours=1), now)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_any_text_at_any_time_can_be_read(text: str, now: datetime, zone: tzinfo
 @pytest.mark.parametrize("piece", ["may ", "1 ", "last ", "a", "\n_ ", "between ", "2026-", "vor 3 ", "1 day ago and "])
 def test_endless_text_is_read_quickly(piece: str) -> None:
     text = (piece * 100_000)[:100_000]
-    spans_in(text, NOW, BERLIN)
+    mentions(text, NOW, BERLIN)
     start = time.process_time()
-    spans_in(text, NOW, BERLIN)
+    mentions(text, NOW, BERLIN)
     assert time.process_time() - start < 0.05

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.types import Attribution
+from memfolio.recall.hit import Hit
+from memfolio.recall.ranking.hops import with_hops
+from memfolio.types import Attribution, MemoryItem
 from memfolio.vault.paths import state_ledger
 
 NOISE = [f"Note {number}: {word} arrived on time" for number, word in enumerate("parcel train fax rain mail".split())]
@@ -117,3 +121,29 @@ def test_causes_in_a_circle_come_to_an_end(memory: Memory) -> None:
         line = {"op": "edge", "type": "causal", "memory": cause.id, "to": effect.id}
         memory.vault.add_lines(state_ledger("main"), [line], Attribution())
     assert {hit.memory.id for hit in memory.recall("Why was the queue full?", depth=3)} == {one.id, two.id}
+
+
+def direct(*scores: float) -> list[Hit]:
+    start = datetime(2026, 5, 4, tzinfo=UTC)
+    items = [MemoryItem(id=f"M-{nth}-00000000", content="x", created_at=start) for nth in range(len(scores))]
+    return [Hit(memory=item, score=score, why=(), path="") for item, score in zip(items, scores, strict=True)]
+
+
+def test_direct_hit_is_never_found_again_as_a_hop() -> None:
+    hits = direct(0.9, 0.8, 0.7, 0.6)
+    found = with_hops(hits, lambda before, count: [replace(hit, depth=1) for hit in hits], depth=2, limit=4, share=0.25)
+    assert found == hits
+
+
+def test_small_limit_keeps_the_best_whatever_the_depth() -> None:
+    hits = direct(0.9, 0.8, 0.7)
+    further = [replace(hit, memory=replace(hit.memory, id=f"{hit.memory.id}-far"), depth=1) for hit in hits]
+    found = with_hops(hits, lambda before, count: further, depth=3, limit=3, share=0.25)
+    assert len(found) == 3
+    assert hits[0] in found
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+def test_without_a_share_there_are_no_hops() -> None:
+    hits = direct(0.9, 0.8)
+    assert with_hops(hits, lambda before, count: direct(1.0, 1.0, 1.0), depth=3, limit=2, share=0.0) == hits

@@ -106,7 +106,8 @@ def _in_common(connection: apsw.Connection, words: Sequence[str], least: int) ->
 
 def _best(asked: Asked, sieve: Sieve, limit: int) -> list[Match]:
     if sieve.few is not None:
-        return _in_order(_of_few(sieve.connection, asked.expression, list(sieve.few)), sieve.few)[:limit]
+        found = _of_few(sieve.connection, asked.expression, sieve.few)
+        return [Match(row, found[row]) for row in sieve.best(found, limit)]
     reach = limit + limit // 4
     while True:
         found = _weighed(sieve.connection, asked, reach)
@@ -132,7 +133,3 @@ def _weighed(connection: apsw.Connection, asked: Asked, limit: int) -> dict[int,
         "ORDER BY score DESC LIMIT ?"
     )
     return dict(connection.execute(sql, (asked.expression, *asked.values, limit)))
-
-
-def _in_order(found: Mapping[int, float], ids: Mapping[int, str]) -> list[Match]:
-    return [Match(row, found[row]) for row in sorted(found, key=lambda row: (-found[row], ids[row]))]

@@ -75,11 +75,11 @@ class Sieve:
         return self._wanted.where()
 
     @cached_property
-    def few(self) -> dict[int, str] | None:
-        """All memories that pass, with their ids; None when they are not few."""
+    def few(self) -> list[int] | None:
+        """The rows of all memories that pass; None when they are not few."""
         if not self._wanted.is_narrow:
             return None
         condition, values = self.where
-        sql = f"SELECT m.row, m.id FROM memories m WHERE {condition} LIMIT ?"
-        found = dict(self.connection.execute(sql, (*values, FEW + 1)))
+        sql = f"SELECT m.row FROM memories m WHERE {condition} LIMIT ?"
+        found = [row for (row,) in self.connection.execute(sql, (*values, FEW + 1))]
         return found if len(found) <= FEW else None

@@ -1,4 +1,4 @@
-"""Recall: query → question → candidates → weigh → merit → diversify → cut → hits, in one hop or several."""
+"""Recall: query → question → candidates → weigh → hints → merit → cut → diversify → hits, in one hop or several."""
 
 from __future__ import annotations
 
@@ -24,15 +24,8 @@ from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question, names_in, understand
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.ranking.candidates import APART, Candidates, Lead, gather, join
-from memfolio.recall.ranking.cues import (
-    is_machine,
-    is_standing_wish,
-    tells_name,
-    tells_number,
-    tells_of_self,
-    tells_time,
-)
 from memfolio.recall.ranking.diversify import diversify
+from memfolio.recall.ranking.hints import add_hints
 from memfolio.recall.ranking.hops import FADE, telling, with_hops
 from memfolio.recall.ranking.merit import add_merit, awake
 from memfolio.recall.ranking.weigh import Weighing, weigh
@@ -43,8 +36,6 @@ T = TypeVar("T")
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
 LEAST_READ = 40
-LOOKED_AT = 2000
-"""Characters of a memory that are read for cues."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 
@@ -127,7 +118,7 @@ class Search:
         candidates = join(parts)
         weighing = weigh(candidates, question, self.ranking)
         looks = self._look(weighing.best(max(LEAST_READ, READ * self.query.limit)))
-        self._look_inside(weighing, looks, question)
+        add_hints(weighing, looks, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
         phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
@@ -137,26 +128,6 @@ class Search:
     def _gather(self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit]) -> Candidates:
         index, lead = self.indexes[nth], Lead(tuple(hit.memory.id for hit in hits)) if hits else None
         return self._ask(nth, lambda db: gather(db, index, self.query, question, sense, self.ranking, lead))
-
-    def _look_inside(self, weighing: Weighing, looks: Mapping[int, Look], question: Question) -> None:
-        """Add what the memories' own words say about their use."""
-        ranking = self.ranking
-        said = {row: look.content[:LOOKED_AT] for row, look in looks.items()}
-        people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
-        if when := ranking.time + ranking.when * (question.intent is Intent.WHEN):
-            weighing.lean("when", {row: when for row, text in said.items() if tells_time(text)})
-        if question.asks_name and ranking.name:
-            known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
-            weighing.lean("name", {row: ranking.name for row, text in said.items() if tells_name(text, known)})
-        if question.asks_number and ranking.number:
-            weighing.lean("number", {row: ranking.number for row, text in said.items() if tells_number(text)})
-        if ranking.personal and not question.asks_what_was_told:
-            weighing.lean("personal", {row: ranking.personal for row, text in people.items() if tells_of_self(text)})
-        if question.asks_help:  # how somebody wants things matters whatever the help is about
-            standing = ranking.standing + ranking.help
-            weighing.add("standing", {row: standing for row, text in people.items() if is_standing_wish(text)})
-        elif not question.asks_summary:
-            weighing.lean("standing", {row: ranking.standing for row, text in people.items() if is_standing_wish(text)})
 
     def _ordered(
         self,

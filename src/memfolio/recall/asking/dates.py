@@ -213,11 +213,6 @@ def _is_worth_a_look(word: str, is_known: bool) -> bool:
     return not is_known or word.lower() in _MONTHS
 
 
-def spans_in(text: str, now: datetime, zone: tzinfo) -> list[Span]:
-    """The spans of `mentions`."""
-    return [mention.span for mention in mentions(text, now, zone)]
-
-
 def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | None:
     """The moment that a text names: of a span its first one, or with `end` its last."""
     text = text.strip()[:100]

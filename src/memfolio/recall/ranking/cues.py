@@ -12,8 +12,6 @@ from functools import lru_cache
 MONTHS = "january february march april may june july august september october november december".split()
 MACHINES = frozenset("assistant ai bot model agent".split())
 """Roles of those who answer; what the others say is about themselves, and worth more."""
-READ = 1000
-"""Characters of a memory that are looked at."""
 KEPT = 8192
 
 _TIME = re.compile(
@@ -34,12 +32,12 @@ _WISH = re.compile(
 
 @lru_cache(KEPT)
 def tells_time(content: str) -> bool:
-    return _TIME.search(content[:READ].lower()) is not None
+    return _TIME.search(content.lower()) is not None
 
 
 @lru_cache(KEPT)
 def _names(content: str) -> frozenset[str]:
-    return frozenset(_NAME.findall(content[:READ]))
+    return frozenset(_NAME.findall(content))
 
 
 def tells_name(content: str, known: Container[str] = ()) -> bool:
@@ -49,18 +47,18 @@ def tells_name(content: str, known: Container[str] = ()) -> bool:
 
 @lru_cache(KEPT)
 def tells_number(content: str) -> bool:
-    return _NUMBER.search(content[:READ].lower()) is not None
+    return _NUMBER.search(content.lower()) is not None
 
 
 @lru_cache(KEPT)
 def tells_of_self(content: str) -> bool:
-    return _SELF.search(content[:READ]) is not None
+    return _SELF.search(content) is not None
 
 
 @lru_cache(KEPT)
 def is_standing_wish(content: str) -> bool:
     """Whether somebody says how they want things from then on."""
-    beginning = content[:READ].lower()
+    beginning = content.lower()
     if "prefer" in beginning or "i ask" in beginning:
         return _WISH.search(beginning) is not None
     return _RULE.match(beginning) is not None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import fsum
 
+from memfolio.decay import DAY
 from memfolio.index.pages import page_period
 from memfolio.index.rows import day_us, from_us
 from memfolio.index.sieve import Turn
@@ -20,7 +21,6 @@ from memfolio.types import Kind
 
 SURE = 0.35
 """From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
-DAY = 86_400_000_000
 
 
 @dataclass(slots=True)
@@ -147,9 +147,10 @@ def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
 
 
 def _relative(scores: Mapping[int, float], turns: Mapping[int, Turn], least: float = 0.0) -> dict[int, float]:
-    """The scores of candidates as parts of the best of all."""
-    best = max(max(scores.values(), default=0.0), least)
-    return {row: score / best for row, score in scores.items() if row in turns} if best > 0 else {}
+    """The scores of candidates as parts of the best of them."""
+    own = {row: score for row, score in scores.items() if row in turns}
+    best = max(max(own.values(), default=0.0), least)
+    return {row: score / best for row, score in own.items()} if best > 0 else {}
 
 
 def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, Turn]) -> dict[int, float]:
