@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memfolio.memory import Memory
 from memfolio.serve.cli.app import run
+from memfolio.serve.cli.call import Options, in_empty_folder
 from tests.serve.calls import Run, RunJson
 
 WRITING = [["remember", "x"], ["observe", "user", "x"]]
@@ -70,3 +72,12 @@ def test_empty_name_is_no_home(cli: Run, tmp_path: Path, monkeypatch: pytest.Mon
 def test_no_home_is_made_for_what_cannot_be_remembered(cli: Run, home: Path, args: list[str]) -> None:
     assert cli(*args, status=2).startswith("memfolio: ")
     assert not home.exists()
+
+
+def test_home_that_another_process_makes_meanwhile_is_used(home: Path) -> None:
+    def made_by_another(folder: Path) -> bool:
+        Memory.open(folder).close()
+        return in_empty_folder(folder)
+
+    with Options(home=str(home)).memory(create=made_by_another) as memory:
+        assert memory.vault.config.home == home

@@ -96,7 +96,8 @@ class Options:
         from memfolio.config import load_config
 
         config = load_config(self.home, overrides={"agent": self.agent})
-        if not is_home(config) and not create(config.home):
+        # Asked again at the end: another process may have made the home since, which then has files in it.
+        if not is_home(config) and not create(config.home) and not is_home(config):
             raise no_home(config.home)
         return config
 
