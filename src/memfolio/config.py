@@ -21,8 +21,21 @@ from zoneinfo import ZoneInfo
 from memfolio import machine
 from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError
 from memfolio.machine import default_home, expand
-from memfolio.settings import FORMAT, KEY_VARIABLES, KEYS, SECTIONS, Key, default_toml, toml
-from memfolio.tuning import Decay, Packing, Ranking
+from memfolio.settings import FORMAT, KEY_VARIABLES, KEYS, MODEL_VARIABLES, SECTIONS, Key, default_toml, toml
+from memfolio.tuning import (
+    Backup,
+    Consolidation,
+    Core,
+    Decay,
+    Flush,
+    Learning,
+    Packing,
+    Ranking,
+    Retention,
+    Shelves,
+    Tending,
+    Triggers,
+)
 
 __all__ = ["FILE_NAME", "FORMAT", "KEYS", "Config", "Key", "default_home", "default_toml", "load_config"]
 
@@ -61,9 +74,26 @@ class Config:
     embedding_budget: int
     embedding_timeout: float
     embedding_key: str = field(repr=False)
+    model_provider: str
+    model_name: str
+    model_url: str
+    model_url_is_own: bool
+    """Whether the address is the user's word, as that of the embedding server."""
+    model_timeout: float
+    model_budget: int
+    model_key: str = field(repr=False)
     recall: Ranking
     decay: Decay
     context: Packing
+    stores: Shelves
+    core: Core
+    consolidate: Consolidation
+    learn: Learning
+    triggers: Triggers
+    flush: Flush
+    retention: Retention
+    backup: Backup
+    tend: Tending
 
     @property
     def zone(self) -> ZoneInfo:
@@ -89,8 +119,9 @@ def load_config(
     values |= _from_file(root / FILE_NAME)
     given = _from_environment(environ) | _from_arguments(overrides or {})
     values |= given
-    values["embedding_url_is_own"] = "embedding_url" in given or not values["embedding_url"]
-    values["embedding_key"] = values["embedding_key"] or _usual_key(environ, values)
+    for door, variables in (("embedding", KEY_VARIABLES), ("model", MODEL_VARIABLES)):
+        values[f"{door}_url_is_own"] = f"{door}_url" in given or not values[f"{door}_url"]
+        values[f"{door}_key"] = values[f"{door}_key"] or _usual_key(environ, values, door, variables)
     path = values.pop("embedding_path")
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
@@ -171,12 +202,12 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def _usual_key(environ: Mapping[str, str], values: Mapping[str, Any]) -> str:
+def _usual_key(environ: Mapping[str, str], values: Mapping[str, Any], door: str, variables: Mapping[str, str]) -> str:
     """The key that people have for the provider that is named; it goes to nobody but the provider itself."""
-    variable = KEY_VARIABLES.get(values["embedding_provider"])
-    if variable is None or values["embedding_url"]:
+    variable = variables.get(values[f"{door}_provider"])
+    if variable is None or values[f"{door}_url"]:
         return ""
-    key = next(key for key in KEYS if key.name == "embedding.key")
+    key = next(key for key in KEYS if key.name == f"{door}.key")
     return str(_valid(key, environ.get(variable, ""), f"environment variable {variable}"))
 
 

@@ -14,6 +14,7 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
     │   ├── PageChangedError          carries the page's current content and hash
     │   └── UndoConflictError         carries the overlapping difference
     ├── EmbedderError                 texts cannot be turned into vectors: not installed, not reachable, not usable
+    ├── ModelError                    a language model did not answer, or not with what was asked for
     ├── RefusedError                  the rules of this home do not allow it
     │   └── NotOwnerError             another machine writes this home
     ├── SearchIndexError              the index does not answer; the memories themselves are safe
@@ -107,6 +108,10 @@ class UndoConflictError(ConflictError):
 
 class EmbedderError(MemfolioError):
     code = "embedder"
+
+
+class ModelError(MemfolioError):
+    code = "model"
 
 
 class RefusedError(MemfolioError):

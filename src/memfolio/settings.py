@@ -11,7 +11,20 @@ from urllib.parse import urlsplit
 
 from memfolio import machine
 from memfolio.duration import format_duration, parse_duration
-from memfolio.tuning import Decay, Packing, Ranking
+from memfolio.tuning import (
+    Backup,
+    Consolidation,
+    Core,
+    Decay,
+    Flush,
+    Learning,
+    Packing,
+    Ranking,
+    Retention,
+    Shelves,
+    Tending,
+    Triggers,
+)
 from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
 
 FORMAT = 1
@@ -63,6 +76,14 @@ def _span(value: object) -> object:
     return parse_duration(value)
 
 
+def _texts(value: object) -> object:
+    if isinstance(value, str):  # as the environment has it
+        return tuple(part.strip() for part in value.split(";") if part.strip())
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        raise ValueError
+    return tuple(value)
+
+
 _KINDS: Mapping[str, Callable[[object], object]] = {
     "a whole number": _whole,
     "a number": _number,
@@ -70,7 +91,11 @@ _KINDS: Mapping[str, Callable[[object], object]] = {
     "text": _text,
     "a path": _path,
     "an ISO 8601 duration": _span,
+    "a list of texts": _texts,
 }
+
+
+_NEVER_TEXT = ("a whole number", "a number", "true or false", "a list of texts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +138,7 @@ class Key:
 
         With `as_text`, text stands for numbers and flags too, as it does in the environment.
         """
-        if isinstance(value, str) and not as_text and self.kind in ("a whole number", "a number", "true or false"):
+        if isinstance(value, str) and not as_text and self.kind in _NEVER_TEXT:
             raise ValueError
         result: Any = _KINDS[self.kind](value)
         if (self.low is not None and not self.low <= result <= self.high) or not self.accepts(result):
@@ -134,8 +159,13 @@ def _is_branch(name: str) -> bool:
 PROVIDERS = ("auto", "local", "openai", "gemini", "voyage", "http", "hashed", "none")
 """What can turn texts into vectors; `auto` takes the best that is there."""
 
+MODELS = ("none", "openai", "anthropic", "gemini")
+"""The language models that can be asked; whatever speaks as OpenAI's do is `openai` with an address."""
+
 KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
 """Where people have the keys of providers that need one."""
+
+MODEL_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
 
 
 def _is_address(text: str) -> bool:
@@ -150,10 +180,30 @@ def _is_sendable(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-SECTIONS: Mapping[str, type[Any]] = {"recall": Ranking, "decay": Decay, "context": Packing}
+SECTIONS: Mapping[str, type[Any]] = {
+    "recall": Ranking,
+    "decay": Decay,
+    "context": Packing,
+    "stores": Shelves,
+    "core": Core,
+    "consolidate": Consolidation,
+    "learn": Learning,
+    "triggers": Triggers,
+    "flush": Flush,
+    "retention": Retention,
+    "backup": Backup,
+    "tend": Tending,
+}
 """Sections whose keys are the fields of a class."""
 
-_KIND_OF = {"bool": "true or false", "int": "a whole number", "float": "a number"}
+_KIND_OF = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "timedelta": "an ISO 8601 duration",
+    "tuple[str, ...]": "a list of texts",
+}
 
 
 def _keys_of(section: str, tuned: type[Any]) -> tuple[Key, ...]:
@@ -316,6 +366,56 @@ KEYS: tuple[Key, ...] = (
         in_file=False,
         is_secret=True,
     ),
+    Key(
+        name="model.provider",
+        kind="text",
+        default="none",
+        doc="The language model that sums up and learns; without one, rules do.",
+        wanted=f"one of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
+        accepts=MODELS.__contains__,
+    ),
+    Key(
+        name="model.name",
+        kind="text",
+        default="",
+        doc="The name of the model that the provider is asked for.",
+        wanted="a name of at most 200 printable characters",
+        accepts=lambda text: len(text) <= 200 and text.isprintable(),
+    ),
+    Key(
+        name="model.url",
+        kind="text",
+        default="",
+        doc="The address of a server that speaks as OpenAI's does, such as Ollama; empty is the provider's own.",
+        wanted='an address such as "http://localhost:11434/v1", without user name, query or fragment',
+        accepts=_is_address,
+    ),
+    Key(
+        name="model.timeout",
+        kind="a number",
+        default=60.0,
+        doc="How many seconds the model has for one answer.",
+        low=0.1,
+        high=3600,
+    ),
+    Key(
+        name="model.budget",
+        kind="a whole number",
+        default=200_000,
+        doc="How many tokens, by an estimate, one process sends to the model in a day; 0 is no limit.",
+        low=0,
+        high=10**12,
+    ),
+    Key(
+        name="model.key",
+        kind="text",
+        default="",
+        doc="The key that the provider asks for; it is sent nowhere else and never shown.",
+        wanted="a key of plain letters, digits and signs, without spaces",
+        accepts=_is_sendable,
+        in_file=False,
+        is_secret=True,
+    ),
     *(key for section, tuned in SECTIONS.items() for key in _keys_of(section, tuned)),
     Key(
         name="agent",
@@ -362,6 +462,8 @@ def toml(value: object) -> str:
     """A default as it is written in the file."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml, value))}]"
     return f'"{_plain(value)}"' if isinstance(value, str | timedelta) else str(value)
 
 

@@ -29,8 +29,12 @@ class Op(StrEnum):
     TOMBSTONE = "tombstone"
     RESTORE = "restore"
     PURGE = "purge"
+    ARCHIVE = "archive"
     EDGE = "edge"
     JOB = "job"
+    SESSION = "session"
+    FLUSH = "flush"
+    CONTEXT = "context"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,13 @@
-"""What can be tuned in recall, in fading and in context: every weight and switch with its default and its range.
+"""What can be tuned in recall and in the life of a memory: every weight and switch with its default and its range.
 
 The fields are the keys of `memfolio.toml` too: `Ranking.vector` is `recall.vector`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 
@@ -23,6 +25,30 @@ def _count(default: int, doc: str, low: int, high: int) -> Any:
 
 def _switch(default: bool, doc: str) -> Any:
     return field(default=default, metadata={"doc": doc})
+
+
+def _span(default: timedelta, doc: str) -> Any:
+    return field(default=default, metadata={"doc": doc, "low": timedelta(0), "high": timedelta(days=36500)})
+
+
+def _one_of(default: str, choices: tuple[str, ...], doc: str) -> Any:
+    wanted = f"one of {', '.join(choices[:-1])} or {choices[-1]}"
+    return field(default=default, metadata={"doc": doc, "wanted": wanted, "accepts": choices.__contains__})
+
+
+def _text(default: str, doc: str, wanted: str, accepts: Callable[[str], object]) -> Any:
+    return field(default=default, metadata={"doc": doc, "wanted": wanted, "accepts": accepts})
+
+
+def _phrases(doc: str) -> Any:
+    return field(
+        default=(),
+        metadata={
+            "doc": doc,
+            "wanted": "a list of phrases of 1 to 100 characters",
+            "accepts": lambda given: all(0 < len(each.strip()) <= 100 for each in given),
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +105,9 @@ class Ranking:
     inline: bool = _switch(True, "Whether `type:decision` or `since:last_week` inside a question are filters.")
 
 
+FORMS = ("exponential", "ebbinghaus")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decay:
     """How memories fade: each rate is the share lost a day, and half is gone after 0.69 divided by it days."""
@@ -97,6 +126,12 @@ class Decay:
     active: float = _share(0.5, "The relevance below which a memory is fading.")
     dormant: float = _share(0.2, "The relevance below which a memory is dormant.")
     archived: float = _share(0.05, "The relevance below which a memory may be archived.")
+    form: str = _one_of(
+        "exponential",
+        FORMS,
+        "How relevance falls with the days: by a constant share, or ever slower as Ebbinghaus found.",
+    )
+    weak: float = _share(0.4, "The confidence, faded, below which a fact is shown as weak.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,4 +152,120 @@ class Packing:
     time: float = _weight(1.0, "By which share a memory of this very moment ranks higher.")
     time_days: float = field(
         default=7.0, metadata={"doc": "After how many days half of that is gone.", "low": 0.01, "high": 36500.0}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelves:
+    """How much each store holds, and for how long."""
+
+    working: int = _count(7, "How many memories are in working memory; the next one sends one to short-term.", 1, 1000)
+    short_term: int = _count(
+        200, "How many memories are in short-term memory; the least important leave first.", 1, 10**6
+    )
+    short_term_ttl: timedelta = _span(timedelta(hours=2), "How long a memory stays in short-term memory.")
+    least_used: bool = _switch(False, "Whether the least recently used leaves working memory, else the oldest.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """How long core memory, MEMORY.md, may be: all of it, and as a guide each of its blocks."""
+
+    tokens: int = _count(
+        3000, "Tokens, by estimate, that MEMORY.md may have; an edit past that is refused.", 100, 10**6
+    )
+    identity: int = _count(500, "Tokens meant for who the user is.", 0, 10**6)
+    active: int = _count(1000, "Tokens meant for what goes on at the moment.", 0, 10**6)
+    persona: int = _count(500, "Tokens meant for how to behave with the user.", 0, 10**6)
+    critical: int = _count(1000, "Tokens meant for what must never be forgotten.", 0, 10**6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidation:
+    """Which memories become long-term ones, and which of them belong together."""
+
+    importance: float = _share(0.6, "From which importance on a memory is promoted.")
+    uses: int = _count(2, "From how many uses on a memory is promoted, whatever its importance.", 1, 10**6)
+    similarity: float = _share(0.3, "How alike the tags of two memories must be to be summed up together.")
+    text_similarity: float = _share(0.3, "The same for the words of memories that have no tags.")
+    summarize: bool = _switch(True, "Whether memories that belong together are summed up, else promoted one by one.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """What is learned from conversations once they are over."""
+
+    enabled: bool = _switch(True, "Whether facts, preferences, people and things are learned from conversations.")
+    idle: timedelta = _span(timedelta(minutes=30), "After which silence a conversation counts as over.")
+    conflicts: str = _one_of(
+        "supersede",
+        ("supersede", "keep", "ask"),
+        "What happens to a fact that a later one contradicts: it is replaced, both stay, or a person is asked.",
+    )
+    merge: float = _share(0.9, "How alike the names of two entities must be to be proposed as one.")
+    mentions: int = _count(3, "How often something must be mentioned to get a summary.", 1, 10**6)
+    pages: int = _count(2, "How often something must be mentioned to get a page of its own.", 1, 10**6)
+    transcripts: bool = _switch(True, "Whether a page about each conversation is written to sessions/.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triggers:
+    """Phrases, beside the English ones, with which a person asks for something to be remembered or forgotten."""
+
+    remember: tuple[str, ...] = _phrases("Further phrases that begin what is to be remembered.")
+    forget: tuple[str, ...] = _phrases("Further phrases that begin what is to be forgotten.")
+    reflect: tuple[str, ...] = _phrases("Further phrases that ask for memories to be looked through.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flush:
+    """When an agent whose context fills up should save what it knows."""
+
+    window: int = _count(200_000, "Tokens that the context of the agent's model holds.", 1000, 10**8)
+    reserve: int = _count(20_000, "Tokens kept free for the answer; never more than a quarter of the window.", 0, 10**8)
+    soft: int = _count(4000, "How many tokens before that the time has come.", 0, 10**8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """After which time without use memories are archived; a span of zero is never. Nothing is deleted.
+
+    What is pinned stays, whatever its age; importance counts before the kind.
+    """
+
+    episodic: timedelta = _span(timedelta(days=365), "After which time events are archived.")
+    semantic: timedelta = _span(timedelta(0), "After which time facts are archived.")
+    procedural: timedelta = _span(timedelta(0), "After which time ways to do things are archived.")
+    opinion: timedelta = _span(timedelta(0), "After which time opinions are archived.")
+    low: timedelta = _span(timedelta(days=90), "After which time what is of low importance is archived.")
+    low_importance: float = _share(0.3, "Below which importance that is.")
+    high: timedelta = _span(timedelta(0), "After which time what is of high importance is archived.")
+    high_importance: float = _share(0.8, "From which importance on that is.")
+    faded: bool = _switch(False, "Whether whatever has faded below `decay.archived` is archived as well.")
+    sessions: timedelta = _span(timedelta(days=365), "After which time pages about conversations are archived.")
+    checkpoints: timedelta = _span(timedelta(days=90), "After which time checkpoints are archived.")
+    compress: timedelta = _span(timedelta(days=90), "After which time in the archive a log is compressed.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """Copies of the whole home beside it."""
+
+    folder: str = _text(
+        "",
+        "The folder for backups; empty is none, and a relative path begins beside the home.",
+        "a path outside of the home",
+        lambda text: "\0" not in text,
+    )
+    keep: int = _count(7, "How many backups are kept.", 1, 1000)
+    every: timedelta = _span(timedelta(days=30), "How often `tend` makes one.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tending:
+    """When and how long the home is looked after."""
+
+    hour: int = _count(3, "The hour after which the jobs of a day are due.", 0, 23)
+    seconds: float = field(
+        default=600.0, metadata={"doc": "After how many seconds no further job is begun.", "low": 1.0, "high": 86400.0}
     )

@@ -263,6 +263,14 @@ class Vault:
             raise self.trouble
         return self.writer.apply(change)
 
+    def preview(self, change: Change) -> str:
+        """What a change would do, as a difference; nothing is written."""
+        from memfolio.vault.past.undo import difference
+
+        self._check_open()
+        outlook = self.writer.preview(change)
+        return "".join(difference(path, before, after) for path, (before, after) in outlook.items())
+
     def subscribe(self, listener: Callable[[Record], None]) -> None:
         """Have `listener` called with every change this process makes or finds, under the write lock: be quick.
 

@@ -94,6 +94,15 @@ class Writer:
                 self._books.enter(Action.ALERT, WATCHMAN, about=[receipt.seq])
             return receipt
 
+    def preview(self, change: Change) -> dict[str, tuple[bytes | None, bytes | None]]:
+        """What the change would make of each file: before and after. Ids are not yet those that it would get."""
+        with self.ready():
+            return {file.path: self._outlook(file) for file in self._compose(change).files}
+
+    def _outlook(self, file: Planned) -> tuple[bytes | None, bytes | None]:
+        before = self._books.read(file.path)
+        return before, file.data if file.start is None else (before or b"") + (file.data or b"")
+
     def _make(self, change: Change) -> Receipt:
         for _ in range(ATTEMPTS):
             plan = self._compose(change)

@@ -1,0 +1,1 @@
+"""People, things and how they are related, kept as pages."""

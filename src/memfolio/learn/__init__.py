@@ -1,0 +1,1 @@
+"""What texts say: statements worth keeping, people and things, relations and causes. Pure but for the model."""

@@ -1,0 +1,48 @@
+"""The hand that tends: makes changes, or only shows what they would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memfolio.types import Approval, Attribution
+from memfolio.vault.change import Change, Receipt
+from memfolio.vault.past.past import Outcome
+from memfolio.vault.vault import Vault
+
+
+def tender(trigger: str) -> Attribution:
+    """Who tends, for the trail."""
+    return Attribution(actor="system:tend", approval=Approval.AUTO, trigger=trigger)
+
+
+@dataclass(slots=True, kw_only=True)
+class Hand:
+    """Makes the changes of a job one after the other, each of which can be undone; with `dry_run` none is made."""
+
+    vault: Vault
+    agent: str
+    now: datetime
+    dry_run: bool = False
+    diff: str = ""
+    """What the changes did, or would do."""
+    receipts: list[Receipt] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What a person should know beside that."""
+
+    def make(self, change: Change) -> Receipt | None:
+        """Make a change; None where it is only shown or had been made before."""
+        if self.dry_run:
+            self.diff += self.vault.preview(change)
+            return None
+        receipt = self.vault.apply(change)
+        if receipt.repeated:
+            return None
+        self.receipts.append(receipt)
+        return receipt
+
+    def note(self, outcome: Outcome) -> None:
+        """Take account of a change that was made, or only shown, by somebody else on this hand's behalf."""
+        self.diff += outcome.diff
+        if outcome.receipt is not None:
+            self.receipts.append(outcome.receipt)
