@@ -324,12 +324,13 @@ class Memory:
     def status(self) -> Status:
         """How the home is doing, in numbers."""
         vault, index = self.vault, self.library.index
+        short_term = self.library.short_term(vault.home.now())
         waiting = vault.commit()
         embedder = self.library.meaning.embedder
         return Status(
             home=vault.config.home,
             agent=self.agent,
-            memories=(counts := index.read(count)).memories,
+            memories=(counts := index.read(lambda connection: count(connection, short_term))).memories,
             changes=vault.head,
             waiting=len(vault.books.recent.pending) if waiting else 0,
             obstacle=vault.committer.obstacle if waiting else None,

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import apsw
 
+from memfolio.index.shelf import store_counts
+from memfolio.index.within import ShortTerm
+
 LIVE = "forgotten_at IS NULL AND archived = 0"
 
 
@@ -34,7 +37,7 @@ class Counts:
     """What could not be read as it was meant, by file."""
 
 
-def count(connection: apsw.Connection) -> Counts:
+def count(connection: apsw.Connection, short_term: ShortTerm) -> Counts:
     def number(sql: str) -> int:
         found: int = connection.execute(sql).get or 0
         return found
@@ -44,7 +47,7 @@ def count(connection: apsw.Connection) -> Counts:
 
     return Counts(
         memories=number(f"SELECT count(*) FROM memories WHERE form = 'memory' AND {LIVE}"),
-        stores=table(f"SELECT store, count(*) FROM memories WHERE form = 'memory' AND {LIVE} GROUP BY 1 ORDER BY 1"),
+        stores=store_counts(connection, short_term),
         kinds=table(f"SELECT kind, count(*) FROM memories WHERE form = 'memory' AND {LIVE} GROUP BY 1 ORDER BY 1"),
         edges=_edges(connection),
         forms=table("SELECT form, count(*) FROM memories GROUP BY 1 ORDER BY 1"),
@@ -54,7 +57,7 @@ def count(connection: apsw.Connection) -> Counts:
         forgotten=number("SELECT count(*) FROM memories WHERE forgotten_at IS NOT NULL"),
         superseded=number("SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"),
         waiting=number("SELECT count(*) FROM waiting"),
-        jobs=_jobs(connection),
+        jobs=last_runs(connection),
         problems={
             path: tuple(json.loads(problems))
             for path, problems in connection.execute(
@@ -78,7 +81,8 @@ def _edges(connection: apsw.Connection) -> dict[str, int]:
     return {"temporal": temporal, **found} if temporal else found
 
 
-def _jobs(connection: apsw.Connection) -> dict[str, str]:
+def last_runs(connection: apsw.Connection) -> dict[str, str]:
+    """When each job last did something."""
     sql = (
         "SELECT s.line FROM states s JOIN files f ON f.number = s.file "
         "WHERE s.op = 'job' ORDER BY length(f.path), f.path, s.ordinal"

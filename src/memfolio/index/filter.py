@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memfolio.index.rows import clean, to_us
+from memfolio.index.within import ShortTerm, stores_of
 from memfolio.types import Kind, Store, Type
 
 ARCHIVED = "archived"
@@ -56,6 +57,8 @@ class Filter:
     """What it is in its file: a memory, a passage of a page, a fact."""
     level: str | None = None
     """One of `LEVELS`."""
+    short_term: ShortTerm | None = None
+    """What short-term memory is at the moment, for `stores`; without it, what was ever put there."""
 
     @property
     def is_narrow(self) -> bool:
@@ -84,9 +87,13 @@ class Filter:
             yield _TRUSTED, (None if self.as_of is None else self.as_of.isoformat(),)
 
     def _asked(self) -> Iterator[Condition]:
-        for column, values in (("kind", self.kinds), ("type", self.types), ("store", self.stores)):
+        for column, values in (("kind", self.kinds), ("type", self.types)):
             if values:
                 yield _one_of(column, [each.value for each in values])
+        if self.stores and self.short_term is not None:
+            yield stores_of(self.stores, self.short_term)
+        elif self.stores:
+            yield _one_of("store", [each.value for each in self.stores])
         if self.forms:
             yield _one_of("form", self.forms)
         if self.level is not None:

@@ -41,7 +41,8 @@ class Edge:
     confidence: float = 1.0
 
 
-def _select(connection: apsw.Connection, rest: str, values: Sequence[Any]) -> Iterator[Located]:
+def located(connection: apsw.Connection, rest: str, values: Sequence[Any]) -> Iterator[Located]:
+    """The memories that the rest of a statement about `memories m` selects."""
     for row, path, form, archived, *columns in connection.execute(
         f"SELECT m.row, f.path, m.form, m.archived, {SELECT} {_FROM} {rest}", values
     ):
@@ -51,7 +52,7 @@ def _select(connection: apsw.Connection, rest: str, values: Sequence[Any]) -> It
 
 
 def by_id(connection: apsw.Connection, id: str) -> Located | None:
-    return next(_select(connection, "WHERE m.id = ?", clean((id,))), None)
+    return next(located(connection, "WHERE m.id = ?", clean((id,))), None)
 
 
 def by_rows(connection: apsw.Connection, rows: Sequence[int]) -> list[Located]:
@@ -59,14 +60,14 @@ def by_rows(connection: apsw.Connection, rows: Sequence[int]) -> list[Located]:
     if not rows:
         return []
     wanted = (apsw.carray(array("q", rows)),)
-    found = {each.row: each for each in _select(connection, "WHERE m.row IN carray(?)", wanted)}
+    found = {each.row: each for each in located(connection, "WHERE m.row IN carray(?)", wanted)}
     return [found[row] for row in rows if row in found]
 
 
 def newest(connection: apsw.Connection, wanted: Filter, limit: int) -> list[Located]:
     """What passes the filter, the last that happened first."""
     condition, values = wanted.where()
-    return list(_select(connection, f"WHERE {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?", (*values, limit)))
+    return list(located(connection, f"WHERE {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?", (*values, limit)))
 
 
 def places(connection: apsw.Connection, id: str) -> list[str]:

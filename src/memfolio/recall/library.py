@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
@@ -20,6 +21,7 @@ from memfolio.index.pending import count_pending
 from memfolio.index.sieve import Sieve
 from memfolio.index.ties import named
 from memfolio.index.watch import Watcher
+from memfolio.index.within import ShortTerm
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question
 from memfolio.recall.asking.sorter import Sorter
@@ -108,8 +110,17 @@ class Library:
                 break
         return hits, question
 
+    def short_term(self, now: datetime) -> ShortTerm:
+        """What short-term memory is at this moment."""
+        shelves = self._vault.config.stores
+        return ShortTerm.at(now, shelves.short_term_ttl, shelves.short_term)
+
     def _with_ids(self, query: Query) -> Query:
-        """The query with the ids of the entity that its filter names; the page that tells may lie in either index."""
+        """The query with what its filter names by other words: the stores as they are, and the ids of an entity.
+
+        The page that tells them may lie in either index.
+        """
+        query = replace(query, filter=replace(query.filter, short_term=self.short_term(query.now)))
         names = query.filter.entities
         if not names:
             return query

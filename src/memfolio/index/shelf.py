@@ -1,0 +1,44 @@
+"""What is on which shelf: working memory, short-term memory, and what is ready to become long-term memory."""
+
+from __future__ import annotations
+
+import apsw
+
+from memfolio.index.filter import Filter
+from memfolio.index.lookup import Located, located
+from memfolio.index.within import WITHIN, ShortTerm
+from memfolio.types import Store
+
+MADE = ("consolidation", "summary")
+"""The sources of what was summed up; it is not summed up again."""
+
+
+def working(connection: apsw.Connection, *, least_used: bool) -> list[str]:
+    """The ids of working memory, the next to leave first."""
+    order = "max(coalesce(m.accessed_at, 0), m.created_at)" if least_used else "m.created_at"
+    sql = f"""SELECT m.id FROM memories m WHERE m.store = 'working' AND m.form = 'memory' AND m.forgotten_at IS NULL
+        AND m.archived = 0 AND m.superseded_by IS NULL ORDER BY {order}, m.id"""
+    return [each for (each,) in connection.execute(sql)]
+
+
+def ripe(connection: apsw.Connection, *, importance: float, uses: int) -> list[Located]:
+    """The memories of the first two stores that proved important, oldest first."""
+    condition, values = Filter(forms=("memory",)).where()
+    rest = f"""WHERE {condition} AND m.source NOT IN ({", ".join("?" * len(MADE))})
+        AND (m.store = 'working' AND m.importance >= ? OR m.store = 'short_term'
+            AND (m.importance >= ? OR m.access_count >= ?)) ORDER BY m.created_at, m.id"""
+    return list(located(connection, rest, (*values, *MADE, importance, importance, uses)))
+
+
+def store_counts(connection: apsw.Connection, short_term: ShortTerm) -> dict[str, int]:
+    """How many memories each store holds."""
+    where = "m.form = 'memory' AND m.forgotten_at IS NULL AND m.archived = 0"
+    sql = f"SELECT m.store, count(*) FROM memories m WHERE {where} GROUP BY 1 ORDER BY 1"
+    counts: dict[str, int] = dict(connection.execute(sql))
+    within: int = connection.execute(f"SELECT count(*) FROM memories m WHERE {WITHIN}", short_term.values).get or 0
+    left = counts.pop(Store.SHORT_TERM.value, 0) - within
+    if within:
+        counts[Store.SHORT_TERM.value] = within
+    if left:
+        counts[Store.LONG_TERM.value] = counts.get(Store.LONG_TERM.value, 0) + left
+    return dict(sorted(counts.items()))

@@ -1,0 +1,106 @@
+"""Consolidation: ripe memories → groups → one summary each → one change that marks its sources and can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memfolio.errors import ModelError
+from memfolio.index.index import Index
+from memfolio.index.shelf import ripe
+from memfolio.llm.model import Model
+from memfolio.state import Op
+from memfolio.tend.consolidate.groups import group
+from memfolio.tend.consolidate.summary import summed_up
+from memfolio.tend.hand import Hand, tender
+from memfolio.text import terms
+from memfolio.tuning import Consolidation
+from memfolio.types import Action, MemoryItem, Store
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
+from memfolio.vault.format.draft import Draft
+from memfolio.vault.paths import state_ledger
+
+TOGETHER = 20
+"""How many memories one summary has at most; more are summed up in several."""
+WORDS = 12
+"""How many of its words say what a memory without tags is about."""
+COMMON = 50
+"""A word that more memories have does not say that they belong together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidated:
+    """What was promoted: each alone, or together with others as a summary."""
+
+    groups: tuple[tuple[MemoryItem, ...], ...]
+    """The sources of each summary."""
+    promoted: tuple[MemoryItem, ...]
+    """Those that became long-term memories as they are."""
+    summaries: tuple[MemoryItem, ...] = ()
+    diff: str = ""
+
+
+def consolidate(hand: Hand, index: Index, settings: Consolidation, model: Model | None = None) -> Consolidated:
+    """Promote what proved important, as one change; nothing ripe, nothing written."""
+    found = index.read(lambda db: ripe(db, importance=settings.importance, uses=settings.uses))
+    items = [each.item for each in found]
+    kin = list(belonging(items, settings)) if settings.summarize else [[item] for item in items]
+    groups = [tuple(each) for each in kin if len(each) > 1]
+    alone = [each[0] for each in kin if len(each) == 1]
+    if not items:
+        return Consolidated(groups=(), promoted=())
+    drafts = [summed_up(each, _gist(hand, each, model)) for each in groups]
+    receipt = hand.make(_change(hand.agent, groups, drafts, alone))
+    return Consolidated(
+        groups=tuple(groups), promoted=tuple(alone), summaries=receipt.items if receipt else (), diff=hand.diff
+    )
+
+
+def belonging(items: Sequence[MemoryItem], settings: Consolidation) -> Iterator[list[MemoryItem]]:
+    """The memories that belong together: by their tags, or where there are none by their words."""
+    tagged = [item for item in items if item.tags]
+    plain = [item for item in items if not item.tags]
+    by_tags = [frozenset(tag.casefold() for tag in item.tags) for item in tagged]
+    by_words = [frozenset(word.casefold() for word in terms(item.content, limit=WORDS)) for item in plain]
+    for kin in group(by_tags, settings.similarity):
+        yield from _parted([tagged[place] for place in kin])
+    for kin in group(by_words, settings.text_similarity, common=COMMON):
+        yield from _parted([plain[place] for place in kin])
+
+
+def _parted(kin: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
+    """So many together as make a summary that can be read, in equal parts."""
+    parts = -(-len(kin) // TOGETHER)
+    size = -(-len(kin) // parts)
+    return (kin[start : start + size] for start in range(0, len(kin), size))
+
+
+def _gist(hand: Hand, sources: Sequence[MemoryItem], model: Model | None) -> str | None:
+    """What a model says of these memories; None where there is none, or it fails, which is told once."""
+    if model is None:
+        return None
+    from memfolio.llm.sum_up import sum_up
+
+    try:
+        return sum_up(model, [each.content for each in sources], 200)
+    except ModelError as error:
+        note = f"summed up without the model: {error.message}"
+        if note not in hand.notes:
+            hand.notes.append(note)
+        return None
+
+
+def _change(
+    agent: str, groups: Sequence[Sequence[MemoryItem]], drafts: Sequence[Draft], alone: Iterable[MemoryItem]
+) -> Change:
+    lines: list[dict[str, Any]] = [_promoted(each) for each in alone]
+    for place, sources in enumerate(groups):
+        lines += [{**_promoted(each), "into": NewId(place)} for each in sources]
+    operations: list[Operation] = [AddEntries(agent, tuple(drafts))] if drafts else []
+    operations.append(AddLines(state_ledger(agent), tuple(lines)))
+    return Change(operations=tuple(operations), by=tender("consolidate"), action=Action.MERGE)
+
+
+def _promoted(item: MemoryItem) -> dict[str, Any]:
+    return {"op": Op.STORE.value, "memory": item.id, "store": Store.LONG_TERM.value}

@@ -1,0 +1,105 @@
+"""The jobs that look after an agent's memory, in the order in which they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from memfolio.index.index import Index
+from memfolio.llm.model import Model
+from memfolio.tend.due import Period
+from memfolio.tend.hand import Hand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tended:
+    """What a job has at hand."""
+
+    hand: Hand
+    index: Index
+    model: Model | None = None
+    told: Callable[[int, int], None] = field(default=lambda done, total: None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Something that is due again and again; `run` says in a few words what it did, or nothing."""
+
+    name: str
+    period: Period
+    run: Callable[[Tended], str]
+    doc: str
+
+
+def _sessions(tended: Tended) -> str:
+    from memfolio.tend.sessions.session import hear_out
+
+    settings = tended.hand.vault.config.learn
+    if not settings.enabled:
+        return ""
+    heard = hear_out(tended.hand, tended.index, settings, model=tended.model, told=tended.told)
+    learned, conflicts = sum(each.learned for each in heard), sum(each.conflicts for each in heard)
+    told = f"{_many(len(heard), 'conversation')}, {_many(learned, 'statement')} learned" if heard else ""
+    return f"{told}, {_many(conflicts, 'conflict')}" if conflicts else told
+
+
+def _consolidate(tended: Tended) -> str:
+    from memfolio.tend.consolidate.consolidate import consolidate
+
+    settings = tended.hand.vault.config.consolidate
+    found = consolidate(tended.hand, tended.index, settings, tended.model)
+    parts = [_many(len(found.groups), "summary", "summaries")] if found.groups else []
+    parts += [f"{len(found.promoted)} promoted"] if found.promoted else []
+    return ", ".join(parts)
+
+
+def _graph(tended: Tended) -> str:
+    from memfolio.graph.grow import grow
+
+    return _many(len(grow(tended.hand, tended.index).pages), "page")
+
+
+def _patterns(tended: Tended) -> str:
+    from memfolio.tend.patterns import learn_patterns
+
+    return _many(len(learn_patterns(tended.hand, tended.index, tended.hand.now)), "pattern")
+
+
+def _day(tended: Tended) -> str:
+    from memfolio.tend.day import close_days
+
+    return _many(len(close_days(tended.hand, tended.index)), "day")
+
+
+def _digest(tended: Tended) -> str:
+    from memfolio.tend.digest.build import build
+
+    return _many(len(build(tended.hand, tended.index, model=tended.model).paths), "digest")
+
+
+def _retention(tended: Tended) -> str:
+    from memfolio.tend.retention import retain
+
+    return f"{retain(tended.hand, tended.index).archived} archived"
+
+
+def _backup(tended: Tended) -> str:
+    from memfolio.tend.backup import back_up_if_due
+
+    return back_up_if_due(tended.hand) or ""
+
+
+def _many(count: int, noun: str, plural: str = "") -> str:
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}" if count else ""
+
+
+JOBS = (
+    Job(name="sessions", period=Period.ALWAYS, run=_sessions, doc="learn from conversations that are over"),
+    Job(name="consolidate", period=Period.ALWAYS, run=_consolidate, doc="promote and sum up what proved important"),
+    Job(name="graph", period=Period.ALWAYS, run=_graph, doc="bring the pages of people and things up to date"),
+    Job(name="day", period=Period.DAILY, run=_day, doc="close the days that are over with a summary"),
+    Job(name="patterns", period=Period.WEEKLY, run=_patterns, doc="look for habits"),
+    Job(name="digest", period=Period.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
+    Job(name="retention", period=Period.DAILY, run=_retention, doc="archive and compress what is past its time"),
+    Job(name="backup", period=Period.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
+)

@@ -1,0 +1,69 @@
+"""The page about a conversation in `sessions/`: when it was, who spoke, what tells most, and links to its turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+from memfolio.tend.extract import extract
+from memfolio.types import MemoryItem
+from memfolio.vault.format.fields import local
+from memfolio.vault.paths import agent_root
+
+LINE = 100
+"""Characters of a turn that its line shows."""
+MOST = 400
+"""How many turns a page lists; the others are in the logs all the same."""
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+
+
+def page_path(agent: str, session: str, began: datetime, zone: tzinfo) -> str:
+    """Where the page about a conversation lies."""
+    slug = _UNSAFE.sub("-", session.casefold()).strip("-")[:60] or "session"
+    return f"{agent_root(agent)}/sessions/{local(began, zone):%Y-%m-%d}-{slug}.md"
+
+
+def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
+    """The page about a conversation with these turns, at least one."""
+    first, last = (local(moment(turn), zone) for turn in (turns[0], turns[-1]))
+    people = ", ".join(dict.fromkeys(turn.role or "" for turn in turns))
+    told = extract([turn.content for turn in turns], limit=5, tokens=250)
+    return "\n".join(
+        [
+            "---",
+            f"session: {session}",
+            f"from: {first:%Y-%m-%d %H:%M}",
+            f"to: {last:%Y-%m-%d %H:%M}",
+            f"turns: {len(turns)}",
+            f"speakers: {people}",
+            "---",
+            "",
+            f"# Conversation {session} of {first:%Y-%m-%d}",
+            "",
+            "## Summary",
+            "",
+            *(f"- {_flat(sentence)} ({turns[place].id})" for place, sentence in told),
+            "",
+            "## Turns",
+            "",
+            *(_line(turn, zone) for turn in turns[:MOST]),
+            *([f"- and {len(turns) - MOST} more in the logs"] if len(turns) > MOST else []),
+            "",
+        ]
+    )
+
+
+def moment(turn: MemoryItem) -> datetime:
+    """When it was said."""
+    return turn.event_time or turn.created_at
+
+
+def _line(turn: MemoryItem, zone: tzinfo) -> str:
+    words = _flat(turn.content)
+    shown = words if len(words) <= LINE else f"{words[: LINE - 1].rstrip()}…"
+    return f"- {local(moment(turn), zone):%H:%M} {turn.role}: {shown} ({turn.id})"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,188 @@
+"""What becomes of what was learned beside what is known: new, said before, contradicting, or forgotten. Pure.
+
+`detect` finds what a statement repeats or contradicts; `resolve` decides, in the order in which things were said.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+from memfolio.learn.learned import Statement
+from memfolio.types import MemoryItem, Origin
+from memfolio.vault.change import NewId
+
+_SIGNS = re.compile(r"[^\w+#]+")
+Slot = tuple[str, str]
+Reference = str | NewId
+Way = Literal["supersede", "keep", "ask"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Something that is held to be so: in the files already, or about to be written."""
+
+    ref: Reference
+    text: str
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    negated: bool = False
+    is_single: bool = False
+    at: datetime
+    """When it was said."""
+    is_protected: bool = False
+    """Whether a person stands behind it, so that nothing replaces it unasked."""
+    forgotten_at: datetime | None = None
+    is_replaced: bool = False
+
+    @property
+    def slot(self) -> Slot:
+        return plain(self.subject), plain(self.predicate)
+
+    @classmethod
+    def of(cls, item: MemoryItem) -> Known:
+        """A memory as something known; what it is about stands in its attributes, where it was learned."""
+        about = item.attributes
+        words = {name: str(about.get(name, "")) for name in ("subject", "predicate", "object")}
+        return cls(
+            ref=item.id,
+            text=item.content,
+            **words,
+            negated=about.get("negated") is True,
+            is_single=about.get("single") is True,
+            at=item.event_time or item.created_at,
+            is_protected=item.pinned or item.decay_rate == 0 or item.origin is Origin.OWNER,
+            forgotten_at=item.forgotten_at,
+            is_replaced=item.superseded_by is not None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Two statements that cannot both be true."""
+
+    old: Known
+    new: Known
+
+
+@dataclass(slots=True, kw_only=True)
+class Resolution:
+    """What to write."""
+
+    kept: list[Statement] = field(default_factory=list)
+    """In the order of their `NewId`s."""
+    added: list[Known] = field(default_factory=list)
+    """The same as something known."""
+    replaced: list[tuple[Reference, Reference]] = field(default_factory=list)
+    """What each is replaced by."""
+    contradicting: list[Clash] = field(default_factory=list)
+    """Those that both stay."""
+    repeated: list[tuple[Reference, Statement]] = field(default_factory=list)
+    """What was known, and said again."""
+
+
+class Knowledge:
+    """What is known, to be asked by what it says and by what it is about."""
+
+    def __init__(self, known: Iterable[Known]) -> None:
+        self._texts: dict[str, Known] = {}
+        self._slots: dict[Slot, list[Known]] = {}
+        for each in known:
+            self.add(each)
+
+    def add(self, known: Known) -> None:
+        self._texts[plain(known.text)] = known
+        if known.subject and known.predicate:
+            self._slots.setdefault(known.slot, []).append(known)
+
+    def same(self, new: Known) -> Known | None:
+        """What says the same, the last that did."""
+        alike = [each for each in self._slots.get(new.slot, ()) if new.object and _agree(each, new)]
+        return alike[-1] if alike else self._texts.get(plain(new.text))
+
+    def detect(self, new: Known) -> list[Known]:
+        """What cannot be true together with it."""
+        if not new.subject or not new.predicate:
+            return []
+        return [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
+
+    def drop(self, old: Known) -> None:
+        """Something known holds no longer."""
+        held = self._slots.get(old.slot, [])
+        held[:] = [each for each in held if each is not old]
+
+    def settle(self, new: Known, ref: str) -> None:
+        """Something was written, under this id."""
+        written = replace(new, ref=ref)
+        if self._texts.get(plain(new.text)) is new:
+            self._texts[plain(new.text)] = written
+        held = self._slots.get(new.slot, [])
+        held[:] = [written if each is new else each for each in held]
+
+
+def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowledge, way: Way) -> Resolution:
+    """What to write of these statements, each with the time at which it was said."""
+    found = Resolution()
+    for statement, at in statements:
+        new = _known(statement, at, NewId(len(found.kept)))
+        same = knowledge.same(new)
+        if same is not None and same.forgotten_at is not None and at <= same.forgotten_at:
+            continue  # who forgot it does not want it back from an old conversation
+        if same is not None and _is_current(same):
+            found.repeated.append((same.ref, statement))
+            continue
+        found.kept.append(statement)
+        found.added.append(new)
+        for old in knowledge.detect(new):
+            _settle(found, knowledge, Clash(old=old, new=new), way)
+        knowledge.add(new)
+    return found
+
+
+def _settle(found: Resolution, knowledge: Knowledge, clash: Clash, way: Way) -> None:
+    old, new = clash.old, clash.new
+    if way != "supersede" or old.is_protected:
+        found.contradicting.append(clash)
+    elif new.at >= old.at:
+        found.replaced.append((old.ref, new.ref))
+        knowledge.drop(old)
+    else:
+        found.replaced.append((new.ref, old.ref))
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: without regard to case, signs and blanks."""
+    return " ".join(_SIGNS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).split())
+
+
+def _known(statement: Statement, at: datetime, ref: NewId) -> Known:
+    return Known(
+        ref=ref,
+        text=statement.text,
+        subject=statement.subject,
+        predicate=statement.predicate,
+        object=statement.object,
+        negated=statement.negated,
+        is_single=statement.is_single,
+        at=at,
+    )
+
+
+def _is_current(known: Known) -> bool:
+    return known.forgotten_at is None and not known.is_replaced
+
+
+def _agree(one: Known, other: Known) -> bool:
+    return plain(one.object) == plain(other.object) and one.negated == other.negated
+
+
+def _contradict(one: Known, other: Known) -> bool:
+    same = plain(one.object) == plain(other.object)
+    if same:
+        return one.negated != other.negated
+    return (one.is_single or other.is_single) and not (one.negated or other.negated)

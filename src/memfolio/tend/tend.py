@@ -1,0 +1,159 @@
+"""Tending: runs what is due for one agent, one process at a time, each job on its own and within its time."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from memfolio.errors import InputError, MemfolioError
+from memfolio.index.counts import last_runs
+from memfolio.index.index import Index
+from memfolio.intake import nearest
+from memfolio.llm.model import Model
+from memfolio.state import moment
+from memfolio.tend.due import is_due
+from memfolio.tend.hand import Hand
+from memfolio.tend.jobs import JOBS, Job, Tended
+from memfolio.vault.lock import FileLock
+from memfolio.vault.vault import Vault
+
+LOCK = "tend.lock"
+LOOKED = "tended"
+"""In the home's inside: when each job was last looked after, by agent. Only a hint: what a job did is in the trail."""
+
+Told = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What one job did, or would do."""
+
+    job: str
+    did: str = ""
+    changes: tuple[int, ...] = ()
+    diff: str = ""
+    notes: tuple[str, ...] = ()
+    error: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tending:
+    """What was done, and what has to wait for the next time because the time was up."""
+
+    agent: str
+    done: tuple[Done, ...]
+    waiting: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def tend(
+    vault: Vault,
+    index: Index,
+    agent: str,
+    *,
+    model: Model | None = None,
+    jobs: Sequence[str] = (),
+    dry_run: bool = False,
+    told: Told = lambda job, done, total: None,
+) -> Tending:
+    """Run what is due, or these jobs whether they are due or not. Raises HomeBusyError where another process tends."""
+    now, began = vault.home.now(), time.monotonic()
+    wanted, done, waiting = [_named(name) for name in jobs], [], []
+    with alone(vault):
+        looked = {} if jobs else _looked(vault, index, agent)
+        due = wanted or [job for job in JOBS if _is_due(vault, job, looked.get(job.name), now)]
+        for job in due:
+            if time.monotonic() - began > vault.config.tend.seconds:
+                waiting.append(job.name)
+                continue
+            done.append(_run(vault, index, agent, job, model, now, dry_run, told))
+        if not dry_run:
+            _look(vault, agent, [each.job for each in done if not each.error], now)
+    return Tending(agent=agent, done=tuple(done), waiting=tuple(waiting), dry_run=dry_run)
+
+
+@contextmanager
+def alone(vault: Vault) -> Iterator[None]:
+    """Keep other processes from tending this home meanwhile; what they write goes on."""
+    lock = FileLock(vault.home.internal / LOCK, vault.home.disk, timeout=0)
+    try:
+        with lock():
+            yield
+    finally:
+        lock.close()
+
+
+def _named(name: str) -> Job:
+    job = next((job for job in JOBS if job.name == name), None)
+    if job is None:
+        raise InputError(f"there is no job {name[:40]!r}", hint=nearest(name, [job.name for job in JOBS]))
+    return job
+
+
+def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> bool:
+    return is_due(job.period, last, now, vault.home.zone, vault.config.tend.hour)
+
+
+def _run(
+    vault: Vault,
+    index: Index,
+    agent: str,
+    job: Job,
+    model: Model | None,
+    now: datetime,
+    dry_run: bool,
+    told: Told,
+) -> Done:
+    hand, began = Hand(vault=vault, agent=agent, now=now, dry_run=dry_run), time.monotonic()
+    tended = Tended(hand=hand, index=index, model=model, told=lambda done, total: told(job.name, done, total))
+    told(job.name, 0, 0)
+    did = error = ""
+    try:
+        did = job.run(tended)
+    except MemfolioError as problem:  # the other jobs go on
+        error = problem.message
+    return Done(
+        job=job.name,
+        did=did,
+        changes=tuple(receipt.seq for receipt in hand.receipts),
+        diff=hand.diff,
+        notes=tuple(hand.notes),
+        error=error,
+        seconds=round(time.monotonic() - began, 3),
+    )
+
+
+def _looked(vault: Vault, index: Index, agent: str) -> dict[str, datetime]:
+    """When each job was last looked after: by what it did, or by the hint that there was nothing to do."""
+    found = {**index.read(last_runs)}
+    for job, at in _hints(vault).get(agent, {}).items():
+        found[job] = max(at, found.get(job, ""))
+    times = {job: moment(at) for job, at in found.items()}
+    return {job: at for job, at in times.items() if at is not None}
+
+
+def _hints(vault: Vault) -> dict[str, dict[str, str]]:
+    try:
+        found = json.loads(vault.home.disk.read(vault.home.internal / LOOKED) or b"{}")
+    except ValueError:
+        return {}
+    agents = found if isinstance(found, dict) else {}
+    return {str(agent): _times(jobs) for agent, jobs in agents.items() if isinstance(jobs, dict)}
+
+
+def _times(jobs: Mapping[str, object]) -> dict[str, str]:
+    return {str(job): at for job, at in jobs.items() if isinstance(at, str) and moment(at)}
+
+
+def _look(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
+    hints = _hints(vault)
+    before = hints.get(agent, {})
+    periodic = {job.name for job in JOBS if job.period != "always"}
+    after = before | {job: now.isoformat() for job in jobs if job in periodic}
+    if after != before:
+        vault.home.disk.put(vault.home.internal / LOOKED, json.dumps({**hints, agent: after}).encode())
