@@ -16,7 +16,7 @@ from memfolio import AsyncMemory, Memory, NotFoundError
 from memfolio.vault.vault import Vault
 
 NOT_AWAITED = {"audit", "subscribe"}
-PUBLIC = sorted(name for name in vars(Memory) if not name.startswith("_"))
+PUBLIC = sorted(name for name in dir(Memory) if not name.startswith("_"))
 VERBS = [name for name in PUBLIC if name not in NOT_AWAITED]
 
 

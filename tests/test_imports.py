@@ -14,7 +14,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = (
     *("errors", "types", "clock", "text", "duration", "machine", "tuning", "decay", "settings", "config", "state"),
     *("vault", "intake", "index", "embed", "llm", "learn", "graph", "recall", "stores", "procedures"),
-    *("knowledge", "govern", "mind", "tend", "reason", "status", "memory", "aio", "bench", "serve", "testing"),
+    *("knowledge", "govern", "mind", "tend", "reason", "status", "life", "memory", "aio", "bench", "serve", "testing"),
 )
 """A room may import itself and what stands before it."""
 

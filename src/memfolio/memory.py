@@ -18,6 +18,7 @@ from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.lookup import Located, newest
 from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
+from memfolio.life import Life
 from memfolio.recall.asking.query import Query
 from memfolio.recall.context.compose import Request, compose
 from memfolio.recall.explain import Explanation
@@ -26,9 +27,12 @@ from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.status import Status, sizes
 from memfolio.stores import mend
+from memfolio.stores.kin import kin_of
 from memfolio.stores.mend import Mended
+from memfolio.tend.attendant import Attendant
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
 from memfolio.vault.audit import TrailLine
+from memfolio.vault.change import Operation
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import check_agent
 from memfolio.vault.vault import Vault
@@ -42,13 +46,15 @@ FORGETTER = Attribution(actor="bot:trigger-forget", trigger="forget")
 RECENT = 5
 
 
-class Memory:
+class Memory(Life):
     """What one agent remembers. Threads may share it, and several processes may have one home open."""
 
     def __init__(self, vault: Vault, agent: str, *, embedder: Embedder | None = None, background: bool = True) -> None:
         self.vault = vault
         self.agent = check_agent(agent)
         self.library = Library(vault, self.agent, embedder=embedder, background=background)
+        is_attended = background and vault.config.learn.enabled
+        self._attendant = Attendant(self._hear_others) if is_attended else None
 
     @property
     def audit(self) -> Past:
@@ -95,7 +101,10 @@ class Memory:
     def observe_many(self, turns: Iterable[Mapping[str, Any]]) -> list[MemoryItem]:
         """Note many turns as one change: all of them, or none."""
         drafts = [turn_of(turn) for turn in turns]
-        return self._add(drafts, OBSERVER) if drafts else []
+        items = self._add(drafts, OBSERVER) if drafts else []
+        if self._attendant is not None and items:
+            self._attendant.saw(items[-1].session)
+        return items
 
     def remember(
         self,
@@ -144,7 +153,8 @@ class Memory:
 
     def _add(self, drafts: Sequence[Draft], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
         self.library.attend()
-        receipt = self.vault.add(self.agent, drafts, by, key=key)
+        beside = self._demoted(drafts) if any(draft.store is Store.WORKING for draft in drafts) else ()
+        receipt = self.vault.add(self.agent, drafts, by, key=key, beside=beside)
         if not receipt.repeated:
             return list(receipt.items)
         found = [memory for each in receipt.ids if (memory := self.get(each))]
@@ -162,6 +172,11 @@ class Memory:
                 hint="use another key, or correct that memory",
             )
         return found
+
+    def _demoted(self, drafts: Sequence[Draft]) -> tuple[Operation, ...]:
+        from memfolio.stores.shelves import make_room
+
+        return make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
 
     def recall(
         self,
@@ -251,14 +266,18 @@ class Memory:
     def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
         """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
 
+        What was made of it alone goes along, and so does a summary that tells of it.
+
         `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
         a shared one only where none of the agent's own fits.
         `dry_run` only shows what would go.
         """
         meant = [each for found in self._meant(what, every=every) for each in self._versions(*found)]
         once = {each.item.id: (index, each) for index, each in meant}
+        kin = kin_of(meant[0][0], [*once])
+        once |= {name: found for name in kin.going if (found := self.library.locate(name))}
         with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
-        return mend.forget(self.vault, with_places, check_attribution(by), dry_run=dry_run)
+        return mend.forget(self.vault, with_places, check_attribution(by), freed=kin.freed, dry_run=dry_run)
 
     def _versions(self, index: Index, found: Located) -> list[tuple[Index, Located]]:
         """A memory and all that it corrected: who forgets a thing does not want its old form back."""
@@ -361,6 +380,8 @@ class Memory:
 
     def close(self) -> None:
         """Bring what waits into git and let go of the home."""
+        if self._attendant is not None:
+            self._attendant.close()
         self.library.close()
         self.vault.close()
 

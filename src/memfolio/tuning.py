@@ -90,6 +90,10 @@ class Ranking:
     dormant: float = _share(
         1.0, "Which part of a dormant memory's score an awake one must reach to keep it out of sight."
     )
+    sources: bool = _switch(
+        True, "Whether what was concluded from a memory gives way to it, and speaks for it, where both are found."
+    )
+    summaries: float = _share(0.3, "By which share what only sums up other memories ranks lower.")
     diversity: float = _share(0.0, "How much a hit loses by being like those above it: maximal marginal relevance.")
     cut: float = _share(0.35, "The part of the best score that a hit without a word of the question must have.")
     breadth: int = _count(100, "How many candidates words bring, and how many meaning.", 10, 10_000)

@@ -10,15 +10,16 @@ import apsw
 
 from memfolio.decay import Life
 
-_LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
-_LOOK = "m.content, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
-_DERIVED = "m.more IS NOT NULL AND instr(m.more, '\"derived_from\":') > 0"
+LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
+_LOOK = "m.content, m.source, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
+DERIVED = "m.more IS NOT NULL AND instr(m.more, '\"derived_from\":') > 0"
 
 
 class Look(NamedTuple):
     """What a memory says, and what is known about it."""
 
     content: str
+    source: str
     importance: float
     confidence: float
     origin: str
@@ -31,6 +32,6 @@ def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]
     """These rows, as far as they are there."""
     if not rows:
         return {}
-    sql = f"SELECT m.row, {_LOOK}, {_LIFE}, {_DERIVED} FROM memories m WHERE m.row IN carray(?)"
+    sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
     found = connection.execute(sql, (apsw.carray(array("q", rows)),))
-    return {row[0]: Look._make((*row[1:7], Life._make(row[7:]))) for row in found}
+    return {row[0]: Look._make((*row[1:8], Life._make(row[8:]))) for row in found}

@@ -125,3 +125,27 @@ def _chain(before: Mapping[str, Sequence[str]], id: str) -> Iterator[str]:
         here = [old for new in here for old in before.get(new, ()) if old not in seen]
         seen.update(here)
         yield from here
+
+
+def made_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The memories that were made of one of these, however far down, each with all that it was made of itself."""
+    above = "SELECT DISTINCT source FROM edges WHERE type = 'derived_from' AND target IN carray(?)"
+    below = "SELECT target FROM edges WHERE type = 'derived_from' AND source = ?"
+    found: dict[str, frozenset[str]] = {}
+    asked = tuple(ids)
+    while asked:
+        made = [str(each) for (each,) in connection.execute(above, (apsw.carray(asked),)) if each not in found]
+        found |= {each: frozenset(str(one) for (one,) in connection.execute(below, (each,))) for each in made}
+        asked = tuple(made)
+    return found
+
+
+def origins(connection: apsw.Connection, rows: Iterable[int]) -> dict[int, list[int]]:
+    """The rows of what each of these memories was made of; of most, nothing."""
+    sql = """SELECT m.row, s.row FROM carray(?) asked CROSS JOIN memories m ON m.row = asked.value
+        JOIN edges e ON e.source = m.id AND e.type = 'derived_from' JOIN memories s ON s.id = e.target
+        ORDER BY 1, s.id"""
+    found: dict[int, list[int]] = {}
+    for row, source in connection.execute(sql, (apsw.carray(array("q", rows)),)):
+        found.setdefault(row, []).append(source)
+    return found

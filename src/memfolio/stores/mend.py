@@ -9,7 +9,7 @@ from typing import Any
 from memfolio.errors import ConflictError, InputError
 from memfolio.index.lookup import Located
 from memfolio.state import Op
-from memfolio.types import Action, Attribution, MemoryItem, Type
+from memfolio.types import Action, Attribution, MemoryItem, Store, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
 from memfolio.vault.format.lines import read_lines, split_lines
 from memfolio.vault.paths import agent_of, ledger_of, state_ledger
@@ -25,8 +25,18 @@ class Mended:
     receipt: Receipt | None = None
 
 
-def forget(vault: Vault, found: Sequence[tuple[Located, Sequence[str]]], by: Attribution, *, dry_run: bool) -> Mended:
-    """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each."""
+def forget(
+    vault: Vault,
+    found: Sequence[tuple[Located, Sequence[str]]],
+    by: Attribution,
+    *,
+    freed: Sequence[str] = (),
+    dry_run: bool,
+) -> Mended:
+    """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each.
+
+    What is `freed` was summed up together with them, and waits to be summed up again.
+    """
     from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
 
     for located, _ in found:
@@ -37,6 +47,7 @@ def forget(vault: Vault, found: Sequence[tuple[Located, Sequence[str]]], by: Att
             if ledger_of(path):  # what lies in the archive already stays there
                 places.setdefault(path, []).append(located.item.id)
     records = [{"op": Op.TOMBSTONE.value, "memory": located.item.id} for located, _ in found]
+    records += [{"op": Op.STORE.value, "memory": each, "store": Store.SHORT_TERM.value} for each in freed]
     outcome = cut_out(vault, places, by=by, records=records, dry_run=dry_run)
     return Mended(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
 
@@ -47,7 +58,9 @@ def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attributio
 
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
-    records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
+    # Who brings a memory back uses it: else retention would archive it again at once.
+    deeds: list[dict[str, Any]] = [{"op": Op.RESTORE.value}, {"op": Op.ACCESS.value, "count": 1}]
+    records = [{**deed, "memory": located.item.id} for deed in deeds]
     outcome = put_back(vault, {path: [located.item.id] for path in paths}, by=by, records=records, dry_run=dry_run)
     return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 

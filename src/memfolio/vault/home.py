@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from memfolio.clock import Clock
 from memfolio.errors import HomeMissingError, NotOwnerError
+from memfolio.types import AGENT_PATTERN
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, INTERNAL
+from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, INTERNAL, SHARED
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 KEY = "key"
 OWNER = "owner"
 UNSURVEYED = "unsurveyed"
+PURGES = "purges"
+"""Has a byte for each purge: what was derived from files as they were before is not used any more."""
 MANY = 1000
 
 
@@ -28,6 +31,14 @@ def is_home(root: Path) -> bool:
     if (root / INTERNAL).is_dir() or (root / CONFIG).is_file():
         return True
     return (root / "agents").is_dir() and (root / AUDIT).is_dir()
+
+
+def agents_of(root: Path) -> list[str]:
+    """The agents of a home: every folder of one, and the one that all share where it is there."""
+    folder = root / "agents"
+    names = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    own = sorted(name for name in names if AGENT_PATTERN.fullmatch(name) and name != SHARED)
+    return [*own, SHARED] if (root / SHARED).is_dir() else own
 
 
 class Home:
@@ -55,6 +66,15 @@ class Home:
         """Every file is known by a hash of this home's own."""
         if self.has_new_key:
             self.disk.remove(self.internal / UNSURVEYED)
+
+    @property
+    def purges(self) -> int:
+        """How many purges there were."""
+        stamp = self.disk.stamp(self.internal / PURGES)
+        return stamp.size if stamp else 0
+
+    def note_purged(self) -> None:
+        self.disk.append(self.internal / PURGES, b".", sync=True)
 
     def is_founded(self) -> bool:
         return self._read_key() is not None

@@ -29,7 +29,7 @@ from memfolio.types import TOKEN_PATTERN, Action, Approval, Attribution, MemoryI
 from memfolio.vault.alerts import open_alerts
 from memfolio.vault.audit import Trail, TrailLine
 from memfolio.vault.books import Books
-from memfolio.vault.change import AddEntries, AddLines, Change, Page, PutPage, Receipt
+from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, Stamp, disk_errors
@@ -65,6 +65,8 @@ if TYPE_CHECKING:  # what looks back is loaded when somebody does
 _MONTH = re.compile(r"(?!0000)[0-9]{4}-(0[1-9]|1[0-2])")
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
+PURGE = "purge.json"
+"""The file in the home's inside that tells of a purge which is under way."""
 PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
 
@@ -114,11 +116,19 @@ class Vault:
             with disk_errors(vault.home.root):
                 vault._found()
             vault.survey(accept_missing=accept_missing, patience=PATIENCE)
+            vault._finish_purge()
         except (HomeReadOnlyError, NotOwnerError, HomeBusyError) as error:
             if not vault._is_home() or (isinstance(error, HomeBusyError) and not vault.home.is_founded()):
                 raise
             vault._only_read(error)
         return vault
+
+    def _finish_purge(self) -> None:
+        """Finish a purge that a crash interrupted; what is in its way is told, and it is tried at the next opening."""
+        if self.home.disk.stamp(self.home.internal / PURGE) is not None:
+            from memfolio.vault.purge.purge import resume
+
+            resume(self)
 
     def _is_home(self) -> bool:
         return is_home(self.home.root)
@@ -219,16 +229,23 @@ class Vault:
             return None
 
     def add(
-        self, agent: str, items: Iterable[MemoryItem | Draft], by: Attribution, *, key: str | None = None
+        self,
+        agent: str,
+        items: Iterable[MemoryItem | Draft],
+        by: Attribution,
+        *,
+        key: str | None = None,
+        beside: tuple[Operation, ...] = (),
     ) -> Receipt:
-        """Append memories to an agent's logs as one change; raises InputError for bad values."""
+        """Append memories to an agent's logs as one change, with what is `beside`; InputError for bad values."""
         agent_root(agent)
         drafts = tuple(map(as_draft, items))
         by = _within(by, by.session or _common(drafts, "session"), by.source or _common(drafts, "source"))
         if key is not None:
             drafts = tuple(draft._replace(key=key) for draft in drafts[:1]) + drafts[1:]
         mark = self.home.key_mark(agent, key) if key is not None else None
-        return self.apply(Change(operations=(AddEntries(agent, drafts),), by=by, action=Action.APPEND, key=mark))
+        operations = (AddEntries(agent, drafts), *beside)
+        return self.apply(Change(operations=operations, by=by, action=Action.APPEND, key=mark))
 
     def add_lines(self, ledger: Ledger, records: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
         """Append records to a JSON-lines ledger as one change."""

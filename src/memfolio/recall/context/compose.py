@@ -6,7 +6,7 @@ It only looks: nothing is written, and nothing counts as used by being shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memfolio.errors import MemfolioError
 from memfolio.index.database import Connection
@@ -164,7 +164,8 @@ class _Composer:
         question = f"{text} {speaker}" if speaker else text
         limit = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
         now, zone = self._request.situation.now, self._vault.home.zone
-        hits = self._library.recall(Query.from_args(question, now=now, zone=zone, limit=limit))
+        query, ranking = Query.from_args(question, now=now, zone=zone, limit=limit), self._vault.config.recall
+        hits = self._library.recall(query, replace(ranking, sources=False))  # facts and events have places of their own
         self._degraded.update(dict.fromkeys(hits.degraded))
         others = [hit for hit in hits if is_shown(hit.memory) and _folded(hit.memory.content) != _folded(text)]
         fits = fit(asked(question), others, self._vault.config.recall.vector)

@@ -11,6 +11,8 @@ from memfolio.tuning import Decay, Ranking
 from memfolio.types import Origin
 
 TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
+SUMMARIES = frozenset({"digest", "session", "summary", "consolidation"})
+"""The sources of what only sums up other memories."""
 ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
 
 
@@ -24,6 +26,8 @@ def add_merit(
     phases = {row: phase(relevance(look.life, now, decay), decay) for row, look in looks.items()}
     weighing.scale("importance", {row: 1 + ranking.importance * (2 * x.importance - 1) for row, x in looks.items()})
     weighing.scale("confidence", {row: 1 - ranking.confidence * (1 - x.confidence) for row, x in looks.items()})
+    summaries = [row for row, look in looks.items() if look.source in SUMMARIES]
+    weighing.scale("summary", dict.fromkeys(summaries, 1 - ranking.summaries))
     strange = [row for row, look in looks.items() if look.origin not in TRUSTED]
     weighing.scale("trust", dict.fromkeys(strange, 1 - ranking.trust))
     untrue = [row for row, look in looks.items() if not _is_true(look, at)]

@@ -185,9 +185,8 @@ def _lines(
             yield from (_edge(known, turns[place].id, "derived_from") for place in statement.turns)
     for each in learned.causes:
         yield _edge(turns[each.cause].id, turns[each.effect].id, "causal") | {"predicate": "hypothesis"}
-    yield {
+    yield {  # whose session it is, the writer adds
         "op": Op.SESSION.value,
-        "session": conversation.session,
         "until": conversation.last,
         "turns": len(turns),
         "mentions": [

@@ -1,0 +1,191 @@
+"""The commands `checkpoint` and `flush`: saving what an agent is at, before its context is cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.brief import beginning
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, in_empty_folder, read_text
+from memfolio.serve.cli.output import Screen, counted, fields_of
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+    from memfolio.stores.flush import Flushed
+    from memfolio.types import Attribution
+
+
+def _listed(flag: str, help: str) -> Any:
+    return typer.Option(flag, metavar="TEXT", help=f"{help} May be repeated.")
+
+
+At = Annotated[
+    str, typer.Argument(metavar="CONTEXT", help="What the agent works on, or - to read it.", show_default=False)
+]
+Decisions = Annotated[list[str] | None, _listed("--decision", "What was decided.")]
+Findings = Annotated[list[str] | None, _listed("--finding", "What was found out.")]
+Steps = Annotated[list[str] | None, _listed("--next", "What comes next.")]
+Questions = Annotated[list[str] | None, _listed("--question", "What is still open.")]
+Session = Annotated[str | None, typer.Option(metavar="ID", help="The session it belongs to.")]
+File = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FILE|-", help="A transcript, or an agent's answer to the flush prompt.", show_default=False
+    ),
+]
+Check = Annotated[bool, typer.Option("--check", help="Only say whether it is due.")]
+Prompt = Annotated[bool, typer.Option("--prompt", help="Print what to ask the agent before its context is cut.")]
+Tokens = Annotated[int | None, typer.Option(metavar="N", help="With --check: tokens in the agent's context.")]
+Window = Annotated[int | None, typer.Option(metavar="N", help="With --check: tokens that it holds.")]
+Compaction = Annotated[
+    int | None, typer.Option(metavar="N", help="How often this session was cut already; flushed once for each.")
+]
+
+
+def checkpoint(
+    options: Options,
+    context: At,
+    decision: Decisions = None,
+    finding: Findings = None,
+    next_: Steps = None,
+    question: Questions = None,
+    session: Session = None,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Write down what an agent is at, so that it can go on from there."""
+    from memfolio.stores.checkpoint import Checkpoint, write
+
+    given = Checkpoint.from_args(
+        read_text(context), decisions=decision, findings=finding, next_steps=next_, open_questions=question
+    )
+    with options.memory(create=in_empty_folder) as memory:
+        now = memory.vault.home.now()
+        written = write(memory.vault, memory.agent, given, now=now, by=by_person(session), dry_run=dry_run)
+    seq = written.receipt.seq if written.receipt else None
+    found = {"path": written.path, "seq": seq, "dry_run": dry_run, "checkpoint": fields_of(given), "diff": written.diff}
+
+    def draw(screen: Screen) -> None:
+        screen.say(written.path if seq is not None else written.diff.rstrip(), "bold" if seq is not None else "")
+
+    return Answer(found, draw)
+
+
+def flush(
+    options: Options,
+    file: File = None,
+    session: Session = None,
+    compaction: Compaction = None,
+    check: Check = False,
+    prompt: Prompt = False,
+    tokens: Tokens = None,
+    window: Window = None,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Save what a conversation tells before it is cut: a checkpoint, and memories."""
+    if check or prompt:
+        with options.memory() as memory:
+            if prompt:
+                return asked(memory)
+            return due(memory, tokens, window, compaction, session)
+    if file is None:
+        raise InputError("no transcript is named", hint="name a file, or - for standard input")
+    data = read_file(file)
+    from memfolio.stores import flush as flushing
+
+    with options.memory(create=in_empty_folder) as memory:
+        found = flushing.flush(
+            memory.vault,
+            memory.agent,
+            data,
+            now=memory.vault.home.now(),
+            index=memory.library.index,
+            session=session,
+            compaction=compaction,
+            by=by_person(None),
+            dry_run=dry_run,
+        )
+    return flushed(options, found, dry_run=dry_run)
+
+
+def read_file(name: str) -> str:
+    """A transcript from a file or from standard input."""
+    if name == "-":
+        return read_text(name)
+    try:
+        return Path(name).read_bytes().decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}", hint="name a file with a transcript") from error
+
+
+def asked(memory: Memory) -> Answer:
+    from memfolio.stores.flush import flush_prompt
+
+    text = flush_prompt(memory.vault.home.now(), memory.vault.home.zone)
+    return Answer({"prompt": text}, lambda screen: screen.say(text.rstrip()))
+
+
+def due(memory: Memory, tokens: int | None, window: int | None, compaction: int | None, session: str | None) -> Answer:
+    from memfolio.stores.flush import flush_due
+
+    if tokens is None or compaction is None:
+        raise InputError(
+            "--check needs --tokens and --compaction", hint="say how full the context is, and how often it was cut"
+        )
+    index, settings = memory.library.index, memory.vault.config.flush
+    is_due = flush_due(index, settings, tokens, compaction=compaction, session=session, window=window)
+    document = {"due": is_due, "tokens": tokens, "window": window or settings.window, "compaction": compaction}
+    return Answer(document, lambda screen: screen.say("due" if is_due else "not due"))
+
+
+def flushed(options: Options, found: Flushed, *, dry_run: bool) -> Answer:
+    receipt = found.receipt
+    is_repeated = receipt is not None and receipt.repeated
+    document = {
+        "path": found.path,
+        "checkpoint": fields_of(found.checkpoint) if found.checkpoint else None,
+        "memories": [
+            {"content": each.content, "type": each.type, "kind": each.kind, "confidence": each.confidence}
+            for each in found.drafts
+        ],
+        "ids": [each.id for each in found.memories],
+        "core": found.core,
+        "problems": found.problems,
+        "seq": receipt.seq if receipt else None,
+        "repeated": is_repeated,
+        "dry_run": dry_run,
+        "diff": found.diff,
+    }
+
+    def draw(screen: Screen) -> None:
+        options.tell(found.problems)
+        if is_repeated and receipt:
+            screen.say(f"The same was saved already, as change {receipt.seq}.", "bold")
+            return
+        for each in found.drafts:
+            screen.say(f"{each.type}: {beginning(each.content, 200)}")
+        for line in found.core:
+            screen.say(f"core: {beginning(line, 200)}")
+        saved = f"{counted(len(found.drafts), 'memory', 'memories')}{f' and {found.path}' if found.path else ''}"
+        nothing = not (found.drafts or found.path or found.core)
+        screen.say(
+            "There was nothing to save." if nothing else f"{saved}{' would be saved' if dry_run else ' saved'}", "bold"
+        )
+
+    return Answer(document, draw)
+
+
+def by_person(session: str | None) -> Attribution:
+    return replace(PERSON, session=session) if session else PERSON
+
+
+COMMANDS = (
+    Command(
+        checkpoint,
+        'checkpoint "Migrating the login" --decision "Use PKCE" --next "Write the tests"',
+    ),
+    Command(flush, "flush transcript.jsonl --session s-42", "flush --check --tokens 180000 --compaction 0"),
+)

@@ -1,0 +1,188 @@
+"""The commands about people and things: `entity` with what is below it, and `path`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, register
+from memfolio.serve.cli.output import Screen, counted, fields_of
+
+if TYPE_CHECKING:
+    from memfolio.graph.graph import Entity, Graph, Merged
+    from memfolio.graph.walk import Neighbour, Step
+    from memfolio.memory import Memory
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name, an alias or an id such as person--alex.", show_default=False)
+]
+Hops = Annotated[int, typer.Option(min=1, max=2, help="How many relations away the related may be.")]
+OfType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only of this type, such as person.")]
+
+
+def show(options: Options, name: Name, hops: Hops = 1) -> Answer:
+    """Show what is known about somebody or something: summary, facts, timeline and relations."""
+    with options.memory() as memory:
+        graph = graph_of(memory)
+        entity, near = graph.entity(name), graph.neighbours(name, hops)
+    document = fields_of(entity) | {"relations": list(map(as_step, entity.relations))}
+    if hops > 1:
+        document["neighbours"] = [{"id": each.id, "hops": each.hops, "over": as_step(each.step)} for each in near]
+    return Answer(document, lambda screen: draw(screen, entity, near))
+
+
+def list_(options: Options, type: OfType = None) -> Answer:
+    """List who and what has a page, those mentioned most first."""
+    with options.memory() as memory:
+        found = sorted(graph_of(memory).entities(type), key=lambda each: (-each.mentions, each.id))
+    keys = ("id", "name", "type", "aliases", "mentions", "summary", "path")
+    document = {"entities": [{key: getattr(each, key) for key in keys} for each in found]}
+    rows = [(each.id, each.name, each.mentions, each.summary) for each in found]
+
+    def show_all(screen: Screen) -> None:
+        if rows:
+            screen.table(("id", "name", "mentions", "summary"), rows, wide="summary")
+        else:
+            screen.say("Nobody and nothing has a page yet.")
+
+    return Answer(document, show_all)
+
+
+def merge(
+    options: Options,
+    keep: Annotated[str | None, typer.Argument(metavar="KEEP", help="Who is kept.", show_default=False)] = None,
+    other: Annotated[str | None, typer.Argument(metavar="OTHER", help="Who is the same.", show_default=False)] = None,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Make one entity of two; without names and with --dry-run, list those that may be the same."""
+    with options.memory() as memory:
+        graph = graph_of(memory)
+        if keep is None or other is None:
+            if keep is not None or not dry_run:
+                raise InputError("two names are needed", hint="say who is kept and who is the same, or only --dry-run")
+            return proposed(graph)
+        merged = graph.merge(keep, other, dry_run=dry_run, by=PERSON)
+    document = {"keep": merged.keep, "other": merged.other, "diff": merged.diff, "dry_run": dry_run}
+    document["seq"] = merged.receipt.seq if merged.receipt else None
+    return Answer(document, lambda screen: draw_merged(screen, merged))
+
+
+def alias(
+    options: Options,
+    name: Name,
+    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="What it is called too.", show_default=False)],
+) -> Answer:
+    """Give somebody or something a further name."""
+    with options.memory() as memory:
+        node = graph_of(memory).alias(name, alias, by=PERSON)
+    document = {"id": node.id, "name": node.name, "aliases": list(node.aliases), "path": node.path}
+    return Answer(document, lambda screen: screen.say(f"{node.id}: {', '.join((node.name, *node.aliases))}", "bold"))
+
+
+def path(
+    options: Options,
+    a: Annotated[str, typer.Argument(metavar="A", help="From whom or what.", show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="To whom or what.", show_default=False)],
+) -> Answer:
+    """Show the shortest way from one entity to another, over at most six relations."""
+    with options.memory() as memory:
+        steps = graph_of(memory).path(a, b)
+    document: dict[str, Any] = {"from": a, "to": b, "steps": None if steps is None else list(map(as_step, steps))}
+
+    def show_way(screen: Screen) -> None:
+        for step in steps or ():
+            screen.say(str(step))
+        if not steps:
+            screen.say("They are the same." if steps == [] else "No way of up to six relations leads there.")
+
+    return Answer(document, show_way, status=1 if steps is None else 0)
+
+
+def graph_of(memory: Memory) -> Graph:
+    from memfolio.graph.graph import Graph
+
+    return Graph(memory.vault, memory.library, memory.agent)
+
+
+def as_step(step: Step) -> dict[str, object]:
+    """A relation as it is written: from its subject to its object."""
+    source, target = (step.here, step.there) if step.is_forward else (step.there, step.here)
+    return {"source": source, "predicate": step.predicate, "target": target, "forward": step.is_forward}
+
+
+def draw(screen: Screen, entity: Entity, near: Iterable[Neighbour]) -> None:
+    screen.say(f"{entity.name}  {entity.id}", "bold")
+    known = {
+        "also called": ", ".join(entity.aliases),
+        "mentioned": counted(entity.mentions, "time") if entity.mentions else "",
+        "first seen": entity.first_seen,
+        "last updated": entity.last_updated,
+        "others of that name": ", ".join(entity.others),
+    }
+    for label, value in known.items():
+        if value:
+            screen.say(f"{label}: {value}", "dim")
+    if entity.summary:
+        screen.say(f"\n{entity.summary}")
+    listed(screen, "Facts", entity.facts)
+    listed(screen, "Timeline", entity.timeline)
+    listed(screen, "Open questions", entity.questions)
+    listed(screen, "Relations", [str(each.step) for each in near])
+    screen.say(f"\n{entity.path}", "dim")
+
+
+def listed(screen: Screen, title: str, lines: Sequence[str]) -> None:
+    if lines:
+        screen.say(f"\n{title}", "bold cyan")
+        for line in lines:
+            screen.say(f"- {line}")
+
+
+def proposed(graph: Graph) -> Answer:
+    """Who may be the same, as `graph/index.md` lists it too."""
+    pairs = graph.alike()
+    document = {"alike": [pair._asdict() for pair in pairs], "dry_run": True}
+
+    def show_pairs(screen: Screen) -> None:
+        rows = [(pair.one, pair.other, f"{pair.score:.2f}", pair.why) for pair in pairs]
+        screen.table(("one", "other", "alike", "by"), rows)
+        screen.say("" if rows else "No two look like the same.")
+
+    return Answer(document, show_pairs)
+
+
+def draw_merged(screen: Screen, merged: Merged) -> None:
+    screen.diff(merged.diff)
+    if merged.receipt:
+        seq = merged.receipt.seq
+        screen.say(f"{merged.other} is {merged.keep}, as change {seq}; `memfolio undo {seq}` takes that back", "bold")
+    else:
+        screen.say(f"{merged.other} would become {merged.keep}. Nothing was changed.", "bold")
+
+
+class BareName(typer.core.TyperGroup):
+    """Takes a name that is no command for one to show."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        bare = bool(args) and args[0] not in self.commands and not args[0].startswith("-")
+        return super().resolve_command(ctx, ["show", *args] if bare else args)
+
+
+list_.__name__ = "list"
+COMMANDS = (Command(path, "path Alex Berlin"),)
+ENTITY = (
+    Command(show, "entity Alex", "entity show Alex --hops 2"),
+    Command(list_, "entity list --type person"),
+    Command(merge, "entity merge Robert Bob --dry-run", "entity merge --dry-run"),
+    Command(alias, 'entity alias "Alex Miller" Lex'),
+)
+app = typer.Typer(
+    name="entity",
+    cls=BareName,
+    help="People and things: what is known about them, and how they are related.",
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+register(app, "Commands", ENTITY)

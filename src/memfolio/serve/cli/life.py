@@ -1,0 +1,118 @@
+"""Commands that look after what is remembered: consolidate, tend."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memfolio.serve.cli.brief import beginning
+from memfolio.serve.cli.call import Answer, Command, DryRun, Options
+from memfolio.serve.cli.difference import for_people
+from memfolio.serve.cli.output import Screen, as_document, counted, fields_of
+
+if TYPE_CHECKING:
+    from memfolio.tend.consolidate.consolidate import Consolidated
+    from memfolio.tend.tend import Done, Tending
+
+
+def consolidate(
+    options: Options,
+    min_importance: Annotated[
+        float | None, typer.Option(min=0, max=1, help="From which importance on, else as the home has it set.")
+    ] = None,
+    min_access_count: Annotated[
+        int | None, typer.Option(min=1, help="From how many uses on, whatever the importance.")
+    ] = None,
+    summarize: Annotated[
+        bool | None, typer.Option("--summarize/--no-summarize", help="Sum up what belongs together.")
+    ] = None,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Promote what proved important to long-term memory, and sum up what belongs together."""
+    with options.memory() as memory:
+        found = memory.consolidate(
+            dry_run=dry_run, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize
+        )
+    document = {
+        "groups": [[each.id for each in kin] for kin in found.groups],
+        "promoted": [each.id for each in found.promoted],
+        "summaries": [as_document(each) for each in found.summaries],
+        "diff": found.diff,
+        "dry_run": dry_run,
+    }
+    return Answer(document, lambda screen: _consolidated(screen, found, dry_run=dry_run))
+
+
+def _consolidated(screen: Screen, found: Consolidated, *, dry_run: bool) -> None:
+    if not found.groups and not found.promoted:
+        screen.say("Nothing proved important since the last time.")
+        return
+    if dry_run:
+        screen.diff(for_people(found.diff))
+    for summary in found.summaries:
+        screen.say(f"{summary.id}  {beginning(summary.content, 100)}")
+    would = "would be " if dry_run else ""
+    sources = sum(map(len, found.groups))
+    screen.say(
+        f"{counted(sources, 'memory', 'memories')} {would}summed up in {len(found.groups)}, "
+        f"{len(found.promoted)} {would}promoted as they are.",
+        "bold",
+    )
+
+
+def tend(
+    options: Options,
+    job: Annotated[
+        list[str] | None, typer.Option("--job", metavar="NAME", help="Run this job whether it is due or not.")
+    ] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="Tend every agent of the home.")] = False,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Look after the home: learn, consolidate, digest, archive and back up whatever is due."""
+    from memfolio.vault.home import agents_of
+
+    config = options.config()
+    agents = agents_of(config.home) if everyone else [config.agent]
+    found = [_tend_one(replace(options, agent=agent), job or [], dry_run=dry_run) for agent in agents]
+    failed = any(done.error for tending in found for done in tending.done)
+    document = {"agents": [fields_of(each) for each in found], "dry_run": dry_run}
+    return Answer(document, lambda screen: _tended(screen, found, job or []), status=1 if failed else 0)
+
+
+def _tend_one(options: Options, jobs: list[str], *, dry_run: bool) -> Tending:
+    def told(job: str, done: int, total: int) -> None:
+        options.wait.step("conversations", f"Tending {options.agent}: {job}", done, total)
+
+    with options.memory() as memory:
+        return memory.tend(jobs=jobs, dry_run=dry_run, told=told)
+
+
+def _tended(screen: Screen, found: list[Tending], asked: list[str]) -> None:
+    for tending in found:
+        telling = [done for done in tending.done if done.did or done.notes or done.error or asked]
+        if len(found) > 1:
+            screen.say(tending.agent, "bold")
+        for done in telling:
+            _done(screen, done, dry_run=tending.dry_run)
+        if not telling:
+            screen.say("Nothing is due." if not tending.done else "Nothing had to be done.")
+        if tending.waiting:
+            screen.say(f"The time is up; next time: {', '.join(tending.waiting)}", "yellow")
+
+
+def _done(screen: Screen, done: Done, *, dry_run: bool) -> None:
+    if dry_run and done.diff:
+        screen.diff(for_people(done.diff))
+    did = (done.error and f"failed: {done.error}") or done.did or "nothing to do"
+    seqs = f"  (change {', '.join(map(str, done.changes[:5]))})" if done.changes else ""
+    screen.say(f"{done.job}: {'would be ' if dry_run and done.did else ''}{did}{seqs}", "red" if done.error else "")
+    for note in done.notes:
+        screen.say(f"  {note}", "yellow")
+
+
+COMMANDS = (
+    Command(consolidate, "consolidate --dry-run", "consolidate --no-summarize"),
+    Command(tend, "tend", "tend --job digest --dry-run"),
+)

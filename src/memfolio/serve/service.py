@@ -1,0 +1,292 @@
+"""Having a home tended by the system: what is installed for it, how that is done, taken back and looked at.
+
+A service is a value made of files and commands. Nothing in it runs all the time: the system's own scheduler starts
+`memfolio tend` every half hour.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import shorten
+from typing import NamedTuple
+
+from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError
+from memfolio.serve import units
+from memfolio.vault.disk import Disk, disk_errors
+
+PATIENCE = 60.0
+"""Seconds within which a tool of the system must answer."""
+
+PLATFORMS = ("systemd", "launchd", "windows", "cron")
+_OWN = {"win32": ("windows",), "darwin": ("launchd",)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A command of the system, with what it reads; one that `may_fail` only puts away what may not be there."""
+
+    command: tuple[str, ...]
+    stdin: str = ""
+    instead: str = ""
+    """What a person does in its place, where that is something else."""
+    may_fail: bool = False
+
+    def __str__(self) -> str:
+        return subprocess.list2cmdline(self.command) if sys.platform == "win32" else shlex.join(self.command)
+
+
+class Said(NamedTuple):
+    """How a command ended and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What makes a system run a command regularly, and what ends that."""
+
+    platform: str
+    name: str
+    files: Mapping[Path, bytes] = field(default_factory=dict)
+    line: str = ""
+    """What stands in the table of cron."""
+    is_in_table: bool = False
+    start: tuple[Step, ...] = ()
+    stop: tuple[Step, ...] = ()
+    after: tuple[Step, ...] = ()
+    """What follows when the files are gone."""
+    look: Step | None = None
+    """Succeeds while the system runs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """How a service stands: which of its files and lines are there, as they should be, and whether it runs."""
+
+    is_installed: bool
+    is_current: bool
+    is_active: bool
+
+
+def service_name(home: Path) -> str:
+    """A name that differs for every home, can be recognised, and needs no quotes anywhere."""
+    real = os.path.realpath(home)
+    readable = re.sub(r"[^a-z0-9]+", "-", Path(real).name.lower())[:32].strip("-") or "home"
+    return f"memfolio-{readable}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:8]}"
+
+
+def tend_command(home: Path) -> tuple[str, ...]:
+    """What is run: the program that belongs to this Python, by its full path."""
+    name = "memfolio.exe" if sys.platform == "win32" else "memfolio"
+    places = [Path(sys.executable).parent / name, Path(sysconfig.get_path("scripts")) / name]
+    program = next((place for place in places if place.is_file()), None)
+    if program is None:
+        raise NotFoundError(f"there is no {places[0]}", hint="install memfolio with pip, pipx or uv tool")
+    return (str(program), "--home", str(home), "tend", "--all")
+
+
+def own_platforms() -> tuple[str, ...]:
+    """The schedulers that this system may have, the better one first."""
+    return _OWN.get(sys.platform, ("systemd", "cron"))
+
+
+def usual_platform() -> str:
+    """The scheduler to use when nobody names one: cron only where systemd does not serve this user."""
+    first, *rest = own_platforms()
+    serves = not rest or _succeeds(Step(command=("systemctl", "--user", "show-environment")))
+    return first if serves else rest[0]
+
+
+def service_of(platform: str, home: Path, command: Sequence[str]) -> Service:
+    """The service that runs `command` for `home`."""
+    name = service_name(home)
+    if platform == "systemd":
+        return _systemd(name, command)
+    if platform == "launchd":
+        return _launchd(name, command)
+    if platform == "windows":
+        return _windows(name, command)
+    if platform == "cron":
+        return cron_service(name, units.cron_line(name, command), _read_table(shlex.join(command)))
+    raise InputError(f"there is no platform {platform!r}", hint=f"known are {', '.join(PLATFORMS)}")
+
+
+def _systemd(name: str, command: Sequence[str]) -> Service:
+    folder, timer = _configuration() / "systemd" / "user", f"{name}.timer"
+    told = ("systemctl", "--user")
+    reload = Step(command=(*told, "daemon-reload"))
+    return Service(
+        platform="systemd",
+        name=name,
+        files={
+            folder / f"{name}.service": units.systemd_service(name, command).encode(),
+            folder / timer: units.systemd_timer(name).encode(),
+        },
+        # Started anew rather than only enabled, so that a timer that runs already takes up what changed.
+        start=(reload, Step(command=(*told, "enable", timer)), Step(command=(*told, "restart", timer))),
+        stop=(Step(command=(*told, "disable", "--now", timer), instead=shlex.join((*told, "stop", timer))),),
+        after=(reload,),
+        look=Step(command=(*told, "is-active", "--quiet", timer)),
+    )
+
+
+def _configuration() -> Path:
+    """The folder of this user's settings, as systemd itself says: the environment may have moved it."""
+    said = _run(Step(command=("systemd-path", "user-configuration")))
+    return Path(said.out.rstrip("\n")) if said and said.status == 0 else Path.home() / ".config"
+
+
+def _launchd(name: str, command: Sequence[str]) -> Service:
+    path = Path.home() / "Library" / "LaunchAgents" / f"{name}.plist"
+    domain = f"gui/{getattr(os, 'getuid', int)()}"  # Windows, where this can only be looked at, has no such number
+    stop = Step(command=("launchctl", "bootout", f"{domain}/{name}"), may_fail=True)
+    return Service(
+        platform="launchd",
+        name=name,
+        files={path: units.launchd_agent(name, command)},
+        start=(stop, Step(command=("launchctl", "bootstrap", domain, str(path)))),
+        stop=(stop,),
+        look=Step(command=("launchctl", "print", f"{domain}/{name}")),
+    )
+
+
+def _windows(name: str, command: Sequence[str]) -> Service:
+    path = Path.home() / "AppData" / "Local" / "memfolio" / f"{name}.xml"
+    return Service(
+        platform="windows",
+        name=name,
+        files={path: units.windows_task(command)},
+        start=(Step(command=("schtasks", "/Create", "/TN", name, "/XML", str(path), "/F")),),
+        stop=(Step(command=("schtasks", "/Delete", "/TN", name, "/F")),),
+        look=Step(command=("schtasks", "/Query", "/TN", name)),
+    )
+
+
+def cron_service(name: str, line: str, table: str) -> Service:
+    """The service of a user whose table of cron is `table`: all of its other lines stay as they are."""
+    lines = table.splitlines(keepends=True)
+    others = "".join(each for each in lines if not each.rstrip("\n").endswith(f" # {name}"))
+    whole = f"{others}\n" if others and not others.endswith("\n") else others
+    edit = "crontab -e, and there "
+    add = Step(command=("crontab", "-"), stdin=f"{whole}{line}\n", instead=f"{edit}add the line {line}")
+    delete = f"{edit}delete the line that ends with # {name}"
+    # Systems differ in what they make of an empty table; putting it away means the same to all of them.
+    less = Step(command=("crontab", "-") if others else ("crontab", "-r"), stdin=others, instead=delete)
+    return Service(
+        platform="cron",
+        name=name,
+        line=line,
+        is_in_table=others != table,
+        start=() if f"{line}\n" in lines else (add,),
+        stop=() if others == table else (less,),
+    )
+
+
+def _read_table(command: str) -> str:
+    """The user's table of cron; nobody may take one that cannot be read for an empty one."""
+    said = _run(Step(command=("crontab", "-l")))
+    if said is None:
+        raise NotFoundError("there is no crontab on this machine", hint=f"have this run by other means: {command}")
+    if said.status and not re.search("no crontab|no such file", said.err, re.IGNORECASE):
+        raise MemfolioError(f"`crontab -l` {_reason(said)}", hint="ask who looks after this machine")
+    return "" if said.status else said.out
+
+
+def install(service: Service) -> dict[Path, bool]:
+    """Write the files and have the system take them up; says of each file whether it had to be written.
+
+    Raises ConflictError, and changes nothing, where somebody else's file has the name of ours.
+    """
+    disk, written = Disk(), {}
+    with disk_errors(Path.home()):
+        old = {path: disk.read(path) for path in service.files}
+        for path, data in old.items():
+            _check_ours(path, data)
+        for path, data in service.files.items():
+            if old[path] != data:
+                disk.put(path, data)
+            written[path] = old[path] != data
+    _check_done(service, "written", _failures(service.start))
+    return written
+
+
+def uninstall(service: Service) -> list[Path]:
+    """Have the system let go and delete the files; returns those that were there. Somebody else's files stay."""
+    disk = Disk()
+    with disk_errors(Path.home()):
+        ours = [path for path in service.files if is_ours(disk.read(path))]
+        failed = _failures(service.stop) if ours or service.is_in_table else []
+        for path in ours:
+            disk.remove(path)
+    failed += _failures(service.after) if ours else []
+    _check_done(service, "deleted", failed)
+    return ours
+
+
+def look(service: Service) -> Found:
+    """How the service stands; changes nothing."""
+    disk = Disk()
+    with disk_errors(Path.home()):
+        there = {path: disk.read(path) for path in service.files}
+    is_installed = any(map(is_ours, there.values())) or service.is_in_table
+    is_current = is_installed and (there == dict(service.files) if service.files else not service.start)
+    is_active = is_installed and (service.look is None or _succeeds(service.look))
+    return Found(is_installed=is_installed, is_current=is_current, is_active=is_active)
+
+
+def is_ours(data: bytes | None) -> bool:
+    """Whether a file is one that was installed by memfolio."""
+    return data is not None and (units.MARK.encode() in data or units.MARK.encode("utf-16-le") in data)
+
+
+def _check_ours(path: Path, data: bytes | None) -> None:
+    if data is not None and not is_ours(data):
+        raise ConflictError(f"{path} is not from memfolio", hint="move it away, then install again")
+
+
+def _check_done(service: Service, done: str, failures: Sequence[tuple[Step, str]]) -> None:
+    if failures:
+        first, reason = failures[0]
+        what = f"the files of {service.name} are {done}" if service.files else "the table of cron is as it was"
+        by_hand = "; ".join(step.instead or str(step) for step, _ in failures)
+        raise MemfolioError(f"{what}, but `{first}` {reason}", hint=f"to be done by hand: {by_hand}")
+
+
+def _failures(steps: Sequence[Step]) -> list[tuple[Step, str]]:
+    """Run commands; returns those that failed and why."""
+    said = [(step, _run(step)) for step in steps]
+    return [(step, _reason(each)) for step, each in said if not step.may_fail and (each is None or each.status)]
+
+
+def _reason(said: Said | None) -> str:
+    if said is None:
+        return "is not there, or does not answer"
+    words = shorten(said.err or said.out, 300)
+    return f"says: {words}" if words else f"ended with {said.status}"
+
+
+def _succeeds(step: Step) -> bool:
+    said = _run(step)
+    return said is not None and said.status == 0
+
+
+def _run(step: Step) -> Said | None:
+    """Run a command; None where there is no such command, or it does not answer."""
+    # As bytes, so that a table of cron in another encoding, or with other line ends, comes back as it was.
+    data = step.stdin.encode("utf-8", "surrogateescape")
+    try:
+        ended = subprocess.run(step.command, input=data, capture_output=True, timeout=PATIENCE, check=False)
+    except (FileNotFoundError, PermissionError, subprocess.TimeoutExpired):
+        return None
+    return Said(ended.returncode, *(text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr)))

@@ -1,0 +1,266 @@
+"""Learning from conversations that are over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.memory import Memory
+from memfolio.types import Kind, MemoryItem, Origin
+from memfolio.vault.paths import state_ledger
+from memfolio.vault.vault import OWNER
+
+
+@pytest.fixture
+def memory(home: Path, clock: SettableClock) -> Memory:
+    return Memory.open(home, clock=clock, background=False)
+
+
+def learned(memory: Memory) -> list[MemoryItem]:
+    return [item for item in memory.vault.entries("main") if item.source == "extraction"]
+
+
+def current(memory: Memory) -> set[str]:
+    found = [memory.get(item.id) for item in learned(memory)]
+    return {item.content for item in found if item and not item.superseded_by and not item.forgotten_at}
+
+
+def say(memory: Memory, text: str, session: str = "s-1", role: str = "user") -> MemoryItem:
+    return memory.observe(role, text, session=session)
+
+
+def test_fact_is_learned_with_its_source(memory: Memory) -> None:
+    turn = say(memory, "I live in Berlin.")
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    [fact] = learned(memory)
+    assert "Berlin" in fact.content
+    assert fact.kind is Kind.SEMANTIC
+    assert fact.derived_from == (turn.id,)
+    assert (fact.event_time or fact.created_at) == turn.created_at
+    assert [each.id for each in memory.explain(fact.id).sources] == [turn.id]
+
+
+def test_conversation_is_learned_from_once(memory: Memory) -> None:
+    say(memory, "I live in Berlin.")
+    memory.end_session("s-1")
+    before = memory.vault.head
+    assert memory.end_session("s-1") is None
+    assert memory.tend(jobs=["sessions"]).done[0].did == ""
+    assert memory.vault.head == before
+
+
+def test_what_is_added_to_a_conversation_later_is_learned_then(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.")
+    memory.end_session("s-1")
+    clock.advance(minutes=1)
+    say(memory, "My sister plays the cello.")
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.turns == 1
+    assert len(learned(memory)) == 2
+
+
+def test_silence_ends_a_conversation(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.")
+    memory.tend(jobs=["sessions"])
+    assert learned(memory) == []
+    clock.advance(minutes=31)
+    memory.tend(jobs=["sessions"])
+    assert len(learned(memory)) == 1
+
+
+def test_later_fact_takes_the_place_of_the_earlier_one(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.", "s-1")
+    memory.end_session("s-1")
+    clock.advance(days=30)
+    say(memory, "I live in Munich now.", "s-2")
+    heard = memory.end_session("s-2")
+    assert heard is not None
+    assert heard.replaced == 1
+    [text] = current(memory)
+    assert "Munich" in text
+    old = next(item for item in learned(memory) if "Berlin" in item.content)
+    assert [each.content for each in memory.explain(old.id).superseded_by] == [text]
+
+
+def test_older_conversation_that_comes_later_does_not_win(memory: Memory, clock: SettableClock) -> None:
+    now = clock.now()
+    memory.observe("user", "I live in Munich.", session="new", at=now)
+    memory.end_session("new")
+    memory.observe("user", "I live in Berlin.", session="old", at=now.replace(year=2020))
+    memory.end_session("old")
+    [text] = current(memory)
+    assert "Munich" in text
+
+
+@pytest.mark.parametrize("way", ["keep", "ask"])
+def test_both_stay_and_are_shown_where_that_is_set(home: Path, clock: SettableClock, way: str) -> None:
+    home.mkdir()
+    (home / "memfolio.toml").write_text(f'[learn]\nconflicts = "{way}"\n')
+    memory = Memory.open(home, clock=clock, background=False)
+    say(memory, "I live in Berlin.", "s-1")
+    memory.end_session("s-1")
+    clock.advance(days=1)
+    say(memory, "I live in Munich.", "s-2")
+    heard = memory.end_session("s-2")
+    assert heard is not None
+    assert heard.conflicts == 1
+    assert len(current(memory)) == 2
+    page = (home / "agents/main/memory/conflicts/2026-11-16.md").read_text()
+    assert "Berlin" in page
+    assert "Munich" in page
+    [item] = [each for each in learned(memory) if "Munich" in each.content]
+    assert "contradicts" in {edge.type for edge in memory.explain(item.id).edges}
+
+
+def test_what_a_person_confirmed_is_not_replaced(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.", "s-1")
+    memory.end_session("s-1")
+    memory.confirm(learned(memory)[0].id)
+    clock.advance(days=1)
+    say(memory, "I live in Munich.", "s-2")
+    memory.end_session("s-2")
+    assert len(current(memory)) == 2
+
+
+def test_what_is_said_again_is_kept_once_and_counts_as_used(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.", "s-1")
+    memory.end_session("s-1")
+    clock.advance(days=1)
+    again = say(memory, "I live in Berlin.", "s-2")
+    memory.end_session("s-2")
+    [fact] = learned(memory)
+    found = memory.get(fact.id)
+    assert found is not None
+    assert found.access_count == 1
+    assert again.id in {each.id for each in memory.explain(fact.id).sources}
+
+
+def test_forgotten_fact_is_not_learned_again_from_an_old_conversation(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.", "s-1")
+    say(memory, "I live in Berlin.", "s-2")
+    memory.end_session("s-1")
+    memory.forget(learned(memory)[0].id)
+    memory.end_session("s-2")
+    assert current(memory) == set()
+    clock.advance(days=1)
+    say(memory, "I live in Berlin.", "s-3")
+    memory.end_session("s-3")
+    assert len(current(memory)) == 1
+
+
+def test_words_of_tools_and_recalled_words_are_not_learned(memory: Memory) -> None:
+    say(memory, "I live in Berlin.", role="tool")
+    say(memory, "I live in Paris.", role="assistant")
+    remembered = memory.remember("Alex lives in Oslo")
+    fence = memory.context("Where does Alex live?")
+    assert fence is not None
+    assert remembered.id in fence
+    say(memory, f"{fence}\nThank you!")
+    memory.end_session("s-1")
+    assert learned(memory) == []
+
+
+def test_speakers_are_called_by_their_names(memory: Memory) -> None:
+    memory.observe("user", "I live in Berlin.", session="s-1", user="Alex")
+    memory.observe("Jo", "I live in Rome.", session="s-1")
+    memory.end_session("s-1")
+    assert {text.split()[0] for text in current(memory)} == {"Alex", "Jo"}
+
+
+def test_what_is_learned_has_the_origin_of_its_source(memory: Memory) -> None:
+    say(memory, "I live in Berlin.")
+    memory.end_session("s-1")
+    assert learned(memory)[0].origin is Origin.AGENT
+
+
+def test_page_about_the_conversation_is_written_and_found(memory: Memory, home: Path) -> None:
+    turns = [say(memory, text) for text in ("Our database is PostgreSQL 17.", "We deploy on Fridays.")]
+    memory.end_session("s-1")
+    page = (home / "agents/main/sessions/2026-11-15-s-1.md").read_text()
+    assert all(turn.id in page for turn in turns)
+    assert any(hit.path and "sessions/" in hit.path for hit in memory.recall("Conversation s-1", limit=20))
+
+
+def test_one_conversation_is_one_change_and_is_undone_as_one(memory: Memory, home: Path) -> None:
+    say(memory, "I live in Berlin.")
+    before = memory.vault.head
+    memory.end_session("s-1")
+    assert memory.vault.head == before + 1
+    memory.audit.undo(before + 1, by=OWNER)
+    assert learned(memory) == []
+    assert not (home / "agents/main/sessions/2026-11-15-s-1.md").exists()
+
+
+def test_dry_run_shows_what_would_be_learned(memory: Memory) -> None:
+    say(memory, "I live in Berlin.")
+    before = memory.vault.head
+    heard = memory.end_session("s-1", dry_run=True)
+    assert heard is not None
+    assert heard.learned == 1
+    assert memory.vault.head == before
+
+
+def test_session_of_silence_and_noise_teaches_nothing_and_is_not_looked_at_again(memory: Memory) -> None:
+    for text in ("ok", "thanks!", "👍", '{"status": 200}'):
+        say(memory, text)
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.learned == 0
+    assert memory.end_session("s-1") is None
+
+
+def test_mentions_are_noted_for_the_graph(memory: Memory) -> None:
+    say(memory, "My friend Anna works at Siemens.")
+    memory.end_session("s-1")
+    ledger = memory.vault.page(state_ledger("main").part(1))
+    assert ledger is not None
+    assert '"name":"Anna"' in ledger.text
+
+
+PATIENT = """
+import sys, time
+from memfolio import HomeBusyError, Memory
+
+memory = Memory.open(sys.argv[1], background=False)
+for number in range(5):
+    while True:
+        try:
+            memory.end_session(f"s-{number}")
+            break
+        except HomeBusyError:  # another process tends
+            time.sleep(0.01)
+"""
+
+
+def test_two_processes_learn_once(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for number in range(5):
+            memory.observe("user", f"I live in town {number} of Berlin.", session=f"s-{number}")
+        running = [subprocess.Popen([sys.executable, "-c", PATIENT, str(home)]) for _ in range(3)]
+        assert [each.wait(60) for each in running] == [0, 0, 0]
+        memory.sync()
+        ledger = memory.vault.page(state_ledger("main").part(1))
+        assert ledger is not None
+        assert ledger.text.count('"op":"session"') == 5
+
+
+def soon(check: Callable[[], object], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while not check() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(check())
+
+
+def test_next_conversation_has_the_one_before_learned_from_by_itself(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.observe("user", "I live in Berlin.", session="s-1")
+        memory.observe("user", "Hello again", session="s-2")
+        assert soon(lambda: learned(memory))
