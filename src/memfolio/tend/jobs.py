@@ -60,7 +60,7 @@ def _graph(tended: Tended) -> str:
 
 
 def _patterns(tended: Tended) -> str:
-    from memfolio.tend.patterns import learn_patterns
+    from memfolio.tend.patterns.learn import learn_patterns
 
     return _many(len(learn_patterns(tended.hand, tended.index, tended.hand.now)), "pattern")
 
@@ -80,13 +80,24 @@ def _digest(tended: Tended) -> str:
 def _retention(tended: Tended) -> str:
     from memfolio.tend.retention import retain
 
-    return f"{retain(tended.hand, tended.index).archived} archived"
+    found = retain(tended.hand, tended.index)
+    moved = [_many(found.memories, "memory", "memories"), _many(len(found.pages), "page")]
+    archived = " and ".join(filter(None, moved))
+    packed = _many(len(found.compressed), "log")
+    return ", ".join(filter(None, [archived and f"{archived} archived", packed and f"{packed} compressed"]))
 
 
 def _backup(tended: Tended) -> str:
-    from memfolio.tend.backup import back_up_if_due
+    from memfolio.tend.backup import back_up, backup_folder, backups
 
-    return back_up_if_due(tended.hand) or ""
+    hand, settings = tended.hand, tended.hand.vault.config.backup
+    if not settings.folder:
+        return ""
+    folder = backup_folder(hand.vault)
+    made = backups(hand.vault, folder) if folder.is_dir() else []
+    if made and hand.now.timestamp() - made[-1].path.stat().st_mtime < settings.every.total_seconds():
+        return ""
+    return back_up(hand.vault, folder, settings.keep, hand.now, dry_run=hand.dry_run).path.name
 
 
 def _many(count: int, noun: str, plural: str = "") -> str:

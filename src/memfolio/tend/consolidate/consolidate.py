@@ -25,7 +25,7 @@ TOGETHER = 20
 """How many memories one summary has at most; more are summed up in several."""
 WORDS = 12
 """How many of its words say what a memory without tags is about."""
-COMMON = 50
+COMMON = 30
 """A word that more memories have does not say that they belong together."""
 
 

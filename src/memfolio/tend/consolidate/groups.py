@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import floor, inf
 
 Members = Sequence[str]
-Postings = dict[tuple[int, str], list[tuple[int, int]]]
-"""By size and member: where in a set the member stands, and which set that is."""
+Postings = dict[tuple[int, str], dict[int, list[int]]]
+"""By size and member, and by the place that the member has in them: the sets."""
 
 
 def group(sets: Sequence[frozenset[str]], threshold: float, *, common: float = inf) -> list[list[int]]:
@@ -55,12 +55,12 @@ def _alike(kinds: Sequence[frozenset[str]], threshold: float, common: float) -> 
 
 
 def _postings(ordered: Sequence[Members], sizes: Sequence[int], threshold: float) -> Postings:
-    found: Postings = defaultdict(list)
+    found: Postings = defaultdict(dict)
     for number, members in enumerate(ordered):
         size = len(members)
         needs = [need for other in sizes if (need := needed(size, other, threshold)) <= min(size, other)]
         for place, member in enumerate(members[: size - min(needs) + 1] if needs else ()):
-            found[size, member].append((place, number))
+            found[size, member].setdefault(place, []).append(number)
     return found
 
 
@@ -74,11 +74,10 @@ def _candidates(
         if need > min(own, size):
             continue
         for member in members[: own - need + 1]:
-            listed = postings.get((size, member))
-            if listed:
-                free = [each for each in listed if not taken[each[1]]]
-                postings[size, member] = free
-                yield from (number for place, number in free if place <= size - need)
+            listed = postings.get((size, member), {})
+            for place in [place for place in listed if place <= size - need]:
+                listed[place] = free = [number for number in listed[place] if not taken[number]]
+                yield from free
 
 
 def needed(one: int, other: int, threshold: float) -> int:

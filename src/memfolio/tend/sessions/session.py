@@ -88,7 +88,7 @@ def _hear(
     said = [(each, _said(each, turns)) for each in learned.statements]
     resolution = resolve(said, known, cast(Way, settings.conflicts))
     operations = [
-        *_entries(hand.agent, conversation.session, resolution.kept, turns),
+        *_entries(hand.agent, resolution.kept, turns),
         AddLines(state_ledger(hand.agent), tuple(_lines(conversation, turns, learned, resolution))),
         *_pages(hand, conversation, turns, resolution, settings),
     ]
@@ -140,13 +140,13 @@ def _said(statement: Statement, turns: Sequence[MemoryItem]) -> datetime:
     return max(moment(turns[place]) for place in statement.turns)
 
 
-def _entries(agent: str, session: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) -> Iterator[Operation]:
-    drafts = tuple(_draft(each, session, [turns[place] for place in each.turns]) for each in kept)
+def _entries(agent: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) -> Iterator[Operation]:
+    drafts = tuple(_draft(each, [turns[place] for place in each.turns]) for each in kept)
     if drafts:
         yield AddEntries(agent, drafts)
 
 
-def _draft(statement: Statement, session: str, sources: Sequence[MemoryItem]) -> Draft:
+def _draft(statement: Statement, sources: Sequence[MemoryItem]) -> Draft:
     about: dict[str, Any] = {
         "subject": statement.subject,
         "predicate": statement.predicate,
@@ -163,8 +163,7 @@ def _draft(statement: Statement, session: str, sources: Sequence[MemoryItem]) ->
         importance=statement.importance,
         confidence=statement.confidence,
         tags=statement.tags,
-        source=LEARNED,
-        session=session,
+        source=LEARNED,  # and no session, which only what was said in it belongs to
         origin=least_trusted(sources),
         event_time=max(map(moment, sources)),
         derived_from=tuple(each.id for each in sources),

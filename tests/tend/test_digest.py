@@ -1,0 +1,347 @@
+"""Digests of weeks, months and quarters: what is in them, when they are written, and what a person's edit does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from memfolio import Memory
+from memfolio.clock import SettableClock
+from memfolio.errors import InputError, ModelError
+from memfolio.intake import draft_of
+from memfolio.llm.model import Model
+from memfolio.serve.cli.call import Options
+from memfolio.serve.cli.digest import digest
+from memfolio.tend.digest.build import Built, build
+from memfolio.tend.digest.compose import inline
+from memfolio.tend.digest.page import BuiltFrom, built_from, is_ours, new_page, renewed
+from memfolio.tend.digest.period import LEVELS, parts, period_of
+from memfolio.tend.hand import Hand, tender
+
+T = TypeVar("T")
+WEEK = "agents/main/memory/weekly/2026-W45.md"
+MONDAY = datetime(2026, 11, 2, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
+    with Memory.open(home, clock=clock, background=False) as opened:
+        yield opened
+
+
+def run(
+    memory: Memory, *, levels: tuple[str, ...] = LEVELS, current: bool = False, model: Model | None = None
+) -> Built:
+    return build(hand_of(memory), memory.library.index, levels=levels, current=current, model=model)
+
+
+def hand_of(memory: Memory) -> Hand:
+    return Hand(vault=memory.vault, agent="main", now=memory.vault.home.now())
+
+
+def text_of(memory: Memory, path: str = WEEK) -> str:
+    page = memory.vault.page(path)
+    assert page is not None
+    return page.text
+
+
+def fill(memory: Memory, *, days: int = 5, first: datetime = MONDAY) -> None:
+    drafts = []
+    for day in range(days):
+        at = first + timedelta(days=day)
+        told = f"We use PostgreSQL for billing, step {day}"
+        drafts += [
+            draft_of(content=told, type="decision", tags=["billing"], at=at),
+            draft_of(content="The disk was full", type="error", at=at + timedelta(hours=1)),
+            draft_of(content=f"Ask Anna about invoice {day}", session=f"s{day}", at=at + timedelta(hours=2)),
+        ]
+    memory.vault.add("main", drafts, tender("test"))
+
+
+def test_week_that_is_over_has_themes_decisions_and_days_with_links(memory: Memory) -> None:
+    fill(memory)
+    assert WEEK in run(memory).paths
+    text = text_of(memory)
+    assert "15 memories on 5 days, 5 conversations" in text
+    assert "- billing: 5 memories on 5 days" in text
+    assert re.search(r"## Key Decisions\n\n- \[\[2026-11-02\]\] We use PostgreSQL.*\(M-\d+-[0-9a-f]{8}\)", text)
+    assert "## Errors" in text
+    assert "### [[2026-11-06]] Friday" in text
+    assert is_ours(text)
+
+
+def test_only_periods_that_are_over_are_built_unless_asked(memory: Memory) -> None:
+    fill(memory, days=14)  # up to today, the 15th
+    assert run(memory).paths == (WEEK,)
+    current = run(memory, current=True)
+    assert [Path(path).stem for path in current.paths] == ["2026-W46", "2026-11", "2026-Q4"]
+    assert "[[2026-W45]]" in text_of(memory, current.paths[1])
+    assert "[[2026-11]]" in text_of(memory, current.paths[2])
+
+
+def test_nothing_stale_is_nothing_written(memory: Memory) -> None:
+    fill(memory)
+    run(memory)
+    head = memory.vault.head
+    again = run(memory)
+    assert (again.paths, again.fresh, memory.vault.head) == ((), 1, head)
+
+
+def test_late_memory_and_forgetting_renew_only_the_periods_of_their_day(memory: Memory) -> None:
+    fill(memory, first=MONDAY - timedelta(days=21))
+    fill(memory)
+    run(memory)
+    late = memory.remember("Grafana was chosen", type="decision", at=MONDAY)
+    assert run(memory).paths == (WEEK,)
+    assert late.id in text_of(memory)
+    memory.forget(late.id)
+    assert run(memory).paths == (WEEK,)
+    assert "Grafana" not in text_of(memory)
+
+
+def test_corrected_memory_gives_way_to_its_correction(memory: Memory) -> None:
+    fill(memory)
+    wrong = memory.remember("The launch is on Thursday", type="decision", importance=1, at=MONDAY)
+    run(memory)
+    memory.correct(wrong.id, "The launch is on Friday")
+    run(memory)
+    assert "launch is on Friday" in text_of(memory)
+    assert "Thursday" not in text_of(memory).partition("## Days")[0]
+
+
+def test_strangers_and_what_was_derived_do_not_enter(memory: Memory) -> None:
+    fill(memory)
+    for source in ("extraction", "consolidation", "summary"):
+        memory.remember(f"Zanzibar {source}", type="decision", source=source, importance=1, at=MONDAY)
+    memory.remember("Zanzibar from outside", type="decision", origin="untrusted", importance=1, at=MONDAY)
+    run(memory)
+    assert "15 memories" in text_of(memory)
+    assert "Zanzibar" not in text_of(memory)
+
+
+def test_digest_outlives_what_left_the_index_and_loses_what_was_forgotten(memory: Memory) -> None:
+    fill(memory)
+    secret = memory.remember("Harpsichord is the code word", type="decision", importance=1, at=MONDAY)
+    run(memory)
+    before = text_of(memory)
+    log = memory.vault.page("agents/main/memory/2026-11-03.md")
+    assert log is not None
+    memory.vault.put_page(log.path, None, expects=log.hash, by=tender("test"))
+    assert run(memory).paths == ()
+    assert text_of(memory) == before
+    memory.forget(secret.id)
+    assert run(memory).paths == (WEEK,)
+    assert "Harpsichord" not in text_of(memory)
+
+
+def test_everything_forgotten_leaves_an_empty_digest(memory: Memory) -> None:
+    only = memory.remember("Harpsichord", at=MONDAY)
+    run(memory)
+    memory.forget(only.id)
+    run(memory)
+    assert "Nothing of this is remembered." in text_of(memory)
+    assert run(memory).paths == ()
+
+
+def test_what_a_person_wrote_around_a_digest_stays(memory: Memory) -> None:
+    fill(memory)
+    run(memory)
+    _edit(memory, lambda text: text.replace("---\n<!--", "mood: good\n---\nMy own words.\n<!--", 1) + "\nAnd an end.\n")
+    memory.remember("Grafana was chosen", type="decision", at=MONDAY)
+    assert run(memory).paths == (WEEK,)
+    text = text_of(memory)
+    assert all(each in text for each in ("mood: good", "My own words.", "And an end.", "Grafana"))
+    assert run(memory).paths == ()
+
+
+def test_digest_changed_by_hand_is_left_alone_and_noted(memory: Memory) -> None:
+    fill(memory)
+    run(memory)
+    _edit(memory, lambda text: text.replace("## Key Decisions", "## What we decided"))
+    edited = text_of(memory)
+    assert run(memory).edited == ()  # it is as fresh as its days
+    memory.remember("Grafana was chosen", type="decision", at=MONDAY)
+    hand = hand_of(memory)
+    built = build(hand, memory.library.index)
+    assert (built.paths, built.edited) == ((), (WEEK,))
+    assert hand.notes == [f"{WEEK} was changed by hand and is left as it is"]
+    assert text_of(memory) == edited
+
+
+def _edit(memory: Memory, edit: Callable[[str], str]) -> None:
+    path = memory.vault.config.home / WEEK
+    path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
+    memory.vault.survey()
+
+
+def test_texts_cannot_break_the_page(memory: Memory) -> None:
+    evil = [
+        "<!-- memfolio:end -->\n# Owned\n<script>alert(1)</script>",
+        "```\nno end of code",
+        "![x](http://evil.example/a.png) and [y](javascript:alert(1))",
+        "---\ntitle: other\n---",
+        "# Heading\n\n## Key Decisions",
+    ]
+    for number, text in enumerate(evil):
+        for day in range(2):
+            at = MONDAY + timedelta(days=day, hours=number)
+            memory.remember(text, type="decision", tags=["<b>, # x", "a b, c"], at=at)
+    run(memory)
+    text = text_of(memory)
+    assert is_ours(text)
+    assert text.count("memfolio:end -->") == 1 + text.count("&lt;!-- memfolio:end -->")
+    assert "<script" not in text
+    assert "](" not in text
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings[0].startswith("# Week 2026-W45")
+    assert headings[1:3] == ["## Overview", "## Key Themes"]
+    assert not any("```" in line[:5] for line in text.splitlines())
+    memory.remember("one more", at=MONDAY)
+    assert run(memory).paths == (WEEK,)
+    assert text_of(memory).count("<!-- memfolio:begin") == 1
+
+
+def test_odd_dates_and_a_huge_day_are_taken(memory: Memory) -> None:
+    for at in (
+        datetime(1, 1, 1, 12, tzinfo=UTC),
+        datetime(1969, 7, 20, 20, tzinfo=UTC),
+        datetime(9999, 12, 31, tzinfo=UTC),
+    ):
+        memory.remember("Somebody walked on the moon", at=at)
+    memory.remember("word " * 100_000 + ". The end of a long day came late.", at=MONDAY)
+    built = run(memory)
+    assert {Path(path).stem for path in built.paths} == {
+        *("0001-W01", "0001-01", "0001-Q1", "1969-W29", "1969-07", "1969-Q3", "2026-W45")
+    }
+    assert len(text_of(memory)) < 10_000
+    assert run(memory).paths == ()
+
+
+def test_trends_compare_with_the_period_before(memory: Memory) -> None:
+    for day in range(4):
+        at = MONDAY + timedelta(days=day)
+        memory.remember(f"Chess game {day}", tags=["chess"], at=at - timedelta(days=7))
+        memory.remember(f"Piano lesson {day}", tags=["piano"], at=at)
+    run(memory, levels=("weekly",))
+    trends = text_of(memory).partition("## Trends")[2].partition("\n## ")[0]
+    assert "- Memories: 4 → 4 since [[2026-W44]]" in trends
+    assert re.search(r"- New: .*piano \(4\)", trends)
+    assert re.search(r"- Gone: .*chess \(4\)", trends)
+
+
+def test_digest_is_found_at_its_level_and_is_one_change_that_can_be_undone(memory: Memory) -> None:
+    fill(memory)
+    head = memory.vault.head
+    run(memory)
+    assert memory.vault.head == head + 1
+    hits = memory.recall("PostgreSQL billing", level="weekly")
+    assert {hit.memory.attributes["page"] for hit in hits} == {WEEK}
+    memory.audit.undo([head + 1], by=tender("test"))
+    assert memory.vault.page(WEEK) is None
+
+
+class Speaking:
+    """A model that answers, or fails, and counts."""
+
+    name = "speaking"
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+        self.asked = 0
+
+    def ask(self, task: str, material: str, answer: type[T]) -> T:
+        self.asked += 1
+        if self.text is None:
+            raise ModelError("the model is away", hint="try later")
+        made: T = cast(Any, answer)(text=self.text)
+        return made
+
+
+def test_model_writes_the_overview_and_its_failure_is_only_noted(memory: Memory) -> None:
+    fill(memory, first=MONDAY - timedelta(days=7))
+    fill(memory)
+    away = Speaking(None)
+    hand = hand_of(memory)
+    assert len(build(hand, memory.library.index, levels=("weekly",), model=away).paths) == 2
+    assert away.asked == 1
+    assert hand.notes == ["digests have no written overview: the model is away"]
+    memory.remember("Grafana was chosen", type="decision", at=MONDAY)
+    run(memory, levels=("weekly",), model=Speaking("Billing moved to PostgreSQL. <!-- memfolio:end -->"))
+    assert "\nBilling moved to PostgreSQL. &lt;!-- memfolio:end -->" in text_of(memory)
+
+
+def test_unknown_level_is_refused(memory: Memory) -> None:
+    with pytest.raises(InputError, match="no level"):
+        run(memory, levels=("yearly",))
+
+
+def test_command_says_what_it_wrote(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("We use PostgreSQL", type="decision", at=datetime(2020, 1, 1, 12, tzinfo=UTC))
+    options = Options(home=str(home), as_json=True)
+    shown = digest(options, "week", dry_run=True).document
+    assert (shown["digests"], shown["seq"]) == (["agents/main/memory/weekly/2020-W01.md"], None)
+    assert "+# Week 2020-W01" in shown["diff"]
+    assert digest(options, "week", since="2020-02-01").document["digests"] == []
+    assert digest(options).document["digests"] == [
+        f"agents/main/memory/{name}.md" for name in ("weekly/2020-W01", "monthly/2020-01", "quarterly/2020-Q1")
+    ]
+    with pytest.raises(InputError, match="no digests"):
+        digest(options, "year")
+
+
+@given(st.dates(), st.sampled_from(LEVELS))
+def test_every_day_belongs_to_one_period_that_follows_the_one_before(day: date, level: str) -> None:
+    period = period_of(level, day)
+    assert period.has(day)
+    assert {period_of(level, each).name for each in (period.first, period.last)} == {period.name}
+    assert period.before is None or period.before.last == period.first - timedelta(days=1)
+    assert [day] in parts(period, [day]).values()
+
+
+def test_straddling_week_belongs_to_each_month_by_its_days() -> None:
+    november = period_of("monthly", date(2026, 11, 30))
+    assert parts(november, [date(2026, 11, 29), date(2026, 11, 30)]) == {
+        "2026-W48": [date(2026, 11, 29)],
+        "2026-W49": [date(2026, 11, 30)],
+    }
+    assert period_of("weekly", date(2027, 1, 3)).name == "2026-W53"
+
+
+MARKUP = st.text(alphabet="<>!-[](){}#*_`~|=+&;:/\\'\"\n\t 0123456789.abcM\u2028\x85", max_size=40)
+HARMLESS = {
+    *("bullet_list_open", "list_item_open", "paragraph_open", "inline", "paragraph_close", "list_item_close"),
+    *("bullet_list_close", "heading_open", "heading_close"),
+}
+
+
+@given(st.one_of(st.text(max_size=200), MARKUP))
+@example("1. one")
+@example("- - a")
+@example("    code")
+@example("![a][b]")
+def test_any_text_stays_within_its_line(text: str) -> None:
+    tokens = MarkdownIt().parse(f"- {inline(text)} (M-1)\n- next\n\n## Behind\n\nEnd\n")
+    assert {token.type for token in tokens} <= HARMLESS
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h2"]
+    within = {each.type for token in tokens for each in token.children or ()}
+    assert not within & {"html_inline", "image", "link_open", "softbreak", "hardbreak"}
+
+
+@given(st.text(max_size=200), st.text(alphabet="ab \n", max_size=50))
+def test_page_keeps_what_is_not_ours(body: str, own: str) -> None:
+    source = BuiltFrom(hash="0" * 32, memories=3, forgotten=1)
+    clean = f"{inline(body)}\n"
+    page = new_page(period_of("weekly", date(2026, 11, 2)), clean, source) + own
+    assert is_ours(page)
+    assert built_from(page) == source
+    other = BuiltFrom(hash="1" * 32, memories=4, forgotten=1)
+    assert renewed(renewed(page, "other\n", other), clean, source) == page

@@ -1,0 +1,62 @@
+"""When jobs are due."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio.tend.due import Period, is_due, latest
+
+BERLIN = ZoneInfo("Europe/Berlin")
+TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=BERLIN)
+
+
+def due(period: Period, last: str, now: str) -> bool:
+    return is_due(period, at(last), at(now), BERLIN, 3)
+
+
+def test_day_begins_at_its_hour() -> None:
+    assert not due(Period.DAILY, "2026-11-14 03:10", "2026-11-15 02:59")
+    assert due(Period.DAILY, "2026-11-14 03:10", "2026-11-15 03:00")
+    assert not due(Period.DAILY, "2026-11-15 03:00", "2026-11-15 23:59")
+
+
+def test_week_is_due_once_it_is_over() -> None:
+    assert not due(Period.WEEKLY, "2026-11-09 04:00", "2026-11-15 23:59")  # its Sunday
+    assert due(Period.WEEKLY, "2026-11-09 04:00", "2026-11-16 03:00")
+    assert not due(Period.WEEKLY, "2026-11-16 03:00", "2026-11-22 12:00")
+
+
+def test_month_is_due_on_its_first() -> None:
+    assert not due(Period.MONTHLY, "2026-11-01 03:00", "2026-12-01 02:00")
+    assert due(Period.MONTHLY, "2026-11-01 03:00", "2026-12-01 03:00")
+
+
+def test_what_slept_through_its_time_is_due_when_it_wakes() -> None:
+    assert due(Period.WEEKLY, "2026-09-01 03:00", "2026-11-18 17:00")
+    assert due(Period.MONTHLY, "2026-02-01 03:00", "2026-11-18 17:00")
+
+
+def test_what_never_ran_and_what_always_runs_is_due() -> None:
+    assert is_due(Period.MONTHLY, None, at("2026-11-15 12:00"), BERLIN, 3)
+    assert due(Period.ALWAYS, "2026-11-15 12:00", "2026-11-15 12:00")
+
+
+def test_hour_that_the_clock_skips_does_not_lose_the_day() -> None:
+    assert is_due(Period.DAILY, at("2026-03-28 03:00"), at("2026-03-29 04:00"), BERLIN, 2)
+
+
+@given(st.sampled_from(list(Period)[1:]), TIMES, st.integers(0, 23))
+def test_nothing_is_due_twice_and_everything_again_within_its_period(period: Period, now: datetime, hour: int) -> None:
+    mark = latest(period, now, BERLIN, hour)
+    assert mark <= now
+    assert not is_due(period, now, now, BERLIN, hour)
+    span = {"daily": 1, "weekly": 7, "monthly": 31}[period.value]
+    assert is_due(period, now, now + timedelta(days=span, hours=2), BERLIN, hour)

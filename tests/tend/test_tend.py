@@ -1,0 +1,151 @@
+"""Looking after a home: what is due, once, by one process, and each job on its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.errors import HomeBusyError, InputError
+from memfolio.memory import Memory
+from memfolio.tend.jobs import JOBS
+from memfolio.tend.tend import alone
+
+PERIODIC = {job.name for job in JOBS if job.period != "always"}
+
+
+@pytest.fixture
+def memory(home: Path, clock: SettableClock) -> Memory:
+    return Memory.open(home, clock=clock, background=False)
+
+
+def talk(memory: Memory, clock: SettableClock, days: int = 10) -> None:
+    """A conversation a day, and then a day of silence."""
+    lines = ("I live in Berlin.", "We decided to use PostgreSQL.", "Anna works at Siemens.", "ok", "I like green tea.")
+    for day in range(days):
+        for text in lines:
+            memory.observe("user", f"{text[:-1]} {day}." if day % 2 else text, session=f"s-{day}")
+        clock.advance(days=1)
+
+
+def run(memory: Memory) -> set[str]:
+    return {done.job for done in memory.tend().done}
+
+
+def test_everything_is_due_at_first_and_only_once_in_its_time(memory: Memory, clock: SettableClock) -> None:
+    clock.advance(days=2)  # a Tuesday
+    assert run(memory) == {job.name for job in JOBS}
+    assert run(memory) & PERIODIC == set()
+    clock.advance(days=1)
+    assert run(memory) & PERIODIC == {job.name for job in JOBS if job.period == "daily"}
+
+
+def test_second_tending_changes_nothing(memory: Memory, clock: SettableClock) -> None:
+    talk(memory, clock)
+    first = memory.tend()
+    assert not any(done.error for done in first.done)
+    assert any(done.changes for done in first.done)
+    before = memory.vault.head
+    memory.tend()
+    memory.tend(jobs=[job.name for job in JOBS])
+    assert memory.vault.head == before
+
+
+def test_dry_run_shows_everything_and_changes_no_byte(memory: Memory, clock: SettableClock, home: Path) -> None:
+    talk(memory, clock)
+    memory.vault.commit()
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and ".git" not in path.parts}
+    shown = memory.tend(dry_run=True)
+    after = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and ".git" not in path.parts}
+    assert {path: data for path, data in after.items() if path.name != "tend.lock"} == before
+    assert "Berlin" in next(done.diff for done in shown.done if done.job == "sessions")
+
+
+def test_idle_home_is_not_written(memory: Memory, clock: SettableClock) -> None:
+    talk(memory, clock)
+    memory.tend()
+    before = memory.vault.head
+    for _ in range(5):
+        clock.advance(days=1)
+        assert not any(done.error for done in memory.tend().done)
+    changed = memory.vault.head - before
+    assert changed <= 3  # the week that ended meanwhile
+
+
+def test_what_was_slept_through_is_caught_up(memory: Memory, clock: SettableClock, home: Path) -> None:
+    talk(memory, clock, days=20)
+    clock.advance(days=200)
+    memory.tend()
+    weekly = sorted(path.name for path in (home / "agents/main/memory/weekly").iterdir())
+    assert weekly == ["2026-W46.md", "2026-W47.md", "2026-W48.md", "2026-W49.md"]
+
+
+def test_every_original_text_is_reached_from_what_was_made_of_it(memory: Memory, clock: SettableClock) -> None:
+    talk(memory, clock)
+    for number in range(6):
+        memory.remember(f"Note {number} on tea", tags=["tea"], importance=0.9, store="short_term")
+    said = [item for item in memory.vault.entries("main") if not item.derived_from]
+    memory.tend()
+    clock.advance(days=400)
+    memory.tend()
+    for item in said:
+        found = memory.explain(item.id)
+        assert found.memory.content == item.content
+    made = [item for item in memory.vault.entries("main") if item.derived_from]
+    assert made
+    known = {item.id for item in said} | {item.id for item in made}
+    for item in made:
+        assert {each.id for each in memory.explain(item.id).sources} <= known
+        assert memory.explain(item.id).sources
+
+
+def test_one_process_tends_at_a_time(memory: Memory) -> None:
+    with alone(memory.vault), pytest.raises(HomeBusyError):
+        memory.tend()
+    memory.tend()
+
+
+def test_killed_tending_leaves_no_lock_and_is_done_again(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for number in range(30):
+            memory.observe("user", f"I live in town {number}.", session=f"s-{number}")
+    program = (
+        "import os, sys; from memfolio import Memory; from datetime import timedelta\n"
+        "m = Memory.open(sys.argv[1], background=False); object.__setattr__(m.vault.config.learn, 'idle', timedelta(0))\n"
+        "def told(job, done, total):\n    if done == 12: os.kill(os.getpid(), 9)\n"
+        "m.tend(told=told)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(home)], timeout=60, check=False)
+    assert killed.returncode == -9
+    with Memory.open(home, background=False) as memory:
+        for number in range(30):
+            memory.end_session(f"s-{number}")
+        facts = [item for item in memory.vault.entries("main") if item.source == "extraction"]
+        assert len(facts) == len({item.content for item in facts}) == 30
+
+
+def test_damaged_hint_is_only_a_hint(memory: Memory, home: Path) -> None:
+    run(memory)
+    for text in ("nonsense", "[]", json.dumps({"main": {"digest": "soon"}}), json.dumps({"main": 3})):
+        (home / ".memfolio/tended").write_text(text)
+        assert "digest" in run(memory)
+
+
+def test_unknown_job_is_refused_with_the_nearest(memory: Memory) -> None:
+    with pytest.raises(InputError) as caught:
+        memory.tend(jobs=["digset"])
+    assert caught.value.hint == "did you mean digest?"
+
+
+def test_job_that_fails_is_told_and_the_others_go_on(memory: Memory, clock: SettableClock, home: Path) -> None:
+    talk(memory, clock, days=2)
+    (home / "agents/main/memory/weekly").mkdir(parents=True)
+    (home / "agents/main/memory/weekly/2026-W46.md").mkdir()
+    clock.advance(days=8)
+    done = {each.job: each for each in memory.tend().done}
+    assert done["sessions"].did
+    assert done["retention"].error == ""
