@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
 from memfolio.memory import Memory
+from memfolio.stores.core import Core
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.past.past import Past
 
@@ -76,6 +77,12 @@ class AsyncMemory:
     consolidate = _awaited(Memory.consolidate)
     tend = _awaited(Memory.tend)
     end_session = _awaited(Memory.end_session)
+    checkpoint = _awaited(Memory.checkpoint)
+    should_flush = _awaited(Memory.should_flush)
+    flush = _awaited(Memory.flush)
+    load_context = _awaited(Memory.load_context)
+    save_context = _awaited(Memory.save_context)
+    episode = _awaited(Memory.episode)
     status = _awaited(Memory.status)
     sync = _awaited(Memory.sync)
     reindex = _awaited(Memory.reindex)
@@ -85,6 +92,11 @@ class AsyncMemory:
     def audit(self) -> Past:
         """As `Memory.audit`; its verbs are not awaited, so call them with `asyncio.to_thread`."""
         return self.memory.audit
+
+    @property
+    def core(self) -> Core:
+        """As `Memory.core`, whose verbs are not awaited either."""
+        return self.memory.core
 
     def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
         """As `Memory.subscribe`; the callback comes on a worker thread."""

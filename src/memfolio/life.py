@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from datetime import datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
+from memfolio.index.lookup import Located
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
+from memfolio.types import MemoryItem
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
+    from memfolio.stores.core import Core
+    from memfolio.stores.flush import Flushed
+    from memfolio.stores.situation import AgentContext
     from memfolio.tend.consolidate.consolidate import Consolidated
     from memfolio.tend.hand import Hand
     from memfolio.tend.sessions.session import Heard
@@ -76,6 +82,133 @@ class Life:
                 is_over=True,
             )
         return heard[0] if heard else None
+
+    @cached_property
+    def core(self) -> Core:
+        """Core memory, MEMORY.md: what an agent always has before its eyes."""
+        from memfolio.stores.core import Core
+
+        return Core(self.vault, self.agent, find=self._find)
+
+    def checkpoint(
+        self,
+        context: str,
+        *,
+        decisions: Iterable[str] = (),
+        findings: Iterable[str] = (),
+        next_steps: Iterable[str] = (),
+        open_questions: Iterable[str] = (),
+        session: str | None = None,
+    ) -> str:
+        """Note where work stands, so that it can be taken up again; returns the path of the page."""
+        from memfolio.stores.checkpoint import BY, Checkpoint, write
+
+        checkpoint = Checkpoint.from_args(
+            context, decisions=decisions, findings=findings, next_steps=next_steps, open_questions=open_questions
+        )
+        by = replace(BY, session=session)
+        return write(self.vault, self.agent, checkpoint, now=self.vault.home.now(), by=by).path
+
+    def should_flush(
+        self, tokens: int, *, compaction: int = 0, session: str | None = None, window: int | None = None
+    ) -> bool:
+        """Whether an agent whose context has so many tokens should save what it knows: once before each compaction."""
+        from memfolio.stores.flush import flush_due
+
+        settings = self.vault.config.flush
+        return flush_due(self.library.index, settings, tokens, compaction=compaction, session=session, window=window)
+
+    def flush(
+        self,
+        transcript: object,
+        *,
+        session: str | None = None,
+        user: str | None = None,
+        compaction: int | None = None,
+        dry_run: bool = False,
+    ) -> Flushed:
+        """Save what a transcript tells, as memories and a checkpoint, before it is compacted; the same one once."""
+        from memfolio.learn.ask import learn_by_model
+        from memfolio.stores.flush import flush
+
+        self.library.attend()
+        return flush(
+            self.vault,
+            self.agent,
+            transcript,
+            now=self.vault.home.now(),
+            index=self.library.index,
+            learn=partial(learn_by_model, self._model) if self._model else None,
+            session=session,
+            user=user,
+            compaction=compaction,
+            dry_run=dry_run,
+        )
+
+    def load_context(self, user: str | None = None, *, session: str | None = None) -> AgentContext:
+        """Everything that an agent should know when a conversation begins."""
+        from memfolio.stores.situation import load_context
+
+        now = self.vault.home.now()
+        return load_context(self.vault, self.library, self.agent, now=now, user=user, session=session)
+
+    def save_context(
+        self,
+        *,
+        session: str | None = None,
+        user: str | None = None,
+        task: str | None = None,
+        task_history: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        scratchpad: Mapping[str, Any] | None = None,
+    ) -> Heard | None:
+        """Keep what the next conversation should begin with, and learn from this one, which is over."""
+        from memfolio.stores.situation import save_context
+
+        save_context(
+            self.vault,
+            self.agent,
+            session=session,
+            user=user,
+            task=task,
+            task_history=task_history,
+            topics=topics,
+            scratchpad=scratchpad,
+        )
+        return self.end_session(session) if session else None
+
+    def episode(
+        self,
+        description: str,
+        *,
+        episode_type: str,
+        importance: float | str | None = None,
+        context: Mapping[str, Any] | None = None,
+        related: Iterable[str] = (),
+        session: str | None = None,
+        at: datetime | None = None,
+    ) -> MemoryItem:
+        """Note something that happened, of a type such as `error` or `decision`, with the `context` that it had then.
+
+        The importance may be HIGH, MEDIUM or LOW, 1 to 10, or a share of 1; without one it follows from the type.
+        """
+        from memfolio.stores.episode import episode_of
+
+        self.library.attend()
+        found = episode_of(
+            description,
+            episode_type=episode_type,
+            importance=importance,
+            context=context,
+            related=related,
+            session=session,
+            at=at,
+        )
+        return self.vault.apply(found.change(self.agent)).items[0]
+
+    def _find(self, id: str) -> Located | None:
+        found = self.library.locate(id)
+        return found[1] if found else None
 
     def _hear_others(self, current: str) -> None:
         """Learn from the conversations that are over since this one has begun."""

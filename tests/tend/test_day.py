@@ -62,7 +62,9 @@ def test_closed_day_ends_with_one_readable_summary(memory: Memory) -> None:
     assert (item.kind, item.type, item.source) == (Kind.EPISODIC, Type.EVENT, "summary")
     assert item.event_time == datetime(2026, 11, 12, 23, 59, 59, tzinfo=ZoneInfo("Europe/Berlin"))
     first = item.content.splitlines()[0]
-    assert first == "Summary of Thursday, 2026-11-12: 8 memories in 2 conversations, from 09:00 to 16:00. Topics: work."
+    assert first.startswith(
+        "Summary of Thursday, 2026-11-12: 8 memories in 2 conversations, from 09:00 to 16:00. Topics: work, "
+    )
     assert "failed Ended: The invoice service deployment works" in item.content
     assert "The printer smokes Open." in item.content
     assert f"For tomorrow:\n- Send Priya the contract ({told[5].id})" in item.content

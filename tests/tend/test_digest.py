@@ -20,11 +20,13 @@ from memfolio.intake import draft_of
 from memfolio.llm.model import Model
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.digest import digest
+from memfolio.tend.archive import archive, compress
 from memfolio.tend.digest.build import Built, build
 from memfolio.tend.digest.compose import inline
 from memfolio.tend.digest.page import BuiltFrom, built_from, is_ours, new_page, renewed
 from memfolio.tend.digest.period import LEVELS, parts, period_of
 from memfolio.tend.hand import Hand, tender
+from memfolio.types import MemoryItem
 
 T = TypeVar("T")
 WEEK = "agents/main/memory/weekly/2026-W45.md"
@@ -140,6 +142,41 @@ def test_digest_outlives_what_left_the_index_and_loses_what_was_forgotten(memory
     memory.forget(secret.id)
     assert run(memory).paths == (WEEK,)
     assert "Harpsichord" not in text_of(memory)
+
+
+def test_archived_days_keep_their_digests_and_do_not_enter_others(memory: Memory) -> None:
+    old = MONDAY - timedelta(days=28)
+    fill(memory)
+    fill(memory, first=old)
+    run(memory, levels=("weekly",))
+    before = text_of(memory)
+    paths = [f"agents/main/memory/2026-11-0{day}.md" for day in range(2, 7)]
+    places = {path: [each.id for each in _entries(memory, path)] for path in paths}
+    archive(memory.vault, places, tender("test"), dry_run=False)
+    assert run(memory, levels=("weekly",)).paths == ()
+    assert text_of(memory) == before
+    memory.remember("Grafana was chosen", type="decision", at=MONDAY)
+    assert run(memory, levels=("weekly",)).paths == (WEEK,)
+    assert "16 memories on 5 days" in text_of(memory)
+    month = run(memory, levels=("monthly",), current=True).paths[-1]
+    assert "1 memory on 1 day" in text_of(memory, month)
+
+
+def test_compressed_logs_leave_their_digest_as_it_is(memory: Memory) -> None:
+    fill(memory)
+    run(memory)
+    before = text_of(memory)
+    paths = [f"agents/main/memory/2026-11-0{day}.md" for day in range(2, 7)]
+    places = {path: [each.id for each in _entries(memory, path)] for path in paths}
+    archive(memory.vault, places, tender("test"), dry_run=False)
+    archived = [path.replace("/memory/", "/memory/archive/2026-11/") for path in paths]
+    assert compress(hand_of(memory), archived, tender("test"))
+    assert run(memory).paths == ()
+    assert text_of(memory) == before
+
+
+def _entries(memory: Memory, path: str) -> list[MemoryItem]:
+    return memory.vault.entries("main", date.fromisoformat(Path(path).stem))
 
 
 def test_everything_forgotten_leaves_an_empty_digest(memory: Memory) -> None:
@@ -276,6 +313,19 @@ def test_model_writes_the_overview_and_its_failure_is_only_noted(memory: Memory)
     memory.remember("Grafana was chosen", type="decision", at=MONDAY)
     run(memory, levels=("weekly",), model=Speaking("Billing moved to PostgreSQL. <!-- memfolio:end -->"))
     assert "\nBilling moved to PostgreSQL. &lt;!-- memfolio:end -->" in text_of(memory)
+
+
+def test_index_built_anew_gives_the_same_digests(memory: Memory) -> None:
+    fill(memory, first=MONDAY - timedelta(days=7))
+    fill(memory)
+    run(memory)
+    before = {path: text_of(memory, path) for path in (WEEK, WEEK.replace("W45", "W44"))}
+    memory.library.index.rebuild()
+    assert run(memory).paths == ()
+    for path in before:
+        memory.vault.put_page(path, None, expects=memory.vault.page(path).hash, by=tender("test"))  # type: ignore[union-attr]
+    assert set(run(memory).paths) >= set(before)
+    assert {path: text_of(memory, path) for path in before} == before
 
 
 def test_unknown_level_is_refused(memory: Memory) -> None:

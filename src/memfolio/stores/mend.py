@@ -58,9 +58,7 @@ def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attributio
 
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
-    # Who brings a memory back uses it: else retention would archive it again at once.
-    deeds: list[dict[str, Any]] = [{"op": Op.RESTORE.value}, {"op": Op.ACCESS.value, "count": 1}]
-    records = [{**deed, "memory": located.item.id} for deed in deeds]
+    records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
     outcome = put_back(vault, {path: [located.item.id] for path in paths}, by=by, records=records, dry_run=dry_run)
     return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 

@@ -9,7 +9,21 @@ import typer
 
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError
-from memfolio.serve.cli import bench, context, daily, demo, explain, life, mend, recall, service, status, trust
+from memfolio.serve.cli import (
+    bench,
+    checkpoint,
+    context,
+    core,
+    daily,
+    demo,
+    explain,
+    life,
+    mend,
+    recall,
+    service,
+    status,
+    trust,
+)
 from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, register
 from memfolio.serve.cli.errors import UsageError, report, report_usage
 from memfolio.serve.cli.output import Screen, print_json
@@ -25,15 +39,16 @@ app = typer.Typer(
 )
 PANELS = {
     "Daily": "init remember observe recall context show forget restore correct confirm pin explain status",
-    "Life": "consolidate tend",
+    "Life": "consolidate tend checkpoint flush",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
     "World": "demo",
 }
 """The commands in the order in which help lists them."""
-MODULES = (daily, recall, context, mend, explain, life, status, trust, demo)
+MODULES = (daily, recall, context, mend, explain, life, checkpoint, status, trust, demo)
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])
+app.add_typer(core.app, rich_help_panel="Life")
 app.add_typer(service.app, rich_help_panel="World")
 app.add_typer(bench.app, rich_help_panel="World")
 

@@ -100,22 +100,26 @@ def _archive_due(memory: Memory, below: Below | None, dry_run: bool) -> Answer:
 def _show_due(screen: Screen, found: Retained, hand: Hand) -> None:
     for (kind, why), count in sorted(found.reasons.items()):
         screen.say(f"{count:>7,}  {kind:<10}  {REASONS.get(why, why)}")
-    for many, words in ((len(found.pages), "archived"), (len(found.compressed), "compressed")):
-        if many:
-            screen.say(f"{counted(many, 'page' if words == 'archived' else 'archived log')} {words}")
     for note in hand.notes:
         screen.say(note, "yellow")
-    if not (found.memories or found.pages or found.compressed):
+    done = _done(found)
+    if not done:
         screen.say("Nothing is due for the archive.", "bold")
     elif hand.dry_run:
-        screen.say(f"{_many(found.memories)} would be archived. Nothing was changed.", "bold")
+        screen.say(f"It would be: {done}. Nothing was changed.", "bold")
     else:
-        done = ", ".join(str(receipt.seq) for receipt in hand.receipts)
-        screen.say(f"{_many(found.memories)} archived, as change {done}; `memfolio undo` takes that back", "bold")
+        changes = ", ".join(str(receipt.seq) for receipt in hand.receipts)
+        screen.say(f"{done}, as change {changes}; `memfolio undo` takes a change back", "bold")
 
 
-def _many(memories: int) -> str:
-    return counted(memories, "memory", "memories")
+def _done(found: Retained) -> str:
+    """What was done, in one line; nothing where nothing was."""
+    deeds = (
+        (found.memories, "memory", "memories", "archived"),
+        (len(found.pages), "page", "pages", "archived"),
+        (len(found.compressed), "archived log", "archived logs", "compressed"),
+    )
+    return ", ".join(f"{counted(many, one, several)} {deed}" for many, one, several, deed in deeds if many)
 
 
 def weak(
@@ -187,7 +191,7 @@ def backup(
 def _listed(folder: Path, found: list[Copy]) -> Answer:
     def draw(screen: Screen) -> None:
         for each in found:
-            screen.say(f"{_megabytes(each.size):>10}  {each.path}")
+            screen.say(f"{_size(each.size):>10}  {each.path}")
         if not found:
             screen.say(f"There is no backup of this home in {folder}.", "bold")
 
@@ -198,15 +202,15 @@ def _show_backup(screen: Screen, done: BackedUp) -> None:
     verb = "removed" if done.size is not None else "would be removed"
     for path in done.removed:
         screen.say(f"{path.name} {verb}", "dim")
-    what = f"{counted(done.files, 'file')} of {_megabytes(done.bytes)}"
+    what = f"{counted(done.files, 'file')} of {_size(done.bytes)}"
     if done.size is None:
         screen.say(f"{what} would be copied to {done.path}. Nothing was written.", "bold")
     else:
-        screen.say(f"{what} copied to {done.path}, {_megabytes(done.size)}, and read back", "bold")
+        screen.say(f"{what} copied to {done.path}, {_size(done.size)}, and read back", "bold")
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} kB"
 
 
 COMMANDS = (

@@ -105,7 +105,6 @@ def flush(
             index=memory.library.index,
             session=session,
             compaction=compaction,
-            by=by_person(None),
             dry_run=dry_run,
         )
     return flushed(options, found, dry_run=dry_run)

@@ -117,9 +117,7 @@ def edited(edit: CoreEdit, *, dry_run: bool) -> Answer:
         if seq is not None:
             screen.say(f"Change {seq}: {room}; `memfolio undo {seq}` takes that back", "bold")
         else:
-            screen.say(
-                f"Nothing was changed; {'it would be so' if dry_run and edit.diff else 'it says so already'}.", "bold"
-            )
+            screen.say(f"{'' if edit.diff else 'It says so already. '}Nothing was changed.", "bold")
 
     return Answer(document(found) | {"diff": edit.diff, "seq": seq, "dry_run": dry_run}, draw)
 

@@ -148,8 +148,10 @@ def proposed(graph: Graph) -> Answer:
 
     def show_pairs(screen: Screen) -> None:
         rows = [(pair.one, pair.other, f"{pair.score:.2f}", pair.why) for pair in pairs]
-        screen.table(("one", "other", "alike", "by"), rows)
-        screen.say("" if rows else "No two look like the same.")
+        if rows:
+            screen.table(("one", "other", "alike", "by"), rows)
+        else:
+            screen.say("No two look like the same.")
 
     return Answer(document, show_pairs)
 

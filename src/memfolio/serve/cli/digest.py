@@ -1,0 +1,94 @@
+"""The command that sums up weeks, months and quarters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli import complete
+from memfolio.serve.cli.call import Answer, Command, DryRun, Options
+from memfolio.serve.cli.output import Screen, counted
+from memfolio.serve.cli.times import read_moment
+
+if TYPE_CHECKING:
+    from memfolio.tend.digest.build import Built
+    from memfolio.tend.hand import Hand
+
+ALL = "all"
+SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
+
+
+def digest(
+    options: Options,
+    scope: Annotated[
+        str,
+        typer.Argument(
+            metavar="[week|month|quarter|all]",
+            help="Which digests are brought up to date.",
+            autocompletion=complete.among((*SCOPES, ALL)),
+            show_default=False,
+        ),
+    ] = ALL,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="Only periods that end on this day or later.")
+    ] = None,
+    current: Annotated[
+        bool, typer.Option("--current", help="Also the week, month and quarter that are not over.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Write the digests of weeks, months and quarters that are missing or differ from their days."""
+    from memfolio.index.days import local_day
+    from memfolio.llm.open import open_model
+    from memfolio.tend.digest.build import build
+    from memfolio.tend.hand import Hand
+
+    if scope not in (*SCOPES, ALL):
+        raise InputError(f"{scope[:40]!r} has no digests", hint=f"say {', '.join(SCOPES)} or {ALL}")
+    with options.memory() as memory:
+        vault = memory.vault
+        begins = read_moment(vault.config, since)
+        hand = Hand(vault=vault, agent=memory.agent, now=vault.home.now(), dry_run=dry_run)
+        built = build(
+            hand,
+            memory.library.index,
+            levels=tuple(SCOPES.values()) if scope == ALL else (SCOPES[scope],),
+            since=local_day(begins, vault.home.zone) if begins else None,
+            current=current,
+            model=None if dry_run else open_model(vault.config),
+        )
+    return _answer(hand, built)
+
+
+def _answer(hand: Hand, built: Built) -> Answer:
+    seq = hand.receipts[-1].seq if hand.receipts else None
+    document = {
+        "digests": list(built.paths),
+        "edited": list(built.edited),
+        "fresh": built.fresh,
+        "notes": hand.notes,
+        "diff": hand.diff,
+        "seq": seq,
+        "dry_run": hand.dry_run,
+    }
+
+    def draw(screen: Screen) -> None:
+        screen.diff(hand.diff)
+        for path in built.paths:
+            screen.say(path)
+        for note in hand.notes:
+            screen.say(note, "yellow")
+        fresh = f"; {counted(built.fresh, 'other')} as fresh as their days" if built.fresh else ""
+        if not built.paths:
+            screen.say(f"Nothing to write{fresh}.", "bold")
+        elif seq is None:
+            screen.say(f"{counted(len(built.paths), 'digest')} would be written{fresh}. Nothing was changed.", "bold")
+        else:
+            screen.say(f"{counted(len(built.paths), 'digest')} written, as change {seq}{fresh}", "bold")
+
+    return Answer(document, draw)
+
+
+COMMANDS = (Command(digest, "digest", "digest week --since 2026-11-01"),)

@@ -1,0 +1,128 @@
+"""The command that destroys: what would go is shown, and a word must be typed before it does."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import RefusedError
+from memfolio.serve.cli.brief import beginning
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options
+from memfolio.serve.cli.output import Screen, counted
+from memfolio.types import check_attribution
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+    from memfolio.vault.purge.plan import Plan
+    from memfolio.vault.purge.purge import Purged
+
+WORD = "purge"
+MOST = 20
+"""Files that are listed at most."""
+
+
+def purge(
+    options: Options,
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="ID|WORDS", help="The id of a memory, or words that it has.", show_default=False),
+    ],
+    quotes: Annotated[
+        str,
+        typer.Option(
+            "--quotes", metavar="refuse|purge|keep", help="What to do if other memories have the text, or a line of it."
+        ),
+    ] = "refuse",
+    dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for the word.")] = False,
+) -> Answer:
+    """Destroy memories for good: in files, git's history and caches. This cannot be undone."""
+    with options.memory() as memory:
+        if not dry_run and not yes:
+            seen = _purged(memory, what, quotes, dry_run=True)
+            asks(options, seen)
+            what = [each.id for each in seen.plan.memories]
+        done = _purged(memory, what, quotes, dry_run=dry_run)
+    return told(done)
+
+
+def _purged(memory: Memory, what: list[str], quotes: str, *, dry_run: bool) -> Purged:
+    from memfolio.stores.purge import purge
+
+    by = check_attribution(PERSON)
+    return purge(memory.vault, memory.library, what, by, dry_run=dry_run, quotes=quotes)
+
+
+def asks(options: Options, seen: Purged) -> None:
+    """Go on if the person types the word; where nobody can be asked, only `--yes` counts."""
+    if options.as_json or not sys.stdin.isatty():
+        raise RefusedError("nobody can be asked whether to purge", hint="look with --dry-run, then say --yes")
+    options.wait.stop()
+    preview(Screen(errors=True), seen.plan)
+    if typer.prompt(f'Type "{WORD}" to destroy this', err=True, default="", show_default=False).strip() != WORD:
+        raise typer.Abort
+
+
+def preview(screen: Screen, plan: Plan) -> None:
+    """What would go, where it stands, and what is out of reach."""
+    from memfolio.vault.purge.plan import OUT_OF_REACH
+
+    rows = [(each.id, each.why or "named", beginning(each.content, 120)) for each in plan.memories]
+    screen.table(("id", "why", "memory"), rows, wide="memory", headed=False)
+    screen.say()
+    for path, size in sorted(plan.files.items())[:MOST]:
+        screen.say(f"{path}: {counted(size, 'byte')} would go")
+    if len(plan.files) > MOST:
+        screen.say(f"and {len(plan.files) - MOST} more files")
+    if plan.git:
+        screen.say(f"History is not rewritten: {plan.git}")
+    else:
+        versions = sum(plan.history.values())
+        screen.say(f"git: {counted(versions, 'version')} of {counted(len(plan.history), 'file')} would be rewritten")
+    for words, ids in (("derived from this and from others, and stays", plan.related), ("keeps it", plan.keepers)):
+        if ids:
+            screen.say(f"{words}: {', '.join(ids)}")
+    screen.say(f"Out of reach: {'; '.join(OUT_OF_REACH)}")
+    screen.say("This cannot be undone.", "bold")
+
+
+def told(done: Purged) -> Answer:
+    """What was destroyed and what was searched afterwards; texts are not repeated once they are gone."""
+    plan, proof = done.plan, done.proof
+    document: dict[str, Any] = {
+        "purged": [{"id": each.id, "why": each.why or "named"} for each in plan.memories],
+        "files": plan.files,
+        "history": plan.history,
+        "git": plan.git or None,
+        "related": plan.related,
+        "keepers": plan.keepers,
+        "seqs": done.seqs,
+        "dry_run": proof is None,
+        "searched": {"files": proof.files, "cached": proof.cached, "objects": proof.objects} if proof else None,
+        "left": proof.left if proof else None,
+    }
+
+    def draw(screen: Screen) -> None:
+        if proof is None:
+            preview(screen, plan)
+            screen.say("Nothing was changed.", "bold")
+            return
+        seqs = f" as change {', '.join(map(str, done.seqs))}" if done.seqs else ""
+        screen.say(f"{counted(len(plan.memories), 'memory', 'memories')} destroyed{seqs}", "bold")
+        files = counted(proof.files + proof.cached, "file")
+        screen.say(
+            f"Searched {files} and {counted(proof.objects, 'git object')}. Found: {len(proof.left) or 'nothing'}"
+        )
+        if plan.keepers:
+            screen.say(f"Not looked for: what {counted(len(plan.keepers), 'memory', 'memories')} keep of it")
+        for place in proof.left:
+            screen.say(f"left in {place}", "red")
+        if plan.git:
+            screen.say(f"History was not rewritten: {plan.git}")
+
+    return Answer(document, draw, status=1 if proof and proof.left else 0)
+
+
+COMMANDS = (Command(purge, "purge M-1763217005123-5f2c91ab", 'purge "number of the safe" --dry-run'),)

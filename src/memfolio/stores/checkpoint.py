@@ -1,0 +1,178 @@
+"""Checkpoints: what an agent was at when its context was cut, so that it can go on from there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from datetime import datetime, tzinfo
+from itertools import count
+
+from memfolio.errors import ContentError, HomeError, InputError, PageChangedError
+from memfolio.recall.asking.arguments import text as given_text
+from memfolio.recall.context.standing import CHECKPOINTS, TRIED, checkpoints
+from memfolio.types import Action, Attribution
+from memfolio.vault.change import Change, Operation, PutPage, Receipt
+from memfolio.vault.format.content import check_content, encoded
+from memfolio.vault.format.fields import local
+from memfolio.vault.paths import agent_root
+from memfolio.vault.recent import to_text
+from memfolio.vault.vault import Vault
+
+BY = Attribution(actor="bot:checkpoint", trigger="checkpoint")
+HEADINGS = {
+    "context": "Current Task Context",
+    "decisions": "Active Decisions",
+    "findings": "Key Findings",
+    "next_steps": "Next Steps",
+    "open_questions": "Open Questions",
+}
+_FIELDS = {heading.casefold(): name for name, heading in HEADINGS.items()}
+_TO_ESCAPE = re.compile(r"(?m)^(?=[ \t]*\\*(?:#|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<!--))")
+_ESCAPED = re.compile(r"(?m)^\\(?=[ \t]*\\*(?:#|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<!--))")
+"""Lines that Markdown would take for a heading, a fence or a comment get a backslash in front."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What an agent works on, and what it has decided, found out, planned and still asks."""
+
+    context: str = ""
+    decisions: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    next_steps: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+
+    @classmethod
+    def from_args(cls, context: object, **lists: object) -> Checkpoint:
+        """The checkpoint that these arguments mean; blank items are left out, a blank context is refused."""
+        found = _clean(given_text("the context", context))
+        if not found:
+            raise ContentError("a checkpoint needs a context", hint="say what the agent is working on")
+        return cls(context=found, **{name: _items(name, value) for name, value in lists.items()})
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(getattr(self, each.name) for each in fields(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A checkpoint on disk, or with a dry run what it would be."""
+
+    path: str
+    checkpoint: Checkpoint
+    diff: str
+    receipt: Receipt | None
+
+
+def compose(checkpoint: Checkpoint, now: datetime, zone: tzinfo) -> tuple[str, str]:
+    """The name of the file below the agent's folder, and its text."""
+    at = local(now, zone)
+    parts = [f"# Session Checkpoint — {at:%Y-%m-%d %H:%M:%S %Z}".rstrip()]
+    for name, heading in HEADINGS.items():
+        value = getattr(checkpoint, name)
+        body = _escaped(value) if isinstance(value, str) else "\n".join(map(_bullet, value))
+        if body:
+            parts += [f"## {heading}", body]
+    return f"{CHECKPOINTS}/{at:%Y-%m-%d-%H%M%S}.md", "\n\n".join(parts) + "\n"
+
+
+def read(text: str) -> Checkpoint:
+    """What a checkpoint says; sections that it does not know are passed over."""
+    sections: dict[str, list[str]] = {}
+    lines: list[str] | None = None
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if re.match(r"#{1,2} ", line):
+            name = _FIELDS.get(line.lstrip("#").strip().casefold())
+            lines = sections.setdefault(name, []) if name else None
+        elif lines is not None:
+            lines.append(line)
+    context = _unescaped("\n".join(sections.pop("context", [])).strip("\n"))
+    return Checkpoint(context=_clean(context), **{name: tuple(_read_items(each)) for name, each in sections.items()})
+
+
+def write(
+    vault: Vault,
+    agent: str,
+    checkpoint: Checkpoint,
+    *,
+    now: datetime,
+    by: Attribution = BY,
+    further: Sequence[Operation] = (),
+    key: str | None = None,
+    dry_run: bool = False,
+) -> Written:
+    """Put a checkpoint beside the others of an agent, with what else belongs to the same change.
+
+    Two of the same second have different names.
+    """
+    name, text = compose(checkpoint, now, vault.home.zone)
+    check_content(text, vault.config.max_content_bytes)
+    stem = f"{agent_root(agent)}/{name}".removesuffix(".md")
+    for number in count(1):
+        path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
+        operations = (PutPage(path, encoded(text), None), *further)
+        change = Change(operations=operations, by=by, action=Action.APPEND if further else Action.CREATE, key=key)
+        try:
+            diff = vault.preview(change)
+            receipt = None if dry_run else vault.apply(change)
+        except PageChangedError:  # another one of the same second
+            continue
+        if receipt and receipt.repeated:
+            path = next((each for each in receipt.paths if f"/{CHECKPOINTS}/" in each), path)
+        return Written(path=path, checkpoint=checkpoint, diff=diff, receipt=receipt)
+    raise AssertionError("there is always a further name")
+
+
+def latest(vault: Vault, agent: str) -> tuple[str, Checkpoint] | None:
+    """The newest checkpoint of an agent that says anything, and its path."""
+    root = agent_root(agent)
+    for inside in checkpoints(vault, root)[:TRIED]:
+        with suppress(HomeError):  # one that cannot be read does not hide the others
+            page = vault.page(f"{root}/{inside}")
+            found = read(to_text(page.content)) if page else Checkpoint()
+            if not found.is_empty:
+                return f"{root}/{inside}", found
+    return None
+
+
+def _items(name: str, value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"{name} is a {type(value).__name__}", hint="pass a list of texts")
+    found = (_clean(given_text(f"one of {name}", each)) for each in value)
+    return tuple(each for each in found if each)
+
+
+def _clean(text: str) -> str:
+    """`text` with plain line ends, no blank ends, and nothing but that in blank lines."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(line if line.strip() else "" for line in lines).strip()
+
+
+def _bullet(text: str) -> str:
+    first, *rest = _escaped(text).split("\n")
+    return "\n".join([f"- {first}", *(f"  {line}" if line else "" for line in rest)])
+
+
+def _read_items(lines: Sequence[str]) -> Iterator[str]:
+    """The items of a list; what a person wrote without a bullet is one by itself."""
+    item: list[str] = []
+    for line in [*lines, "- "]:
+        if line.startswith("  ") or not line.strip():
+            item.append(line[2:])
+            continue
+        if text := _clean(_unescaped("\n".join(item))):
+            yield text
+        item = [re.sub(r"^[-*+] ", "", line)]
+
+
+def _escaped(text: str) -> str:
+    return _TO_ESCAPE.sub(r"\\", text)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub("", text)

@@ -1,0 +1,257 @@
+"""The context in which a session begins: who the agent is, for whom, what is known; and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from memfolio.errors import InputError, MemfolioError
+from memfolio.index.passages import body_text
+from memfolio.index.standing import active_facts, newest_line, recent
+from memfolio.recall.asking import arguments
+from memfolio.recall.context.fence import bullet, fenced
+from memfolio.recall.context.lines import named
+from memfolio.recall.context.packing import Line, Section, pack
+from memfolio.recall.library import Library
+from memfolio.recall.snippet import snippet
+from memfolio.state import Op
+from memfolio.stores.checkpoint import HEADINGS, Checkpoint, latest
+from memfolio.stores.core import PAGE, Core, CoreMemory
+from memfolio.text import estimate_tokens
+from memfolio.types import EMPTY, Attribution, MemoryItem, check_token
+from memfolio.vault.change import Receipt
+from memfolio.vault.format.fields import local, plain
+from memfolio.vault.paths import agent_root, state_ledger
+from memfolio.vault.recent import to_text
+from memfolio.vault.vault import Vault
+
+BY = Attribution(actor="bot:context", trigger="context")
+DAYS = 2
+MOST_RECENT = 50
+MOST_FACTS = 10
+MOST_SAVED = 32 * 1024
+"""Bytes of JSON that one saved context may have."""
+LEAST_TOKENS, MOST_TOKENS = 50, 1_000_000
+LONGEST = 120
+"""Tokens of one memory or line."""
+_SIGN = re.compile(r"^\s*[-*+]\s+")
+_NAME = re.compile(r"(?im)^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)?name(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*(\S[^\n]{0,80})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentContext:
+    """Everything that an agent should know when a session begins."""
+
+    agent_id: str
+    agent_name: str
+    session_id: str
+    current_time: datetime
+    timezone: str
+    user_id: str | None
+    user_name: str
+    identity: str = ""
+    """What IDENTITY.md and SOUL.md say."""
+    user_profile: str = ""
+    """What USER.md says."""
+    core: CoreMemory
+    recent: tuple[MemoryItem, ...] = ()
+    """Today and yesterday, the last first."""
+    facts: tuple[MemoryItem, ...] = ()
+    """What is known and true, the most important first."""
+    checkpoint: Checkpoint | None = None
+    task: str | None = None
+    task_history: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    scratchpad: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    degraded: tuple[str, ...] = ()
+    """Pages that could not be read, each as a sentence."""
+
+    @property
+    def summary(self) -> str:
+        """The situation in a few lines."""
+        return "\n".join(
+            [
+                f"Agent: {self.agent_name} ({self.agent_id})",
+                f"Session: {self.session_id}",
+                f"Time: {self.current_time:%Y-%m-%d %H:%M} ({self.timezone})",
+                f"User: {self.user_name}",
+                f"Current task: {self.task or 'none'}",
+                f"Topics: {', '.join(self.topics) or 'none'}",
+            ]
+        )
+
+    def to_prompt(self, max_tokens: int = 4000) -> str:
+        """All of it as one fenced block of at most so many tokens; the conversation has at most half of them."""
+        budget = arguments.number("max_tokens", max_tokens, LEAST_TOKENS, MOST_TOKENS)
+        room = budget - estimate_tokens(fenced([])) - 1
+        sections = pack(list(self._sections(room)), room)
+        return fenced(line for section in sections for line in section.shown())
+
+    @property
+    def _zone(self) -> tzinfo:
+        return self.current_time.tzinfo or UTC
+
+    def _sections(self, room: int) -> Iterator[Section]:
+        known = [Section(title="Situation", share=0.1, lines=_lines("situation", self.summary.splitlines()))]
+        core = [item.text for block in self.core.blocks for item in block.items]
+        known.append(Section(title="Core memory", share=0.25, lines=_lines("core", core)))
+        profile = [line for line in self.user_profile.splitlines() if not line.startswith("#")]
+        known.append(Section(title="The user", share=0.1, lines=_lines("user", profile)))
+        talk = Section(title="Recent conversation", share=0.5, is_in_order=True)
+        talk = replace(talk, lines=tuple(_within(map(self._memory, self.recent), room // 2 - talk.cost)))
+        facts = Section(title="Facts", share=0.1, lines=tuple(map(self._memory, self.facts[:MOST_FACTS])))
+        left = Section(title="Where work was left", share=0.1, lines=_lines("checkpoint", self._left()))
+        return iter([*known, talk, facts, left])
+
+    def _left(self) -> Iterator[str]:
+        """What the latest checkpoint says, and what was done before."""
+        for name, heading in HEADINGS.items() if self.checkpoint else ():
+            value = getattr(self.checkpoint, name)
+            yield from (f"{heading}: {each}" for each in ((value,) if isinstance(value, str) else value) if each)
+        yield from (f"Done before: {each}" for each in reversed(self.task_history[-5:]))
+
+    def _memory(self, memory: MemoryItem) -> Line:
+        at = memory.event_time or memory.created_at
+        lead = f"[{memory.id}] {local(at, self._zone):%m-%d %H:%M} {named(memory.role or memory.type)}:"
+        words = snippet(memory.content, (), LONGEST)
+        return Line(id=memory.id, text=bullet(lead, words), says=words, at=at)
+
+
+def load_context(
+    vault: Vault, library: Library, agent: str, *, now: datetime, user: str | None = None, session: str | None = None
+) -> AgentContext:
+    """The context for a session that begins; core memory first, and what the last one with this user left behind."""
+    zone, troubles = vault.home.zone, list[str]()
+    pages = {name: _page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE)}
+    identity, soul, profile, core = pages.values()
+    left = _saved(library, user)
+    begin = _midnight(now, zone) - timedelta(days=DAYS - 1)
+    found = latest(vault, agent)
+    return AgentContext(
+        agent_id=agent,
+        agent_name=_name(identity) or _name(soul) or agent,
+        session_id=check_token("session", session)
+        if session
+        else f"s-{local(now, zone):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}",
+        current_time=local(now, zone),
+        timezone=vault.config.timezone,
+        user_id=user,
+        user_name=_name(profile) or user or "unknown",
+        identity="\n\n".join(filter(None, (identity, soul))),
+        user_profile=profile,
+        core=Core(vault, agent).memory_of(core),
+        recent=tuple(library.index.read(lambda db: recent(db, begin, user, MOST_RECENT))),
+        facts=tuple(_facts(library, now, user)),
+        checkpoint=found[1] if found else None,
+        task=_text(left.get("task")),
+        task_history=tuple(filter(None, map(_text, _list(left.get("task_history"))))),
+        topics=tuple(filter(None, map(_text, _list(left.get("topics"))))),
+        scratchpad=pad if isinstance(pad := left.get("scratchpad"), dict) else EMPTY,
+        degraded=tuple(troubles),
+    )
+
+
+def save_context(
+    vault: Vault,
+    agent: str,
+    *,
+    session: str | None = None,
+    user: str | None = None,
+    task: str | None = None,
+    task_history: Iterable[str] = (),
+    topics: Iterable[str] = (),
+    scratchpad: Mapping[str, Any] | None = None,
+    by: Attribution = BY,
+) -> Receipt:
+    """Leave behind what the next session with this user begins with; the newest counts."""
+    given = {
+        "user": arguments.telling("user", user),
+        "task": arguments.optional("task", task),
+        "task_history": list(arguments.words("task_history", task_history)),
+        "topics": list(arguments.words("topic", topics)),
+        "scratchpad": _object(scratchpad),
+    }
+    line = {"op": Op.CONTEXT.value} | {name: value for name, value in given.items() if value}
+    size = len(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if size > MOST_SAVED:
+        raise InputError(
+            f"the context has {size:,} bytes, more than {MOST_SAVED:,}",
+            hint="keep in the scratchpad only what the next session needs; remember the rest",
+        )
+    return vault.add_lines(state_ledger(agent), [line], replace(by, session=session) if session else by)
+
+
+def _object(scratchpad: object) -> dict[str, Any]:
+    if scratchpad is None:
+        return {}
+    if not isinstance(scratchpad, Mapping):
+        raise InputError(f"the scratchpad is a {type(scratchpad).__name__}", hint="pass a dictionary")
+    found: dict[str, Any] = plain(scratchpad, "scratchpad")
+    return found
+
+
+def _saved(library: Library, user: str | None) -> Mapping[str, Any]:
+    line = library.index.read(lambda connection: newest_line(connection, Op.CONTEXT.value, "user", user))
+    return line or {}
+
+
+def _facts(library: Library, now: datetime, user: str | None) -> list[MemoryItem]:
+    """The agent's own facts and the shared ones, the pinned and the most important first."""
+    found = [
+        item
+        for index in library.indexes()
+        for item in index.read(lambda connection: active_facts(connection, now, user, MOST_RECENT))
+    ]
+    ordered = sorted(found, key=lambda item: (not item.pinned, -item.importance))
+    return ordered[:MOST_RECENT]
+
+
+def _page(vault: Vault, agent: str, name: str, troubles: list[str]) -> str:
+    """What a page says; one that cannot be read is told and does not stop the others."""
+    try:
+        page = vault.page(f"{agent_root(agent)}/{name}")
+    except MemfolioError as error:
+        troubles.append(f"{name}: {error.message}")
+        return ""
+    return body_text(to_text(page.content)).strip() if page else ""
+
+
+def _name(text: str) -> str | None:
+    """The name that a page tells; a placeholder in brackets is none."""
+    match = _NAME.search(text)
+    name = match[1].strip(" \t*_") if match else ""
+    return None if not name or name.startswith(("[", "<", "(", "_")) else name
+
+
+def _midnight(now: datetime, zone: tzinfo) -> datetime:
+    return datetime.combine(local(now, zone).date(), time(), zone)
+
+
+def _lines(name: str, texts: Iterable[str]) -> tuple[Line, ...]:
+    shown = (snippet(_SIGN.sub("", text), (), LONGEST) for text in texts)
+    return tuple(
+        Line(id=f"{name} {nth}", text=bullet("", text).replace("-  ", "- ", 1), says=text)
+        for nth, text in enumerate(shown)
+    )
+
+
+def _within(lines: Iterable[Line], room: int) -> Iterator[Line]:
+    """As many lines as fit into so many tokens."""
+    for line in lines:
+        room -= line.cost
+        if room < 0:
+            return
+        yield line
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()

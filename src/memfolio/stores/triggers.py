@@ -1,0 +1,195 @@
+"""Phrases with which a person asks for something to be remembered, forgotten, looked through or looked up. Pure.
+
+They count at the beginning of a message or of a sentence, never inside one, in quotes or in code. What is to be
+remembered or forgotten must be said as well: "forget it" asks for nothing that could be found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from memfolio.tuning import Triggers
+
+
+class Asked(StrEnum):
+    """What is asked for."""
+
+    REMEMBER = "remember"
+    FORGET = "forget"
+    REFLECT = "reflect"
+    SEARCH = "search"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """What is asked for, with which phrase, and about what; only reflection may be about nothing in particular."""
+
+    kind: Asked
+    object: str
+    phrase: str
+
+
+_MASKED = re.compile(
+    r"(?ms)^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[^\n]*$|\Z)|^[ \t]*>[^\n]*$|^(?: {4}|\t)[^\n]*$"
+    r"|``?[^`\n]{1,500}``?|\"[^\"\n]{0,500}\"|“[^”\n]{0,500}”|„[^“”\n]{0,500}[“”]|«[^»\n]{0,500}»|「[^」\n]{0,500}」"
+)
+"""Code, quoted lines and quotations."""
+_ABBREVIATIONS = r"(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St|No|vs))(?<!\b(?:Mrs|etc|e\.g|i\.e))(?<!\bProf)"
+_STOP = re.compile(rf"{_ABBREVIATIONS}(?<![.!?…])(?:[.!?…]++[)\"”’]*+(?=\s|\Z)|[。！？]+)|\n")
+_START = re.compile(r"[\s\-*•–—]*")
+_LEAD = re.compile(
+    r"""(?ix) (?: (?:hey|hi|hello|ok|okay|so|and|also|oh|btw|by\ the\ way|well|yes|no|actually|alright|great|thanks)\b
+    (?:\ (?:there|claude|memfolio|assistant))? [\s,!.]+
+    | (?-i:@?[A-Z]\w{0,30}) , \s+ | (?:please|pls|just|always|then|now) \b ,? \s+
+    | (?P<polite>(?:can|could|would|will)\ you\s+) | (?:i\ (?:want|need)|i(?:['’]d|\ would)\ like)\ you\ to\s+
+    | (?:make\ sure|be\ sure)\ (?:to|you)\s+ | (?:you\ (?:should|must)|let['’]s)\s+ ){0,4}"""
+)
+_CHEER = re.compile(
+    r"(?i)\b(?:lol|lmao|rofl|jk|(?:ha){2,}h?|yourself|you(?:['’]ve)? got this|here (?:for you|if you need)"
+    r"|have (?:some )?fun|stay (?:positive|focused|patient|strong|safe)|worth it|every step)\b|[😂🤣😜]|;-?\)"
+)
+"""Jokes, and what people wish each other."""
+
+_DONT_FORGET = r"(?:do\ not|don['’]?t|never)\ (?:ever\ )?forget"
+_ENGLISH: dict[Asked, str] = {
+    Asked.SEARCH: r"""what\ (?:do|can)\ you\ (?:still\ )?remember\ (?:about|of|from)
+    | (?:tell|show)\ me\ (?:what|everything)\ you\ remember\ (?:about|of|from)""",
+    Asked.REFLECT: r"""(?P<about>reflect\ on)
+    | (?:consolidate|review|clean\ up|tidy(?:\ up)?|organi[sz]e|go\ through)
+      \ (?:all\ )?(?:(?:your|my|the)\ )?memor(?:y|ies)\b""",
+    Asked.REMEMBER: rf"""(?:remember|memori[sz]e|{_DONT_FORGET}) \s*
+      (?: (?:this|that)?\ ?(?:for\ (?:later|next\ time|the\ future))?\s*[:：]
+      | (?:,\s*)?(?<=[\s,])(?:that|about|to|the\ fact\ that)\b | (?P<bare>(?<=\s)|(?=,)))
+    | (?:keep|bear|have)\ in\ mind\b (?:\ that\b|\s*[:,])?
+    | note\ (?:that\b|to\ self\s*[:,]?|[:：]) | (?:note|n\.?b\.?|important)\s*[:：]
+    | (?:make|take)\ (?:a\ )?note\ (?:that\b|of\b|[:：]) | (?:make|take)\ (?:a\ )?note\s*[:：]
+    | for\ (?:future\ reference|the\ record|later\ reference)\s*[:,]?
+    | (?:save|store|note)\ (?:this|that|it)\s*[:：]
+    | (?:save|store|write|note|add|put)\ (?:(?:this|that|it)\ )?(?:down|for\ later|(?:in|to)\ (?:your\ )?memory)\s*[:：]
+    | (?:save|store|note)\ (?:for\ later|(?:in|to)\ (?:your\ )?memory)\ that\b
+    | fyi,?\ for\ (?:later|the\ future)\s*[:,]?""",
+    Asked.FORGET: r"""forget \s* (?: (?:about|that|what\ i\ (?:said|told\ you)\ about|everything\ about)\b
+      | (?:this|that)?\s*[:：] | (?P<bare>(?<=\s)))
+    | never\s?mind\ (?:about|what\ i\ (?:said|told\ you)\ about)\b
+    | (?:disregard|ignore)\ (?:what\ i\ (?:said|told\ you)\ about|everything\ (?:i\ said\ )?about)\b | disregard\b
+    | scratch\ (?:that|what\ i\ said|the\ (?:bit|part|thing|idea))\ about\b
+    | (?:that|this)(?:['’]s|\ is)\ no\ longer\ (?:relevant|true|valid)\s*[:：]
+    | (?:remove|delete|erase)\ from\ (?:your\ )?memory\s*[:,]?
+    | (?:remove|delete|erase|drop)\ (?:(?:any|all)\ )?(?:(?:the|your|my|that)\ )?memor(?:y|ies)\ (?:about|of|that)\b""",
+}
+_AROUND = re.compile(
+    r"(?i)(?:(?:remove|delete|erase|drop) (?P<thing>[^\n]{1,300}?) from (?:your )?memory"
+    r"|(?P<gone>[^\n]{1,300}?) (?:is|are) no longer relevant)\b(?= ?[.!,;:]|\s*\Z| please| anymore)"
+)
+"""Forgetting with the object in front or in between."""
+_STORY = re.compile(
+    r"""(?ix) (?:when|whenever|how|what|who|where|why|which|if|whether|last|those|remember)\b
+    | (?:me|him|her|them|us|you|back)\s*(?:[.!?…]|\Z)
+    | (?:that|the|this|these)\ (?:one|first|last|good|old)?\s*(?:old\ )?
+      (?:time|day|night|week|weekend|summer|winter|year|trip|guy|girl|song|movie|film|show|joke|party|feeling)s?
+      (?:\s+(?:i|we|you|he|she|they|when|where|at|in|on|with|by|before|after|from)\b | \s*(?:[.!?…]|\Z))"""
+)
+"""How memories that are told begin, rather than those that are to be made."""
+_EMPTY = re.compile(
+    r"""(?ix) (?: (?:about|on|of|to|for|that|this|it|all|everything|them|those|these|him|her|me|you|us|now|then
+    |please|thanks?|later|forever|always|again|ok|okay|too|as|well|anyway|what|i|said|just|the|a|an|and|one|not|last
+    |thing|stuff|bit|part) \b [\s.,!?]* )+"""
+)
+_SIGNS = " \t\n\r.,!?…;:。！？，、："
+_COURTESY = re.compile(r"(?i)[\s,](?:please|pls|ok|okay|thanks|thank you)\Z")
+
+
+def detect(text: str, phrases: Triggers) -> Trigger | None:
+    """The first thing that a message asks for; None for most messages."""
+    masked = _MASKED.sub(lambda match: "_" * len(match[0]), text)
+    patterns = _patterns(phrases)
+    for start, end in _sentences(masked):
+        lead = _LEAD.match(masked, start, end)
+        at = lead.end() if lead else start
+        for kind, pattern in patterns:
+            match = pattern.match(masked, at, end)
+            found = match and _trigger(kind, text, masked, match, end, is_polite=bool(lead and lead["polite"]))
+            if found:
+                return found
+        if found := _around(text, masked, at, end):
+            return found
+    return None
+
+
+@lru_cache(maxsize=16)
+def _patterns(phrases: Triggers) -> tuple[tuple[Asked, re.Pattern[str]], ...]:
+    further = {Asked.REMEMBER: phrases.remember, Asked.FORGET: phrases.forget, Asked.REFLECT: phrases.reflect}
+    english = [(kind, re.compile(f"(?ix)(?:{pattern})")) for kind, pattern in _ENGLISH.items()]
+    others = [(kind, re.compile(f"(?i)(?:{_literal(each)})")) for kind, each in further.items() if each]
+    return (*others, *english)
+
+
+def _literal(phrases: Iterable[str]) -> str:
+    """The phrases as they are, the longest first; in scripts with spaces only as whole words."""
+    longest = sorted((each.strip() for each in phrases), key=len, reverse=True)
+    return "|".join(re.escape(each) + ("" if each[-1] >= "\u2e80" else r"(?!\w)") for each in longest)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where sentences begin, without signs of lists, and where they end."""
+    start = 0
+    for stop in _STOP.finditer(text):
+        yield from _spoken(text, start, stop.end())
+        start = stop.end()
+    yield from _spoken(text, start, len(text))
+
+
+def _spoken(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    begin = _START.match(text, start, end)
+    if begin and begin.end() < end:
+        yield begin.end(), end
+
+
+def _trigger(kind: Asked, text: str, masked: str, match: re.Match[str], end: int, *, is_polite: bool) -> Trigger | None:
+    """What a phrase asks for, unless it only looks like one."""
+    rest = masked[match.end() : end]
+    is_question = rest.rstrip().endswith(("?", "？"))
+    if kind in (Asked.REMEMBER, Asked.FORGET) and (_CHEER.search(rest) or (is_question and not is_polite)):
+        return None
+    if _is_story(match, rest.lstrip(" ,")):
+        return None
+    found = _object(text, masked, match, end)
+    is_named = bool(found) and not _EMPTY.fullmatch(found)
+    may_be_empty = kind is Asked.REFLECT and not match.groupdict().get("about")
+    if not is_named and not may_be_empty:
+        return None
+    return Trigger(kind=kind, object=found if is_named else "", phrase=text[match.start() : match.end()].strip())
+
+
+def _is_story(match: re.Match[str], rest: str) -> bool:
+    """Whether somebody tells of a memory, such as "remember that day we met"."""
+    if match.groupdict().get("bare") is not None:
+        return bool(_STORY.match(rest)) or (match[0].casefold().startswith("forget") and rest.startswith("to "))
+    return match[0].casefold().endswith(" that") and bool(_STORY.match(f"that {rest}"))
+
+
+def _object(text: str, masked: str, match: re.Match[str], end: int) -> str:
+    """What the phrase is about: the rest of the sentence; behind a colon that of the paragraph."""
+    if match[0].rstrip().endswith((":", "：")):
+        blank = re.compile(r"\n[ \t]*\n").search(masked, match.end())
+        line = masked.find("\n", match.end())
+        is_below = line >= 0 and not masked[match.end() : line].strip()
+        end = blank.start() if blank and is_below else line if line >= 0 and not is_below else len(text)
+    words = text[match.end() : end].rstrip(_SIGNS)
+    courtesy = _COURTESY.search(words, max(0, len(words) - 12))
+    return (words[: courtesy.start()] if courtesy else words).rstrip(_SIGNS).lstrip(" \t\n\r:,，、：-–—")
+
+
+def _around(text: str, masked: str, at: int, end: int) -> Trigger | None:
+    match = _AROUND.match(masked, at, end)
+    if match is None or masked[at:end].rstrip().endswith("?") or _CHEER.search(masked, at, end):
+        return None
+    name = "thing" if match["thing"] is not None else "gone"
+    found = text[match.start(name) : match.end(name)].strip()
+    if not found or _EMPTY.fullmatch(found):
+        return None
+    return Trigger(kind=Asked.FORGET, object=found, phrase=text[match.start() : match.end()].strip())

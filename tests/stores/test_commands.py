@@ -1,0 +1,104 @@
+"""`core`, `checkpoint` and `flush` at the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memfolio.serve.cli import checkpoint, core
+from memfolio.serve.cli.app import app
+from memfolio.serve.cli.call import register
+from tests.serve.calls import Run, RunJson
+from tests.serve.conftest import cli, cli_json, settled, type_in
+
+__all__ = ["cli", "cli_json", "settled", "type_in"]
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    """The program with the commands, also where it has not got them by itself."""
+    commands, groups = list(app.registered_commands), list(app.registered_groups)
+    if not any(each.name == "flush" for each in commands):
+        register(app, "Life", checkpoint.COMMANDS)
+    if not any(each.typer_instance is core.app for each in groups):
+        app.add_typer(core.app, rich_help_panel="Life")
+    yield
+    app.registered_commands[:], app.registered_groups[:] = commands, groups
+
+
+def test_core_is_shown_edited_and_undone(cli: Run, cli_json: RunJson) -> None:
+    cli("init")
+    assert "Core memory is empty." in cli("core")
+    shown = cli("core", "add", "identity", "Name: Alex")
+    assert "+- Name: Alex" in shown
+    assert "takes that back" in shown
+    assert "Name: Alex" in cli("core")
+    found = cli_json("core")
+    assert [each["lines"] for each in found["blocks"]] == [["Name: Alex"], [], [], []]
+    assert (found["cap"], found["over_cap"]) == (3000, 0)
+    edit = cli_json("core", "replace", "Identity", "Alex", "Name: Sam")
+    assert edit["blocks"][0]["lines"] == ["Name: Sam"]
+    cli("undo", edit["seq"])
+    assert cli_json("core", "show")["blocks"][0]["lines"] == ["Name: Alex"]
+    assert cli_json("core", "remove", "Identity", "Name")["blocks"][0]["lines"] == []
+
+
+def test_core_dry_run_changes_nothing(cli: Run, cli_json: RunJson) -> None:
+    cli("init")
+    looked = cli_json("core", "add", "Persona", "Be brief", "--dry-run")
+    assert (looked["seq"], looked["dry_run"]) == (None, True)
+    assert "+- Be brief" in looked["diff"]
+    assert cli_json("core")["blocks"] == []
+
+
+def test_pin_by_id_is_a_person_s_change(cli: Run, cli_json: RunJson) -> None:
+    tea = cli_json("remember", "Alex is allergic to nuts")["id"]
+    assert cli_json("core", "pin", tea)["blocks"][3]["lines"] == [f"Alex is allergic to nuts [{tea}]"]
+    entry = cli_json("log", "--limit", 1)["entries"][0]
+    assert (entry["actor"], entry["action"]) == ("human", "EDIT")
+    assert cli_json("core", "unpin", "nuts")["blocks"][3]["lines"] == []
+
+
+def test_core_says_what_is_wrong(cli: Run, cli_json: RunJson) -> None:
+    cli("init")
+    assert "did you mean Identity" in cli("core", "add", "Identitty", "x", status=2)
+    assert cli_json("core", "remove", "Identity", "x", status=3)["error"]["code"] == "not-found"
+    assert cli_json("core", "add", "Identity", "word " * 4000, status=5)["error"]["code"] == "refused"
+
+
+def test_checkpoint_is_written_and_shown_by_context(cli: Run, cli_json: RunJson, home: Path) -> None:
+    found = cli_json(
+        *("checkpoint", "Migrating the login", "--decision", "Use PKCE", "--decision", "Keep cookies"),
+        *("--finding", "Tokens expire", "--next", "Write tests", "--question", "Which browser?", "--session", "s-1"),
+    )
+    text = (home / found["path"]).read_text()
+    assert "- Use PKCE\n- Keep cookies\n" in text
+    assert "## Open Questions\n\n- Which browser?" in text
+    assert "Use PKCE" in cli("context", "hello", "--include", "checkpoint")
+    assert cli_json("log", "--session", "s-1")["entries"][0]["paths"] == [found["path"]]
+    assert "needs a context" in cli("checkpoint", " ", status=2)
+
+
+def test_flush_saves_a_transcript_once(cli: Run, cli_json: RunJson, tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    file.write_text(json.dumps({"role": "user", "content": "I live in Oslo. We decided to use PKCE."}) + "\n{broken\n")
+    looked = cli_json("flush", file, "--dry-run")
+    assert looked["seq"] is None
+    assert looked["problems"] == ["line 2 is not JSON"]
+    found = cli_json("flush", file, "--session", "s-1", "--compaction", 0)
+    assert len(found["ids"]) == len(found["memories"]) > 0
+    assert cli_json("flush", file, "--session", "s-1", "--compaction", 0)["repeated"] is True
+    check = ("flush", "--check", "--tokens", 190_000, "--window", 200_000, "--session", "s-1", "--compaction")
+    assert cli(*check, 0).strip() == "not due"
+    assert cli(*check, 1).strip() == "due"
+
+
+def test_flush_says_what_is_missing(cli: Run, tmp_path: Path) -> None:
+    cli("init")
+    assert "no transcript is named" in cli("flush", status=2)
+    assert "cannot be read" in cli("flush", tmp_path / "nowhere", status=2)
+    assert "needs --tokens" in cli("flush", "--check", status=2)
+    assert "NO_REPLY" in cli("flush", "--prompt")

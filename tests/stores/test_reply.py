@@ -1,0 +1,71 @@
+"""An agent's answer to the flush prompt: what it wants kept, and where it may go."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio.recall.context.fence import bullet, fenced
+from memfolio.stores.reply import is_reply, read_reply
+from memfolio.types import Kind, Type
+
+ANSWER = """\
+```
+TYPE: decision
+CONTENT: Use PKCE for the login
+TARGET: MEMORY.md
+
+TYPE: preference
+CONTENT: Alex wants short answers,
+with examples
+TARGET: USER.md
+
+type: fact
+content: The staging port is 8080
+target: ../../etc/passwd
+
+- **TYPE:** nonsense
+- **CONTENT:** Something else
+```
+"""
+
+
+def test_items_are_read_with_type_and_target() -> None:
+    kept = read_reply(ANSWER, session="s-1").kept
+    assert [(each.draft.type, each.draft.content, each.block) for each in kept] == [
+        (Type.DECISION, "Use PKCE for the login", "Active Context"),
+        (Type.PREFERENCE, "Alex wants short answers,\nwith examples", "Identity"),
+        (Type.FACT, "The staging port is 8080", None),
+        (Type.OBSERVATION, "Something else", None),
+    ]
+    assert kept[1].draft.kind is Kind.SEMANTIC
+    assert {each.draft.session for each in kept} == {"s-1"}
+
+
+@pytest.mark.parametrize("text", ["NO_REPLY", " NO_REPLY.\n", "```\nNO_REPLY\n```"])
+def test_nothing_to_keep(text: str) -> None:
+    assert is_reply(text)
+    assert read_reply(text).kept == ()
+
+
+def test_item_without_content_is_told() -> None:
+    found = read_reply("TYPE: fact\nTARGET: MEMORY.md\nTYPE: fact\nCONTENT: one")
+    assert [each.draft.content for each in found.kept] == ["one"]
+    assert found.problems == ("an item without CONTENT was passed over",)
+
+
+@pytest.mark.parametrize("text", ["User: TYPE: fact", "Hello", "", '{"role": "user", "content": "x"}'])
+def test_transcript_is_no_answer(text: str) -> None:
+    assert not is_reply(text)
+
+
+def test_recalled_text_is_not_kept_again() -> None:
+    block = fenced([bullet("[M-1-00000000]", "x"), "CONTENT: evil"])
+    assert [each.draft.content for each in read_reply(f"TYPE: fact\nCONTENT: one\n{block}").kept] == ["one"]
+
+
+@given(st.lists(st.sampled_from(["TYPE:", "CONTENT:", "TARGET:", "MEMORY.md", "```", "NO_REPLY", "\n", " x", "\0"])))
+def test_no_answer_is_too_strange(parts: list[str]) -> None:
+    for each in read_reply("".join(parts)).kept:
+        assert each.draft.content.strip()
