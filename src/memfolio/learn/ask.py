@@ -1,0 +1,247 @@
+"""What a conversation tells, as a language model reads it; what it answers is checked, and kept only where it fits.
+
+Nothing that the model says is taken on trust: whatever names no turn, says nothing that its turns say, or has a type
+that is not in the vocabulary is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from memfolio.learn.junk import is_question, is_small_talk
+from memfolio.learn.learned import ENTITY_TYPES, Cause, Learned, Mention, Relation, Statement, Turn
+from memfolio.llm.model import Model
+from memfolio.text import estimate_tokens, terms
+from memfolio.types import Type, default_kind
+
+PORTION = 3_000
+"""Tokens of conversation that are read at once: few enough for a small model on one's own machine."""
+MAX_PER_TURN = 4
+MAX_STATEMENT = 500
+MAX_NAME = 100
+
+_SINGLE = frozenset("age born called is_from job lives_in married_to works_at".split())
+_IMPORTANCE = {Type.DECISION: 0.7, Type.LESSON: 0.7, Type.CORRECTION: 0.7, Type.FACT: 0.6, Type.PREFERENCE: 0.6}
+_TYPES = frozenset(Type)
+_SMALL_TALK = 4
+"""So many words may be small talk; a sentence that only begins so is none."""
+
+TASK = f"""\
+List what of this conversation is worth knowing months later: facts about people and their things, preferences, \
+decisions, plans, lessons and corrections. Each line of the material begins with the number of a turn and who speaks.
+- statements: each one sentence in the third person that is understood by itself, in the language of the turn, with \
+names in place of I, you, he, she and it. Dates are written out where the turn tells them. type is one of \
+{", ".join(Type)}. turns are the numbers of the turns that say it. Where it is a plain fact, subject, predicate and \
+object say it in short, such as "Alex", "lives_in", "Berlin"; else they are empty. negated is true where it says that \
+something is not so.
+- mentions: people and things with a name of their own, as it is written there. type is one of \
+{", ".join(ENTITY_TYPES)}. aliases are other names for the same one in these turns.
+- relations: how two of the mentions are related, in one or two words such as works-at, part-of, uses, married-to.
+- causes: pairs of turns where one tells why what the other tells happened.
+Leave out questions, greetings, thanks, small talk, jokes, suppositions, and what nobody said. Empty lists are right \
+where nothing is worth knowing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A statement as a model gives it."""
+
+    text: str
+    type: str
+    turns: tuple[int, ...]
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A mention as a model gives it."""
+
+    name: str
+    type: str
+    turns: tuple[int, ...]
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tie:
+    """A relation as a model gives it."""
+
+    subject: str
+    predicate: str
+    object: str
+    turns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A cause as a model gives it."""
+
+    cause: int
+    effect: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a model reads in a conversation."""
+
+    statements: tuple[Said, ...] = ()
+    mentions: tuple[Named, ...] = ()
+    relations: tuple[Tie, ...] = ()
+    causes: tuple[Reason, ...] = ()
+
+
+def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
+    """What a model learns from a conversation, in as many questions as its length needs; ModelError where one fails."""
+    found = [_checked(model.ask(TASK, _material(turns, places), Reading), turns, places) for places in _split(turns)]
+    return Learned(
+        statements=list({each.text.casefold(): each for part in found for each in part.statements}.values()),
+        mentions=_merged(chain.from_iterable(part.mentions for part in found)),
+        relations=[each for part in found for each in part.relations],
+        causes=[each for part in found for each in part.causes],
+    )
+
+
+def _split(turns: Sequence[Turn]) -> Iterator[range]:
+    """The places of turns that are read together; those without words are passed over where nothing else is there."""
+    start, size = 0, 0
+    for place, turn in enumerate(turns):
+        cost = estimate_tokens(turn.content)
+        if size and size + cost > PORTION:
+            yield range(start, place)
+            start, size = place, 0
+        size += cost
+    if size:
+        yield range(start, len(turns))
+
+
+def _material(turns: Sequence[Turn], places: range) -> str:
+    return "\n".join(_numbered(place, turns[place]) for place in places if turns[place].content.strip())
+
+
+def _numbered(place: int, turn: Turn) -> str:
+    """A turn with its number; its further lines are marked, so that none of them can pass for a turn."""
+    speaker = " ".join(turn.speaker.split()) + ("" if turn.is_person else " (a machine)")
+    when = f", {turn.at:%Y-%m-%d}" if turn.at else ""
+    first, *further = turn.content.strip().splitlines()
+    return "\n".join([f"[{place}] {speaker}{when}: {first}", *(f"  | {line}" for line in further)])
+
+
+def _checked(reading: Reading, turns: Sequence[Turn], places: range) -> Learned:
+    """What of a reading holds."""
+    mentions = [mention for each in reading.mentions if (mention := _mention(each, turns, places))]
+    known = {name.casefold() for each in mentions for name in (each.name, *each.aliases)}
+    return Learned(
+        statements=list(_statements(reading.statements, turns, places)),
+        mentions=mentions,
+        relations=[relation for each in reading.relations if (relation := _relation(each, known, places))],
+        causes=[
+            Cause(cause=each.cause, effect=each.effect)
+            for each in dict.fromkeys(reading.causes)
+            if each.cause in places and each.effect in places and each.cause != each.effect
+        ],
+    )
+
+
+def _statements(said: Iterable[Said], turns: Sequence[Turn], places: range) -> Iterator[Statement]:
+    count: Counter[int] = Counter()
+    for each in said:
+        statement = _statement(each, turns, places)
+        if statement and count[statement.turns[0]] < MAX_PER_TURN:
+            count[statement.turns[0]] += 1
+            yield statement
+
+
+def _statement(said: Said, turns: Sequence[Turn], places: range) -> Statement | None:
+    text, sources = _line(said.text), _sources(said.turns, places)
+    type_name = said.type.strip().lower()
+    if not (text and sources and len(text) <= MAX_STATEMENT and type_name in _TYPES) or _is_idle(text):
+        return None
+    if not _is_grounded(text, [turns[place] for place in sources]):
+        return None
+    type_ = Type(type_name)
+    subject, object_ = _line(said.subject), _line(said.object)
+    predicate = "_".join(re.findall(r"\w+", said.predicate.casefold()))
+    is_whole = bool(subject and predicate and object_) and max(map(len, (subject, predicate, object_))) <= MAX_NAME
+    return Statement(
+        text=text,
+        type=type_,
+        kind=default_kind(type_),
+        turns=sources,
+        subject=subject if is_whole else "",
+        predicate=predicate if is_whole else "",
+        object=object_ if is_whole else "",
+        is_single=is_whole and predicate in _SINGLE,
+        negated=said.negated,
+        importance=_IMPORTANCE.get(type_, 0.5),
+    )
+
+
+def _is_idle(text: str) -> bool:
+    """Whether a text asks or greets in place of telling something."""
+    return (
+        text.endswith(("?", "？", "؟"))
+        or is_question(text)
+        or (len(text.split()) <= _SMALL_TALK and is_small_talk(text))
+    )
+
+
+def _is_grounded(text: str, sources: Sequence[Turn]) -> bool:
+    """Whether a text has a word of what its turns say, in any form."""
+    said = "\n".join(turn.content for turn in sources).casefold()
+    return any(_occurs(word, said) for word in terms(text.casefold()))
+
+
+def _occurs(word: str, text: str) -> bool:
+    """Whether a word occurs, or one that begins as it does; where words have no spaces between them, anywhere."""
+    if " " in word:
+        return word.replace(" ", "") in text
+    stem = word[: max(4, len(word) - 2)]
+    return re.search(rf"(?<!\w){re.escape(stem)}", text) is not None
+
+
+def _mention(named: Named, turns: Sequence[Turn], places: range) -> Mention | None:
+    name, type_, sources = _line(named.name), named.type.strip().lower(), _sources(named.turns, places)
+    said = "\n".join(f"{turns[place].speaker}\n{turns[place].content}" for place in sources).casefold()
+    if not name or len(name) > MAX_NAME or type_ not in ENTITY_TYPES or name.casefold() not in said:
+        return None
+    others = dict.fromkeys(line for each in named.aliases if (line := _line(each)) and line.casefold() in said)
+    return Mention(name=name, type=type_, turns=sources, aliases=tuple(each for each in others if each != name))
+
+
+def _relation(tie: Tie, known: set[str], places: range) -> Relation | None:
+    subject, object_ = _line(tie.subject), _line(tie.object)
+    predicate = "-".join(re.findall(r"[^\W_]+", tie.predicate.casefold()))
+    named = {subject.casefold(), object_.casefold()}
+    if not predicate or len(predicate) > MAX_NAME or len(named) < 2 or not named <= known:
+        return None
+    return Relation(subject=subject, predicate=predicate, object=object_, turns=_sources(tie.turns, places))
+
+
+def _merged(mentions: Iterable[Mention]) -> list[Mention]:
+    """Each name once, with all turns in which it is mentioned."""
+    found: dict[tuple[str, str], Mention] = {}
+    for each in mentions:
+        key = (each.name.casefold(), each.type)
+        before = found.get(key, each)
+        found[key] = Mention(
+            name=before.name,
+            type=before.type,
+            aliases=tuple(dict.fromkeys((*before.aliases, *each.aliases))),
+            turns=tuple(dict.fromkeys((*before.turns, *each.turns))),
+        )
+    return list(found.values())
+
+
+def _sources(numbers: Iterable[int], places: range) -> tuple[int, ...]:
+    return tuple(number for number in dict.fromkeys(numbers) if number in places)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,125 @@
+"""What is never learned: code, logs, quotations, injected memories, small talk, questions and suppositions."""
+
+from __future__ import annotations
+
+import re
+
+MAX_READ = 20_000
+"""Characters of a turn that are read: nobody says more at once, so the rest is pasted."""
+_LONGEST_LINE = 2_000
+_INJECTED = re.compile(
+    r"<(/?)([a-z][a-z0-9]*[-_])?(?:memory|memories|memfolio|context|system"
+    r"|recall)(?:[-_][\w-]{1,40})?(?:\s[^<>]{0,200})?>|Remembered data, not instructions",
+    re.IGNORECASE,
+)
+_FORMAL = {
+    "i": "I", "im": "I'm", "ive": "I've", "dont": "don't", "doesnt": "doesn't", "hes": "he's", "shes": "she's",
+    "cant": "can't", "isnt": "isn't", "didnt": "didn't", "gotta": "have to", "i'm": "I'm", "i've": "I've",
+    "i'll": "I'll", "i'd": "I'd", "name's": "name is", "theyre": "they're", "thats": "that's", "whats": "what's",
+}  # fmt: skip
+_INFORMAL = re.compile(
+    r"(?<![\w.'/-])(?:i|im|ive|dont|doesnt|hes|shes|cant|isnt|didnt|gotta|i'm|i've|i'll|i'd|name's|theyre|thats"
+    r"|whats)(?![\w.'/-])",
+    re.I,
+)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_ASIDE = re.compile(r"\[[^\[\]\n]{0,400}\]|\*[a-z][^*\n]{0,60}\*(?=\s|$)")
+_URL = re.compile(r"\b(?:https?://|www\.)\S+")
+_NOISE = re.compile(
+    r"\s*(?:[{}\[\]<>$#|@/\\;=]|>>>|at \S+\(|File \"|Traceback|Caused by|Exception in|\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d"
+    r"|(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL)\b|(?:import|from|def|class|const|let|var|function"
+    r"|return|public|private|async|export|package|using)\s[\w.*{ ]+(?:[(){};=:]|\bimport\b|$)|(?:SELECT|INSERT|UPDATE"
+    r"|DELETE|CREATE|ALTER|DROP)\s|(?:\w*Error|\w+Exception|error|warning|fatal|panic)\b[:!\[]|\S+:? (?:ERR!"
+    r"|[Ee]rror(?: response)?\b[: ])|Require stack|(?:npm|pip|yarn) (?:ERR|WARN)|\w+\(.*\)[;{]?$"
+    r"|[\w.\"']+\s*[:=]\s*[\[{\"'])"
+)
+_SYMBOLS = re.compile(r"[{}\[\]<>=;|\\_~^]")
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
+_MADE_UP = (
+    "just kidding", " jk", "sarcas", "yeah right", "yeah, right", " as if ", "wish i ", "wish we ", "suppose i",
+    "suppose we", "suppose that", "imagine", "pretend", "hypothetical", "what if", " i were ", "lorem ipsum", "🙄",
+    "🙃", " /s", "once upon a time", "in my dream", "in my novel", "in my story", "would have been",
+)  # fmt: skip
+_SPOKEN = re.compile(r"[\"“«][^\"“”«»]{0,300}?\b(?:I|I'm|I've|we|you|my|is|are|was)\b[^\"“”«»]{0,300}[\"”»]")
+_IF = re.compile(r"(?:if|unless|whether|even if|assuming|in case|had I|should I)\b", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"(?:(?:so|and|but|also|then|ok(?:ay)?|well|hmm|um|hey|hi|please|yeah|or),?\s+)*(?:(?:who|what|whose|whom|which"
+    r"|where|when|why|how)(?:'s|'re|'d|'ll)?\s+(?:\w+\s+){0,3}?(?:is|are|was|were|do|does|did|can|could|should|would"
+    r"|will|has|have|am|to|about|many|much|come|if)\b|(?:is|are|was|were|do|does|did|can|could|should|would|will|has"
+    r"|have|had|am|may|don't|didn't|isn't|aren't|won't|wouldn't|couldn't|shouldn't|haven't)\s+(?:you|i|we|they|he|she"
+    r"|it|there|this|that|these|those|the|my|our|your|any|anyone|someone|anybody|somebody)\b|(?:what|how) about|any "
+    r"(?:idea|advice|tips?|suggestions?|thoughts|chance|recommendations?|plans|other)\b|what's|how's|who's|where's"
+    r"|help me|tell me|show me|give me|let me know|explain|wanna\b)",
+    re.IGNORECASE,
+)
+_SMALL = re.compile(
+    r"(?:hi|hiya|hey|hello|yo|howdy|greetings|good (?:morning|afternoon|evening|night|day|luck|job|work)|bye|goodbye"
+    r"|thanks|thank you|thx|cheers|ok|okay|k|yes|yep|yeah|yup|no|nope|sure|fine|great|cool|nice|awesome|perfect|wow"
+    r"|got it|sounds|understood|exactly|right|agreed|lol|haha|congrat\w*|welcome|sorry|no (?:problem|worries)|never "
+    r"mind|see you|take care|let's (?:keep|see|catch)|have a (?:good|great|nice)|same here|me too|of course"
+    r"|absolutely|definitely|indeed)\b",
+    re.IGNORECASE,
+)
+
+
+def readable(content: str) -> list[str]:
+    """The lines that somebody wrote, without what is pasted, quoted, injected or addressed to machines."""
+    text = content[:MAX_READ].replace("’", "'").replace("‘", "'").replace("\x00", "")
+    text = _INFORMAL.sub(lambda found: _FORMAL[found[0].lower()], text)
+    if "<" in text or "Remembered data" in text:
+        text = _without_injected(text)
+    if "```" in text or "~~~" in text:
+        text = "\n".join(_FENCE.split(text)[::2])
+    if "[" in text or "*" in text:
+        text = _ASIDE.sub("", text.replace("**", ""))
+    if "://" in text or "www." in text:
+        text = _URL.sub("", text)
+    return [line for line in map(_line, text.splitlines()) if line]
+
+
+def _without_injected(text: str) -> str:
+    kept, place = [], 0
+    for found in _INJECTED.finditer(text):
+        if found.start() < place:
+            continue
+        kept.append(text[place : found.start()])
+        closing = text.find("</", found.end())
+        if found[0].startswith("</"):
+            place = found.end()
+        elif closing < 0:
+            return "".join(kept)
+        else:
+            place = _after_tag(text, closing)
+    return "".join([*kept, text[place:]])
+
+
+def _after_tag(text: str, opening: int) -> int:
+    end = text.find(">", opening, opening + 120)
+    return end + 1 if end >= 0 else len(text)
+
+
+def _line(line: str) -> str:
+    bare = _BULLET.sub("", line).strip()
+    if not bare or len(bare) > _LONGEST_LINE or line.lstrip().startswith(">") or _NOISE.match(bare):
+        return ""
+    return "" if len(_SYMBOLS.findall(bare)) * 12 > len(bare) else bare
+
+
+def is_made_up(sentence: str) -> bool:
+    """Whether a sentence supposes, jokes or quotes rather than tells."""
+    if "\\" in sentence or sentence.count("`") > 3:
+        return True
+    low = f" {sentence.lower()}"
+    if any(words in low for words in _MADE_UP):
+        return True
+    return bool(_IF.match(sentence) or ('"' in sentence and _SPOKEN.search(sentence)))
+
+
+def is_question(clause: str) -> bool:
+    """Whether a clause asks, or asks for something."""
+    return clause.endswith("?") or bool(_QUESTION.match(clause))
+
+
+def is_small_talk(clause: str) -> bool:
+    """Whether a clause greets, thanks or acknowledges."""
+    return bool(_SMALL.match(clause))

@@ -1,0 +1,117 @@
+"""How the mentioned are related, from what is stated of them and from how they are introduced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from memfolio.learn.gazetteer import NO_NAMES, TIMES
+from memfolio.learn.learned import ENTITY_TYPES, Mention, Relation, Statement
+from memfolio.learn.voice import Voice
+from memfolio.types import Kind, Type
+
+_PREDICATES = {
+    "lives_in": "lives-in", "works_at": "works-at", "job": "works-at", "uses": "uses", "married_to": "married-to",
+    "owns": "owns", "develops": "develops", "manages": "develops", "likes": "prefers", "prefers": "prefers",
+    "dislikes": "avoids", "avoids": "avoids", "depends_on": "depends-on", "runs_on": "uses", "belongs_to": "part-of",
+    "is": "relates-to", "studies": "relates-to", "plays": "relates-to", "wants": "relates-to", "speaks": "relates-to",
+    "is_from": "relates-to", "works": "develops", "lives_with": "knows",
+    "located_in": "located-in", "switched": "uses", "is_a": "relates-to",
+}  # fmt: skip
+_KIN = {
+    "wife": "married-to", "husband": "married-to", "spouse": "married-to", "son": "parent-of",
+    "daughter": "parent-of", "child": "parent-of", "kid": "parent-of", "baby": "parent-of", "sister": "sibling-of",
+    "brother": "sibling-of", "twin": "sibling-of", "friend": "friend-of", "dog": "owns", "cat": "owns",
+    "puppy": "owns", "kitten": "owns", "horse": "owns",
+}  # fmt: skip
+_OBJECTS = {
+    "lives-in": ("place",), "located-in": ("place",), "works-at": ("organization",), "married-to": ("person",),
+    "develops": ("project", "tool"), "uses": ("tool", "project", "concept", "organization"), "knows": ("person",),
+}  # fmt: skip
+_PARENTS = frozenset("mother father mom mum dad".split())
+_KNOWN = (
+    "partner girlfriend boyfriend fiancé fiancée fiance fiancee uncle aunt cousin nephew niece grandmother "
+    "grandfather grandma grandpa boss manager colleague coworker neighbour neighbor roommate flatmate teacher mentor "
+    "doctor therapist landlord"
+).split()
+_WORDS = "|".join([*_KIN, *_PARENTS, *_KNOWN])
+_MINE = re.compile(
+    rf"\b[Mm]y (?:\w+ ){{0,2}}?(?P<kin>{_WORDS})"
+    rf"(?:,? (?:is (?:called|named) |named |called |is |name is )?|'s name is )(?P<name>[A-ZÀ-Þ][\w-]+)"
+    rf"|(?P<other>[A-ZÀ-Þ][\w-]+)(?: is my (?:\w+ ){{0,2}}?(?P<role>{_WORDS})\b(?!'s| and)"
+    rf"|, my (?:\w+ ){{0,2}}?(?P<known>{_WORDS})(?=[,.!]|$))"
+)
+
+
+def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, str, Relation]]:
+    """Whom the speaker calls their own: the name, what they are, and how they are related."""
+    if "my " not in sentence and "My " not in sentence:
+        return
+    for found in _MINE.finditer(sentence):
+        kin = found["kin"] or found["role"] or found["known"]
+        name = found["name"] or found["other"]
+        if name.lower() in NO_NAMES or name.lower() in TIMES:
+            continue
+        subject, thing, predicate = voice.name, name, _KIN.get(kin, "knows")
+        if kin in _PARENTS:
+            subject, thing, predicate = name, voice.name, "parent-of"
+        yield name, kin, Relation(subject=subject, predicate=predicate, object=thing, turns=(turn,))
+
+
+def kinship(name: str, kin: str, relation: Relation, voice: Voice) -> Statement:
+    """That somebody is somebody's wife, son or friend."""
+    return Statement(
+        text=f"{name} is {voice.inner}'s {kin}",
+        type=Type.FACT,
+        kind=Kind.SEMANTIC,
+        turns=relation.turns,
+        subject=voice.name,
+        predicate=relation.predicate.replace("-", "_") if kin not in _PARENTS else "child_of",
+        object=name,
+        is_single=relation.predicate == "married-to",
+        confidence=0.85,
+        importance=0.8,
+        tags=("family" if relation.predicate not in ("friend-of", "knows", "owns") else "people", kin),
+    )
+
+
+def related(statements: Iterable[Statement], mentions: Sequence[Mention]) -> Iterator[Relation]:
+    """Relations between mentions that statements of fact and preference tell."""
+    by_name = {name.lower(): each for each in mentions for name in (each.name, *each.aliases)}
+    for statement in statements:
+        predicate = _PREDICATES.get(statement.predicate)
+        subject = _mention(statement.subject, by_name)
+        if predicate is None or subject is None:
+            continue
+        text = statement.text[len(statement.subject) :] if statement.predicate == "job" else statement.object
+        for each in _named(text, by_name):
+            if each.name == subject.name:
+                continue
+            name = _fitting(predicate, statement.negated, each)
+            yield Relation(subject=subject.name, predicate=name, object=each.name, turns=statement.turns)
+
+
+def _fitting(predicate: str, negated: bool, thing: Mention) -> str:
+    if negated:
+        return {"prefers": "avoids", "uses": "avoids"}.get(predicate, "relates-to")
+    return predicate if thing.type in _OBJECTS.get(predicate, ENTITY_TYPES) else "relates-to"
+
+
+def _mention(subject: str, by_name: dict[str, Mention]) -> Mention | None:
+    low = subject.lower().removeprefix("the ")
+    whole = by_name.get(subject.lower()) or by_name.get(low) or by_name.get(low.split("'s team")[0])
+    return whole or next(
+        (by_name[word] for word in reversed(low.split()) if word in by_name and "'s" not in word), None
+    )
+
+
+def _named(text: str, by_name: dict[str, Mention]) -> Iterator[Mention]:
+    words = re.findall(r"[\w.+#'-]+", text.lower())[:12]
+    held = 0
+    for start in range(len(words)):
+        for end in range(min(len(words), start + 3), start, -1):
+            name = " ".join(words[start:end]).removesuffix("'s")
+            if start >= held and name in by_name:
+                yield by_name[name]
+                held = end
+                break

@@ -1,0 +1,136 @@
+"""Learning by rules alone: what people said, as statements, mentions, relations and causes. Pure; never raises."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memfolio.learn.answers import answered
+from memfolio.learn.causes import caused
+from memfolio.learn.junk import is_made_up, is_small_talk, readable
+from memfolio.learn.learned import Learned, Relation, Statement, Turn
+from memfolio.learn.names import Names
+from memfolio.learn.relations import introduced, kinship, related
+from memfolio.learn.said import Known, spoken_of, take_apart
+from memfolio.learn.sentences import clauses, opened, sentences
+from memfolio.learn.shared import shared
+from memfolio.learn.statements import stated
+from memfolio.learn.voice import Voice
+from memfolio.learn.wishes import wished
+
+_REMEMBER = re.compile(
+    r"(?:please,?\s+)?(?:also,?\s+)?(?:remember|note|keep in mind|don't forget|bear in mind|make a note|for the "
+    r"record|fyi"
+    r"|for your information|important)(?:\s+that\s+|\s*[:,]\s*(?:that\s+)?|\s+(?=(?:I|I'm|my|we|our|the)\b))",
+    re.IGNORECASE,
+)
+_ELLIPSIS = re.compile(
+    r"(?:(?:not )?(?:really )?an? (?:big |huge )?fan of|(?:big|huge) fan of|allergic to|originally from|born (?:and "
+    r"raised )?in"
+    r"|based in|currently (?:at|in|based|living|working)|(?:living|working) (?:in|at|as|for)) ",
+    re.IGNORECASE,
+)
+"""How people begin to speak of themselves without saying so."""
+_UNNAMED = "The user"
+_FAR = 2
+"""After how many turns `he` means nobody any more."""
+
+
+def learn(turns: Sequence[Turn]) -> Learned:
+    """What can be learned from a conversation. What machines say only helps to understand the people."""
+    reader = _Reader(alone=len({turn.speaker for turn in turns if turn.is_person}) <= 1)
+    for place, turn in enumerate(turns):
+        if turn.is_person:
+            reader.read(turn, place, turns[place - 1] if place else None)
+    return reader.learned(turns)
+
+
+class _Reader:
+    """What has been gathered of a conversation so far."""
+
+    __slots__ = ("_alone", "_heard", "_last", "_names", "_relations", "_statements")
+
+    def __init__(self, *, alone: bool) -> None:
+        self._alone = alone
+        self._names = Names()
+        self._heard: dict[str, int] = {}
+        self._last: dict[str, Known | None] = {}
+        self._statements: dict[str, Statement] = {}
+        self._relations: dict[tuple[str, str, str], Relation] = {}
+
+    def read(self, turn: Turn, place: int, before: Turn | None) -> None:
+        voice = Voice(turn.speaker)
+        if place - self._heard.get(voice.name, place) > _FAR:
+            self._last.pop(voice.name, None)
+        self._heard[voice.name] = place
+        if voice.name != _UNNAMED:
+            self._names.add(voice.name, "person", place)
+        lines = readable(turn.content)
+        if before is not None and len(turn.content) < 200 and (told := answered(before.content, turn.content)):
+            lines.append(told)
+        for line in lines:
+            for sentence in sentences(line):
+                self._sentence(sentence, voice, place)
+
+    def _sentence(self, sentence: str, voice: Voice, place: int) -> None:
+        self._names.read(sentence, place)
+        self._tell(sentence, voice, place)
+        for name, kin, relation in introduced(sentence, voice, place):
+            self._names.add(name, "person", place, alias=f"{voice.name}'s {kin}" if voice.name != _UNNAMED else "")
+            self._relate(relation)
+            if relation.predicate == "married-to" or not self._is_told(kin, name):
+                self._keep(kinship(name, kin, relation, voice))
+
+    def _tell(self, sentence: str, voice: Voice, place: int) -> None:
+        """Keep what a sentence states as a whole, or else clause by clause."""
+        if sentence.endswith("?") and "," not in sentence and " and " not in sentence and " so " not in sentence:
+            return
+        whole = opened(sentence) + ("?" if sentence.endswith("?") else "")
+        marked = _REMEMBER.match(whole)
+        whole = whole[marked.end() :] if marked else whole
+        if (wish := wished(whole, voice, place, self._alone)) is not None:
+            self._keep(wish)
+        elif not is_made_up(sentence):
+            for clause in clauses(whole):
+                if clause != whole and (wish := wished(clause, voice, place, self._alone)) is not None:
+                    self._keep(wish)
+                else:
+                    self._clause(clause, voice, place, 0.8 if marked else 0.0)
+
+    def _clause(self, clause: str, voice: Voice, place: int, importance: float) -> None:
+        if _ELLIPSIS.match(clause):
+            clause = f"I'm {clause[0].lower()}{clause[1:]}"
+        for part in shared(clause):
+            said = None if is_small_talk(part) else take_apart(part, voice, self._last.get(voice.name))
+            if said is None:
+                continue
+            statement = stated(said, place, importance)
+            if statement is not None:
+                self._keep(statement)
+            self._last[voice.name] = spoken_of(said, self._last.get(voice.name), statement is not None)
+
+    def _is_told(self, kin: str, name: str) -> bool:
+        words = f"{kin} {name}".casefold()
+        return any(words in text for text in list(self._statements)[-4:])
+
+    def _keep(self, statement: Statement) -> None:
+        key = statement.text.casefold()
+        known = self._statements.get(key)
+        turns = tuple(dict.fromkeys((*known.turns, *statement.turns))) if known else statement.turns
+        self._statements[key] = replace(known or statement, turns=turns)
+
+    def _relate(self, relation: Relation) -> None:
+        key = (relation.subject, relation.predicate, relation.object)
+        known = self._relations.get(key)
+        turns = tuple(dict.fromkeys((*known.turns, *relation.turns))) if known else relation.turns
+        self._relations[key] = replace(relation, turns=turns)
+
+    def learned(self, turns: Sequence[Turn]) -> Learned:
+        mentions = self._names.mentions()
+        names = {each.name for each in mentions}
+        statements = tuple(self._statements.values())
+        for relation in related(statements, mentions):
+            self._relate(relation)
+        relations = tuple(each for each in self._relations.values() if each.subject in names and each.object in names)
+        return Learned(statements=statements, mentions=mentions, relations=relations, causes=tuple(caused(turns)))

@@ -1,0 +1,104 @@
+"""A turn as the clauses that it tells: sentences split where somebody else, or the same one, is told of again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memfolio.learn.junk import is_question
+from memfolio.learn.verbs import is_finite
+
+_LONGEST = 600
+_END = re.compile(r"(?<=[.!?…])[\"')]*\s+")
+_ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Inc|Ltd|Co|vs|etc|e\.g|i\.e|approx|No|[A-Z]))\.$")
+_WHO = (
+    r"(?!I (?:are|were|both)\b)(?:I|I'm|I've|I'd|I'll|we|we're|we've|we'll|my|our|he|she|they|he's|she's|they're|it's"
+    r"|the|it|his|her|their|[A-Z][a-z]+ (?:is|has|was|works|lives|likes|loves|hates|prefers|uses|runs))\b"
+)
+_ASKS = (
+    r"(?:can|could|would|will|do|does|did|is|are|should|shall) (?:you|I|we|it|there|that|this|they)\b|(?:what|how|why"
+    r"|any)(?:'s|'re)? (?:is|are|do|does|can|could|should|would|about|to|advice|tips|ideas?|suggestions?|thoughts"
+    r"|would|kind|type|sort)\b|(?:what's|how's|and you)\b"
+)
+_BREAK = re.compile(
+    rf"\s*;\s+|\s+[-–—]+\s+|\s*—\s*|:\s+(?={_WHO})|,?\s+(?:but|however|although|whereas|yet)(?:,)?\s+|,\s+(?:so"
+    rf"|though)\s+|,\s+(?:(?:and|so|plus|and so|and also|then)\s+)?(?={_WHO})|,?\s+(?:and|so|plus|and also|and "
+    rf"now)\s+(?={_WHO})|,\s+(?:(?:and|so|but|um|hmm)\s+)?(?={_ASKS})|\s+(?:and|so)\s+(?={_ASKS})"
+)
+_PAIR = re.compile(r"(?:[Mm]y|[Oo]ur) \w+(?: [A-Z]\w+)?|[A-Z]\w+")
+_THING = re.compile(r"(?:my|our|the|his|her|their)\s", re.IGNORECASE)
+_OPENING = re.compile(
+    r"^(?:(?:well|so|and|but|also|oh|ah|um|uh|hmm|hm|yeah|yes|yep|no|nope|ok|okay|sure|right|hey|hi|hello|wow|haha"
+    r"|lol|btw|by the way|plus|anyway|honestly|actually|basically|currently|right now|at the moment|these days"
+    r"|nowadays|lately|fyi|for context|for your information|as you know|to be honest|tbh|in fact|of course"
+    r"|unfortunately|fortunately|sadly|luckily|just so you know|interestingly|personally|for me|as for me|absolutely"
+    r"|definitely|exactly|totally|great|cool|thanks|thank you|good morning|good evening|sorry|first of all|besides"
+    r"|then|now|too|one more thing|oh yeah|indeed|as I said|like I said|like|I mean|you know|I guess|well actually"
+    r"|nice|true|funny enough|apparently|in general|again)(?:\s*[,:!.–-]+\s*|\s+(?=(?:I|I'm|I've|I'd|I'll|we|we're"
+    r"|we've|my|our)\b)))+",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    r"^(?:hey|hi|hello|thanks|yeah|yes|sure|wow|ok|okay|oh|thank you)\s+(?:[A-Z][a-z]+)?\s*[,!.]+\s+", re.I
+)
+_NAMED = re.compile(r"^[A-Z][a-z]+,\s+(?=(?:I|I'm|I've|we|my|our)\b)")
+
+
+def sentences(line: str) -> Iterator[str]:
+    """The sentences of a line."""
+    held = ""
+    for part in _END.split(line):
+        held = f"{held} {part}" if held else part
+        if _ABBREVIATION.search(held[-8:]):
+            continue
+        if held.strip():
+            yield held.strip()
+        held = ""
+    if held.strip():
+        yield held.strip()
+
+
+def clauses(sentence: str) -> Iterator[str]:
+    """The parts of a sentence that tell something by themselves; those that ask are left out."""
+    if len(sentence) > _LONGEST:
+        return
+    asks = sentence.endswith("?")
+    parts = _joined(_BREAK.split(sentence), sentence)
+    for place, part in enumerate(parts):
+        if asks and place == len(parts) - 1:
+            return
+        told = opened(part)
+        if told and not is_question(told):
+            yield told
+
+
+def _joined(parts: list[str], sentence: str) -> list[str]:
+    """The parts, but a thing without a verb stays with what it belongs to: `my wife and our two kids`."""
+    kept: list[str] = []
+    end = 0
+    for part in filter(None, parts):
+        start = sentence.index(part, end)
+        bare = _THING.match(part) and not any(_may_be_verb(word) for word in part.split()[1:8])
+        if kept and (bare or (part.startswith("I ") and _PAIR.fullmatch(kept[-1]))):
+            kept[-1] += sentence[end:start] + part
+        else:
+            kept.append(part)
+        end = start + len(part)
+    return kept
+
+
+def _may_be_verb(word: str) -> bool:
+    low = word.lower().rstrip(",.!?")
+    return is_finite(low, True) or is_finite(low, False)
+
+
+def opened(clause: str) -> str:
+    """A clause without the words that only open it."""
+    bare = clause.strip(" ,'")
+    if bare.count('"') == 1 or (bare[:1] == '"' == bare[-1:]):
+        bare = bare.strip('"')
+    if "," in bare or "!" in bare:
+        bare = _NAMED.sub("", _OPENING.sub("", _ADDRESS.sub("", bare)))
+    elif not bare.startswith(("I ", "I'", "We ", "My ")):
+        bare = _OPENING.sub("", bare)
+    return bare.strip().rstrip(".!…,; ")
