@@ -12,6 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
+from memfolio.graph.graph import Graph
 from memfolio.memory import Memory
 from memfolio.stores.core import Core
 from memfolio.vault.audit import TrailLine
@@ -97,6 +98,11 @@ class AsyncMemory:
     def core(self) -> Core:
         """As `Memory.core`, whose verbs are not awaited either."""
         return self.memory.core
+
+    @property
+    def graph(self) -> Graph:
+        """As `Memory.graph`, likewise."""
+        return self.memory.graph
 
     def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
         """As `Memory.subscribe`; the callback comes on a worker thread."""

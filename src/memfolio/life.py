@@ -15,6 +15,7 @@ from memfolio.types import MemoryItem
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
+    from memfolio.graph.graph import Graph
     from memfolio.stores.core import Core
     from memfolio.stores.flush import Flushed
     from memfolio.stores.situation import AgentContext
@@ -52,9 +53,12 @@ class Life:
         """
         from memfolio.tend.consolidate.consolidate import consolidate
 
-        given = {"importance": min_importance, "uses": min_access_count, "summarize": summarize}
+        usual = self.vault.config.consolidate
         settings = replace(
-            self.vault.config.consolidate, **{name: value for name, value in given.items() if value is not None}
+            usual,
+            importance=usual.importance if min_importance is None else min_importance,
+            uses=usual.uses if min_access_count is None else min_access_count,
+            summarize=usual.summarize if summarize is None else summarize,
         )
         return consolidate(self._hand(dry_run=dry_run), self.library.index, settings, self._model)
 
@@ -89,6 +93,13 @@ class Life:
         from memfolio.stores.core import Core
 
         return Core(self.vault, self.agent, find=self._find)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """People and things, and how they are related."""
+        from memfolio.graph.graph import Graph
+
+        return Graph(self.vault, self.library, self.agent)
 
     def checkpoint(
         self,

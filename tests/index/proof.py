@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,7 +95,8 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
             found = differences(dump_of(index), dump_of(other))
             assert not found, "the index in use and the rebuilt one differ:\n" + "\n".join(found[:SHOWN])
             assert are_near(index.read(vectors_by_id), other.read(vectors_by_id)), "the vectors differ"
-            assert index.read(count) == other.read(count)
+            counted = partial(count, short_term=memory.library.short_term(memory.vault.home.now()))
+            assert index.read(counted) == other.read(counted)
             for question in questions:
                 query = Query.from_args(question, now=memory.vault.home.now(), zone=memory.vault.home.zone)
                 here, there = (_found(memory, each, query) for each in (index, other))

@@ -43,6 +43,8 @@ from memfolio.vault.recent import FileState
 
 Line = Mapping[str, Any]
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
+OF_ENTITY = -2
+"""Stands in place of an ordinal where an edge is drawn by the page of an entity."""
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 _INSERT_AT = INSERT.replace("(id,", "(row, id,").replace("VALUES (?", "VALUES (?, ?")
 _CONTENT = COLUMNS.index("content")
@@ -298,6 +300,7 @@ class Filing:
             if left := self._value("SELECT id FROM entities WHERE file = ?", number):
                 self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
                 self._db.execute("DELETE FROM names WHERE entity = ?", (left,))
+                self._relate(number, left, ())
                 self._again.update(dict.fromkeys(each for each in self._pages_of(left) if each != path))
             return
         owner = self._value("SELECT f.path FROM entities e JOIN files f ON f.number = e.file WHERE e.id = ?", entity.id)
@@ -308,6 +311,14 @@ class Filing:
                 clean((*values, json.dumps(dict(entity.properties)), number)),
             )
             self._name(entity)
+            drawn = [("relation", target, predicate) for predicate, target in entity.relations]
+            self._relate(number, entity.id, [*drawn, *(("about", memory, None) for memory in entity.cites)])
+
+    def _relate(self, number: int, entity: str, drawn: Iterable[tuple[str, str, str | None]]) -> None:
+        """Note to whom an entity's page relates it, and which memories it cites."""
+        self._db.execute("DELETE FROM edges WHERE source = ? AND ordinal = ?", clean((entity, OF_ENTITY)))
+        for kind, target, predicate in drawn:
+            self._add_edge(kind, entity, target, number, OF_ENTITY, predicate)
 
     def _name(self, entity: EntityPage) -> None:
         """Note what an entity is called."""

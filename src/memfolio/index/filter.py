@@ -104,7 +104,9 @@ class Filter:
             yield "m.row IN (SELECT t.row FROM tags t WHERE t.tag = ?)", (tag.casefold(),)
         if self.entities:
             marks = ", ".join("?" * len(self.entities))
-            yield f"m.row IN (SELECT n.row FROM mentions n WHERE n.entity IN ({marks}))", self.entities
+            told = f"""SELECT n.row FROM mentions n WHERE n.entity IN ({marks}) UNION SELECT t.row FROM edges e
+                JOIN memories t ON t.id = e.target WHERE e.type = 'about' AND e.source IN ({marks})"""
+            yield f"m.row IN ({told})", (*self.entities, *self.entities)
         for column, value in (("session", self.session), ("user", self.user)):
             if value is not None:
                 yield f"m.{column} = ?", (value,)

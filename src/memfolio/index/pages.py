@@ -30,6 +30,10 @@ _LISTED = re.compile(r"""\s*"[^"]*"|\s*'[^']*'|[^,]+""")
 _ALIASES = re.compile(r"(?:[-*+] +)?[*_]{0,2}aliases[*_]{0,2}:[*_]{0,2}(.*)", re.IGNORECASE)
 _SIGNS = re.compile(r"#{1,6}(?:\s|$)|(?:```|~~~)|[-*_=]{3,}$")
 _OWN_KEYS = frozenset({"name", "title", "type", "alias", "aliases"})
+BOOKKEEPING = frozenset({"first_seen", "last_updated", "mentions", "summarised"})
+"""Properties of an entity that say something about its page."""
+_CITED = re.compile(r"^[ \t]*[-*+][ \t][^\n]*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r]*$", re.MULTILINE)
+_RELATION_LINE = re.compile(r"[-*+][ \t]+([^:\[\]]{1,64}?)[ \t]*:[ \t]*(\[\[.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,10 @@ class EntityPage:
     aliases: tuple[str, ...] = ()
     summary: str = ""
     properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    relations: tuple[tuple[str, str], ...] = ()
+    """Predicates and the ids of the entities they lead to."""
+    cites: tuple[str, ...] = ()
+    """The memories that its lines were taken from."""
 
 
 _PAGE = PageKind(name="page")
@@ -127,7 +135,8 @@ def read_entity(path: str, text: str) -> EntityPage | None:
     if match is None:
         return None
     fields = page_fields(text)
-    lines = [line.strip() for line in body_text(text).splitlines()]
+    body = body_text(text)
+    lines = [line.strip() for line in without_cited(body).splitlines()]
     name = _name(fields, lines, match)
     return EntityPage(
         id=match[0],
@@ -138,7 +147,26 @@ def read_entity(path: str, text: str) -> EntityPage | None:
         properties=MappingProxyType(
             {key: ", ".join(values) for key, values in fields.items() if key not in _OWN_KEYS and values}
         ),
+        relations=tuple(_relations(lines, besides=match[0])),
+        cites=tuple(dict.fromkeys(_CITED.findall(body))),
     )
+
+
+def without_cited(text: str) -> str:
+    """A page's text without the lines that end with the id of a memory, which says the same and is found itself."""
+    return _CITED.sub("", text) if "(M-" in text else text
+
+
+def predicate_key(words: str) -> str:
+    """A predicate as edges have it: `Developed by` is `developed-by`."""
+    return "-".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", words).casefold()))
+
+
+def _relations(lines: Iterable[str], *, besides: str) -> list[tuple[str, str]]:
+    """What `- predicate: [[target]]` lines say, each once."""
+    found = (match for line in lines if "[[" in line and (match := _RELATION_LINE.match(line)))
+    drawn = ((predicate_key(match[1]), target) for match in found for target in mentions(match[2]))
+    return [each for each in dict.fromkeys(drawn) if each[0] and each[1] != besides]
 
 
 def entity_id(path: str) -> str | None:

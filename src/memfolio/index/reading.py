@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, tzinfo
 from hashlib import blake2b
 from typing import Any
 
+from memfolio.errors import DiskError
 from memfolio.index.pages import (
     EntityPage,
     PageKind,
@@ -18,6 +19,7 @@ from memfolio.index.pages import (
     page_names,
     page_tags,
     read_entity,
+    without_cited,
 )
 from memfolio.index.passages import cut_passages
 from memfolio.state import moment
@@ -25,7 +27,8 @@ from memfolio.types import Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.format.content import without_surrogates
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
-from memfolio.vault.paths import Form, agent_of, day_of, form_of, ledger_of
+from memfolio.vault.format.packed import text_of
+from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_packed_log, ledger_of
 from memfolio.vault.recent import to_text
 
 _STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
@@ -36,6 +39,7 @@ PART = 1_000_000
 """More memories than one part of a log can hold."""
 _FACT_ID = re.compile(r"F-[0-9]{1,15}-[0-9a-f]{8}")
 _FACT = ("subject", "predicate", "object")
+_TABLE_ROW = re.compile(r"^\|[^\n]*\|[ \t\r]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,8 @@ def is_state(path: str) -> bool:
 
 
 def is_log(path: str) -> bool:
-    return form_of(path) is Form.LOG and day_of(path) is not None and agent_of(path) is not None
+    is_one = form_of(path) is Form.LOG or is_packed_log(path)
+    return is_one and day_of(path) is not None and agent_of(path) is not None
 
 
 def is_archived(path: str) -> bool:
@@ -96,14 +101,21 @@ def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Re
     if is_state(path):
         return _read_states(data)
     if is_log(path) and day:
-        log = read_log(to_text(data), day=day, tz=zone, agent=agent)
-        first = first_ordinal(path)
-        found = tuple(Found(item=each.entry.item, ordinal=number) for number, each in enumerate(log.entries, first))
-        return Reading(found=found, problems=log.problems)
+        return _read_log(path, data, day, zone, agent)
     if _FACTS.fullmatch(path):
         return _read_facts(data, agent, modified)
     kind = page_kind(path)
     return _read_page(path, to_text(data), kind, agent, zone, modified) if kind else Reading()
+
+
+def _read_log(path: str, data: bytes, day: date, zone: tzinfo, agent: str) -> Reading:
+    try:
+        text = to_text(text_of(path, data))
+    except DiskError as error:
+        return Reading(problems=(error.message.removeprefix(f"{path} "),))
+    log, first = read_log(text, day=day, tz=zone, agent=agent), first_ordinal(path)
+    found = tuple(Found(item=each.entry.item, ordinal=number) for number, each in enumerate(log.entries, first))
+    return Reading(found=found, problems=log.problems)
 
 
 def _read_states(data: bytes) -> Reading:
@@ -152,7 +164,7 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     day = page_date(path)
     made = _beginning(day, zone) if day else modified
     found: dict[str, Found] = {}
-    for number, passage in enumerate(cut_passages(clean)):
+    for number, passage in enumerate(cut_passages(_told_here(path, clean))):
         name = _hash("P", agent, path, *passage.heading, passage.text)
         item = MemoryItem(
             id=name,
@@ -170,6 +182,13 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
         heading = tuple(dict.fromkeys((*names, *passage.heading)))
         found.setdefault(name, Found(item=item, ordinal=number, form="passage", heading=heading))
     return Reading(found=tuple(found.values()), entity=read_entity(path, clean))
+
+
+def _told_here(path: str, text: str) -> str:
+    """A page's text without what stands somewhere else as well: in a memory, or on the pages that a table lists."""
+    if "/memory/graph/" not in path:
+        return text
+    return _TABLE_ROW.sub("", text) if path.endswith("/memory/graph/index.md") else without_cited(text)
 
 
 def _beginning(day: date, zone: tzinfo) -> datetime:

@@ -56,9 +56,11 @@ def about(sieve: Sieve, entities: Sequence[str], limit: int) -> list[int]:
     SELECT m.row FROM memories m WHERE m.row IN (
         SELECT row FROM mentions WHERE entity IN carray(?)
         UNION SELECT p.row FROM entities e JOIN memories p ON p.file = e.file WHERE e.id IN carray(?)
+        UNION SELECT t.row FROM edges d JOIN memories t ON t.id = d.target
+            WHERE d.type = 'about' AND d.source IN carray(?)
     ) AND {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?
     """
-    asked = [apsw.carray(tuple(entities)) for _ in range(2)]
+    asked = [apsw.carray(tuple(entities)) for _ in range(3)]
     return [row for (row,) in sieve.connection.execute(sql, (*asked, *values, limit))]
 
 

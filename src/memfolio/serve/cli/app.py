@@ -16,6 +16,7 @@ from memfolio.serve.cli import (
     core,
     daily,
     demo,
+    entity,
     explain,
     life,
     mend,
@@ -40,15 +41,17 @@ app = typer.Typer(
 PANELS = {
     "Daily": "init remember observe recall context show forget restore correct confirm pin explain status",
     "Life": "consolidate tend checkpoint flush",
+    "Knowing": "path",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
     "World": "demo",
 }
 """The commands in the order in which help lists them."""
-MODULES = (daily, recall, context, mend, explain, life, checkpoint, status, trust, demo)
+MODULES = (daily, recall, context, mend, explain, life, checkpoint, entity, status, trust, demo)
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])
 app.add_typer(core.app, rich_help_panel="Life")
+app.add_typer(entity.app, rich_help_panel="Knowing")
 app.add_typer(service.app, rich_help_panel="World")
 app.add_typer(bench.app, rich_help_panel="World")
 

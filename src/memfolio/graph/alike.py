@@ -1,0 +1,169 @@
+"""How alike two names are, and which entities may be the same. Nothing here is applied: a person decides. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from memfolio.graph.cast import are_alike
+from memfolio.index.graph import Node
+
+LONG_ENOUGH = 5
+"""Letters from which on a slip of the pen can be told from another name."""
+CROWD = 40
+"""How many entities may share what makes them comparable; what more share tells nothing."""
+MOST = 100
+SPELLING, NICKNAME, INITIALS, SHORT, TYPO = "spelling", "nickname", "initials", "short form", "typo"
+_NICKNAMES = """
+alexander alex sasha xander|alexandra alex sasha|andrew andy drew|anthony tony|benjamin ben|catherine kate cathy katie
+katherine kate kathy katie|charles charlie chuck|christopher chris|christine chris tina|daniel dan danny|david dave
+deborah deb debbie|donald don|edward ed eddie ted|elizabeth liz beth lizzie eliza|frederick fred freddie|gregory greg
+james jim jimmy jamie|jennifer jen jenny|jessica jess|john jack johnny|jonathan jon|joseph joe joey|joshua josh
+kenneth ken|lawrence larry|margaret maggie meg peggy|matthew matt|michael mike mick|nathaniel nate nathan|nicholas nick
+patricia pat patty trish|patrick pat|peter pete|philip phil|raymond ray|rebecca becky becca|richard rick dick rich
+robert bob rob bobby robbie|ronald ron|samantha sam|samuel sam|stephen steve|steven steve|susan sue susie
+theodore ted theo|theresa terry tess|thomas tom tommy|timothy tim|victoria vicky tori|william bill will billy liam
+""".replace("\n", "|")
+_FULL: dict[str, set[str]] = defaultdict(set)
+for _group in filter(None, map(str.split, _NICKNAMES.split("|"))):
+    for _name in _group:
+        _FULL[_name].add(_group[0])
+
+
+class Pair(NamedTuple):
+    """Two entities that may be the same, and why."""
+
+    one: str
+    other: str
+    score: float
+    why: str
+
+
+@lru_cache(maxsize=16384)
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name without accents, case and signs."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    return tuple(re.findall(r"[^\W_]+", "".join(each for each in plain if not unicodedata.combining(each))))
+
+
+def likeness(one: str, other: str) -> tuple[float, str]:
+    """How alike two names are, from 0 to 1, and in which way."""
+    a, b = words_of(one), words_of(other)
+    if not a or not b:
+        return 0.0, ""
+    if "".join(a) == "".join(b):
+        return (0.99, SPELLING) if _signs(one) == _signs(other) else (0.0, "")
+    if re.findall(r"\d+", one) != re.findall(r"\d+", other):
+        return 0.0, ""  # versions, rooms and years
+    return max((_nickname(a, b), _initials(a, b), _short(a, b), _typo(a, b)), key=lambda found: found[0])
+
+
+def _signs(name: str) -> str:
+    """The signs that tell C, C++ and C# apart."""
+    return "".join(re.findall(r"[+#]", name))
+
+
+def _nickname(a: Sequence[str], b: Sequence[str]) -> tuple[float, str]:
+    if a[1:] != b[1:] or a[0] == b[0] or not (_FULL.get(a[0], set()) & _FULL.get(b[0], set())):
+        return 0.0, ""
+    return (0.97 if len(a) > 1 else 0.92), NICKNAME
+
+
+def _initials(a: Sequence[str], b: Sequence[str]) -> tuple[float, str]:
+    """`A. Miller` and `Alex Miller`; `NYT` and `New York Times`."""
+    short, long = sorted((a, b), key=lambda words: len("".join(words)))
+    if len(short) == len(long) > 1 and short[-1] == long[-1]:
+        firsts = list(zip(short[:-1], long[:-1], strict=True))
+        if all(x == y or (len(x) == 1 and y.startswith(x)) for x, y in firsts):
+            return 0.94, INITIALS
+    is_acronym = len(short) == 1 and len(long) > 2 and short[0] == "".join(word[0] for word in long)
+    return (0.93, INITIALS) if is_acronym else (0.0, "")
+
+
+def _short(a: Sequence[str], b: Sequence[str]) -> tuple[float, str]:
+    """`Alex` and `Alex Miller`; whether there is only one such is for the caller to see."""
+    short, long = sorted((a, b), key=len)
+    return (0.91, SHORT) if len(short) == 1 and len(long) > 1 and short[0] == long[0] else (0.0, "")
+
+
+def _typo(a: Sequence[str], b: Sequence[str]) -> tuple[float, str]:
+    one, other = " ".join(a), " ".join(b)
+    length = max(len(one), len(other))
+    unlike = (
+        [word for x, y in zip(a, b, strict=True) if x != y for word in (x, y)] if len(a) == len(b) else [one, other]
+    )
+    if min(map(len, unlike)) < LONG_ENOUGH or abs(len(one) - len(other)) > 2:
+        return 0.0, ""
+    steps = distance(one, other)
+    # Another vowel at the end of a short name, or another first letter, makes another name: Maria and Mario.
+    is_other = one[0] != other[0] or (length < 8 and one[:-1] == other[:-1])
+    return (0.0 if is_other or steps > 2 else 1 - steps / length), TYPO
+
+
+def distance(one: str, other: str) -> int:
+    """How many letters must be put in, taken out, replaced or swapped with the next one."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, x in enumerate(one, start=1):
+        last, before, row = before, row, [i]
+        for j, y in enumerate(other, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == other[j - 2] and one[i - 2] == y:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
+def propose(nodes: Iterable[Node], threshold: float) -> list[Pair]:
+    """The entities that may be the same, the likeliest first; those that share a name exactly among them."""
+    known = {node.id: node for node in nodes}
+    compared = {pair for ids in _blocks(known.values()).values() if len(ids) <= CROWD for pair in _pairs(ids)}
+    found = [pair for one, other in compared if (pair := _compare(known[one], known[other])).score >= threshold]
+    partners = Counter(_shorter(pair, known) for pair in found if pair.why == SHORT)
+    kept = [pair for pair in found if pair.why != SHORT or partners[_shorter(pair, known)] == 1]
+    return sorted(kept, key=lambda pair: (-pair.score, pair.one, pair.other))[:MOST]
+
+
+def _shorter(pair: Pair, known: Mapping[str, Node]) -> str:
+    return min(pair[:2], key=lambda each: len(words_of(known[each].name)))
+
+
+def _compare(one: Node, other: Node) -> Pair:
+    if not are_alike(one.type, other.type):
+        return Pair(one.id, other.id, 0.0, "")
+    both = ((x, y) for x in (one.name, *one.aliases) for y in (other.name, *other.aliases))
+    score, why = max((likeness(x, y) for x, y in both), key=lambda found: found[0])
+    return Pair(one.id, other.id, score, why)
+
+
+def _pairs(ids: set[str]) -> Iterator[tuple[str, str]]:
+    return combinations(sorted(ids), 2)
+
+
+def _blocks(nodes: Iterable[Node]) -> dict[str, set[str]]:
+    """Entities by what alike names have in common, so that not all are compared with all."""
+    blocks: dict[str, set[str]] = defaultdict(set)
+    for node in nodes:
+        for name in (node.name, *node.aliases):
+            for key in _marks(words_of(name)):
+                blocks[key].add(node.id)
+    return blocks
+
+
+def _marks(words: Sequence[str]) -> Iterator[str]:
+    if not words:
+        return
+    whole = "".join(words)
+    yield whole
+    yield "".join(word[0] for word in words)
+    yield f"first {words[0]}"
+    yield f"last {words[-1]}"
+    yield from (f"full {full} {words[1:]}" for full in _FULL.get(words[0], ()))
+    if LONG_ENOUGH <= len(whole) <= 40:
+        yield from (f"typo {whole[:at]}{whole[at + 1 :]}" for at in range(len(whole)))
+        yield f"typo {whole}"

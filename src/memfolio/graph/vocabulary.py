@@ -1,0 +1,125 @@
+"""The words for how entities are related, and which types of entities there are: `graph/relations.md`. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memfolio.index.pages import predicate_key
+from memfolio.learn.learned import ENTITY_TYPES
+
+ANY = "relates-to"
+DEFAULT = """\
+# Relation Types
+
+The first name is the one that is written; the second, where there is one, says the same the other way round. `↔` with
+one name holds both ways. Add lines of your own: they are read at the next growth of the graph.
+
+## Structural
+
+- `develops` / `developed-by` — person → project
+- `uses` / `used-by` — project → tool
+- `part-of` / `contains` — hierarchical nesting
+- `depends-on` / `needed-by` — dependency
+- `owns` / `owned-by` — person → concept
+- `located-in` / `location-of` — place → place
+
+## People
+
+- `works-at` / `employs` — person → organization
+- `lives-in` / `home-of` — person → place
+- `married-to` — person ↔ person
+- `parent-of` / `child-of` — person → person
+- `sibling-of` — person ↔ person
+- `friend-of` — person ↔ person
+- `knows` — person ↔ person
+
+## Temporal
+
+- `decided-on` — a choice was made
+- `supersedes` / `superseded-by` — the newer replaces the older
+- `preceded-by` / `followed-by` — sequence
+
+## Qualitative
+
+- `prefers` — a preference
+- `avoids` — the opposite
+- `confident-about` — is sure of it
+- `uncertain-about` — is not sure of it
+- `relates-to` — general association; what has no name of its own here gets it as a note
+
+## Entity types
+
+- person
+- project
+- organization
+- place
+- concept
+- tool
+"""
+_NAMES = re.compile(r"[-*+][ \t]+`([^`]{1,64})`(?:[ \t]*/[ \t]*`([^`]{1,64})`)?(.*)")
+_TYPES = re.compile(r"([\w/-]{1,64})\s{0,4}[→↔]\s{0,4}([\w/-]{1,64})")
+_TYPE = re.compile(r"[-*+][ \t]+`?(\w+(?:-\w+)*)`?(?![\w-])")
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
+
+
+class Predicate(NamedTuple):
+    """How two entities are related, in the words of the vocabulary.
+
+    Where `is_turned`, they change places; `note` is the word that was said where there is none for it.
+    """
+
+    name: str
+    is_turned: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """What `relations.md` says."""
+
+    predicates: Mapping[str, Predicate]
+    mutual: frozenset[str]
+    """Predicates that hold both ways."""
+    ends: Mapping[str, tuple[str, str]]
+    """The types of what a predicate relates, as far as it says so."""
+    types: frozenset[str]
+
+    def find(self, words: str) -> Predicate | None:
+        """The predicate that these words name."""
+        return self.predicates.get(predicate_key(words))
+
+    def name(self, words: str) -> Predicate:
+        """The predicate for these words; they are kept as a note of the general one where there is none."""
+        return self.find(words) or Predicate(ANY, note=predicate_key(words)[:64])
+
+
+def read_vocabulary(text: str) -> Vocabulary:
+    """The vocabulary of a page, whatever a person made of it; lines that make no sense are passed over."""
+    predicates: dict[str, Predicate] = {ANY: Predicate(ANY)}
+    mutual, ends = {ANY}, {}
+    for match in filter(None, map(_NAMES.match, text.splitlines())):
+        name, inverse = predicate_key(match[1]), predicate_key(match[2] or "")
+        if not name:
+            continue
+        predicates[name] = Predicate(name)
+        if inverse:
+            predicates.setdefault(inverse, Predicate(name, is_turned=True))
+        elif "↔" in match[3]:
+            mutual.add(name)
+        if related := _TYPES.search(match[3]):
+            ends[name] = (related[1].split("/")[0].lower(), related[2].split("/")[0].lower())
+    types = frozenset((*ENTITY_TYPES, *_types(text.splitlines())))
+    return Vocabulary(predicates=predicates, mutual=frozenset(mutual), ends=ends, types=types)
+
+
+def _types(lines: Iterable[str]) -> Iterable[str]:
+    """The entity types that a page declares below the heading for them."""
+    is_there = False
+    for line in lines:
+        if heading := _HEADING.fullmatch(line):
+            is_there = heading[1].strip(" \t#").casefold() == "entity types"
+        elif is_there and (match := _TYPE.match(line)):
+            yield match[1].lower()

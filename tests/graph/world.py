@@ -1,0 +1,94 @@
+"""What the tests of the graph share: a home in which conversations were consolidated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from memfolio import Memory
+from memfolio.clock import SettableClock
+from memfolio.graph.graph import Graph
+from memfolio.graph.grow import Grown, grow
+from memfolio.index.dump import differences
+from memfolio.tend.hand import Hand
+from memfolio.types import Attribution, Kind, MemoryItem, Origin, Type
+from memfolio.vault.format.draft import Draft
+from memfolio.vault.paths import state_ledger
+from tests.index.proof import dump_of, opened, rebuilt
+
+ENTITIES = "agents/main/memory/graph/entities"
+
+
+class World:
+    """A home, and what happens in it."""
+
+    def __init__(self, home: Path, clock: SettableClock) -> None:
+        self.home = home
+        self.clock = clock
+        self.memory: Memory = opened(home, clock=clock)
+        self.hand = self._hand()
+
+    def _hand(self, *, dry_run: bool = False) -> Hand:
+        return Hand(vault=self.memory.vault, agent="main", now=self.clock.now(), dry_run=dry_run)
+
+    @property
+    def graph(self) -> Graph:
+        return Graph(self.memory.vault, self.memory.library, "main")
+
+    def said(self, *texts: str, origin: Origin = Origin.AGENT) -> list[str]:
+        drafts = [Draft(content=text, role="user", session="s-1", origin=origin) for text in texts]
+        return [item.id for item in self.memory.vault.add("main", drafts, Attribution()).items]
+
+    def session(self, mentions: Sequence[dict[str, Any]] = (), relations: Sequence[dict[str, Any]] = ()) -> None:
+        line = {
+            "op": "session",
+            "until": "M-1-00000000",
+            "turns": 1,
+            "mentions": [*mentions],
+            "relations": [*relations],
+        }
+        self.memory.vault.add_lines(state_ledger("main"), [line], Attribution(session="s-1"))
+
+    def fact(self, text: str, subject: str, predicate: str = "", object: str = "", **more: Any) -> MemoryItem:
+        self.clock.advance(milliseconds=1)
+        draft = Draft(
+            content=text,
+            type=more.pop("type", Type.FACT),
+            kind=more.pop("kind", Kind.SEMANTIC),
+            source="extraction",
+            attributes={"subject": subject, "predicate": predicate, "object": object},
+            **more,
+        )
+        return self.memory.vault.add("main", [draft], Attribution()).items[0]
+
+    def grow(self, *, dry_run: bool = False) -> Grown:
+        self.hand = self._hand(dry_run=dry_run)
+        return grow(self.hand, self.memory.library.index)
+
+    def page(self, id: str) -> str:
+        return (self.home / ENTITIES / f"{id}.md").read_text(encoding="utf-8")
+
+    def save(self, id: str, text: str) -> None:
+        """A person writes a page."""
+        path = self.home / ENTITIES / f"{id}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        self.memory.vault.survey()
+
+    def assert_index_follows(self) -> None:
+        """The index in use holds what one does that is built from the same files."""
+        index = self.memory.library.index
+        with rebuilt(self.memory.vault, "main") as other:
+            assert differences(dump_of(index), dump_of(other)) == []
+
+    def pages(self) -> list[str]:
+        return sorted(path.stem for path in (self.home / ENTITIES).glob("*.md"))
+
+
+def person(name: str, *where: str, aliases: Sequence[str] = (), type: str = "person") -> dict[str, Any]:
+    return {"name": name, "type": type, "aliases": [*aliases], "in": [*where]}
+
+
+def relation(subject: str, predicate: str, object: str, *where: str) -> dict[str, Any]:
+    return {"subject": subject, "predicate": predicate, "object": object, "in": [*where]}
