@@ -20,13 +20,16 @@ from memfolio.intake import draft_of
 from memfolio.llm.model import Model
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.digest import digest
+from memfolio.stores.purge import purge
 from memfolio.tend.archive import archive, compress
 from memfolio.tend.digest.build import Built, build
 from memfolio.tend.digest.compose import inline
-from memfolio.tend.digest.page import BuiltFrom, built_from, is_ours, new_page, renewed
+from memfolio.tend.digest.page import BuiltFrom, built_from, new_page, renewed
 from memfolio.tend.digest.period import LEVELS, parts, period_of
 from memfolio.tend.hand import Hand, tender
-from memfolio.types import MemoryItem
+from memfolio.tend.ours import is_ours
+from memfolio.types import Action, MemoryItem
+from memfolio.vault.change import Change, PutPage, Receipt
 
 T = TypeVar("T")
 WEEK = "agents/main/memory/weekly/2026-W45.md"
@@ -72,7 +75,7 @@ def test_week_that_is_over_has_themes_decisions_and_days_with_links(memory: Memo
     fill(memory)
     assert WEEK in run(memory).paths
     text = text_of(memory)
-    assert "15 memories on 5 days, 5 conversations" in text
+    assert "15 memories on 5 days in 5 conversations; most on [[2026-11-02]] (3)." in text
     assert "- billing: 5 memories on 5 days" in text
     assert re.search(r"## Key Decisions\n\n- \[\[2026-11-02\]\] We use PostgreSQL.*\(M-\d+-[0-9a-f]{8}\)", text)
     assert "## Errors" in text
@@ -173,6 +176,37 @@ def test_compressed_logs_leave_their_digest_as_it_is(memory: Memory) -> None:
     assert compress(hand_of(memory), archived, tender("test"))
     assert run(memory).paths == ()
     assert text_of(memory) == before
+
+
+def test_purged_memory_leaves_its_digest_at_the_next_run(memory: Memory) -> None:
+    fill(memory)
+    secret = memory.remember(
+        "Harpsichord is the code word for the vault. Nobody else knows.", type="decision", importance=1, at=MONDAY
+    )
+    run(memory)
+    assert "Harpsichord" in text_of(memory)
+    purge(memory.vault, memory.library, [secret.id], tender("test"))
+    run(memory)
+    assert "Harpsichord" not in text_of(memory)
+    assert secret.id not in text_of(memory)
+    assert "15 memories on 5 days" in text_of(memory)
+    assert run(memory).paths == ()
+
+
+def test_digest_that_somebody_writes_meanwhile_is_not_lost(memory: Memory) -> None:
+    fill(memory)
+    job = hand_of(memory)
+    by_hand = PutPage(WEEK, b"My own week\n", None)
+
+    class Slow(Hand):
+        def make(self, change: Change) -> Receipt | None:
+            memory.vault.apply(Change(operations=(by_hand,), by=tender("test"), action=Action.CREATE))
+            return super().make(change)
+
+    slow = Slow(vault=job.vault, agent=job.agent, now=job.now)
+    assert build(slow, memory.library.index).paths == ()
+    assert slow.notes == [f"no digest was written: {WEEK} was changed by somebody else"]
+    assert text_of(memory) == "My own week\n"
 
 
 def _entries(memory: Memory, path: str) -> list[MemoryItem]:

@@ -14,21 +14,21 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
-from memfolio.errors import DiskError, InputError
+from memfolio.errors import DiskError, InputError, NotFoundError
 from memfolio.index.aging import Below, By
 from memfolio.index.dump import differences, dump
 from memfolio.memory import Memory
 from memfolio.serve.cli.archive import archive
 from memfolio.serve.cli.call import Options
 from memfolio.tend.archive import archive_one
-from memfolio.tend.hand import Hand, tender
+from memfolio.tend.hand import Hand
 from memfolio.tend.retention import Retained, retain
 from memfolio.tend.use import used
 from memfolio.types import MemoryItem
 from memfolio.vault.format.packed import MOST, pack, text_of
+from memfolio.vault.move import put_back
 from memfolio.vault.vault import OWNER, Vault
 
-TENDER = tender("test")
 LOG = "agents/main/memory/2026-11-15.md"
 ARCHIVE = "agents/main/memory/archive/2026-11/2026-11-15.md"
 PACKED = f"{ARCHIVE}.gz"
@@ -43,7 +43,9 @@ def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
 def tuned(home: Path, clock: SettableClock, **retention: Any) -> Memory:
     config = load_config(home)
     return Memory(
-        Vault.open(config=replace(config, retention=replace(config.retention, **retention)), clock=clock), "main"
+        Vault.open(config=replace(config, retention=replace(config.retention, **retention)), clock=clock),
+        "main",
+        background=False,
     )
 
 
@@ -382,17 +384,6 @@ def test_many_memories_leave_in_portions(memory: Memory, clock: SettableClock) -
     assert memory.library.index.read(lambda db: db.execute("SELECT count(*) FROM memories WHERE archived = 0").get) == 0
 
 
-def test_log_that_was_edited_meanwhile_does_not_stop_the_others(memory: Memory, clock: SettableClock) -> None:
-    from memfolio.index.aging import Due
-    from memfolio.tend.retention import _archive_due
-
-    memory.remember("We met at the lake")
-    clock.advance(days=400)
-    hand = Hand(vault=memory.vault, agent="main", now=clock.now())
-    _archive_due(hand, Due(places={LOG: ["M-1-00000000"]}), TENDER)
-    assert (len(hand.notes), hand.receipts) == (1, [])
-
-
 def test_command_says_what_would_go_and_why(memory: Memory, home: Path, clock: SettableClock) -> None:
     memory.remember("A trifle")
     answer = archive(Options(home=str(home)), by="importance", below=0.6, dry_run=True)
@@ -410,3 +401,38 @@ def test_command_archives_one_memory(memory: Memory, home: Path) -> None:
     item = memory.remember("We met at the lake")
     assert archive(Options(home=str(home)), item.id).document["archived"] == [item.id]
     assert is_archived(memory, item)
+
+
+def test_compressed_memory_is_found_by_the_name_of_its_log(memory: Memory, clock: SettableClock) -> None:
+    items = packed(memory, clock)
+    put_back(memory.vault, {LOG: [items[0].id]}, by=OWNER)
+    assert [is_archived(memory, item) for item in items] == [False, True]
+    with pytest.raises(NotFoundError):
+        put_back(memory.vault, {LOG: ["M-1-00000000"]}, by=OWNER)
+
+
+def test_memory_that_was_archived_twice_returns_as_it_was_last(memory: Memory, clock: SettableClock) -> None:
+    item = packed(memory, clock, 1)[0]
+    memory.restore(item.id)
+    log = memory.vault.home.root / LOG
+    log.write_text(log.read_text().replace("at the lake", "at the sea"))
+    memory.sync()
+    archive(Options(home=str(memory.vault.home.root)), item.id)
+    memory.restore(item.id)
+    assert memory.get(item.id).content == "Event 0 at the sea"  # type: ignore[union-attr]
+    assert_index_is_as_rebuilt(memory)
+
+
+def test_copy_of_a_memory_in_another_log_goes_with_it(memory: Memory, home: Path, clock: SettableClock) -> None:
+    item = memory.remember("We met at the lake")
+    clock.advance(days=1)
+    memory.remember("The next day", importance=0.9)
+    other = home / "agents/main/memory/2026-11-16.md"
+    entry = (home / LOG).read_text().partition("\n\n")[2]
+    other.write_text(f"{other.read_text()}\n{entry}")
+    memory.sync()
+    clock.advance(days=400)
+    run(memory)
+    assert "lake" not in other.read_text()
+    assert is_archived(memory, item)
+    assert_index_is_as_rebuilt(memory)

@@ -69,24 +69,31 @@ Harvard, Yale, ETH, BBC, CNN, Adobe, Cisco, Dell, HP, Philips, Airbus, Boeing, S
 """)
 NAMES = frozenset(
     """
-aaron abigail adam adrian ahmed aisha alan alex alexander alexandra ali alice alina amanda amelia amir amy ana andrea
-andreas andrew angela anita ann anna anne annie anthony antonio aria ashley audrey barbara ben benjamin beth bob brandon
-brian bruno carl carla carlos carol caroline catherine charles charlie charlotte chloe chris christian christina
-christine christopher claire clara claudia colin connor daniel daniela dave david deborah denis dennis diana diego
-dmitri dominic donna dorothy edward elena eleanor eli elias elizabeth ella ellen emily emma eric erik esther ethan eva
-evan evelyn fatima felix fiona frank frederick gabriel gary george gina giulia grace greg hannah hans harry hassan
-heather heidi helen helena henry hiroshi hugo ian ibrahim ingrid irene isaac isabel isabella ivan jack jacob jake james
-jamie jan jane janet jason jasmine javier jean jeff jennifer jenny jeremy jessica jim joan joanna joe johanna john
-jonas jonathan jordan jorge jose joseph josh joshua juan judith julia julian julie justin karen karl kate katherine
-kathy katie keith kelly ken kenji kevin kim klaus kyle lara lars laura lauren lea leah lena leo leon leonie liam lily
-linda lisa louis louise lucas lucia lucy luis luke luna mai manuel marco marcus margaret maria marie mario mark marta
-martin mary matt matthew max maya megan mei melanie melissa mia michael michelle miguel mike mila miriam mohammed monica
-nadia nancy natalie natasha nate nathan nick nicole nils nina noah nora oliver olivia omar oscar otto pablo pamela
-patricia patrick paul paula pedro peter petra philip pierre priya rachel raj ralph raymond rebecca richard rita rob
-robert roberto robin roger ron rosa rosie ruth ryan sabine sam samantha samira samuel sandra sara sarah scott sean
-sebastian simon simone sofia sonja sophia sophie stefan stella stephanie stephen steve steven sue susan svetlana sven
-tanya tara ted teresa theo theresa thomas tim tina tobias tom tony tyler ursula vanessa vera victor victoria viktor
-vincent walter wei wendy william yara yuki yusuf zara zoe
+aaron abigail adam adrian agnieszka ahmed aisha alan albert alex alexander alexandra alfred ali alice alina amanda
+amelia amir amy ana andrea andreas andrew angela anil anita ann anna anne annie anthony antonio aria arjun arthur
+ashley audrey barbara ben benjamin bernard beth bob bradley brandon brenda brian bruce bruno bryan calvin carl carla
+carlos carol caroline catherine charles charlie charlotte chen cheryl chloe chris christian christina christine
+christopher cindy claire clara claudia colin connor craig crystal cynthia daniel daniela darren dave david deborah
+deepak denis denise dennis derek diana diane diego dmitri dominic donald donna doris dorothy doug douglas duncan dylan
+edith edward elaine eleanor elena eli elias elizabeth ella ellen emily emma eric erik ernest esther ethan eugene eva
+evan evelyn ewa fatima fatma felix fiona francis frank fred frederick gabriel gary gavin george gerald gina giulia
+gladys gloria gordon grace graham greg hamza hannah hans harry hassan hazel heather heidi helen helena henry hiroshi
+howard hugh hugo ian ibrahim ingo ingrid irene isaac isabel isabella isla ivan jack jackie jacob jake james jamie jan
+jane janet jasmine jason javier jay jean jeff jeffrey jennifer jenny jeremy jerry jessica jessie jill jim joan joanna
+joe joel johanna john jonas jonathan jordan jorge jose joseph josh joshua joyce juan judith judy julia julian julie
+justin karen karim karl kate katherine kathy katie katja keith kelly ken kenji kenneth kevin kim kimberly klaus kurt
+kyle kylie lara larry lars laura lauren lawrence lea leah leila lena leo leon leonie lewis liam lily linda lisa logan
+lois lorraine louis louise lucas lucia lucy luis luke luna lynn mai manuel marco marcus margaret maria marie marilyn
+mario marion mark marta martin marvin mary mason mateo matt matthew maureen maurice max maya megan mei melanie melissa
+mia michael michele michelle miguel mike mila ming miriam mitchell mohammed monica nadia nancy natalie natasha nate
+nathan nathaniel neil nelson nick nicole nils nina noah nora norma norman oliver olivia omar oscar otto owen pablo
+pamela patricia patrick paul paula pedro peggy peter petra phil philip phillip phyllis pierre piotr priya rachel raj
+ralph randy ravi raymond rebecca regina rhonda richard rita rob robert roberto robin rodney roger ron ronald rosa
+rosie roy russell ruth ryan sabine sally sam samantha samira samuel sandra sara sarah scott sean sebastian shannon
+sharon sheila shirley sidney simon simone sofia sofie sonja sophia sophie stanley stefan stella stephanie stephen
+steve steven stuart sue sunita susan sven svetlana tamara tanya tara ted teresa terry theo theresa thomas tiffany tim
+tina tobias todd tom tomasz tony tracy travis trevor tyler ursula valerie vanessa vera vernon victor victoria viktor
+vincent walter wanda warren wayne wei wendy wesley william yara yuki yusuf yvonne zara zoe
 """.split()
 )
 LANGUAGES = frozenset(
@@ -107,16 +114,16 @@ saturdays sundays mon tue wed thu fri sat sun christmas easter halloween thanksg
 NO_NAMES = frozenset(
     """
 i i'm i've i'd i'll a an the this that these those it its he she they we you my our your his her their who what when
-where why how which if and or but so because since although though while as at in on of for from to with by about after
-before during until ok okay yes no yeah yep nope sure thanks thank please hi hey hello wow cool great awesome nice good
-well also just maybe perhaps actually really very not never always sometimes here there now then today tomorrow
-yesterday tonight mr mrs ms dr prof sir madam god lol omg btw fyi imo imho asap eta diy ceo cto cfo vp hr pr api apis
-url http https json xml pdf csv faq tv pc cpu gpu ram usb ui ux id ai ml it's that's let's don't can't won't am pm usd
-eur gdp phd mba bsc msc ba ma mom dad mum mama papa grandma grandpa mommy daddy internet web bible congrats happy love
-glad bye goodbye congratulations bummer phew ugh aww yay whoa damn cheers hope such seeing dear cool chef nature life
-sounds looks haha hmm ah oh woah sorry welcome absolutely definitely exactly totally agreed any some all each every both
-only even once first second third finally next last later recently currently lately can could would should will may
-might must do does did have has had is are was were be been being make take get go let keep try use call remember note
-todo ps p.s nb re cc q a.m p.m ok. utc gmt est pst cet
+where why how which if and or but so because since although though while as at in on of for from to with by about
+after before during until ok okay yes no yeah yep nope sure thanks thank please hi hey hello wow cool great awesome
+nice good well also just maybe perhaps actually really very not never always sometimes here there now then today
+tomorrow yesterday tonight mr mrs ms dr prof sir madam god lol omg btw fyi imo imho asap eta diy ceo cto cfo vp hr pr
+api apis url http https json xml pdf csv faq tv pc cpu gpu ram usb ui ux id ai ml it's that's let's don't can't won't
+am pm usd eur gdp phd mba bsc msc ba ma mom dad mum mama papa grandma grandpa mommy daddy internet web bible congrats
+happy love glad bye goodbye congratulations bummer phew ugh aww yay whoa damn cheers hope such seeing dear chef nature
+life sounds looks haha hmm ah oh woah sorry welcome absolutely definitely exactly totally agreed any some all each
+every both only even once first second third finally next last later recently currently lately can could would should
+will may might must do does did have has had is are was were be been being make take get go let keep try use call
+remember note todo ps p.s nb re cc q a.m p.m ok. utc gmt est pst cet
 """.split()
 )

@@ -38,9 +38,15 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _MADE_UP = (
     "just kidding", " jk", "sarcas", "yeah right", "yeah, right", " as if ", "wish i ", "wish we ", "suppose i",
     "suppose we", "suppose that", "imagine", "pretend", "hypothetical", "what if", " i were ", "lorem ipsum", "🙄",
-    "🙃", " /s", "once upon a time", "in my dream", "in my novel", "in my story", "would have been",
+    "🙃", " /s", "once upon a time", "in my dream", "in the story", "in the novel", "in the movie", "in the game",
+    "my character", "protagonist", "in this scenario", "in my novel", "in my story", "would have been",
 )  # fmt: skip
 _SPOKEN = re.compile(r"[\"“«][^\"“”«»]{0,300}?\b(?:I|I'm|I've|we|you|my|is|are|was)\b[^\"“”«»]{0,300}[\"”»]")
+_GIVEN = re.compile(
+    r"(?:(?:can|could|please|you|help|me|hey|hi|now)\W+)*(?:rewrite|translate|correct|proofread|summari[sz]e|rephrase"
+    r"|paraphrase|edit|improve|shorten|polish|complete|continue|classify|analy[sz]e)\b[^:]{0,80}:",
+    re.IGNORECASE,
+)
 _IF = re.compile(r"(?:if|unless|whether|even if|assuming|in case|had I|should I)\b", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:(?:so|and|but|also|then|ok(?:ay)?|well|hmm|um|hey|hi|please|yeah|or),?\s+)*(?:(?:who|what|whose|whom|which"
@@ -113,6 +119,11 @@ def is_made_up(sentence: str) -> bool:
     if any(words in low for words in _MADE_UP):
         return True
     return bool(_IF.match(sentence) or ('"' in sentence and _SPOKEN.search(sentence)))
+
+
+def is_given(sentence: str) -> bool:
+    """Whether what follows is material to work on rather than something told: `translate this: …`."""
+    return bool(_GIVEN.match(sentence))
 
 
 def is_question(clause: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from memfolio.learn.cues import BESIDE, PERSONAL, PLACED, type_by_cues
 from memfolio.learn.gazetteer import (
     AMBIGUOUS_TOOLS,
     LANGUAGES,
@@ -15,9 +16,8 @@ from memfolio.learn.gazetteer import (
     PLACES,
     TIMES,
     TOOLS,
-)  # fmt: skip
+)
 from memfolio.learn.learned import Mention
-from memfolio.learn.said import KIN, PETS
 from memfolio.learn.verbs import ADVERBS, is_finite, lemma_of
 
 _PART = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ][\w&+#]*(?:[.'-](?=\w)[\w&+#]+)*"
@@ -43,50 +43,7 @@ _ALIAS = re.compile(
     rf"|short)\s+(?P<c>{_PART})|,?\s+(?:but\s+)?(?:everyone|everybody|we|people|I)\s+calls?\s+(?:him|her|it"
     rf"|them)\s+(?P<d>{_PART}))"
 )
-_CUES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (type_, re.compile(rf"(?:{text})\s+(?:the\s+)?[\"'(]?$", re.IGNORECASE))
-    for type_, text in (
-        ("project", (r"\bproject|codenamed?|working on|launch(?:ed|ing)?|repo(?:sitory)?|app called|project called"
-            r"|side project|project named"
-                    r"|renamed? .{0,30}(?:from|to)|(?:maintain|develop|build|built|ship|develops|maintains|builds"
-                    r"|building)")),
-        ("organization", (r"\b(?:at|band is|band called|company called|company named)|\b(?:works?|working|worked|job"
-            r"|position|role|intern(?:ship)?|career|engineer|manager|consultant|developer|nurse|teacher"
-                         r"|analyst|designer|currently|employed|start(?:ed|ing)?|offer|interview\w*|studie[sd]|study"
-                         r"|studying|interned) (?:at|for|from|with|by)"
-                         r"|joined|joining|company called|company|startup|client|employer|bank with|left|quit")),
-        ("tool", (r"\b(?:us(?:e|es|ed|ing)|via|tool|library|framework|editor|(?:written|built|made|coded|implemented"
-            r"|hosted|deployed|stored|run|runs|running)"
-                 r" (?:in|on|with|using)|(?:switch\w*|migrat\w+) (?:over )?(?:from [\w ]{1,20} )?to|install\w*"
-                 r"|database is|running)")),
-        ("person", (rf"\b(?:named|friend|met|meet|meeting|told|asked|ask|tell|call|thanks|thank|hi|hey|dear|married"
-            rf"|marry|miss|ping|email|contact"
-                   rf"|(?:{PETS})s?,?|name is|name's|i'm|i am|this is)")),
-        ("place", (r"\b(?:lives?|living|lived|moved?|moving|relocat\w+|based|born|raised|grew up|located|stay(?:ed"
-            r"|ing)?|office|apartment|flat|house"
-                  r"|hotel|arriv\w+|work(?:s|ing)?|trip|fly|flying|flew|travel\w*|vacation|holiday|weekend|from|drive"
-                  r"|drove|go|going|went|visit\w*|been|back|road|train|town|city|village|people|conference|school"
-                  r"|marathon|headquarters|hike[ds]?|walk(?:ed|s)?)"
-                  r"(?: (?:in|to|from|near|at|of|around|outside|through|called))?|visit(?:ed|ing)?|near|outside")),
-    )
-)  # fmt: skip
-_AFTER: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("project", re.compile(r"\s+(?:project|app|service|repo|codebase|api|dashboard|website|release|deployment|backend"
-            r"|frontend|launch|is licensed"
-                           r"|runs on|depends on|talks to|stores|uses|is written|is built|deploys)\b")),
-    ("organization", re.compile(r"\s+(?:office|team|headquarters|employees|stock|contract|hired|acquired)\b")),
-    ("person", re.compile(r"(?:'s (?:birthday|wife|husband|mother|father|house|sister|brother|mom|dad|daughter|son"
-            r"|job|number|party|wedding|email)"
-                          r"|\s+(?:says?|said|works?|lives?|told|asked|loves?|likes?|hates?|prefers?|thinks?|wants?"
-                          r"|is (?:my|our|a|an|the|his|her|allergic|from|turning)|and (?:I|my)\b|joined|moved|plays?"
-                          r"|speaks?|handles?|called|married|owns?|got|just|was "
-                          r"born|studies|teaches|will|sent|has been|turned))\b")),
-)  # fmt: skip
-_BESIDE = re.compile(r"\bwith\s+$")
 _WORD = re.compile(r"\S+")
-_TITLED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\.?\s+$")
-_KIN_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(KIN))})s?,?\s+$", re.IGNORECASE)
-_PLACED = re.compile(r"\b(?:in|to|from|near|at|around|visit\w*|of)\s+$")
 _TITLE = re.compile(r"[\"“][^\"“”\n]{2,80}[\"”]")
 
 
@@ -96,7 +53,6 @@ class _Seen:
     types: dict[str, int] = field(default_factory=dict)
     aliases: dict[str, None] = field(default_factory=dict)
     turns: dict[int, None] = field(default_factory=dict)
-    sure: bool = False
 
 
 class Names:
@@ -112,7 +68,6 @@ class Names:
         seen = self._seen.setdefault(name.lower(), _Seen(name))
         seen.types[type_] = seen.types.get(type_, 0) + weight
         seen.turns[turn] = None
-        seen.sure = seen.sure or weight > 0
         if alias and alias.lower() != name.lower():
             seen.aliases[alias] = None
 
@@ -127,11 +82,9 @@ class Names:
                 if name.lower().startswith("project ") and " " in name:
                     self.add(name.split(maxsplit=1)[1], "project", turn)
                 elif named := _judge(sentence, name, start, end):
-                    self.add(
-                        name if named[0] != "tool" else TOOLS.get(name.lower(), name), named[0], turn, weight=named[1]
-                    )
+                    self.add(TOOLS.get(name.lower(), name), named[0], turn, weight=named[1])
         for word in sentence.translate(_SIGNS).split():
-            if (bare := word.rstrip(".")) in _LOW_TOOLS:
+            if word[:1].islower() and (bare := word.rstrip(".").lower()) in _LOW_TOOLS:
                 self.add(TOOLS[bare], "tool", turn)
         if "(" in sentence or " or " in sentence or "known as" in sentence or "aka" in sentence or "call" in sentence:
             self._alias(sentence, turn)
@@ -141,17 +94,12 @@ class Names:
             name = _without_opening(found["name"])
             other = found["a"] or found["b"] or found["c"] or found["d"]
             seen = self._seen.get(name.lower())
-            if (
-                seen
-                and other.lower() not in TIMES
-                and other.lower() not in NO_NAMES
-                and _judged_place(other) != "place"
-            ):
+            if seen and other.lower() not in _NOTHING and other.lower() not in PLACES:
                 seen.aliases[other] = None
                 self._seen.pop(other.lower(), None)
 
     def mentions(self) -> tuple[Mention, ...]:
-        """Everybody and everything that is surely named."""
+        """Everybody and everything that is named."""
         return tuple(
             Mention(
                 name=seen.name,
@@ -160,12 +108,7 @@ class Names:
                 turns=tuple(seen.turns),
             )
             for seen in self._seen.values()
-            if seen.sure
         )
-
-
-def _judged_place(name: str) -> str:
-    return "place" if name.lower() in PLACES else ""
 
 
 def _without_opening(name: str) -> str:
@@ -197,24 +140,18 @@ def _parts(found: re.Match[str]) -> Iterator[tuple[str, int, int]]:
 
 def _is_empty(word: str) -> bool:
     low = word.lower().rstrip(".")
-    return (
-        low in NO_NAMES or low in TIMES or low in LANGUAGES or "'" in low[-4:] or low in ("of", "de", "la", "&", "der")
-    )
+    return low in _NOTHING or "'" in low[-4:]
 
 
 def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | None:
     """The type of a name, and how sure that is; nothing for what is only written with a capital."""
     low = name.lower()
     first, last = low.split()[0], low.split()[-1]
-    opens = (
-        start == 0
-        or (sentence[:start].rstrip(" \"'(")[-1:] in ".!?:;…-–—•," and start < 3)
-        or not sentence[:start].strip(" \"'(*")
-    )
+    opens = not sentence[:start].strip(" \"'(*")
     before, after = sentence[max(0, start - 60) : start], sentence[end : end + 40]
-    if _TITLED.search(before) or _KIN_BEFORE.search(before):
+    if PERSONAL.search(before):
         return ("person", 4)
-    if first in NAMES and low in PLACES and not _PLACED.search(before):
+    if first in NAMES and low in PLACES and not PLACED.search(before):
         return ("person", 3)
     known = "place" if low in PLACES else "organization" if low in ORGANIZATIONS else ""
     if low in TOOLS and not (opens and low in AMBIGUOUS_TOOLS and not _acts(after)):
@@ -245,15 +182,11 @@ def _acts(after: str) -> bool:
 
 
 def _by_cues(name: str, before: str, after: str) -> tuple[str, int] | None:
-    for type_, cue in _AFTER:
-        if cue.match(after):
-            return (type_, 2)
-    for type_, cue in _CUES:
-        if cue.search(before):
-            return (type_, 2)
+    if type_ := type_by_cues(before, after):
+        return (type_, 2)
     if re.search(r"[a-z][A-Z]|\d", name):
         return ("tool", 1)
     if " " in name:
         return ("concept", 1)
     acts = _acts(after) and not name.endswith("s") and "." not in name
-    return ("person", 1) if acts or _BESIDE.search(before) else None
+    return ("person", 1) if acts or BESIDE.search(before) else None

@@ -27,9 +27,9 @@ class Pattern:
 
 _TABLE: tuple[tuple[str, str, str, str, str, str, float, str], ...] = (
     # verbs, how they go on, predicate, who, type, tenses, importance, topic; "!" marks what is single
-    ("live reside", "in|at|near|on|outside|by|close to", "!lives_in", ANYBODY, "fact", "n", 0.8, "home"),
+    ("live reside", "in|at|near|on|outside|by|close to", "!lives_in", ANYBODY, "fact", "ng", 0.8, "home"),
     ("live", "with|alone|together|abroad", "lives_with", ANYBODY, "fact", "n", 0.6, "home"),
-    ("live reside", "in|at|near|on", "lived_in", ANYBODY, "fact", "pfg", 0.5, "home"),
+    ("live reside", "in|at|near|on", "lived_in", ANYBODY, "fact", "p", 0.5, "home"),
     ("grow", "up in|up on|up near|up with", "grew_up_in", ANYBODY, "fact", "np", 0.6, "home"),
     ("move relocate", "to|from|into|back|out|in with", "!lives_in", ANYBODY, "fact", "pfg", 0.7, "home"),
     ("work", "at|for", "!works_at", ANYBODY, "fact", "ng", 0.8, "work"),
@@ -77,7 +77,7 @@ _TABLE: tuple[tuple[str, str, str, str, str, str, float, str], ...] = (
      "plan", "n", 0.6, "plan"),
     ("do", "a master|my master|a phd|my phd|a degree|a bachelor|an apprenticeship|an internship", "studies", PEOPLE,
      "fact", "ng", 0.6, "education"),
-    ("watch read", "", "does", PEOPLE, "fact", "n", 0.5, "hobby"),
+    ("watch", "", "does", PEOPLE, "fact", "n", 0.5, "hobby"),
     ("commute", "", "commutes", PEOPLE, "fact", "n", 0.5, "routine"),
     ("turn", "1|2|3|4|5|6|7|8|9", "!age", PEOPLE, "fact", "npfg", 0.8, "birthday"),
     ("marry", "", "!married_to", ANYBODY, "fact", "pfg", 0.8, "family"),
@@ -94,7 +94,7 @@ _TABLE: tuple[tuple[str, str, str, str, str, str, float, str], ...] = (
      "fact", "ng", 0.6, "project"),
     ("develop maintain build design", "a|an|the|my|our", "develops", PEOPLE, "fact", "ng", 0.6, "project"),
     ("depend rely", "on|upon", "depends_on", "wt", "fact", "n", 0.6, "project"),
-    (("listen require support contain consist expire return connect integrate handle serve target default expose cover "
+    (("listen require support contain consist expire connect integrate handle serve target default expose cover "
      "include host store log track cache"), "", "does", THINGS, "fact", "n", 0.6, "project"),
     ("cost start open close end begin last take happen meet live talk need", ("at|on|in|every|about|around|from|until"
             "|to|$|€|"
@@ -192,3 +192,12 @@ def matched(pattern: Pattern, tail: str) -> str | None:
         ):
             return start
     return None
+
+
+def fact(
+    predicate: str, *, importance: float = 0.6, single: bool = False, type: Type = Type.FACT, topic: str = ""
+) -> Pattern:
+    """A pattern for what was matched already."""
+    return Pattern(
+        starts=("",), predicate=predicate, importance=importance, is_single=single, type=type, topic=topic or "fact"
+    )

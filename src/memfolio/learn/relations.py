@@ -36,9 +36,9 @@ _KNOWN = (
 ).split()
 _WORDS = "|".join([*_KIN, *_PARENTS, *_KNOWN])
 _MINE = re.compile(
-    rf"\b[Mm]y (?:\w+ ){{0,2}}?(?P<kin>{_WORDS})"
-    rf"(?:,? (?:is (?:called|named) |named |called |is |name is )?|'s name is )(?P<name>[A-ZÀ-Þ][\w-]+)"
-    rf"|(?P<other>[A-ZÀ-Þ][\w-]+)(?: is my (?:\w+ ){{0,2}}?(?P<role>{_WORDS})\b(?!'s| and)"
+    rf"\b[Mm]y (?:\w+ ){{0,2}}?(?P<kin>{_WORDS})(?:,? (?:(?:is )?(?:called |named )|is |name is )?|'s name is )"
+    r"(?P<name>[A-ZÀ-Þ][\w-]++)(?!,? and (?!I\b)[A-Z])"
+    rf"|(?P<other>[A-ZÀ-Þ][\w-]++)(?: is my (?:\w+ ){{0,2}}?(?P<role>{_WORDS})\b(?!'s| and)"
     rf"|, my (?:\w+ ){{0,2}}?(?P<known>{_WORDS})(?=[,.!]|$))"
 )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from memfolio.learn.answers import answered
 from memfolio.learn.causes import caused
-from memfolio.learn.junk import is_made_up, is_small_talk, readable
+from memfolio.learn.junk import is_given, is_made_up, is_small_talk, readable
 from memfolio.learn.learned import Learned, Relation, Statement, Turn
 from memfolio.learn.names import Names
 from memfolio.learn.relations import introduced, kinship, related
@@ -21,14 +21,13 @@ from memfolio.learn.wishes import wished
 
 _REMEMBER = re.compile(
     r"(?:please,?\s+)?(?:also,?\s+)?(?:remember|note|keep in mind|don't forget|bear in mind|make a note|for the "
-    r"record|fyi"
-    r"|for your information|important)(?:\s+that\s+|\s*[:,]\s*(?:that\s+)?|\s+(?=(?:I|I'm|my|we|our|the)\b))",
+    r"record|fyi|for your information|important)(?:\s+that\s+|\s*[:,]\s*(?:that\s+)?|\s+(?=(?:I|I'm|my|we|our"
+    r"|the)\b))",
     re.IGNORECASE,
 )
 _ELLIPSIS = re.compile(
     r"(?:(?:not )?(?:really )?an? (?:big |huge )?fan of|(?:big|huge) fan of|allergic to|originally from|born (?:and "
-    r"raised )?in"
-    r"|based in|currently (?:at|in|based|living|working)|(?:living|working) (?:in|at|as|for)) ",
+    r"raised )?in|based in|currently (?:at|in|based|living|working)|(?:living|working) (?:in|at|as|for)) ",
     re.IGNORECASE,
 )
 """How people begin to speak of themselves without saying so."""
@@ -69,9 +68,10 @@ class _Reader:
         lines = readable(turn.content)
         if before is not None and len(turn.content) < 200 and (told := answered(before.content, turn.content)):
             lines.append(told)
-        for line in lines:
-            for sentence in sentences(line):
-                self._sentence(sentence, voice, place)
+        for sentence in (each for line in lines for each in sentences(line)):
+            if is_given(sentence):
+                break
+            self._sentence(sentence, voice, place)
 
     def _sentence(self, sentence: str, voice: Voice, place: int) -> None:
         self._names.read(sentence, place)

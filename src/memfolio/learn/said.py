@@ -21,7 +21,7 @@ daughter child kid baby uncle aunt cousin nephew niece grandmother grandfather g
 friend boss manager colleague coworker neighbour neighbor roommate flatmate teacher mentor doctor therapist landlord
 parents children kids siblings sisters brothers sons daughters twins friends in-laws mother-in-law father-in-law
 brother-in-law sister-in-law stepmother stepfather stepson stepdaughter ex ex-wife ex-husband client intern assistant
-accountant lawyer dentist coach trainer team family grandparents girlfriend's stepdad stepmom
+accountant lawyer dentist coach trainer team family grandparents stepdad stepmom
 """.split()
 )
 _ARTICLES = frozenset("the our my his her their this every each all most both".split())

@@ -91,7 +91,7 @@ def third(base: str) -> str:
 FORMS = _forms()
 _PASTS = frozenset(
     form for form, lemma in FORMS.items() if form not in _inflected(lemma) and not form.endswith("ing")
-) - {"am", "is", "are", "has", "does", "goes", "rather"} | {"quit", "hurt", "split", "cut", "hit"}
+) - {"am", "is", "are", "has", "does", "goes", "rather"} | {"quit", "read", "hurt", "split", "cut", "hit"}
 
 
 @lru_cache(maxsize=4096)

@@ -17,8 +17,7 @@ _SHORT = {"'m": " is", "'ve": " has", "'ll": " will", "'re": " are"}
 _WORK = re.compile(
     r"\b(?:deploy|releas|ship|code|database|server|api|sprint|stand-?up|customer|client|product|project|team|office"
     r"|repo|branch|pipeline|build|test|review|merge|migrat|use|host|stack|backend|frontend|staging|production|launch"
-    r"|users?|postgres|kubernetes|docker|aws|store|decided|go with|meeting|software|python"
-    r"|vendor|budget)",
+    r"|users?|postgres|kubernetes|docker|aws|store|decided|go with|meeting|software|python|vendor|budget)",
     re.IGNORECASE,
 )
 
@@ -40,6 +39,8 @@ class Voice:
 
     def _verb(self, found: re.Match[str]) -> str:
         verb, short = found["verb"] or "", found["short"] or ""
+        if not verb and not short and not found["pair"]:
+            return found[0]
         adverbs = found["adverbs"] or ""
         if short == "'d":
             short = " had" if verb == "better" or (verb and is_past(verb)) or verb == "been" else " would"

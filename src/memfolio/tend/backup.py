@@ -69,7 +69,6 @@ def back_up(vault: Vault, folder: Path, keep: int, now: datetime, *, dry_run: bo
     older = backups(vault, folder)
     target = _free_name(vault, folder, now)
     outdated = tuple(each.path for each in older[: max(0, len(older) + 1 - keep)])
-    vault.commit()
     if dry_run:
         names = dict(_sizes(vault.home.root))
         return BackedUp(path=target, files=len(names), bytes=sum(names.values()), size=None, removed=outdated)

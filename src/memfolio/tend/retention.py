@@ -20,8 +20,10 @@ from memfolio.recall.context.standing import CHECKPOINTS, checkpoints
 from memfolio.tend.archive import archive, archive_pages, compress, list_archive
 from memfolio.tend.hand import Hand, tender
 from memfolio.types import Attribution
+from memfolio.vault.excerpt import memories_in
 from memfolio.vault.format.packed import is_packed
 from memfolio.vault.paths import agent_root, day_of
+from memfolio.vault.vault import Vault
 
 T = TypeVar("T")
 RETAINER = tender("retention")
@@ -64,9 +66,18 @@ def _archive_due(hand: Hand, found: Due, by: Attribution) -> None:
             hand.notes.append("the difference shows only the first of these memories")
             return
         try:
-            hand.note(archive(hand.vault, batch, by, dry_run=hand.dry_run))
+            if there := _as_found(hand.vault, batch):
+                hand.note(archive(hand.vault, there, by, dry_run=hand.dry_run))
         except NotFoundError as error:  # somebody edited a log since the question was answered
             hand.notes.append(f"not archived this time: {error.message}")
+
+
+def _as_found(vault: Vault, batch: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """What of a portion stands in its logs under its id: a copied entry is a memory of its own only to the index."""
+    pages = {path: page for path in batch if (page := vault.page(path))}
+    found = {path: memories_in(path, page.content) for path, page in pages.items()}
+    there = {path: [each for each in batch[path] if each in ids] for path, ids in found.items()}
+    return {path: ids for path, ids in there.items() if ids}
 
 
 def _archive_old_pages(hand: Hand, index: Index, root: str, by: Attribution) -> list[str]:

@@ -16,6 +16,7 @@ from memfolio.serve.cli import (
     core,
     daily,
     demo,
+    digest,
     entity,
     explain,
     life,
@@ -40,13 +41,13 @@ app = typer.Typer(
 )
 PANELS = {
     "Daily": "init remember observe recall context show forget restore correct confirm pin explain status",
-    "Life": "consolidate tend checkpoint flush",
+    "Life": "consolidate tend digest checkpoint flush",
     "Knowing": "path",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
     "World": "demo",
 }
 """The commands in the order in which help lists them."""
-MODULES = (daily, recall, context, mend, explain, life, checkpoint, entity, status, trust, demo)
+MODULES = (daily, recall, context, mend, explain, life, digest, checkpoint, entity, status, trust, demo)
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])

@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import chain
 
-from memfolio.errors import InputError, ModelError
+from memfolio.errors import InputError, ModelError, PageChangedError
 from memfolio.index import days as index_days
 from memfolio.index.days import Mark, local_day
 from memfolio.index.index import Index
@@ -17,11 +17,12 @@ from memfolio.llm.model import Model
 from memfolio.state import Op
 from memfolio.tend.digest.compose import compose
 from memfolio.tend.digest.gist import FORM, MOST, Gist, gist_of
-from memfolio.tend.digest.page import BuiltFrom, built_from, is_ours, new_page, renewed
+from memfolio.tend.digest.page import BuiltFrom, built_from, new_page, renewed
 from memfolio.tend.digest.period import LEVELS, Period, period_of
 from memfolio.tend.hand import Hand, tender
+from memfolio.tend.ours import is_ours
 from memfolio.types import Action
-from memfolio.vault.change import AddLines, Change, Page, PutPage
+from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage
 from memfolio.vault.format.content import encoded
 from memfolio.vault.paths import state_ledger
 
@@ -117,7 +118,8 @@ class _Job:
                 continue
             page = self.hand.vault.page(period.path(self.hand.agent))
             source = _source(self.shelf.marks[day] for day in days)
-            if is_stale(page.text if page else None, source, sum(self.shelf.marks[day].shown for day in days)):
+            shown = sum(self.shelf.marks[day].shown for day in days)
+            if is_stale(page.text if page else None, source, shown) or self._was_purged(page, source):
                 changed.add(period)
             if period in changed or (page and period.before in changed):
                 self._compose(period, page, source, days, periods.get(period.before, []) if period.before else [])
@@ -128,7 +130,7 @@ class _Job:
         self, period: Period, page: Page | None, source: BuiltFrom, days: Sequence[date], before: Sequence[date]
     ) -> None:
         path = period.path(self.hand.agent)
-        if page and not is_ours(page.text):
+        if page and not is_ours(page.text) and not self._was_purged(page, source):
             self.edited.append(path)
             self.hand.notes.append(f"{path} was changed by hand and is left as it is")
             return
@@ -138,6 +140,14 @@ class _Job:
         text = renewed(page.text, body, source) if page else new_page(period, body, source)
         if page is None or text != page.text:
             self.pages.append(PutPage(path, encoded(text), page.hash if page else None))
+
+    def _was_purged(self, page: Page | None, source: BuiltFrom) -> bool:
+        """Whether the last one who changed a page was a purge, which leaves the rest of it for us to put right."""
+        built = built_from(page.text) if page else None
+        if page is None or built is None or built.hash == source.hash or is_ours(page.text):
+            return False
+        newest = next(self.hand.vault.trail.newest_first(containing=[page.path.encode()]), None)
+        return newest is not None and newest.action is Action.PURGE
 
     def _paragraph(self, gists: Sequence[Gist]) -> str:
         """What a model makes of it; after one failure the others are not asked for."""
@@ -155,17 +165,17 @@ class _Job:
 
     def finish(self) -> Built:
         """Write all pages as one change, if there are any."""
-        paths = tuple(page.path for page in self.pages)
+        paths: tuple[str, ...] = tuple(page.path for page in self.pages)
         if paths:
             line = {"op": Op.JOB.value, "job": JOB, "pages": len(paths)}
             is_new = all(page.expects is None for page in self.pages)
-            self.hand.make(
-                Change(
-                    operations=(*self.pages, AddLines(state_ledger(self.hand.agent), (line,))),
-                    by=tender(JOB),
-                    action=Action.CREATE if is_new else Action.EDIT,
-                )
-            )
+            operations: tuple[Operation, ...] = (*self.pages, AddLines(state_ledger(self.hand.agent), (line,)))
+            action = Action.CREATE if is_new else Action.EDIT
+            try:
+                self.hand.make(Change(operations=operations, by=tender(JOB), action=action))
+            except PageChangedError as error:  # a person or another process was quicker: the next run looks again
+                self.hand.notes.append(f"no digest was written: {error.message}")
+                paths = ()
         return Built(paths=paths, edited=tuple(self.edited), fresh=self.fresh)
 
 

@@ -30,14 +30,16 @@ SECTIONS = {
 }
 PARTS = {WEEKLY: "Days", MONTHLY: "Weeks", QUARTERLY: "Months"}
 
-_MARKUP = re.compile(r"^[\s>#*+|=`~-]+|^\d+[.)]\s+")
+_MARKUP = re.compile(r"(?:[\s>#*+|=`~-]|\d+[.)](?=\s|$))+")
+"""What begins a block of Markdown, however often."""
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), " ")
 
 
 def inline(text: str) -> str:
     """A text that stays within its line: no tag, comment, image or block of Markdown begins in it."""
     line = " ".join(text.translate(_CONTROL).split())
-    line = _MARKUP.sub("", line) or line.strip("`~#>|=*+-")
+    begin = _MARKUP.match(line)
+    line = (line[begin.end() :] if begin else line) or "…"
     return line.replace("<", "&lt;").replace("](", "]\\(").replace("![", "!\\[")
 
 
@@ -67,11 +69,10 @@ def _overview(gists: Sequence[Gist]) -> Iterator[str]:
         yield "Nothing of this is remembered."
         return
     sessions = len({session for gist in gists for session in gist.sessions})
+    talks = f" in {_many(sessions, 'conversation')}" if sessions else ""
     busiest = max(gists, key=lambda gist: gist.memories)
-    yield (
-        f"{_many(memories, 'memory', 'memories')} on {_many(len(gists), 'day')}, {_many(sessions, 'conversation')}; "
-        f"most on {_link(busiest.day)} ({busiest.memories})."
-    )
+    most = f"; most on {_link(busiest.day)} ({busiest.memories})" if len(gists) > 1 else ""
+    yield f"{_many(memories, 'memory', 'memories')} on {_many(len(gists), 'day')}{talks}{most}."
 
 
 def _theme(name: str, memories: int, days: int) -> str:
@@ -80,7 +81,8 @@ def _theme(name: str, memories: int, days: int) -> str:
 
 def _told(gists: Sequence[Gist], name: str, limit: int) -> Iterator[str]:
     """The most important of what was decided, learned and so on, in the order of the days."""
-    found = [(gist.day, line) for gist in gists for line in gist.told.get(name, ())]
+    said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
+    found = list(reversed(said.values()))  # each thing once, where it was said first
     best = sorted(range(len(found)), key=lambda at: (-found[at][1].weight, at))[:limit]
     for day, line in (found[at] for at in sorted(best)):
         yield f"- {_link(day)} {_cited(line)}"

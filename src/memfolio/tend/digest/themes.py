@@ -44,10 +44,11 @@ def themes(gists: Iterable[Gist]) -> dict[str, Theme]:
 
 
 def recurring(found: Mapping[str, Theme], total: int, limit: int) -> list[Theme]:
-    """The themes that tell most of what came up on several days; where nothing did, in several memories."""
+    """The themes that tell most, of those on several days or else in several memories; the most frequent first."""
     several = [each for each in found.values() if each.days > 1]
     several = several or [each for each in found.values() if each.memories > 1]
-    return sorted(several, key=lambda each: (-each.weight(total), each.key))[:limit]
+    best = sorted(several, key=lambda each: (-each.weight(total), each.key))[:limit]
+    return sorted(best, key=lambda each: (-each.days, -each.memories, each.key))
 
 
 def trends(now: Mapping[str, Theme], before: Mapping[str, Theme]) -> Iterator[tuple[str, Sequence[str]]]:

@@ -7,15 +7,16 @@ corrected together, so that data without any pattern gives one in at most one of
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from itertools import pairwise
 
 from memfolio.index.days import PATTERN, Told
 from memfolio.tend.extract import keys, shortened
-from memfolio.tend.patterns.chance import at_least, corrected
+from memfolio.tend.patterns.chance import at_least, corrected, drawn_at_least, promising
 from memfolio.types import Type
 
 FALSE_SHARE = 0.05
@@ -32,6 +33,7 @@ EXAMPLES = 10
 SURE = 0.95
 _PLAIN = frozenset({Type.OBSERVATION, Type.EVENT})
 """The types of whatever has no other."""
+_COUNTED = {"hour": "hours", "weekday": "days"}
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 
 
@@ -50,8 +52,11 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Test:
+    """What may be a pattern, how likely it is by chance, and how unlikely it could have been at most."""
+
     pattern: Pattern
     chance: float
+    least: float
 
 
 Place = tuple[date, int]
@@ -62,10 +67,11 @@ def find(episodes: Iterable[Told], now: datetime, zone: tzinfo) -> list[Pattern]
     """The patterns in what happened up to `now`, the least likely by chance first."""
     past = sorted((each for each in episodes if each.at <= now and each.source != PATTERN), key=lambda each: each.at)
     at_hours = _temporal(past, lambda at: (at.date(), at.hour), zone, "hour", _at_hour)
-    on_weekdays = _temporal(past, lambda at: (at.date(), at.weekday()), zone, "weekday", lambda nth: _WEEKDAYS[nth])
+    on_weekdays = _temporal(past, lambda at: (at.date(), at.weekday()), zone, "weekday", _on_weekday)
     families = (at_hours, on_weekdays, _behavioural(past))
-    tests = [test for found, _ in families for test in found]
-    shares = corrected([test.chance for test in tests], sum(number for _, number in families))
+    number = promising([least for _, listed in families for least in listed], FALSE_SHARE)
+    tests = [test for found, _ in families for test in found if test.least * number <= FALSE_SHARE]
+    shares = corrected([test.chance for test in tests], number)
     order = sorted(range(len(tests)), key=lambda at: (shares[at], tests[at].chance, tests[at].pattern.key))
     return [*(tests[at].pattern for at in order if shares[at] <= FALSE_SHARE), *_preferences(past)]
 
@@ -89,14 +95,18 @@ def _at_hour(hour: int) -> str:
     return f"between {hour:02d}:00 and {(hour + 1) % 24:02d}:00"
 
 
+def _on_weekday(number: int) -> str:
+    return f"on {_WEEKDAYS[number]}"
+
+
 def _temporal(
     past: Sequence[Told],
     place_of: Callable[[datetime], Place],
     zone: tzinfo,
     unit: str,
     named: Callable[[int], str],
-) -> tuple[list[_Test], int]:
-    """Whether topics prefer hours or weekdays, and how many tests that took."""
+) -> tuple[list[_Test], list[float]]:
+    """Whether topics prefer hours or weekdays; and of every test made, the least chance it could have given."""
     placed = [(place_of(_there(each.at, zone)), each) for each in past]
     sizes = Counter(place for place, _ in placed)
     by_topic: dict[str, list[tuple[Place, str]]] = {}
@@ -104,12 +114,13 @@ def _temporal(
         for topic in topics(each):
             by_topic.setdefault(topic, []).append((place, each.id))
     tests: list[_Test] = []
-    number = 0
+    least: list[float] = []
     for topic in _frequent((topic, place) for topic, found in by_topic.items() for place, _ in found):
         usual = _usual(by_topic[topic], sizes)
-        number += len(usual)
+        places = len({place for place, _ in by_topic[topic]})
+        least += [usual.chance(min(places, marked), places, slot) for slot, marked in usual.marked.items()]
         tests += _preferred(topic, by_topic[topic], usual, unit, named)
-    return tests, number
+    return tests, least
 
 
 def _there(at: datetime, zone: tzinfo) -> datetime:
@@ -119,104 +130,120 @@ def _there(at: datetime, zone: tzinfo) -> datetime:
         return at
 
 
-def _usual(found: Sequence[tuple[Place, str]], sizes: Counter[Place]) -> dict[int, float]:
-    """Which share of a topic's places each hour or weekday would have if it came up whenever anything does.
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """What would be usual for a topic: of `total` places where anything happened, those with an hour or weekday."""
 
-    Only the time from its first to its last day counts. In a place where much happened, anything is likely to come up.
+    shares: Mapping[int, float]
+    marked: Mapping[int, int]
+    total: int
+
+    def chance(self, hits: int, places: int, slot: int) -> float:
+        """How likely it is that so many of a topic's places have this hour or weekday."""
+        return drawn_at_least(hits, places, self.marked[slot], self.total)
+
+
+def _usual(found: Sequence[tuple[Place, str]], sizes: Counter[Place]) -> _Usual:
+    """What would be usual if a topic came up whenever anything does, from its first to its last day.
+
+    In a place where much happened anything is likely to come up, so that such places count as more than one.
     """
     first, last = found[0][0][0], found[-1][0][0]
     meanwhile = [(place, size) for place, size in sizes.items() if first <= place[0] <= last]
     rest = 1 - len(found) / max(sum(size for _, size in meanwhile), len(found) + 1)
-    shares: Counter[int] = Counter()
+    weights: dict[int, float] = {}
     for (_, slot), size in meanwhile:
-        shares[slot] += 1 - rest**size  # type: ignore[assignment]
-    total = sum(shares.values())
-    return {slot: share / total for slot, share in shares.items()}
+        weights[slot] = weights.get(slot, 0) + 1 - rest**size
+    whole, total = sum(weights.values()), len(meanwhile)
+    counts = Counter(slot for (_, slot), _ in meanwhile)
+    shares = {slot: weight / whole for slot, weight in weights.items()}
+    marked = {slot: min(total, max(counts[slot], math.ceil(share * total))) for slot, share in shares.items()}
+    return _Usual(shares, marked, total)
 
 
 def _preferred(
-    topic: str,
-    found: Sequence[tuple[Place, str]],
-    usual: dict[int, float],
-    unit: str,
-    named: Callable[[int], str],
+    topic: str, found: Sequence[tuple[Place, str]], usual: _Usual, unit: str, named: Callable[[int], str]
 ) -> Iterator[_Test]:
-    places = set(place for place, _ in found)
+    places = {place for place, _ in found}
     for slot, hits in Counter(slot for _, slot in places).items():
-        expected = len(places) * usual[slot]
+        expected = len(places) * usual.shares[slot]
         if hits < SUPPORT or hits < LIFT * expected:
             continue
-        when = named(slot) if unit == "hour" else f"on {named(slot)}"
-        what = "hours" if unit == "hour" else "days"
         pattern = Pattern(
             key=f"{unit}:{slot}:{topic}",
             kind="temporal",
-            text=f"“{topic}” comes up {when}: {hits} of its {len(places)} {what}, where {expected:.1f} would be usual.",
+            text=f"“{topic}” comes up {named(slot)}: {hits} of its {len(places)} {_COUNTED[unit]}, "
+            f"where {expected:.1f} would be usual.",
             support=hits,
             expected=round(expected, 2),
-            examples=tuple(id for place, id in found if place[1] == slot)[-EXAMPLES:],
+            examples=tuple(memory for place, memory in found if place[1] == slot)[-EXAMPLES:],
         )
-        yield _Test(pattern=pattern, chance=at_least(hits, len(places), usual[slot]))
+        least = usual.chance(min(len(places), usual.marked[slot]), len(places), slot)
+        yield _Test(pattern=pattern, chance=usual.chance(hits, len(places), slot), least=least)
 
 
 # What follows what
 
 
-def _behavioural(past: Sequence[Told]) -> tuple[list[_Test], int]:
+@dataclass(slots=True)
+class _Steps:
+    """What came right after what in conversations."""
+
+    number: int = 0
+    leads: dict[str, Counter[str]] = field(default_factory=dict)
+    """How often something came after a topic, by conversation."""
+    follows: Counter[str] = field(default_factory=Counter)
+    seen: dict[tuple[str, str], dict[str, tuple[str, str]]] = field(default_factory=dict)
+    """Where one topic came after another: by conversation, the two memories."""
+
+    def take(self, session: str, one: Told, other: Told) -> None:
+        before, after = topics(one), topics(other)
+        self.number += 1
+        self.follows.update(after)
+        for first in before:
+            self.leads.setdefault(first, Counter())[session] += 1
+            for second in after - {first}:
+                self.seen.setdefault((first, second), {}).setdefault(session, (one.id, other.id))
+
+    def either_way(self, first: str, second: str) -> int:
+        """In how many conversations they came one after the other, in whichever order."""
+        return len(self.seen.get((first, second), ())) + len(self.seen.get((second, first), ()))
+
+
+def _behavioural(past: Sequence[Told]) -> tuple[list[_Test], list[float]]:
     """Whether something follows something else in conversations, more often than it leads or is there anyway."""
     sessions: dict[str, list[Told]] = {}
     for each in past:
         if each.session and topics(each):
             sessions.setdefault(each.session, []).append(each)
-    steps = [(session, pair) for session, listed in sessions.items() for pair in pairwise(listed)]
-    frequent = _frequent((topic, session) for session, pair in steps for each in pair for topic in topics(each))
-    known = set(frequent)
-    leads: Counter[tuple[str, str]] = Counter()
-    follows: Counter[str] = Counter()
-    seen: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
-    for session, (one, other) in steps:
-        before, after = topics(one) & known, topics(other) & known
-        leads.update((topic, session) for topic in before)
-        follows.update(after)
-        for first in before:
-            for second in after - {first}:
-                seen.setdefault((first, second), {}).setdefault(session, (one.id, other.id))
-    tries: dict[str, list[int]] = {}
-    for (topic, _), count in leads.items():
-        tries.setdefault(topic, []).append(count)
-    tests = [
-        test
-        for (first, second), where in sorted(seen.items())
-        if len(where) >= SUPPORT
-        and (test := _sequence(first, second, where, seen, tries[first], follows[second] / len(steps)))
-    ]
-    return tests, len(frequent) * (len(frequent) - 1)
+    steps = _Steps()
+    for session, listed in sessions.items():
+        for one, other in pairwise(listed):
+            steps.take(session, one, other)
+    least = [0.5 ** steps.either_way(*pair) for pair in steps.seen]
+    tests = (_sequence(steps, *pair) for pair, where in sorted(steps.seen.items()) if len(where) >= SUPPORT)
+    return [test for test in tests if test], least
 
 
-def _sequence(
-    first: str,
-    second: str,
-    where: dict[str, tuple[str, str]],
-    seen: dict[tuple[str, str], dict[str, tuple[str, str]]],
-    tries: Sequence[int],
-    usual: float,
-) -> _Test | None:
+def _sequence(steps: _Steps, first: str, second: str) -> _Test | None:
     """A test of both: that it follows more often than usual, and more often than it goes before."""
-    hits, back = len(where), len(seen.get((second, first), ()))
+    where, tries = steps.seen[first, second], steps.leads[first].values()
+    hits, both = len(where), steps.either_way(first, second)
+    usual = steps.follows[second] / steps.number
     expected = sum(1 - (1 - usual) ** count for count in tries)
     if hits < LIFT * expected:
         return None
     pattern = Pattern(
         key=f"sequence:{first}:{second}",
         kind="behavioural",
-        text=f"After “{first}” comes “{second}”: in {hits} of {len(tries)} conversations, where {expected:.1f} would be "
-        f"usual; the other way round in {back}.",
+        text=f"After “{first}” comes “{second}”: in {hits} of {len(tries)} conversations, where {expected:.1f} would "
+        f"be usual; the other way round in {both - hits}.",
         support=hits,
         expected=round(expected, 2),
-        examples=tuple(id for pair in where.values() for id in pair)[-EXAMPLES:],
+        examples=tuple(memory for pair in where.values() for memory in pair)[-EXAMPLES:],
     )
     is_more = at_least(hits, len(tries), expected / len(tries))
-    return _Test(pattern=pattern, chance=max(is_more, at_least(hits, hits + back, 0.5)))
+    return _Test(pattern=pattern, chance=max(is_more, at_least(hits, both, 0.5)), least=0.5**both)
 
 
 # What is said again and again
@@ -224,13 +251,17 @@ def _sequence(
 
 def _preferences(past: Sequence[Told]) -> Iterator[Pattern]:
     groups: list[tuple[frozenset[str], list[Told]]] = []
+    having: dict[str, list[int]] = {}
     for each in past:
         words = keys(each.content) if each.type is Type.PREFERENCE else frozenset()
-        home = next((listed for known, listed in groups if _are_alike(known, words)), None)
-        if home is not None:
-            home.append(each)
-        elif words:
-            groups.append((words, [each]))
+        near = sorted({at for word in words for at in having.get(word, ())})
+        home = next((at for at in near if _are_alike(groups[at][0], words)), len(groups))
+        if home == len(groups) and words:
+            groups.append((words, []))
+            for word in words:
+                having.setdefault(word, []).append(home)
+        if words:
+            groups[home][1].append(each)
     for words, listed in groups:
         times = {(each.session, each.at.date()) for each in listed}
         if len(listed) >= STATED and len(times) >= STATED:
@@ -245,4 +276,4 @@ def _preferences(past: Sequence[Told]) -> Iterator[Pattern]:
 
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one & other) and len(one & other) >= ALIKE * len(one | other)
+    return len(one & other) >= ALIKE * len(one | other)

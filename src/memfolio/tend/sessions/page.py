@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from memfolio.tend.extract import extract
+from memfolio.tend.ours import is_ours, marked, renewed
 from memfolio.types import MemoryItem
 from memfolio.vault.format.fields import local
 from memfolio.vault.paths import agent_root
@@ -24,22 +25,26 @@ def page_path(agent: str, session: str, began: datetime, zone: tzinfo) -> str:
     return f"{agent_root(agent)}/sessions/{local(began, zone):%Y-%m-%d}-{slug}.md"
 
 
-def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
-    """The page about a conversation with these turns, at least one."""
+def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo, there: str | None = None) -> str | None:
+    """The page about a conversation with these turns, at least one, in the place of the one that is there.
+
+    What a person wrote around ours stays; None where they changed ours.
+    """
+    body = _body(session, turns, zone)
+    if there is None:
+        return f"---\nsession: {session}\n---\n{marked(body)}\n"
+    return renewed(there, body) if is_ours(there) else None
+
+
+def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
     first, last = (local(moment(turn), zone) for turn in (turns[0], turns[-1]))
     people = ", ".join(dict.fromkeys(turn.role or "" for turn in turns))
     told = extract([turn.content for turn in turns], limit=5, tokens=250)
     return "\n".join(
         [
-            "---",
-            f"session: {session}",
-            f"from: {first:%Y-%m-%d %H:%M}",
-            f"to: {last:%Y-%m-%d %H:%M}",
-            f"turns: {len(turns)}",
-            f"speakers: {people}",
-            "---",
-            "",
             f"# Conversation {session} of {first:%Y-%m-%d}",
+            "",
+            f"{len(turns)} turns of {people} from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}",
             "",
             "## Summary",
             "",

@@ -80,7 +80,7 @@ def _hear(
     operations = [
         *entries(hand.agent, resolution.kept, turns),
         AddLines(state_ledger(hand.agent), tuple(lines(conversation, turns, learned, resolution))),
-        *_pages(hand, conversation, turns, resolution, settings),
+        *_pages(hand, index, conversation, resolution, settings),
     ]
     key = hand.vault.home.key_mark(hand.agent, f"session {conversation.session} {conversation.last}")
     by = replace(tender("session"), session=conversation.session)
@@ -103,11 +103,20 @@ def _said(statement: Statement, turns: Sequence[MemoryItem]) -> datetime:
 
 
 def _pages(
-    hand: Hand, conversation: Conversation, turns: Sequence[MemoryItem], resolution: Resolution, settings: Learning
+    hand: Hand, index: Index, conversation: Conversation, resolution: Resolution, settings: Learning
 ) -> Iterator[Operation]:
-    zone = hand.vault.home.zone
-    path = page_path(hand.agent, conversation.session, moment(turns[0]), zone)
-    if settings.transcripts and hand.vault.page(path) is None:
-        yield PutPage(path, compose_page(conversation.session, turns, zone).encode("utf-8", "replace"), None)
+    if settings.transcripts:
+        yield from _page(hand, index, conversation)
     if resolution.contradicting:
         yield conflict_page(hand, resolution.contradicting)
+
+
+def _page(hand: Hand, index: Index, conversation: Conversation) -> Iterator[Operation]:
+    """The page about the whole conversation, unless a person made it theirs."""
+    whole = [each.item for each in index.read(lambda db: turns_after(db, replace(conversation, until="")))]
+    zone = hand.vault.home.zone
+    path = page_path(hand.agent, conversation.session, moment(whole[0]), zone)
+    page = hand.vault.page(path)
+    text = compose_page(conversation.session, whole, zone, page.text if page else None)
+    if text is not None:
+        yield PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None)
