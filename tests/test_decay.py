@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.decay import DAY, Life, Phase, phase, relevance
-from memfolio.tuning import Decay
+from memfolio.decay import DAY, Life, Phase, days_until, phase, relevance
+from memfolio.index.aging import decay_values, relevance_sql
+from memfolio.index.schema import SCHEMA
+from memfolio.tuning import FORMS, Decay
 
 NOW = 1_000 * DAY
 TOLD = Life("semantic", "memory", "long_term", None, NOW, None, 0, None, 0, 0)
@@ -58,3 +61,75 @@ def test_phases_begin_where_they_should() -> None:
 def test_relevance_lies_between_0_and_1_and_only_falls(days: float, more: float, uses: int) -> None:
     life = TOLD._replace(access_count=uses)
     assert 0 <= aged(days + more, life) <= aged(days, life) <= 1
+
+
+def test_forgetting_curve_of_ebbinghaus_falls_ever_slower() -> None:
+    curve = Decay(form="ebbinghaus")
+    left = [relevance(TOLD, NOW + days * DAY, curve) for days in (0, 1, 100)]
+    assert left == pytest.approx([1.0, math.exp(-0.025), math.exp(-0.025 * 100**0.8)])
+    assert left[2] > aged(100)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(st.floats(0, 5000), st.integers(0, 100), st.sampled_from([None, "user"]), st.floats(0.001, 1))
+def test_days_until_a_phase_end_where_it_begins(
+    form: str, days: float, uses: int, role: str | None, least: float
+) -> None:
+    decay, life = Decay(form=form), TOLD._replace(access_count=uses, role=role)
+    now = NOW + int(days * DAY)
+    left = days_until(life, now, least, decay)
+    assert left is not None
+    assert relevance(life, now + int((left + 0.01) * DAY) + 1, decay) < least
+    if left > 0.01:
+        assert relevance(life, now + int((left - 0.01) * DAY), decay) >= least
+
+
+@pytest.mark.parametrize("kept", [{"pinned": 1}, {"store": "vault"}, {"decay_rate": 0.0}])
+def test_what_never_fades_has_no_end(kept: dict[str, Any]) -> None:
+    assert days_until(TOLD._replace(**kept), NOW, 0.2, Decay()) is None
+
+
+def test_what_has_fallen_has_no_days_left() -> None:
+    assert days_until(TOLD, NOW + 1000 * DAY, 0.2, Decay()) == 0
+
+
+LIVES = st.builds(
+    Life,
+    st.sampled_from(["episodic", "semantic", "procedural", "opinion"]),
+    st.sampled_from(["memory", "passage"]),
+    st.sampled_from(["working", "long_term", "vault"]),
+    st.sampled_from([None, "user"]),
+    st.integers(0, 2000).map(lambda day: day * DAY + 12_345),
+    st.none() | st.integers(0, 2000 * DAY),
+    st.integers(0, 2**31),
+    st.none() | st.floats(allow_nan=True, allow_infinity=True) | st.just(0.0),
+    st.integers(0, 1),
+    st.integers(0, 1),
+)
+
+
+@pytest.fixture(scope="module")
+def tables() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.execute(SCHEMA)
+    return connection
+
+
+def put(connection: apsw.Connection, life: Life) -> None:
+    connection.execute("DELETE FROM memories")
+    fixed = {"id": "M-1-00000000", "file": 1, "ordinal": 0, "type": "fact", "importance": 0.5, "confidence": 1}
+    more = '{"derived_from":["M-0-00000000"]}' if life.derived else '{"tags":["a"]}'
+    values = {**fixed, "happened_at": 0, "source": "s", "origin": "agent", "content": "text", "more": more}
+    values |= {name: value for name, value in life._asdict().items() if name != "derived"}
+    names = ", ".join(values)
+    connection.execute(f"INSERT INTO memories ({names}) VALUES ({', '.join('?' * len(values))})", list(values.values()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(LIVES)
+def test_index_computes_the_same_relevance(tables: apsw.Connection, form: str, life: Life) -> None:
+    decay = Decay(form=form, explicit=0.9)
+    put(tables, life)
+    sql = f"SELECT {relevance_sql(decay)} FROM memories m"
+    found = tables.execute(sql, {**decay_values(decay), "now": NOW}).get
+    assert found == pytest.approx(relevance(life, NOW, decay), abs=1e-9)

@@ -2,8 +2,9 @@
 
     relevance = base · exp(−rate · days) · (1 + log₂(1 + uses) / c), at most 1
 
-Days count from when it was remembered or last used, never from when it happened. What is pinned, in the vault or on a
-page does not fade, nor does what was confirmed, whose rate is 0.
+In the form of Ebbinghaus the days have the power 0.8: what is left is lost ever slower. Days count from when it was
+remembered or last used, never from when it happened. What is pinned, in the vault or on a page does not fade, nor does
+what was confirmed, whose rate is 0.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from memfolio.types import Store
 
 DAY = 86_400_000_000
 """Microseconds."""
+
+SLOWER = 0.8
+"""The power of the days in the form of Ebbinghaus."""
 
 
 class Phase(StrEnum):
@@ -45,11 +49,26 @@ class Life(NamedTuple):
 
 def relevance(life: Life, now: int, decay: Decay) -> float:
     """From 1, as if it were of today, down to 0."""
-    if life.pinned or life.form != "memory" or life.store == Store.VAULT:
+    if _is_kept(life):
         return 1.0
-    rate = _rate(life, decay)
-    days = max(0, now - max(life.created_at, life.accessed_at or 0)) / DAY
-    return min(1.0, _base(life, decay) * math.exp(-rate * days) * (1 + math.log2(1 + life.access_count) / decay.use))
+    return min(1.0, _begin(life, decay) * math.exp(-_rate(life, decay) * _days(life, now) ** power(decay)))
+
+
+def days_until(life: Life, now: int, least: float, decay: Decay) -> float | None:
+    """The days until the relevance falls below `least`, 0 when it has; None when it never does."""
+    if relevance(life, now, decay) < least:
+        return 0.0
+    rate = 0.0 if _is_kept(life) else _rate(life, decay)
+    if rate == 0 or least <= 0:
+        return None
+    left = math.log(_begin(life, decay) / least) / rate
+    whole: float = max(0.0, left) ** (1 / power(decay))
+    return max(0.0, whole - _days(life, now))
+
+
+def power(decay: Decay) -> float:
+    """The power of the days in the form that is chosen."""
+    return SLOWER if decay.form == "ebbinghaus" else 1.0
 
 
 def phase(relevance: float, decay: Decay) -> Phase:
@@ -59,6 +78,19 @@ def phase(relevance: float, decay: Decay) -> Phase:
     if relevance >= decay.dormant:
         return Phase.FADING
     return Phase.DORMANT if relevance >= decay.archived else Phase.ARCHIVED
+
+
+def _is_kept(life: Life) -> bool:
+    return bool(life.pinned) or life.form != "memory" or life.store == Store.VAULT
+
+
+def _days(life: Life, now: int) -> float:
+    return max(0, now - max(life.created_at, life.accessed_at or 0)) / DAY
+
+
+def _begin(life: Life, decay: Decay) -> float:
+    """The relevance on the day of the last use; above 1 there is something in reserve."""
+    return _base(life, decay) * (1 + math.log2(1 + life.access_count) / decay.use)
 
 
 def _rate(life: Life, decay: Decay) -> float:

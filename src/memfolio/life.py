@@ -6,23 +6,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memfolio.errors import NotFoundError
 from memfolio.index.lookup import Located
+from memfolio.intake import one_id
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
-from memfolio.types import MemoryItem
+from memfolio.types import Attribution, MemoryItem, check_attribution
+from memfolio.vault.paths import agent_of
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.graph.graph import Graph
+    from memfolio.index.aging import Below, Weak
     from memfolio.stores.core import Core
     from memfolio.stores.flush import Flushed
+    from memfolio.stores.heed import Heeded
+    from memfolio.stores.mend import Mended
     from memfolio.stores.situation import AgentContext
+    from memfolio.tend.backup import BackedUp
     from memfolio.tend.consolidate.consolidate import Consolidated
     from memfolio.tend.hand import Hand
+    from memfolio.tend.retention import Retained
     from memfolio.tend.sessions.session import Heard
     from memfolio.tend.tend import Tending, Told
+    from memfolio.vault.purge.purge import Purged
+
+PURGER = Attribution(actor="bot:trigger-forget", trigger="purge")
+USER = Attribution(actor="bot:auto-detect", trigger="used")
 
 
 class Life:
@@ -216,6 +229,80 @@ class Life:
             at=at,
         )
         return self.vault.apply(found.change(self.agent)).items[0]
+
+    def heed(self, text: str, *, session: str | None = None, user: str | None = None) -> Heeded | None:
+        """Do what a person asks for in a message, such as "remember that …"; None where they ask for nothing of it.
+
+        What would be forgotten is only shown: `forget` it by its id once they agree.
+        """
+        from memfolio.stores.heed import heed
+        from memfolio.stores.triggers import detect
+
+        trigger = detect(text, self.vault.config.triggers)
+        if trigger is None:
+            return None
+        self.library.attend()
+        return heed(
+            self.vault,
+            self.library,
+            self.agent,
+            self.core,
+            trigger,
+            model=self._model,
+            session=session,
+            user=user,
+        )
+
+    def used(self, ids: Iterable[str], *, by: Attribution = USER) -> None:
+        """Say that these memories were opened, cited or relied on, which keeps them awake; being found does not."""
+        from memfolio.tend.use import used
+
+        self.library.attend()
+        places = [(each, found.path) for each in ids if (found := self._find(each))]
+        for agent in dict.fromkeys(agent_of(path) for _, path in places):
+            used(self.vault, agent or self.agent, [each for each, path in places if agent_of(path) == agent], by)
+
+    def weak(self, limit: int = 20) -> list[Weak]:
+        """The facts of which least is left, weakest first; `confirm` keeps one, `forget` lets it go."""
+        from memfolio.index.aging import weak
+        from memfolio.index.rows import to_us
+
+        now, decay = to_us(self.vault.home.now()), self.vault.config.decay
+        return self.library.index.read(lambda connection: weak(connection, now, decay, limit))
+
+    def archive(
+        self, id: str | None = None, *, below: Below | None = None, dry_run: bool = False, by: Attribution | None = None
+    ) -> Mended | Retained:
+        """Move a memory to the archive, or whatever is past its time or below a score; `restore` brings it back."""
+        from memfolio.tend.archive import archive_one
+        from memfolio.tend.retention import RETAINER, retain
+
+        by = by or RETAINER
+        if id is None:
+            return retain(self._hand(dry_run=dry_run), self.library.index, below, by)
+        found = self.library.locate(one_id(id))
+        if found is None:
+            raise NotFoundError(f"agent {self.agent} has no memory {id[:80]!r}", hint="`recall` finds memories")
+        paths = self.library.places(found[0], found[1].item.id)
+        return archive_one(self.vault, found[1], paths, by, dry_run=dry_run)
+
+    def purge(self, *what: str, dry_run: bool = False, quotes: str = "refuse", by: Attribution = PURGER) -> Purged:
+        """Destroy memories, named by id or description: in files, archive, history and index; nothing undoes it.
+
+        `quotes` says what happens to other memories that have the same words: "refuse", "purge" or "keep". What is
+        left anywhere is in the proof of the answer.
+        """
+        from memfolio.stores.purge import purge
+
+        return purge(self.vault, self.library, what, check_attribution(by), dry_run=dry_run, quotes=quotes)
+
+    def backup(self, folder: str | Path | None = None, *, keep: int | None = None, dry_run: bool = False) -> BackedUp:
+        """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
+        from memfolio.tend.backup import back_up, backup_folder
+
+        target = backup_folder(self.vault, None if folder is None else Path(folder))
+        most = self.vault.config.backup.keep if keep is None else keep
+        return back_up(self.vault, target, most, self.vault.home.now(), dry_run=dry_run)
 
     def _find(self, id: str) -> Located | None:
         found = self.library.locate(id)

@@ -114,8 +114,9 @@ def _tombstone(state: State, _: Line, at: datetime) -> State:
     return _change(state, forgotten_at=at)
 
 
-def _restore(state: State, _: Line, __: datetime) -> State:
-    return _change(state, forgotten_at=None)
+def _restore(state: State, _: Line, at: datetime) -> State:
+    """Who brings a memory back uses it: else retention would archive it again at once."""
+    return _change(_used(state, 1, at), forgotten_at=None)
 
 
 _STEPS = {

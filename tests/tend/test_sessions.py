@@ -189,18 +189,22 @@ def test_page_about_the_conversation_is_written_and_found(memory: Memory, home: 
     assert any(hit.path and "sessions/" in hit.path for hit in memory.recall("Conversation s-1", limit=20))
 
 
-def test_page_grows_with_its_conversation_and_keeps_what_a_person_wrote(memory: Memory, home: Path) -> None:
+def test_page_grows_with_its_conversation_and_keeps_what_a_person_wrote(
+    memory: Memory, home: Path, clock: SettableClock
+) -> None:
     say(memory, "Our database is PostgreSQL 17.")
     memory.end_session("s-1")
     path = home / "agents/main/sessions/2026-11-15-s-1.md"
     path.write_text(path.read_text() + "\nA note of mine\n")
     memory.sync()
+    clock.advance(seconds=1)
     later = say(memory, "We deploy on Fridays.")
     memory.end_session("s-1")
     assert later.id in path.read_text()
     assert path.read_text().endswith("\nA note of mine\n")
     path.write_text(path.read_text().replace("We deploy", "We never deploy"))
     memory.sync()
+    clock.advance(seconds=1)
     again = say(memory, "We also deploy on Mondays.")
     memory.end_session("s-1")
     assert again.id not in path.read_text()

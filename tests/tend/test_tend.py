@@ -109,17 +109,22 @@ def test_one_process_tends_at_a_time(memory: Memory) -> None:
     memory.tend()
 
 
+DIES = """
+import os, sys
+from datetime import timedelta
+from memfolio import Memory
+
+memory = Memory.open(sys.argv[1], background=False)
+object.__setattr__(memory.vault.config.learn, "idle", timedelta(0))
+memory.tend(told=lambda job, done, total: os.kill(os.getpid(), 9) if done == 12 else None)
+"""
+
+
 def test_killed_tending_leaves_no_lock_and_is_done_again(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
         for number in range(30):
             memory.observe("user", f"I live in town {number}.", session=f"s-{number}")
-    program = (
-        "import os, sys; from memfolio import Memory; from datetime import timedelta\n"
-        "m = Memory.open(sys.argv[1], background=False); object.__setattr__(m.vault.config.learn, 'idle', timedelta(0))\n"
-        "def told(job, done, total):\n    if done == 12: os.kill(os.getpid(), 9)\n"
-        "m.tend(told=told)\n"
-    )
-    killed = subprocess.run([sys.executable, "-c", program, str(home)], timeout=60, check=False)
+    killed = subprocess.run([sys.executable, "-c", DIES, str(home)], timeout=60, check=False)
     assert killed.returncode == -9
     with Memory.open(home, background=False) as memory:
         for number in range(30):

@@ -111,6 +111,19 @@ def _files(folder: Path, agent: str) -> list[re.Match[str]]:
     return [match for match in map(_NAME.fullmatch, names) if match and match["agent"] == agent]
 
 
+def agents_in(folder: Path) -> list[str]:
+    """The agents that have an index here, in whatever form."""
+    names = os.listdir(folder) if folder.is_dir() else []
+    return sorted({match["agent"] for match in map(_NAME.fullmatch, names) if match})
+
+
+def discard_others(folder: Path, kept: set[Path]) -> None:
+    """Remove every index, whole or half built, that is not to be kept."""
+    for path in [*folder.glob("*.db"), *folder.glob(".*.building")]:
+        if path not in kept:
+            discard(path)
+
+
 def _is_ours(match: re.Match[str]) -> bool:
     return int(match["version"]) == VERSION
 

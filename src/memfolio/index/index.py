@@ -26,7 +26,7 @@ from memfolio.errors import (
     MemfolioError,
     SearchIndexError,
 )
-from memfolio.index.database import Database, newest, predecessor
+from memfolio.index.database import Database, discard, newest, predecessor
 from memfolio.index.matrix import Matrix
 from memfolio.index.meta import BASIS, get_meta, head_of, is_at, is_whole, set_head, set_meta
 from memfolio.index.pending import carry_over
@@ -290,7 +290,8 @@ class Index:
     def _basis(self) -> str:
         """What the index depends on beside the files."""
         whose = self._vault.home.hash(self.agent.encode())  # no two homes have the same secret
-        return f"{self._vault.config.home}\n{self._vault.home.zone}\n{whose}"
+        purges = self._vault.home.purges
+        return f"{self._vault.config.home}\n{self._vault.home.zone}\n{whose}" + (f"\n{purges}" if purges else "")
 
     def _basis_of(self, database: Database) -> str | int | None:
         with database.reading() as connection:
@@ -306,18 +307,22 @@ class Index:
 
     def _build(self, progress: Progress) -> Database:
         """A new index of all files, put in the place of the one that is there."""
-        head = self._vault.books.recent.head
+        head, basis = self._vault.books.recent.head, self._basis()
 
         def fill(connection: apsw.Connection) -> None:
             states = self._keeper.states(connection)
             self._keeper.file(connection, states, progress=progress)
             progress(len(states), len(states))
-            set_meta(connection, BASIS, self._basis())
+            set_meta(connection, BASIS, basis)
             set_head(connection, head, is_whole=self._keeper.retries_at is None)
             self._keep_embeddings(connection)
 
         try:
-            database = self._published(Database.build(self._folder, self.agent, fill))
+            built = Database.build(self._folder, self.agent, fill)
+            if basis != self._basis():  # somebody purged something that may be in it
+                discard(built)
+                return self._build(progress)
+            database = self._published(built)
         except IndexUnavailableError as error:
             self.trouble = error
             database = Database.in_process(self.agent)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -121,6 +122,12 @@ class Committer:
     def tidy(self, *, wait: bool = True) -> None:
         """Bring git's index up to date, so that a person who looks sees a clean status."""
         self._under_lock(self._refresh, wait=wait)
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep everybody else from committing."""
+        with self._lock():
+            yield
 
     def _under_lock(self, step: Callable[[], int], *, wait: bool) -> int:
         try:

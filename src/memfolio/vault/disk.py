@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 from uuid import uuid4
 
 from memfolio.errors import DiskError, FileNotHereError, HomeReadOnlyError
@@ -216,6 +216,22 @@ class Disk:
             except OSError:
                 self.discard(temporary)
                 raise
+
+    @contextmanager
+    def writing(self, target: Path) -> Iterator[BinaryIO]:
+        """A file to write at length, which becomes `target` in one step and durably if all goes well."""
+        self.make_dirs(target.parent)
+        temporary = _beside(target)
+        try:
+            with os.fdopen(self.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL), "w+b") as file:
+                yield file
+                file.flush()
+                self.fsync(file.fileno())
+            self.rename(temporary, target)
+        except BaseException:
+            self.discard(temporary)
+            raise
+        self.sync_dir(target.parent)
 
     def _keep_mode(self, fd: int, target: Path) -> None:
         """Let a file's successor be read by the same people; some file systems have no modes to keep."""

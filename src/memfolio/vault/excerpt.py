@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.format.log import Block, LogEntry, read_log, split_log, title_line
@@ -94,9 +95,16 @@ def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
 
 def cut(text: str, taken: Iterable[Excerpt]) -> str:
     """The text without these excerpts, the rest character for character."""
-    for each in sorted(taken, key=lambda each: -each.start):
-        text = text[: each.start] + text[each.end :]
-    return text
+    return "".join(gaps(text, sorted(taken, key=lambda each: each.start)))
+
+
+def gaps(text: str, taken: Iterable[Excerpt]) -> Iterator[str]:
+    """What stands before each of these excerpts, which are in order, and behind the last."""
+    at = 0
+    for each in taken:
+        yield text[at : each.start]
+        at = each.end
+    yield text[at:]
 
 
 def cut_from_archive(path: str, text: str, taken: Collection[Excerpt]) -> str:
@@ -163,6 +171,53 @@ def with_entry(path: str, text: str, mark: str, body: str, at: int | None = None
     wrong = list(accumulate((_compare(_time_of(entry.mark), wanted) for entry in entries), initial=0))
     best = [place for place, count in zip(places, wrong, strict=True) if count == min(wrong)]
     return joined(text, at if at in best else best[-1], body)
+
+
+def with_entries(path: str, text: str, entries: Sequence[tuple[str, str]]) -> str:
+    """`with_entry` for many, given by mark and body, one after the other.
+
+    As long as the times of all entries rise, each has its place at once; the log is read again only in the end, to see
+    that every entry is read where it was put.
+    """
+    placed = _placed(path, text, entries)
+    if placed is not None:
+        return placed
+    for mark, body in entries:
+        text = with_entry(path, text, mark, body)
+    return text
+
+
+def _placed(path: str, text: str, entries: Sequence[tuple[str, str]]) -> str | None:
+    """The log with all entries; None where one of them needs a closer look."""
+    there = list(_entries(path, text))
+    marks = [entry.mark for entry in there]
+    bounds = [0, *(entry.lo for entry in there), len(text)]
+    pieces = [text[lo:hi] for lo, hi in pairwise(bounds)]
+    times = list(accumulate((_time_of(mark) or 0 for mark in marks), max))
+    if any(_time_of(mark) not in (None, time) for mark, time in zip(marks, times, strict=True)):
+        return None
+    for mark, body in entries:
+        time = _time_of(mark)
+        if time is None:
+            return None
+        at = bisect_right(times, time)
+        before, after = _edges(pieces, at)
+        if before not in ("", "\n"):
+            pieces[at] += "\n"
+        if after not in ("", "\n"):
+            pieces[at + 1] = f"\n{pieces[at + 1]}"
+        times.insert(at, time)
+        marks.insert(at, mark)
+        pieces.insert(at + 1, ("\n" if before else "") + f"{body}\n")
+    placed = "".join(pieces)
+    as_put = list(zip(marks, accumulate(map(len, pieces)), strict=False))
+    return placed if [(entry.mark, entry.lo) for entry in _entries(path, placed)] == as_put else None
+
+
+def _edges(pieces: Sequence[str], at: int) -> tuple[str, str]:
+    """The last character before the end of piece `at`, and the first one behind it."""
+    before = next((piece for piece in pieces[at::-1] if piece), "")
+    return before[-1:], next((piece for piece in pieces[at + 1 :] if piece), "")[:1]
 
 
 def _time_of(mark: str | None) -> int | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from memfolio.errors import InputError, NotFoundError, PageChangedError
+from memfolio.errors import ConflictError, InputError, NotFoundError, PageChangedError
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.disk import disk_errors
@@ -20,19 +21,22 @@ from memfolio.vault.excerpt import (
     cut,
     cut_from_archive,
     excerpts,
+    gaps,
     into_archive,
     is_bare,
     lead,
     memories_in,
+    with_entries,
     with_entry,
     with_heading,
     with_note,
 )
 from memfolio.vault.format.lines import split_lines
+from memfolio.vault.format.packed import SUFFIX, pack, plain_name, text_of
 from memfolio.vault.past.past import ATTEMPTS, Outcome
 from memfolio.vault.past.rollback import TOMBSTONE, record_of
 from memfolio.vault.past.undo import difference
-from memfolio.vault.paths import Form, agent_of, archive_log, form_of, ledger_of, state_ledger
+from memfolio.vault.paths import Form, agent_of, archive_log, form_of, ledger_of, page_from_archive, state_ledger
 from memfolio.vault.place import Hash, Place
 from memfolio.vault.recent import to_bytes, to_text
 
@@ -107,13 +111,14 @@ def put_back(
 ) -> Outcome:
     """Move these memories from the archive to where they stood and append `records` to the state, as one change.
 
-    Paths are those of daily logs or of their archives. A memory that is in its log already stays as it is. Raises
-    NotFoundError when one is neither there nor in the archive.
+    Paths are those of daily logs, of their archives, compressed or not, or of archived pages, which return as a whole.
+    A memory that is in its log already stays as it is. Raises NotFoundError when one is neither there nor in the
+    archive, ConflictError when something else has the name of a page.
     """
     agent = _agent_of(places)
 
     def compose() -> tuple[Files, Move, Records]:
-        before = _read(vault, [each for path in places for each in _log_and_archive(path)])
+        before = _read(vault, [each for path in places for each in _all_of(path)])
         left = _departures(vault, agent, {each for ids in places.values() for each in ids})
         return before, compose_return(before, places, left, vault.home.hash), records
 
@@ -146,18 +151,31 @@ def compose_return(files: Files, places: Places, left: Mapping[str, Departure], 
     """The logs with these memories again, and their archives without them."""
     move = Move()
     for path, ids in places.items():
-        log, source = _log_and_archive(path)
-        content, archive = files.get(log), to_text(files.get(source) or b"")
+        if page := page_from_archive(path):
+            _return_page(move, files, path, page)
+            continue
+        log, source = _log_and_archive(path, files)
+        content = move.files.get(log, files.get(log))
+        named, archive = plain_name(source), to_text(text_of(source, files.get(source) or pack(source, b"")))
         wanted = frozenset(ids) - memories_in(log, content)
-        found = excerpts(source, archive, wanted)
+        found = excerpts(named, archive, wanted)
         _check_found(wanted, found, source)
         items = [item for each in wanted for item in _returning(each, found, left.get(each, STAYED), log)]
         if items:
             text = lead(log) if content is None else to_text(content)
-            rest = to_bytes(cut_from_archive(source, archive, [item.taken for item in items]))
+            rest = to_bytes(cut_from_archive(named, archive, [item.taken for item in items]))
             move.files[log] = to_bytes(_with_all(log, text, items, hash))
-            move.files[source] = None if is_bare(source, rest) else rest
+            move.files[source] = None if is_bare(named, rest) else pack(source, rest)
     return move
+
+
+def _return_page(move: Move, files: Files, path: str, page: str) -> None:
+    content = files.get(path)
+    if content is None:
+        raise NotFoundError(f"{path} is not there", hint="somebody may have moved it; look for it again by its words")
+    if files.get(page) not in (None, content):
+        raise ConflictError(f"{page} is there already", hint="rename that page first")
+    move.files.update({page: content, path: None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +202,8 @@ def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list
 def _with_all(path: str, text: str, items: Iterable[_Returning], hash: Hash) -> str:
     """The log with all items; what left last returns first, so that each finds the text as it was when it left."""
     waiting = sorted(sorted(items, key=lambda item: item.order), key=lambda item: item.at, reverse=True)
+    if all(item.place is None and item.taken.id.startswith("M-") for item in waiting):
+        return with_entries(path, text, [(item.taken.id, item.taken.body) for item in waiting])
     while waiting:
         fitting = (item for item in waiting if item.place is None or item.place.fits(text, hash))
         item = next(fitting, waiting[0])
@@ -206,12 +226,18 @@ def _with(path: str, text: str, item: _Returning, hash: Hash) -> str:
 
 
 def _note_places(move: Move, path: str, text: str, taken: list[Excerpt], hash: Hash) -> None:
+    rest = list(gaps(text, taken))
+    left, ends = "".join(rest), accumulate(map(len, rest))
     # In the order of the archive, where a memory that stands as a note and as an entry has its notes first.
-    for each in sorted(taken, key=lambda each: not each.is_note):
-        before = cut(text[: each.start], [other for other in taken if other.start < each.start])
-        later = [other for other in taken if other.start > each.start]
-        behind = cut(text, later)[each.end :]
-        move.stood.setdefault(each.id, []).append(Place.of(path, text, each, (before, behind), hash))
+    for each, at in sorted(zip(taken, ends, strict=False), key=lambda found: not found[0].is_note):
+        around = _last_line(left[:at]), left[at:]
+        move.stood.setdefault(each.id, []).append(Place.of(path, text, each, around, hash))
+
+
+def _last_line(text: str) -> str:
+    """The last line of a text that is not blank."""
+    end = len(text.rstrip())
+    return text[text.rfind("\n", 0, end) + 1 :].partition("\n")[0]
 
 
 def _with_places(record: Mapping[str, Any], move: Move) -> Mapping[str, Any]:
@@ -297,12 +323,29 @@ def _checked(path: str) -> str:
     return path
 
 
-def _log_and_archive(path: str) -> tuple[str, str]:
-    """A daily log and its archive, whichever of the two is named."""
+def _all_of(path: str) -> list[str]:
+    """The files that the return of a memory may touch, whichever of them is named."""
+    if page := page_from_archive(path):
+        return [path, page]
+    log = _log_of(path)
+    return [log, archive_log(log), f"{archive_log(log)}{SUFFIX}"]
+
+
+def _log_and_archive(path: str, files: Files) -> tuple[str, str]:
+    """A daily log and its archive, whichever of the two is named; a compressed one where there is no other."""
+    log = _log_of(path)
+    if path != log:
+        return log, path
+    archive = archive_log(log)
+    packed = f"{archive}{SUFFIX}"
+    return log, packed if files.get(archive) is None and files.get(packed) is not None else archive
+
+
+def _log_of(path: str) -> str:
     if form_of(path) is Form.LOG and ledger_of(path):
-        return path, archive_log(path)
-    named = PurePosixPath(path)
-    return _checked(str(named.parents[2] / named.name)), path
+        return path
+    named = PurePosixPath(plain_name(path))
+    return _checked(str(named.parents[min(2, len(named.parents) - 1)] / named.name))
 
 
 def _check_found(ids: Iterable[str], found: Iterable[Excerpt], path: str) -> None:

@@ -26,6 +26,11 @@ _LOG = re.compile(
     r"(?P<base>(?:agents/[^/]+|shared)/memory/(?P<day>\d{4}-\d\d-\d\d))(?:-(?P<part>[2-9]|[1-9]\d+))?\.md"
 )
 _ARCHIVED_LOG = re.compile(r"(?:agents/[^/]+|shared)/memory/archive/\d{4}-\d\d/(?P<day>\d{4}-\d\d-\d\d)(?:-\d+)?\.md")
+_PACKED_LOG = re.compile(rf"{_ARCHIVED_LOG.pattern}\.gz")
+_PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/(?P<folder>sessions|memory/checkpoints)/(?P<name>[^/]+\.md)")
+_ARCHIVED_PAGE = re.compile(
+    r"(?P<root>agents/[^/]+|shared)/memory/archive/\d{4}-\d\d/(?P<folder>sessions|checkpoints)/(?P<name>[^/]+\.md)"
+)
 _NUMBERED = re.compile(r"(?P<base>.+)/(?P<part>\d{4,})\.jsonl")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
@@ -95,6 +100,23 @@ def archive_log(path: str) -> str:
     return str(log.parent / "archive" / log.name[:7] / log.name)
 
 
+def archive_page(path: str, month: str) -> str | None:
+    """Where a page about a conversation or a checkpoint is kept, in the folder of a month; None for other pages."""
+    match = _PAGE.fullmatch(path)
+    if match is None:
+        return None
+    return f"{match['root']}/memory/archive/{month}/{match['folder'].rpartition('/')[2]}/{match['name']}"
+
+
+def page_from_archive(path: str) -> str | None:
+    """Where a page that was archived as a whole came from; None for what is no such page."""
+    match = _ARCHIVED_PAGE.fullmatch(path)
+    if match is None:
+        return None
+    folder = "sessions" if match["folder"] == "sessions" else "memory/checkpoints"
+    return f"{match['root']}/{folder}/{match['name']}"
+
+
 def state_ledger(agent: str) -> Ledger:
     return Ledger(f"{agent_root(agent)}/memory/meta/state", Form.LINES)
 
@@ -105,9 +127,15 @@ def audit_ledger(month: str) -> Ledger:
 
 
 def form_of(path: str) -> Form:
+    """How a file is written; a compressed log is only ever replaced as a whole."""
     if _LOG.fullmatch(path) or _ARCHIVED_LOG.fullmatch(path):
         return Form.LOG
     return Form.LINES if path.endswith(".jsonl") else Form.PAGE
+
+
+def is_packed_log(path: str) -> bool:
+    """Whether a file is an archived log that was compressed."""
+    return _PACKED_LOG.fullmatch(path) is not None
 
 
 def ledger_of(path: str) -> tuple[Ledger, int] | None:
@@ -121,7 +149,7 @@ def ledger_of(path: str) -> tuple[Ledger, int] | None:
 
 def day_of(path: str) -> date | None:
     """The day a log is about; None for a name that is no real date."""
-    match = _LOG.fullmatch(path) or _ARCHIVED_LOG.fullmatch(path)
+    match = _LOG.fullmatch(path) or _ARCHIVED_LOG.fullmatch(path) or _PACKED_LOG.fullmatch(path)
     if match is None:
         return None
     try:

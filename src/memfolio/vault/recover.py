@@ -25,9 +25,12 @@ from memfolio.vault.recent import FileState, Record, Written
 def catch_up(books: Books) -> None:
     """Read what others did; repair trail and recent bytes when they disagree."""
     books.follow(books.recent.catch_up())
+    is_new = books.recent.is_new_to_us()
+    if is_new:
+        books.close()  # who began the file afresh may have rewritten git's history
     if books.recent.damaged:
         rebuild(books)
-    elif not _in_step(books) or (books.recent.is_new_to_us() and books.trail.tail() != books.recent.head):
+    elif not _in_step(books) or (is_new and books.trail.tail() != books.recent.head):
         realign(books)
     books.note_told()
 

@@ -10,6 +10,7 @@ import typer
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError
 from memfolio.serve.cli import (
+    archive,
     bench,
     checkpoint,
     context,
@@ -21,6 +22,7 @@ from memfolio.serve.cli import (
     explain,
     life,
     mend,
+    purge,
     recall,
     service,
     status,
@@ -41,13 +43,13 @@ app = typer.Typer(
 )
 PANELS = {
     "Daily": "init remember observe recall context show forget restore correct confirm pin explain status",
-    "Life": "consolidate tend digest checkpoint flush",
+    "Life": "consolidate tend digest checkpoint flush weak archive backup purge",
     "Knowing": "path",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
     "World": "demo",
 }
 """The commands in the order in which help lists them."""
-MODULES = (daily, recall, context, mend, explain, life, digest, checkpoint, entity, status, trust, demo)
+MODULES = (daily, recall, context, mend, explain, life, digest, checkpoint, archive, purge, entity, status, trust, demo)
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError
+from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError, RefusedError
 from memfolio.types import Action, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
@@ -109,10 +109,16 @@ class Past:
         chosen = choose((line for line in self._vault.trail.lines() if line.seq <= newest), wanted)
         versions.look_at([choice.line for choice in chosen], reversal.load, self._vault.home.hasher)
         for choice in chosen:
+            try:
+                found = versions.of(choice.line)
+            except RefusedError:
+                if wanted.seqs or choice.line.count > len(choice.line.ids):
+                    raise
+                continue  # all of it was purged: the others are meant too
             if choice.is_whole:
-                reversal.take_back(choice.line, versions.of(choice.line))
+                reversal.take_back(choice.line, found)
             else:
-                reversal.take_back_entries(choice.line, versions.of(choice.line), wanted)
+                reversal.take_back_entries(choice.line, found, wanted)
         reversal.finish(state)
         return reversal
 
@@ -180,7 +186,8 @@ class Past:
         return tip
 
     def _versions(self) -> Versions:
-        return Versions(self._vault.trail, self._vault.history, list(self._vault.books.recent.pending))
+        vault = self._vault
+        return Versions(vault.trail, vault.history, list(vault.books.recent.pending), vault.home.hash)
 
     def _state(self) -> Files:
         """Every state file of the home as it is."""

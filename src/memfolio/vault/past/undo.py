@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 
-from memfolio.errors import InputError, NotFoundError, RefusedError, UndoConflictError
+from memfolio.errors import DiskError, InputError, NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, PutPage
@@ -20,6 +21,7 @@ from memfolio.vault.excerpt import is_bare, lead, memories_in
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.format.entry import parse_entry
 from memfolio.vault.format.lines import read_lines
+from memfolio.vault.format.packed import is_packed, text_of
 from memfolio.vault.format.signature import attribution_of
 from memfolio.vault.past.merge import ledger_blocks, merge_blocks, merge_text, unified
 from memfolio.vault.past.rollback import PURGE, forgotten_by, is_state, lasting_lines, without
@@ -318,7 +320,14 @@ def _pieces(path: str, content: bytes) -> list[tuple[str | None, str]]:
 
 def difference(path: str, before: bytes | None, after: bytes | None) -> str:
     """A unified diff of two states of a file; bytes that are no text are shown as replacements."""
-    return unified(path, (before or b"").decode("utf-8", "replace"), (after or b"").decode("utf-8", "replace"))
+    return unified(path, _shown(path, before), _shown(path, after))
+
+
+def _shown(path: str, content: bytes | None) -> str:
+    """What a person sees of a file; of a compressed one what is in it, if that can be read."""
+    with suppress(DiskError):
+        content = text_of(path, content) if content else b""
+    return (content or b"").decode("utf-8", "replace")
 
 
 def _reverse(version: Version, ours: bytes | None) -> bytes | None:
@@ -340,7 +349,7 @@ def _reverse(version: Version, ours: bytes | None) -> bytes | None:
 
 def _reverse_page(version: Version, ours: bytes | None) -> bytes:
     merged = None
-    if ours is not None and version.after is not None and version.before is not None:
+    if not is_packed(version.path) and ours is not None and version.after is not None and version.before is not None:
         merged = merge_text(to_text(version.after), to_text(ours), to_text(version.before))
     if merged is None:
         raise UndoConflictError(version.path, diff=difference(version.path, version.after, ours))

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 
-from memfolio.errors import HistoryError, NotFoundError
+from memfolio.errors import HistoryError, NotFoundError, RefusedError
+from memfolio.types import Action
 from memfolio.vault.audit import FileMark, Trail, TrailLine
+from memfolio.vault.foreign import blocks_of
 from memfolio.vault.git.history import History
-from memfolio.vault.recent import Record
+from memfolio.vault.past.merge import ledger_blocks
+from memfolio.vault.recent import Record, to_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +35,11 @@ class Version:
 class Versions:
     """Finds the bytes of earlier changes, as of the moment it was made with the changes that waited for git then."""
 
-    def __init__(self, trail: Trail, history: History, waiting: Sequence[Record]) -> None:
+    def __init__(self, trail: Trail, history: History, waiting: Sequence[Record], hash: Callable[[bytes], str]) -> None:
         self._trail = trail
         self._history = history
         self._waiting = {record.line.seq: record for record in waiting}
+        self._hash = hash
         self._tip = self._newest()
         self._here: dict[str, tuple[bytes, dict[int, str]]] = {}
 
@@ -65,7 +70,7 @@ class Versions:
         commit = self._commits.get(line.seq)
         if commit is None:
             raise HistoryError(f"git does not have change {line.seq}", hint="run `memfolio verify`")
-        return [self._from_git(mark, commit) for mark in line.files]
+        return [self._from_git(line, mark, commit) for mark in line.files]
 
     @cached_property
     def _commits(self) -> dict[int, str]:
@@ -77,13 +82,35 @@ class Versions:
             return None
         return Version(mark.path, content[: mark.start] or None, content[: mark.size], mark.start)
 
-    def _from_git(self, mark: FileMark, commit: str) -> Version:
+    def _from_git(self, line: TrailLine, mark: FileMark, commit: str) -> Version:
         content = self._history.read(mark.path, commit=commit)
         if mark.start is not None:
             # Appends may share a commit: the file at that commit may go on behind this change.
-            content = content or b""
-            return Version(mark.path, content[: mark.start] or None, content[: mark.size], mark.start)
+            start, end = self._span(line, mark, content or b"")
+            return Version(mark.path, (content or b"")[:start] or None, (content or b"")[:end], start)
         return Version(mark.path, self._at_parent(mark.path, commit), content)
+
+    def _span(self, line: TrailLine, mark: FileMark, content: bytes) -> tuple[int, int]:
+        """Where an append lies in its file: where the trail says, or where its ids are if a purge has moved things."""
+        start = mark.start or 0
+        if not self._has_purges or self._hash(content[: mark.size]) == mark.now:
+            return start, mark.size
+        ends = list(accumulate(len(to_bytes(piece)) for piece in ledger_blocks(mark.path, content)))
+        ids = [each for each, _ in blocks_of(mark.path, content)]
+        found = [number for number, each in enumerate(ids) if each in line.ids]
+        if not found or (line.count > len(line.ids) and len(found) < len(line.ids)):
+            raise RefusedError(
+                f"what change {line.seq} wrote to {mark.path} was purged, or is not whole any more",
+                hint="nothing brings back what was purged; `memfolio forget` takes away what is left",
+            )
+        first = 0 if start == 0 or found[0] == 0 else ends[found[0] - 1]
+        return first, ends[found[-1]]
+
+    @cached_property
+    def _has_purges(self) -> bool:
+        """Whether files in git may be shorter than the trail says."""
+        lines = self._trail.lines(containing=[Action.PURGE.value.encode()])
+        return any(line.action is Action.PURGE for line in lines)
 
     def _at_parent(self, path: str, commit: str) -> bytes | None:
         try:

@@ -1,0 +1,257 @@
+"""Destroying memories: from the files, from git's history, from caches; then looking for what may be left.
+
+Nobody commits meanwhile, and nobody writes while files and caches are cleaned; only git's history, which takes longest,
+is rewritten while others go on writing. A crash at any point is made good when the home is next opened: every step can
+be repeated, and a step that is done does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
+from memfolio.state import Op
+from memfolio.types import Action, Attribution, check_attribution
+from memfolio.vault.change import AddLines, Change, Operation, PutPage
+from memfolio.vault.disk import disk_errors
+from memfolio.vault.excerpt import is_bare
+from memfolio.vault.forgotten import forgotten_in
+from memfolio.vault.git.rewrite import Rewritten, check_reach, rewrite, versions
+from memfolio.vault.home import OWNER
+from memfolio.vault.paths import is_tracked, state_ledger
+from memfolio.vault.purge import journal
+from memfolio.vault.purge.journal import Job
+from memfolio.vault.purge.needles import parts_of
+from memfolio.vault.purge.plan import Plan, Planner, Quotes
+from memfolio.vault.purge.proof import Proof, prove, walk
+from memfolio.vault.purge.scrub import Scrub, legible
+from memfolio.vault.settle import TORN
+from memfolio.vault.survey import look_over
+
+if TYPE_CHECKING:
+    from memfolio.vault.vault import Vault
+
+ATTEMPTS = 20
+KEYS = (b"committed", b"change", b"writes")
+"""Words of the recent bytes that are long enough to be looked for."""
+
+Rebuild = Callable[[Sequence[str]], Iterable[str]]
+"""Builds the search indexes anew; gets the texts, and returns where something of them is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What a purge did, or would do; `proof` is there when it was done."""
+
+    plan: Plan
+    seqs: tuple[int, ...] = ()
+    history: Rewritten | None = None
+    proof: Proof | None = None
+
+    @property
+    def is_clean(self) -> bool:
+        return self.proof is not None and not self.proof.left
+
+
+def purge(
+    vault: Vault,
+    ids: Iterable[str],
+    *,
+    by: Attribution,
+    dry_run: bool = False,
+    quotes: Quotes | str = Quotes.REFUSE,
+    rebuild: Rebuild | None = None,
+) -> Purged:
+    """Destroy memories for good, and what was derived from them alone; with `dry_run`, only say what would go.
+
+    Raises NotFoundError for a memory that is nowhere, RefusedError where git is in somebody's hands or other memories
+    have the text too. Without `rebuild`, the search indexes are deleted and build themselves when they are needed.
+    """
+    check_attribution(by)
+    wanted, mode = list(ids), _mode(quotes)
+    with _alone(vault):
+        if job := journal.load(vault.home):
+            _carry_out(vault, job, rebuild)
+        with vault.writer.ready():
+            why_not = _without_git(vault)
+            plan = _planner(vault, mode, why_not).plan(wanted, git=why_not, counts=dry_run)
+            if dry_run:
+                return Purged(plan=plan)
+            job = Job(ids=plan.ids, texts=plan.texts, spared=plan.spared, by=by, rewrites=not why_not)
+            journal.save(vault.home, job)
+            with _begun():
+                seqs = _clean_files(vault, job)
+        with _begun():
+            more, history, proof = _carry_out(vault, job, rebuild)
+        plan = replace(plan, history=history.files if history else {})
+        return Purged(plan=plan, seqs=(*seqs, *more), history=history, proof=proof)
+
+
+def _planner(vault: Vault, mode: Quotes, why_not: str) -> Planner:
+    own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
+    return Planner(_files(vault), lambda: () if why_not else versions(vault.history), mode, own)
+
+
+def _mode(quotes: str) -> Quotes:
+    try:
+        return Quotes(quotes)
+    except ValueError as error:
+        raise InputError(f"{quotes!r:.40} is no way to treat quotes", hint="say refuse, purge or keep") from error
+
+
+def resume(vault: Vault) -> None:
+    """Finish a purge that a crash interrupted; what is in its way is noted for a person to read."""
+    try:
+        with _alone(vault):
+            job = journal.load(vault.home)
+            proof = _carry_out(vault, job, None)[2] if job else None
+            journal.drop(vault.home)
+    except MemfolioError as error:
+        vault.notices.append(f"a purge is not finished: {error.message}; it goes on when the home is next opened")
+        return
+    if proof:
+        left = f"something is left in {', '.join(proof.left)}" if proof.left else "nothing of it is left"
+        vault.notices.append(f"a purge that was interrupted is finished: {left}")
+
+
+@contextmanager
+def _alone(vault: Vault) -> Iterator[None]:
+    """Keep others from committing, with everything recorded that people did."""
+    vault.survey()
+    if vault.trouble is not None:
+        raise vault.trouble
+    with disk_errors(vault.home.root), vault.committer.holding():
+        yield
+
+
+@contextmanager
+def _begun() -> Iterator[None]:
+    """Say of what goes wrong from here on that it cannot stop the purge, only hold it up."""
+    try:
+        yield
+    except (OSError, MemfolioError) as error:
+        raise DiskError(
+            f"the purge is begun and not finished: {error}", hint="it goes on when the home is next opened"
+        ) from error
+
+
+def _without_git(vault: Vault) -> str:
+    """Why git is left alone, if there is none; raises RefusedError where there is and it cannot be rewritten."""
+    if not vault.config.git_enabled:
+        return "git is switched off for this home"
+    _commit(vault)
+    check_reach(vault.history)
+    return ""
+
+
+def _commit(vault: Vault) -> None:
+    if vault.committer.commit_now():
+        raise RefusedError(
+            f"git is in somebody's hands: {vault.committer.obstacle}", hint="finish what is under way, then purge"
+        )
+    if (obstacle := vault.history.obstacle()) is not None:
+        raise RefusedError(f"git is in somebody's hands: {obstacle}", hint="finish what is under way, then purge")
+
+
+def _files(vault: Vault) -> dict[str, bytes]:
+    paths = look_over(vault.home.root).files
+    return {path: data for path in paths if (data := vault.books.read(path)) is not None}
+
+
+def _carry_out(vault: Vault, job: Job, rebuild: Rebuild | None) -> tuple[tuple[int, ...], Rewritten | None, Proof]:
+    """Every step of a purge that is in the journal, which is dropped behind the last one."""
+    scrub, history = job.scrub(), None
+    with vault.writer.ready():
+        seqs = _clean_files(vault, job)
+        if job.rewrites:
+            _commit(vault)
+            vault.history.refresh_index()
+    if job.rewrites:
+        history = rewrite(vault.history, scrub)
+    with vault.writer.ready():
+        if not job.rewrites:
+            vault.books.recent.pending.clear()  # git has no use for the bytes, and the trail knows the rest
+        vault.books.recent.rewrite()
+        _sweep(vault, scrub)
+        left = _clean_cache(vault, job, rebuild)
+        proof = prove(vault, scrub.needles, left)
+        journal.drop(vault.home)
+    return seqs, history, proof
+
+
+def _clean_files(vault: Vault, job: Job) -> tuple[int, ...]:
+    """Take the memories out of the files and leave a mark for each, as one change; as two where state has their text.
+
+    What a person saves meanwhile is looked at again.
+    """
+    seqs: list[int] = []
+    scrub = job.scrub()
+    for _ in range(ATTEMPTS):
+        with suppress(PageChangedError):
+            operations = _operations(vault, job, scrub)
+            if not operations:
+                return tuple(seqs)
+            seqs.append(vault.apply(Change(operations=operations, by=job.by, action=Action.PURGE)).seq)
+    raise HistoryError("the files are being changed all the time", hint="close their editors and try again")
+
+
+def _operations(vault: Vault, job: Job, scrub: Scrub) -> tuple[Operation, ...]:
+    files = _files(vault)
+    after = {path: scrub(path, data) for path, data in files.items()}
+    pages = [_page(vault, path, files[path], after[path]) for path in files if after[path] != files[path]]
+    marked = forgotten_in(files, files.get).purged
+    marks: dict[str, list[dict[str, str]]] = {}
+    for each, agent in job.ids.items():
+        if each not in marked:
+            marks.setdefault(agent, []).append({"op": Op.PURGE.value, "memory": each})
+    if not marks:
+        return tuple(pages)
+    folders = tuple(f"{state_ledger(agent).base}/" for agent in marks)
+    rest = [page for page in pages if not page.path.startswith(folders)]
+    return (*rest, *(AddLines(state_ledger(agent), tuple(lines)) for agent, lines in marks.items()))
+
+
+def _page(vault: Vault, path: str, before: bytes, after: bytes) -> PutPage:
+    is_empty = "/memory/archive/" in path and is_bare(*legible(path, after))
+    return PutPage(path, None if is_empty else after, vault.home.hash(before))
+
+
+def _sweep(vault: Vault, scrub: Scrub) -> None:
+    """Take the texts out of what nobody keeps a history of: fragments of ours go, text of others is cut.
+
+    The rest of the home's inside has no texts, once the recent bytes are written afresh.
+    """
+    disk, internal = vault.home.disk, vault.home.internal
+    for path in walk(vault.home.root):
+        relative = path.relative_to(vault.home.root).parts
+        is_fragment = relative[:2] == (internal.name, TORN) or path.name.endswith(".tmp")
+        if not is_fragment and (relative[0] in (".git", internal.name) or is_tracked("/".join(relative))):
+            continue
+        data = disk.read(path) or b""
+        if not scrub.needles.are_in(data):
+            continue
+        if is_fragment:
+            disk.remove(path)
+        elif _is_text(data):
+            disk.put(path, scrub.needles.cut(data))
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _clean_cache(vault: Vault, job: Job, rebuild: Rebuild | None) -> list[str]:
+    """Let no index outlive the purge; one that another process is building from older files is not used."""
+    disk = vault.home.disk
+    vault.home.note_purged()
+    if rebuild is not None:
+        return list(rebuild([text for text in job.texts if parts_of(text).isdisjoint(job.spared)]))
+    for path in walk(vault.config.cache):
+        disk.remove(path)
+    return []
