@@ -436,3 +436,14 @@ def test_copy_of_a_memory_in_another_log_goes_with_it(memory: Memory, home: Path
     assert "lake" not in other.read_text()
     assert is_archived(memory, item)
     assert_index_is_as_rebuilt(memory)
+
+
+def test_archived_memory_can_be_forgotten_and_is_found_no_more(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, clock=clock, background=False) as memory:
+        item = memory.remember("The code of the safe is 4711")
+        memory.archive(item.id)
+        assert memory.recall("code of the safe", include=["archived"])
+        memory.forget(item.id)
+        assert not memory.recall("code of the safe", include=["archived"])
+        memory.restore(item.id)
+        assert memory.recall("code of the safe")[0].memory.id == item.id

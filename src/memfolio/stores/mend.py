@@ -48,8 +48,12 @@ def forget(
                 places.setdefault(path, []).append(located.item.id)
     records = [{"op": Op.TOMBSTONE.value, "memory": located.item.id} for located, _ in found]
     records += [{"op": Op.STORE.value, "memory": each, "store": Store.SHORT_TERM.value} for each in freed]
+    memories = tuple(each.item for each, _ in found)
+    if not places:  # all lie in the archive, where they stay
+        receipt = None if dry_run else vault.add_lines(state_ledger(_agent(found[0][0])), records, by)
+        return Mended(memories=memories, diff="", receipt=receipt)
     outcome = cut_out(vault, places, by=by, records=records, dry_run=dry_run)
-    return Mended(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
+    return Mended(memories=memories, diff=outcome.diff, receipt=outcome.receipt)
 
 
 def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attribution, *, dry_run: bool) -> Mended:
@@ -133,8 +137,5 @@ def _check_is_entry(located: Located, deed: str) -> None:
             f"{located.item.id} is a part of {located.path} and cannot be {deed} by itself",
             hint="edit the page, or delete the file",
         )
-    if deed == "forgotten" and (located.item.forgotten_at or located.archived):
-        raise ConflictError(
-            f"{located.item.id} is {'forgotten' if located.item.forgotten_at else 'archived'} already",
-            hint="`restore` brings it back",
-        )
+    if deed == "forgotten" and located.item.forgotten_at:
+        raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")
