@@ -90,8 +90,8 @@ class Ranking:
     dormant: float = _share(
         1.0, "Which part of a dormant memory's score an awake one must reach to keep it out of sight."
     )
-    sources: bool = _switch(
-        True, "Whether what was concluded from a memory gives way to it, and speaks for it, where both are found."
+    originals: bool = _switch(
+        True, "Whether what was learned from a conversation is left to those who ask for its kind, type, tag or entity."
     )
     summaries: float = _share(0.3, "By which share what only sums up other memories ranks lower.")
     diversity: float = _share(0.0, "How much a hit loses by being like those above it: maximal marginal relevance.")

@@ -34,6 +34,9 @@ _TRUSTED = """m.origin <> 'untrusted'
         AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
 """What strangers wrote counts from when somebody confirms it."""
 
+_ORIGINAL = """m.source <> 'extraction' OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
+    WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
@@ -57,6 +60,8 @@ class Filter:
     """What it is in its file: a memory, a passage of a page, a fact."""
     level: str | None = None
     """One of `LEVELS`."""
+    originals: bool = False
+    """Whether what was learned from memories that are there gives way to them, unless its kind is asked for."""
     short_term: ShortTerm | None = None
     """What short-term memory is at the moment, for `stores`; without it, what was ever put there."""
 
@@ -83,6 +88,8 @@ class Filter:
             yield "m.archived = 0", ()
         if self.as_of is None and SUPERSEDED not in self.include:
             yield "m.superseded_by IS NULL", ()
+        if self.originals and not (self.kinds or self.types or self.tags or self.entities):
+            yield _ORIGINAL, ()
         if QUARANTINED not in self.include:
             yield _TRUSTED, (None if self.as_of is None else self.as_of.isoformat(),)
 

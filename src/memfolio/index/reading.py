@@ -186,9 +186,9 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
 
 def _told_here(path: str, text: str) -> str:
     """A page's text without what stands somewhere else as well: in a memory, or on the pages that a table lists."""
-    if "/memory/graph/" not in path:
-        return text
-    return _TABLE_ROW.sub("", text) if path.endswith("/memory/graph/index.md") else without_cited(text)
+    if path.endswith("/memory/graph/index.md"):
+        return _TABLE_ROW.sub("", text)
+    return without_cited(text) if "/memory/graph/" in path or "/sessions/" in path else text
 
 
 def _beginning(day: date, zone: tzinfo) -> datetime:

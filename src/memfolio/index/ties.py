@@ -140,14 +140,3 @@ def made_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, frozen
         found |= {each: frozenset(str(one) for (one,) in connection.execute(below, (each,))) for each in made}
         asked = tuple(made)
     return found
-
-
-def origins(connection: apsw.Connection, rows: Iterable[int]) -> dict[int, list[int]]:
-    """The rows of what each of these memories was made of; of most, nothing."""
-    sql = """SELECT m.row, s.row FROM carray(?) asked CROSS JOIN memories m ON m.row = asked.value
-        JOIN edges e ON e.source = m.id AND e.type = 'derived_from' JOIN memories s ON s.id = e.target
-        ORDER BY 1, s.id"""
-    found: dict[int, list[int]] = {}
-    for row, source in connection.execute(sql, (apsw.carray(array("q", rows)),)):
-        found.setdefault(row, []).append(source)
-    return found

@@ -102,7 +102,7 @@ class Library:
                 self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
             indexes = self.indexes()
             builds = [index.builds for index in indexes]
-            asked = self._with_ids(query)
+            asked = self._with_ids(query, originals=ranking.originals)
             search = Search(indexes=indexes, query=asked, ranking=ranking, decay=self._vault.config.decay)
             question = search.understand(self._sorter.intent(query.text, ranking))
             hits = search.answer(question, search.sense(question, self.meaning))
@@ -115,13 +115,13 @@ class Library:
         shelves = self._vault.config.stores
         return ShortTerm.at(now, shelves.short_term_ttl, shelves.short_term)
 
-    def _with_ids(self, query: Query) -> Query:
+    def _with_ids(self, query: Query, *, originals: bool) -> Query:
         """The query with what its filter names by other words: the stores as they are, and the ids of an entity.
 
         The page that tells them may lie in either index.
         """
-        query = replace(query, filter=replace(query.filter, short_term=self.short_term(query.now)))
-        names = query.filter.entities
+        wanted = replace(query.filter, short_term=self.short_term(query.now), originals=originals)
+        query, names = replace(query, filter=wanted), wanted.entities
         if not names:
             return query
         ids = [each for index in self.indexes() for each in index.read(lambda db: named(db, names))]

@@ -18,7 +18,7 @@ from memfolio.index.looks import Look, look_at
 from memfolio.index.lookup import Located, by_rows, newest
 from memfolio.index.rows import from_us, to_us
 from memfolio.index.sessions import latest, speakers
-from memfolio.index.ties import named, names_of, origins, predecessors
+from memfolio.index.ties import named, names_of, predecessors
 from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question, names_in, understand
@@ -28,7 +28,6 @@ from memfolio.recall.ranking.diversify import diversify
 from memfolio.recall.ranking.hints import add_hints
 from memfolio.recall.ranking.hops import FADE, telling, with_hops
 from memfolio.recall.ranking.merit import add_merit, awake
-from memfolio.recall.ranking.sources import give_way
 from memfolio.recall.ranking.weigh import Weighing, weigh
 from memfolio.tuning import Decay, Ranking
 
@@ -140,22 +139,12 @@ class Search:
         """The rows that are worth showing, best first; those that are sure to belong here are never cut off."""
         scores, included = weighing.scores, self.query.filter.include
         order = weighing.best(len(looks), looks)
-        if self.ranking.sources and (made := [row for row in order if looks[row].life.derived]):
-            order = give_way(weighing, order, self._origins(made))
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
         best = scores[order[0]] if order else 0.0
         least = self.ranking.cut * max(best, 0.0)
         order = [row for row in order if row in sure or scores[row] >= least]
         return diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
-
-    def _origins(self, rows: Sequence[int]) -> dict[int, list[int]]:
-        """What each of these rows of the joined candidates was made of, in the same index."""
-        found: dict[int, list[int]] = {}
-        for nth, own in self._apart(rows):
-            made = self._ask(nth, partial(origins, rows=own))
-            found |= {row + nth * APART: [each + nth * APART for each in of] for row, of in made.items()}
-        return found
 
     def _hits(
         self, rows: Sequence[int], weighing: Weighing, phases: Mapping[int, Phase], question: Question

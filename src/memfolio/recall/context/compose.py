@@ -165,7 +165,9 @@ class _Composer:
         limit = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
         now, zone = self._request.situation.now, self._vault.home.zone
         query, ranking = Query.from_args(question, now=now, zone=zone, limit=limit), self._vault.config.recall
-        hits = self._library.recall(query, replace(ranking, sources=False))  # facts and events have places of their own
+        hits = self._library.recall(
+            query, replace(ranking, originals=False)
+        )  # facts and events have places of their own
         self._degraded.update(dict.fromkeys(hits.degraded))
         others = [hit for hit in hits if is_shown(hit.memory) and _folded(hit.memory.content) != _folded(text)]
         fits = fit(asked(question), others, self._vault.config.recall.vector)
