@@ -69,11 +69,38 @@ def test_what_is_added_to_a_conversation_later_is_learned_then(memory: Memory, c
 
 def test_silence_ends_a_conversation(memory: Memory, clock: SettableClock) -> None:
     say(memory, "I live in Berlin.")
-    memory.tend(jobs=["sessions"])
+    memory.tend()
     assert learned(memory) == []
     clock.advance(minutes=31)
+    memory.tend()
+    assert len(learned(memory)) == 1
+
+
+def test_who_asks_for_learning_does_not_wait_for_silence(memory: Memory) -> None:
+    say(memory, "I live in Berlin.")
     memory.tend(jobs=["sessions"])
     assert len(learned(memory)) == 1
+
+
+def test_moving_there_and_back_ends_where_it_ended(memory: Memory, clock: SettableClock) -> None:
+    for number, town in enumerate(("Berlin", "Oslo", "Berlin")):
+        memory.observe("user", f"I live in {town} now.", session=f"s-{number}")
+        clock.advance(days=1)
+    memory.tend()
+    [text] = current(memory)
+    assert "Berlin" in text
+
+
+def test_what_contradicts_a_correction_is_shown_to_a_person(memory: Memory, clock: SettableClock, home: Path) -> None:
+    memory.observe("user", "I work at Acme.", session="s-1", user="Kim")
+    memory.end_session("s-1")
+    memory.correct(learned(memory)[0].id, "Kim works at Globex")
+    clock.advance(days=1)
+    memory.observe("user", "I work at Acme.", session="s-2", user="Kim")
+    heard = memory.end_session("s-2")
+    assert heard is not None
+    assert heard.conflicts == 1
+    assert "Globex" in (home / "agents/main/memory/conflicts/2026-11-16.md").read_text()
 
 
 def test_later_fact_takes_the_place_of_the_earlier_one(memory: Memory, clock: SettableClock) -> None:

@@ -69,7 +69,8 @@ class _Gathering:
             if figure is not None:
                 met[name_key(str(mention.get("name")))] = figure
                 figure.seen |= seen
-                figure.first_seen = figure.first_seen or str(line.get("at", ""))[:10]
+                on = str(mention.get("on") or line.get("at", ""))[:10]
+                figure.first_seen = min(figure.first_seen or on, on)
                 figure.is_touched |= is_new
         for relation in _records(line.get("relations")):
             if told := self._trusted(relation.get("in"), line):
@@ -117,7 +118,7 @@ class _Gathering:
         # Who was never mentioned by name has no page: not every subject of a sentence is somebody.
         subject = self.cast.find(fact.subject, ends[0]) or self.cast.find(fact.subject)
         if subject is None and is_added and is_user(fact.subject):
-            subject = self.cast.meet(fact.subject, ends[0], is_new=is_new)
+            subject = self.cast.meet(fact.subject, "person", is_new=is_new)
         if subject is None:
             return
         if is_added:

@@ -29,7 +29,7 @@ _KINDS = {each.value: each for each in Kind}
 _TYPES = {each.value: each for each in Type}
 _STORES = {each.value: each for each in Store}
 _ORIGINS = {each.value: each for each in Origin}
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

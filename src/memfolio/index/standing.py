@@ -41,9 +41,11 @@ def _chosen(connection: apsw.Connection, wanted: Filter, user: str | None, order
 
 def known_contents(connection: apsw.Connection, contents: Sequence[str]) -> dict[str, bool]:
     """Which of these texts are memories already, and whether all of those are forgotten."""
+    if not contents:
+        return {}
     sql = "SELECT content, min(forgotten_at IS NOT NULL) FROM memories WHERE content IN carray(?) GROUP BY content"
     wanted = (apsw.carray(tuple(map(without_surrogates, contents))),)
-    return {content: bool(gone) for content, gone in connection.execute(sql, wanted)} if contents else {}
+    return {content: bool(gone) for content, gone in connection.execute(sql, wanted)}
 
 
 def newest_line(connection: apsw.Connection, op: str, name: str, value: str | None) -> dict[str, Any] | None:

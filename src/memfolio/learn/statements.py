@@ -121,7 +121,7 @@ def _statement(said: Said, pattern: Pattern, start: str, turn: int, importance: 
         subject=subject,
         predicate=pattern.predicate,
         object=thing,
-        is_single=pattern.is_single and not said.negated,
+        is_single=pattern.is_single and _is_lasting(said, pattern, thing),
         negated=said.negated,
         confidence=_confidence(said),
         importance=max(importance, pattern.importance),
@@ -141,3 +141,17 @@ def _roles(said: Said, pattern: Pattern, thing: str) -> tuple[str, str]:
 def _confidence(said: Said) -> float:
     sure = 0.85 if said.who is Who.SELF else 0.75
     return round(sure * (0.6 if said.hedged else 1.0) * (0.85 if said.resolved else 1.0), 2)
+
+
+_VALUE = re.compile(r"(?:an? |the )?[A-Z\d]|\S+@")
+_QUALIFIED = re.compile(r"'s (?:work|home|old|new|second|other|least|last|next|weekly|monthly)\b|\balso\b")
+
+
+def _is_lasting(said: Said, pattern: Pattern, thing: str) -> bool:
+    """Whether it can take the place of what was so before."""
+    if said.negated or said.past or said.future or (said.ongoing and said.verb in ("move", "relocate")):
+        return False
+    if _QUALIFIED.search(said.text):
+        return False
+    named = pattern.predicate in ("married_to", "is") or bool(ATTRIBUTE.search(said.subject))
+    return not named or bool(_VALUE.match(thing))

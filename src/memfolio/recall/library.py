@@ -170,7 +170,9 @@ class Library:
         rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), MANY + 1))
         if len(rows) > MANY:
             raise ConflictError(f"more than {MANY} memories fit {description[:60]!r}", hint="describe it more closely")
-        return index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
+        found = index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
+        ids = {each.item.id for each in found}
+        return [each for each in found if ids.isdisjoint(each.item.derived_from)]  # that goes along anyway
 
     def explain(self, index: Index, found: Located) -> Explanation:
         return index.read(lambda connection: explain(connection, found))

@@ -199,6 +199,6 @@ def _hidden(text: str, lines: Sequence[str]) -> Iterator[bool]:
     for line in lines:
         fence = next((end for start, end in fences if start <= at < end), 0)
         is_comment = not fence and at >= hidden_to and line.lstrip().startswith("<!--")
-        hidden_to = max(hidden_to, fence, text.find("-->", at) if is_comment else 0)
+        hidden_to = max(hidden_to, fence, text.find("-->", at) + 3 if is_comment else 0)
         yield at < hidden_to
         at += len(line)

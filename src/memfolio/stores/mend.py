@@ -15,6 +15,9 @@ from memfolio.vault.format.lines import read_lines, split_lines
 from memfolio.vault.paths import agent_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
+SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
+"""Attributes of what was learned that say the same as its text."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
@@ -88,6 +91,7 @@ def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Recei
         role=None,
         key=None,
         pinned=False,
+        attributes={name: value for name, value in old.attributes.items() if name not in SAYS},
     )
     records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(0)}]
     if old.pinned:

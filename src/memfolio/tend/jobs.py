@@ -18,6 +18,8 @@ class Tended:
     hand: Hand
     index: Index
     model: Model | None = None
+    is_asked_for: bool = False
+    """Whether somebody wants it done at once, due or not."""
     told: Callable[[int, int], None] = field(default=lambda done, total: None)
 
 
@@ -37,9 +39,11 @@ def _sessions(tended: Tended) -> str:
     settings = tended.hand.vault.config.learn
     if not settings.enabled:
         return ""
-    heard = hear_out(tended.hand, tended.index, settings, model=tended.model, told=tended.told)
+    heard = hear_out(
+        tended.hand, tended.index, settings, model=tended.model, is_over=tended.is_asked_for, told=tended.told
+    )
     learned, conflicts = sum(each.learned for each in heard), sum(each.conflicts for each in heard)
-    told = f"{_many(len(heard), 'conversation')}, {_many(learned, 'statement')} learned" if heard else ""
+    told = f"{_many(len(heard), 'conversation')}, {_many(learned, 'statement') or 'nothing'} learned" if heard else ""
     return f"{told}, {_many(conflicts, 'conflict')}" if conflicts else told
 
 

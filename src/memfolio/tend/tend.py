@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from memfolio.errors import InputError, MemfolioError
 from memfolio.index.counts import last_runs
@@ -71,7 +72,10 @@ def tend(
             if time.monotonic() - began > vault.config.tend.seconds:
                 waiting.append(job.name)
                 continue
-            done.append(_run(vault, index, agent, job, model, now, dry_run, told))
+            hand = Hand(vault=vault, agent=agent, now=now, dry_run=dry_run)
+            seen = partial(told, job.name)
+            tended = Tended(hand=hand, index=index, model=model, is_asked_for=bool(jobs), told=seen)
+            done.append(_run(job, tended))
         if not dry_run:
             _look(vault, agent, [each.job for each in done if not each.error], now)
     return Tending(agent=agent, done=tuple(done), waiting=tuple(waiting), dry_run=dry_run)
@@ -99,19 +103,9 @@ def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> boo
     return is_due(job.period, last, now, vault.home.zone, vault.config.tend.hour)
 
 
-def _run(
-    vault: Vault,
-    index: Index,
-    agent: str,
-    job: Job,
-    model: Model | None,
-    now: datetime,
-    dry_run: bool,
-    told: Told,
-) -> Done:
-    hand, began = Hand(vault=vault, agent=agent, now=now, dry_run=dry_run), time.monotonic()
-    tended = Tended(hand=hand, index=index, model=model, told=lambda done, total: told(job.name, done, total))
-    told(job.name, 0, 0)
+def _run(job: Job, tended: Tended) -> Done:
+    hand, began = tended.hand, time.monotonic()
+    tended.told(0, 0)
     did = error = ""
     try:
         did = job.run(tended)
@@ -119,7 +113,7 @@ def _run(
         error = problem.message
     return Done(
         job=job.name,
-        did=did,
+        did=did or ("brought up to date" if hand.receipts else ""),
         changes=tuple(receipt.seq for receipt in hand.receipts),
         diff=hand.diff,
         notes=tuple(hand.notes),

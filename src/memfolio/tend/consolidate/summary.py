@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from memfolio.learn.drafting import least_trusted
 from memfolio.tend.extract import extract
-from memfolio.types import Kind, MemoryItem, Origin, Store
+from memfolio.types import Kind, MemoryItem, Store
 from memfolio.vault.format.draft import Draft
 
 LINE = 200
@@ -14,12 +15,6 @@ LINE = 200
 GIST = 120
 """Tokens that the gist may have."""
 TITLED = 5
-_TRUST = (Origin.UNTRUSTED, Origin.SYSTEM, Origin.AGENT, Origin.OWNER)
-
-
-def least_trusted(sources: Sequence[MemoryItem]) -> Origin:
-    """Whose word something is that was made of these: that of the least trusted."""
-    return min((each.origin for each in sources), key=_TRUST.index)
 
 
 def summed_up(sources: Sequence[MemoryItem], gist: str | None = None) -> Draft:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memfolio.learn.resolve import Clash, Known
 from memfolio.tend.hand import Hand
-from memfolio.tend.sessions.resolve import Clash, Known
 from memfolio.vault.change import PutPage
 from memfolio.vault.format.fields import local
 from memfolio.vault.paths import agent_root

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from memfolio.errors import ModelError
 from memfolio.index.rows import ROLES
+from memfolio.learn.drafting import moment
 from memfolio.learn.learned import Learned, Turn
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.recall.context.fence import strip_fences
-from memfolio.tend.sessions.page import moment
 from memfolio.types import MemoryItem, Origin
 
 USER = "The user"

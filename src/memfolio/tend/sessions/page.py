@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
+from memfolio.learn.drafting import moment
 from memfolio.tend.extract import extract
 from memfolio.tend.ours import is_ours, marked, renewed
 from memfolio.types import MemoryItem
@@ -57,11 +58,6 @@ def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
             "",
         ]
     )
-
-
-def moment(turn: MemoryItem) -> datetime:
-    """When it was said."""
-    return turn.event_time or turn.created_at
 
 
 def _line(turn: MemoryItem, zone: tzinfo) -> str:

@@ -11,13 +11,14 @@ from typing import cast
 from memfolio.index.conversations import Conversation, knowledge, turns_after, unheard
 from memfolio.index.index import Index
 from memfolio.index.rows import from_us
+from memfolio.learn.drafting import moment
 from memfolio.learn.learned import Statement
+from memfolio.learn.resolve import Knowledge, Known, Resolution, Way, resolve
 from memfolio.llm.model import Model
 from memfolio.tend.hand import Hand, tender
 from memfolio.tend.sessions.conflicts import conflict_page
 from memfolio.tend.sessions.listen import learn_from
-from memfolio.tend.sessions.page import compose_page, moment, page_path
-from memfolio.tend.sessions.resolve import Knowledge, Known, Resolution, Way, resolve
+from memfolio.tend.sessions.page import compose_page, page_path
 from memfolio.tend.sessions.writing import entries, lines
 from memfolio.tuning import Learning
 from memfolio.types import Action, MemoryItem

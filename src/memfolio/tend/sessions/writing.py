@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memfolio.index.conversations import LEARNED, Conversation
+from memfolio.index.conversations import Conversation
+from memfolio.learn.drafting import drafted, moment
 from memfolio.learn.learned import Learned, Statement
+from memfolio.learn.resolve import Reference, Resolution
 from memfolio.state import Op
-from memfolio.tend.consolidate.summary import least_trusted
-from memfolio.tend.sessions.page import moment
-from memfolio.tend.sessions.resolve import Reference, Resolution
-from memfolio.types import MemoryItem, Store
+from memfolio.types import MemoryItem
 from memfolio.vault.change import AddEntries, Operation
-from memfolio.vault.format.draft import Draft
 
 CITED = 5
 """How many turns a mention names."""
@@ -22,34 +20,9 @@ NAMED = 100
 
 
 def entries(agent: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) -> Iterator[Operation]:
-    drafts = tuple(_draft(each, [turns[place] for place in each.turns]) for each in kept)
+    drafts = tuple(drafted(each, [turns[place] for place in each.turns]) for each in kept)
     if drafts:
         yield AddEntries(agent, drafts)
-
-
-def _draft(statement: Statement, sources: Sequence[MemoryItem]) -> Draft:
-    about: dict[str, Any] = {
-        "subject": statement.subject,
-        "predicate": statement.predicate,
-        "object": statement.object,
-        "single": statement.is_single,
-        "negated": statement.negated,
-    }
-    return Draft(
-        content=statement.text,
-        type=statement.type,
-        kind=statement.kind,
-        store=Store.LONG_TERM,
-        user=sources[0].user,
-        importance=statement.importance,
-        confidence=statement.confidence,
-        tags=statement.tags,
-        source=LEARNED,  # and no session, which only what was said in it belongs to
-        origin=least_trusted(sources),
-        event_time=max(map(moment, sources)),
-        derived_from=tuple(each.id for each in sources),
-        attributes={name: value for name, value in about.items() if value},
-    )
 
 
 def lines(
@@ -70,7 +43,13 @@ def lines(
         "until": conversation.last,
         "turns": len(turns),
         "mentions": [
-            {"name": each.name, "type": each.type, "aliases": list(each.aliases), "in": _cited(each.turns, turns)}
+            {
+                "name": each.name,
+                "type": each.type,
+                "aliases": list(each.aliases),
+                "in": _cited(each.turns, turns),
+                "on": f"{min((moment(turns[place]) for place in each.turns), default=moment(turns[0])):%Y-%m-%d}",
+            }
             for each in learned.mentions[:NAMED]
         ],
         "relations": [

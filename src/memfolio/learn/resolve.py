@@ -10,13 +10,18 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from memfolio.learn.learned import Statement
-from memfolio.types import MemoryItem, Origin
+from memfolio.learn.learned import Statement, Turn
+from memfolio.learn.rules import learn
+from memfolio.types import MemoryItem
 from memfolio.vault.change import NewId
 
 _SIGNS = re.compile(r"[^\w+#]+")
+LONG = 300
+"""Characters in which one thing is said."""
+OVERHEARD = frozenset({"extraction", "flush"})
+"""The sources of what nobody said in order to have it remembered."""
 Slot = tuple[str, str]
 Reference = str | NewId
 Way = Literal["supersede", "keep", "ask"]
@@ -46,8 +51,8 @@ class Known:
 
     @classmethod
     def of(cls, item: MemoryItem) -> Known:
-        """A memory as something known; what it is about stands in its attributes, where it was learned."""
-        about = item.attributes
+        """A memory as something known; what it is about stands in its attributes where it was learned, else in it."""
+        about = item.attributes if "subject" in item.attributes else _about(item.content)
         words = {name: str(about.get(name, "")) for name in ("subject", "predicate", "object")}
         return cls(
             ref=item.id,
@@ -56,7 +61,7 @@ class Known:
             negated=about.get("negated") is True,
             is_single=about.get("single") is True,
             at=item.event_time or item.created_at,
-            is_protected=item.pinned or item.decay_rate == 0 or item.origin is Origin.OWNER,
+            is_protected=item.pinned or item.decay_rate == 0 or item.source not in OVERHEARD,
             forgotten_at=item.forgotten_at,
             is_replaced=item.superseded_by is not None,
         )
@@ -112,9 +117,11 @@ class Knowledge:
         return [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
 
     def drop(self, old: Known) -> None:
-        """Something known holds no longer."""
+        """Something known holds no longer; said again, it is new."""
         held = self._slots.get(old.slot, [])
         held[:] = [each for each in held if each is not old]
+        if self._texts.get(plain(old.text)) is old:
+            del self._texts[plain(old.text)]
 
     def settle(self, new: Known, ref: str) -> None:
         """Something was written, under this id."""
@@ -173,6 +180,16 @@ def _known(statement: Statement, at: datetime, ref: NewId) -> Known:
     )
 
 
+def _about(text: str) -> dict[str, Any]:
+    """What a sentence is about, where it says one thing."""
+    statements = learn([Turn(content=text[:LONG])]).statements
+    if len(statements) != 1:
+        return {}
+    [one] = statements
+    words = {"subject": one.subject, "predicate": one.predicate, "object": one.object}
+    return {**words, "single": one.is_single, "negated": one.negated}
+
+
 def _is_current(known: Known) -> bool:
     return known.forgotten_at is None and not known.is_replaced
 
@@ -185,4 +202,4 @@ def _contradict(one: Known, other: Known) -> bool:
     same = plain(one.object) == plain(other.object)
     if same:
         return one.negated != other.negated
-    return (one.is_single or other.is_single) and not (one.negated or other.negated)
+    return one.is_single and other.is_single and not (one.negated or other.negated)
