@@ -29,7 +29,11 @@ def test_each_kind_has_its_half_life() -> None:
 
 
 def test_what_is_overheard_or_concluded_begins_lower() -> None:
-    assert [aged(0, each) for each in (TOLD, TOLD._replace(role="user"), TOLD._replace(derived=1))] == [1.0, 0.7, 0.5]
+    assert [aged(0, each) for each in (TOLD, TOLD._replace(role="user"), TOLD._replace(derived=1))] == [
+        1.0,
+        0.7,
+        0.5,
+    ]
 
 
 def test_use_keeps_awake_and_counts_from_the_last_time() -> None:

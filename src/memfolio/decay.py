@@ -45,6 +45,7 @@ class Life(NamedTuple):
     decay_rate: float | None
     pinned: int
     derived: int
+    """1 for what was concluded from other memories, 2 for what was learned from what somebody said."""
 
 
 def relevance(life: Life, now: int, decay: Decay) -> float:
@@ -102,6 +103,6 @@ def _rate(life: Life, decay: Decay) -> float:
 def _base(life: Life, decay: Decay) -> float:
     if life.decay_rate == 0:  # confirmed
         return 1.0
-    if life.derived:
+    if life.derived == 1:
         return decay.inferred
-    return decay.explicit if life.role is None else decay.detected
+    return decay.detected if life.role is not None or life.derived else decay.explicit

@@ -30,6 +30,7 @@ from memfolio.stores import mend
 from memfolio.stores.kin import kin_of
 from memfolio.stores.mend import Mended
 from memfolio.tend.attendant import Attendant
+from memfolio.tend.cited import without_citations
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Operation
@@ -272,17 +273,42 @@ class Memory(Life):
         a shared one only where none of the agent's own fits.
         `dry_run` only shows what would go.
         """
+        by = check_attribution(by)
         meant = [each for found in self._meant(what, every=every) for each in self._versions(*found)]
         once = {each.item.id: (index, each) for index, each in meant}
         kin = kin_of(meant[0][0], [*once])
         once |= {name: found for name in kin.going if (found := self.library.locate(name))}
         with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
-        return mend.forget(self.vault, with_places, check_attribution(by), freed=kin.freed, dry_run=dry_run)
+        lifted = [old for _, each in once.values() for old in self._replaced_by(each) if old not in once]
+        mended = mend.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, dry_run=dry_run)
+        pages = without_citations(self.vault, meant[0][0], [*once], by)
+        if pages is not None:
+            mended = replace(mended, diff=mended.diff + self.vault.preview(pages))
+        if pages is not None and not dry_run:
+            self.vault.apply(pages)
+        return mended
+
+    def _replaced_by(self, found: Located) -> list[str]:
+        """What a memory took the place of without being its correction: that holds again."""
+        if found.item.source == "correction":
+            return []
+        edges = self.library.explain(*self._located(found.item.id)).edges
+        return [edge.target for edge in edges if edge.type == "supersedes" and edge.source == found.item.id]
 
     def _versions(self, index: Index, found: Located) -> list[tuple[Index, Located]]:
         """A memory and all that it corrected: who forgets a thing does not want its old form back."""
-        earlier = [self.library.locate(item.id) for item in self.library.explain(index, found).supersedes]
+        earlier = [self.library.locate(item.id) for item in self._corrected(index, found)]
         return [(index, found), *(each for each in earlier if each and each[1].item.forgotten_at is None)]
+
+    def _corrected(self, index: Index, found: Located) -> list[MemoryItem]:
+        before = self.library.explain(index, found).supersedes
+        kept, newer = list[MemoryItem](), found.item
+        for item in before:
+            if newer.source != "correction":
+                break
+            kept.append(item)
+            newer = item
+        return kept
 
     def _meant(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
         """The memories that an id or a description means."""
@@ -305,11 +331,19 @@ class Memory(Life):
         return mend.restore(self.vault, found, paths, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
     def correct(self, id: str, text: str, *, by: Attribution | None = None) -> MemoryItem:
-        """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable."""
+        """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable.
+
+        It takes the place of what was made of that one, too.
+        """
         text, by = text_of(text), _by(by, REMEMBERER, "correct")
-        _, found = self._located(id)
+        index, found = self._located(id)
         self.library.attend()
-        return replace(mend.correct(self.vault, found, text, by).items[0], pinned=found.item.pinned)
+        kin = kin_of(index, [found.item.id])
+        item = replace(mend.correct(self.vault, found, text, by, kin).items[0], pinned=found.item.pinned)
+        if found.item.id in self.core.read().text:
+            self.core.unpin(found.item.id, by=by)
+            self.core.pin(item.id, by=by)
+        return item
 
     def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
         """Say that a memory is right: it is certain from then on and does not fade."""

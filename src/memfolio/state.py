@@ -100,6 +100,8 @@ def _used(state: State, count: int, at: datetime) -> State:
 
 def _supersede(state: State, line: Line, at: datetime) -> State:
     by = line.get("by")
+    if by is None and "by" in line:  # what took its place is gone
+        return replace(_change(state, superseded_by=None), superseded_at=None)
     if not isinstance(by, str) or by == state.item.id or not TOKEN_PATTERN.fullmatch(by):
         return state
     return replace(_change(state, superseded_by=by), superseded_at=at)

@@ -89,8 +89,8 @@ def decay_values(decay: Decay) -> Values:
 
 def _base() -> str:
     return (
-        f"CASE WHEN m.decay_rate = 0 THEN 1.0 WHEN {DERIVED} THEN :inferred "
-        "WHEN m.role IS NULL THEN :explicit ELSE :detected END"
+        f"CASE WHEN m.decay_rate = 0 THEN 1.0 WHEN {DERIVED} = 1 THEN :inferred "
+        f"WHEN m.role IS NOT NULL OR {DERIVED} THEN :detected ELSE :explicit END"
     )
 
 

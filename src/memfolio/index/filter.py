@@ -71,6 +71,12 @@ class Filter:
         return any(True for _ in self._asked())
 
     @property
+    def _asks_for_knowledge(self) -> bool:
+        """Whether something is asked for that only what was learned may have."""
+        asked = (self.kinds, self.types, self.tags, self.entities, self.stores, self.min_importance)
+        return any(asked)
+
+    @property
     def with_superseded(self) -> Filter:
         """The same, but for versions that were replaced, which may lead to those that replaced them."""
         return self if SUPERSEDED in self.include else replace(self, include=(*self.include, SUPERSEDED))
@@ -88,7 +94,7 @@ class Filter:
             yield "m.archived = 0", ()
         if self.as_of is None and SUPERSEDED not in self.include:
             yield "m.superseded_by IS NULL", ()
-        if self.originals and not (self.kinds or self.types or self.tags or self.entities):
+        if self.originals and not self._asks_for_knowledge:
             yield _ORIGINAL, ()
         if QUARANTINED not in self.include:
             yield _TRUSTED, (None if self.as_of is None else self.as_of.isoformat(),)

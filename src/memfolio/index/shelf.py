@@ -9,7 +9,7 @@ from memfolio.index.lookup import Located, located
 from memfolio.index.within import WITHIN, ShortTerm
 from memfolio.types import Store
 
-MADE = ("consolidation", "summary")
+MADE = ("consolidation", "summary", "pattern")
 """The sources of what was summed up; it is not summed up again."""
 
 

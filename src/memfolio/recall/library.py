@@ -12,7 +12,7 @@ from memfolio.embed.embedder import Embedder
 from memfolio.embed.meaning import SOME, Meaning
 from memfolio.embed.worker import Worker
 from memfolio.errors import ConflictError, EmbedderError, SearchIndexError
-from memfolio.index.filter import Filter
+from memfolio.index.filter import ARCHIVED, Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.known import is_known
 from memfolio.index.lexical import matches
@@ -38,7 +38,7 @@ BY_THE_WAY = 0.02
 """Seconds that a question may spend on vectors that are still missing, where a thread does the rest."""
 AT_ONCE = 0.5
 """The same where there is no such thread."""
-MEMORIES = Filter(forms=("memory",))
+MEMORIES = Filter(forms=("memory",), include=(ARCHIVED,))
 MANY = 100
 """How many memories one description can mean at most."""
 

@@ -9,12 +9,14 @@ from typing import Any
 from memfolio.errors import ConflictError, InputError
 from memfolio.index.lookup import Located
 from memfolio.state import Op
+from memfolio.stores.kin import Kin
 from memfolio.types import Action, Attribution, MemoryItem, Store, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
 from memfolio.vault.format.lines import read_lines, split_lines
 from memfolio.vault.paths import agent_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
+NONE = Kin([], [])
 SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
 """Attributes of what was learned that say the same as its text."""
 
@@ -34,11 +36,13 @@ def forget(
     by: Attribution,
     *,
     freed: Sequence[str] = (),
+    lifted: Sequence[str] = (),
     dry_run: bool,
 ) -> Mended:
     """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each.
 
-    What is `freed` was summed up together with them, and waits to be summed up again.
+    What is `freed` was summed up together with them, and waits to be summed up again; what is `lifted` was replaced by
+    one of them, and holds again.
     """
     from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
 
@@ -49,8 +53,8 @@ def forget(
         for path in paths:
             if ledger_of(path):  # what lies in the archive already stays there
                 places.setdefault(path, []).append(located.item.id)
-    records = [{"op": Op.TOMBSTONE.value, "memory": located.item.id} for located, _ in found]
-    records += [{"op": Op.STORE.value, "memory": each, "store": Store.SHORT_TERM.value} for each in freed]
+    records: list[dict[str, Any]] = [{"op": Op.TOMBSTONE.value, "memory": each.item.id} for each, _ in found]
+    records += [*map(_freed, freed), *({"op": Op.SUPERSEDE.value, "memory": each, "by": None} for each in lifted)]
     memories = tuple(each.item for each, _ in found)
     if not places:  # all lie in the archive, where they stay
         receipt = None if dry_run else vault.add_lines(state_ledger(_agent(found[0][0])), records, by)
@@ -70,10 +74,10 @@ def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attributio
     return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 
 
-def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Receipt:
+def correct(vault: Vault, located: Located, text: str, by: Attribution, kin: Kin = NONE) -> Receipt:
     """Remember what is right beside what was wrong, which is superseded and stays where it stands.
 
-    It is about the same thing at the same time.
+    It is about the same thing at the same time. What was made of it is superseded, too.
     """
     old, agent = located.item, _agent(located)
     _check_is_entry(located, "corrected")
@@ -93,7 +97,9 @@ def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Recei
         pinned=False,
         attributes={name: value for name, value in old.attributes.items() if name not in SAYS},
     )
-    records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(0)}]
+    wrong = [old.id, *kin.going]
+    records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in wrong]
+    records += map(_freed, kin.freed)
     if old.pinned:
         records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
     operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), tuple(records)))
@@ -101,6 +107,10 @@ def correct(vault: Vault, located: Located, text: str, by: Attribution) -> Recei
         if _is_superseded(vault, agent, old.id):
             raise ConflictError(f"{old.id} was corrected by somebody else", hint="look at what it says now")
         return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
+
+
+def _freed(id: str) -> dict[str, Any]:
+    return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
 
 
 def _is_superseded(vault: Vault, agent: str, id: str) -> bool:

@@ -23,6 +23,12 @@ def is_ours(text: str) -> bool:
     return match is not None and _hash(match[2]) == match[1]
 
 
+def within(text: str) -> str:
+    """What we wrote."""
+    match = _OURS.search(text)
+    return match[2] if match else ""
+
+
 def renewed(text: str, body: str) -> str:
     """The page with another text in the place of ours; what a person wrote around it stays."""
     return _OURS.sub(lambda _: marked(body), text, count=1)
