@@ -13,11 +13,14 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory, PageChangedError
+from memfolio.clock import SettableClock
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.http import HttpEmbedder
+from memfolio.tend.jobs import JOBS
 from memfolio.types import Action
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER
+from tests.index.proof import assert_index_equals_rebuilt
 
 WRITER = """
 import sys
@@ -55,6 +58,20 @@ def test_1_files_are_the_truth(home: Path) -> None:
         memory.reindex()
         assert [(hit.memory, hit.score, hit.why) for hit in memory.recall("What does Alex drink?")] == answers
         assert len(answers) == 2
+
+
+def test_1_index_of_a_tended_home_is_the_one_that_its_files_make(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, clock=clock, background=False) as memory:
+        for number in range(8):
+            memory.observe("user", f"I live in town {number % 3} and Anna works at Siemens.", session=f"s-{number}")
+            memory.remember(
+                f"Note {number}", tags=["b", "a"], importance=0.9, store="short_term", attributes={"b": 1, "a": 2}
+            )
+            clock.advance(days=9)
+        memory.tend()
+        memory.forget(memory.vault.entries("main")[0].id)
+        memory.archive(memory.vault.entries("main")[0].id)
+        assert_index_equals_rebuilt(memory)
 
 
 def test_2_an_acknowledged_memory_is_on_disk_after_kill_9(home: Path) -> None:
@@ -165,6 +182,33 @@ def test_9_forgotten_stays_forgotten_when_its_text_comes_back(home: Path) -> Non
         assert memory.recall("teapot") == []
         memory.restore(item.id)
         assert [hit.memory.id for hit in memory.recall("teapot")] == [item.id]
+
+
+def test_9_forgotten_stays_forgotten_when_the_home_is_tended(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, clock=clock, background=False) as memory:
+        turns = [memory.observe("user", "I live in Zanzibar.", session=f"s-{number}") for number in range(3)]
+        memory.end_session("s-0")
+        memory.forget("Zanzibar", every=True)
+        clock.advance(days=40)
+        memory.tend(jobs=[job.name for job in JOBS])
+        assert all(each.forgotten_at for turn in turns if (each := memory.get(turn.id)))
+        assert memory.recall("Zanzibar", include=["archived", "superseded", "dormant"]) == []
+
+
+def test_9_purge_leaves_no_byte_behind(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        item = memory.observe("user", "I live in Zanzibar, behind the spice market.", session="s-1")
+        memory.end_session("s-1")
+        memory.tend(jobs=[job.name for job in JOBS])
+        memory.vault.commit()
+        assert memory.purge(item.id, quotes="purge").is_clean
+        cache = memory.vault.config.cache
+    left = [path for root in (home, cache) for path in root.rglob("*") if path.is_file()]
+    assert not [path for path in left if b"spice market" in path.read_bytes()]
+    objects = subprocess.run(
+        ["git", "-C", str(home), "cat-file", "--batch-all-objects", "--batch"], capture_output=True, check=True
+    )
+    assert b"spice market" not in objects.stdout
 
 
 def test_9_forgotten_stays_forgotten_when_the_home_is_rolled_back(home: Path) -> None:

@@ -2,8 +2,9 @@
 
 The memories are gone through in their order; each that is still free takes along all free ones that are like it:
 Jaccard similarity above a threshold. Pairs that cannot reach it are never compared. With the rarest member first, two
-sets that share enough must share one of their first members already, so each set is only looked up by those; and what
-has been taken is removed from where it is looked up. That keeps the work near the number of memories.
+sets that share enough must share one of their first members already, or two of them where more must be shared, so each
+set is only looked up by those; and what has been taken is removed from where it is looked up. That keeps the work near
+the number of memories.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import floor, inf
 
 Members = Sequence[str]
-Postings = dict[tuple[int, str], dict[int, list[int]]]
-"""By size and member, and by the place that the member has in them: the sets."""
+Key = str | tuple[str, str]
+Postings = dict[tuple[int, Key], dict[int, list[int]]]
+"""By size and key, and by the place that the key ends at in them: the sets."""
+SMALL = 6
+"""Up to this size sets are looked up by two members at once; the pairs of larger ones are too many."""
 
 
 def group(sets: Sequence[frozenset[str]], threshold: float, *, common: float = inf) -> list[list[int]]:
@@ -40,8 +44,9 @@ def _alike(kinds: Sequence[frozenset[str]], threshold: float, common: float) -> 
     ordered = [sorted(each, key=lambda member: (counts[member], member)) for each in kinds]
     sizes = sorted({len(each) for each in kinds})
     postings = _postings(ordered, sizes, threshold)
-    for key in [key for key in postings if counts[key[1]] > common]:
-        del postings[key]
+    for size, key in list(postings):
+        if counts[key if isinstance(key, str) else key[0]] > common:  # the rarer of two comes first
+            del postings[size, key]
     taken = [False] * len(kinds)
     for seed in range(len(kinds)):
         if not taken[seed]:
@@ -56,12 +61,36 @@ def _alike(kinds: Sequence[frozenset[str]], threshold: float, common: float) -> 
 
 def _postings(ordered: Sequence[Members], sizes: Sequence[int], threshold: float) -> Postings:
     found: Postings = defaultdict(dict)
+    least = {size: _least(size, sizes, threshold) for size in sizes}
     for number, members in enumerate(ordered):
         size = len(members)
-        needs = [need for other in sizes if (need := needed(size, other, threshold)) <= min(size, other)]
-        for place, member in enumerate(members[: size - min(needs) + 1] if needs else ()):
-            found[size, member].setdefault(place, []).append(number)
+        for is_paired, need in least[size].items():
+            for place, key in _keys(members, need, is_paired):
+                found[size, key].setdefault(place, []).append(number)
     return found
+
+
+def _least(size: int, sizes: Iterable[int], threshold: float) -> dict[bool, int]:
+    """How many members a set must share at least with one that it is compared with, one by one and in pairs."""
+    found: dict[bool, int] = {}
+    for other in sizes:
+        need = needed(size, other, threshold)
+        if need <= min(size, other):
+            is_paired = _are_paired(size, other, need)
+            found[is_paired] = min(need, found.get(is_paired, need))
+    return found
+
+
+def _are_paired(one: int, other: int, need: int) -> bool:
+    return need > 1 and max(one, other) <= SMALL
+
+
+def _keys(members: Members, need: int, is_paired: bool) -> Iterable[tuple[int, Key]]:
+    """By what a set is looked up that must share so many members, each with the place at which it ends."""
+    if not is_paired:
+        return enumerate(members[: len(members) - need + 1])
+    first = members[: len(members) - need + 2]
+    return [(place, (one, first[place])) for place in range(len(first)) for one in first[:place]]
 
 
 def _candidates(
@@ -73,9 +102,11 @@ def _candidates(
         need = needed(own, size, threshold)
         if need > min(own, size):
             continue
-        for member in members[: own - need + 1]:
-            listed = postings.get((size, member), {})
-            for place in [place for place in listed if place <= size - need]:
+        is_paired = _are_paired(own, size, need)
+        last = size - need + is_paired
+        for _, key in _keys(members, need, is_paired):
+            listed = postings.get((size, key), {})
+            for place in [place for place in listed if place <= last]:
                 listed[place] = free = [number for number in listed[place] if not taken[number]]
                 yield from free
 

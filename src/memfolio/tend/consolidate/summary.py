@@ -15,6 +15,9 @@ LINE = 200
 GIST = 120
 """Tokens that the gist may have."""
 TITLED = 5
+FEW = 4
+"""So many short memories are read as fast as a gist of them."""
+STOPS = (".", "!", "?", "…", ":", "。", "！", "？")
 
 
 def summed_up(sources: Sequence[MemoryItem], gist: str | None = None) -> Draft:
@@ -39,9 +42,16 @@ def summed_up(sources: Sequence[MemoryItem], gist: str | None = None) -> Draft:
 def _content(sources: Sequence[MemoryItem], tags: Counter[str], gist: str | None) -> str:
     about = f" about {', '.join(tag for tag, _ in tags.most_common(TITLED))}" if tags else ""
     texts = [each.content for each in sources]
-    telling = gist or " ".join(sentence for _, sentence in extract(texts, limit=3, tokens=GIST))
+    is_plain = len(texts) <= FEW and all(len(each) <= LINE for each in texts)  # the lines say it all
+    telling = gist or ("" if is_plain else _told(texts))
     lines = [f"- {_shortened(each.content)} ({each.id})" for each in sources]
     return "\n".join([f"**{len(sources)} memories{about}**", "", *([telling, ""] if telling else []), *lines])
+
+
+def _told(texts: Sequence[str]) -> str:
+    """The telling sentences, each with its full stop."""
+    found = [sentence for _, sentence in extract(texts, limit=3, tokens=GIST)]
+    return " ".join(each if each.endswith(STOPS) else f"{each}." for each in found)
 
 
 def _shortened(text: str) -> str:
