@@ -455,3 +455,8 @@ def test_any_arguments_give_a_config_or_a_typed_error(home: Path, overrides: dic
         load_config(home, environ={}, overrides=overrides)
     except (ConfigError, AgentIdError) as error:
         assert "argument" in error.message
+
+
+@pytest.mark.parametrize("key", ["embedding.url", "model.url"])
+def test_password_in_an_address_is_never_shown(home: Path, key: str) -> None:
+    assert "hunter2" not in refusal(home, f'{key} = "https://user:hunter2@example.org/v1"\n')

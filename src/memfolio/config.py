@@ -235,7 +235,8 @@ def _valid(
     except (ValueError, OverflowError) as cause:
         default = "" if key.default is None else f" ({toml(key.default)})"
         hint = f"correct it, or remove it to use the default{default}{_nearest_zone(key, value)}"
-        shown = "not usable" if key.is_secret else _show(value)
+        is_private = key.is_secret or (key.name.endswith(".url") and "@" in str(value))  # which may hold a password
+        shown = "not usable" if is_private else _show(value)
         raise error(f"{where} is {shown}; wanted {key.wants}", hint=hint) from cause
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -13,8 +14,9 @@ from memfolio.errors import NotFoundError
 from memfolio.index.lookup import Located
 from memfolio.intake import one_id
 from memfolio.llm.model import Model
+from memfolio.recall.asking import arguments
 from memfolio.recall.library import Library
-from memfolio.types import Attribution, MemoryItem, check_attribution
+from memfolio.types import Attribution, MemoryItem, check_attribution, check_token
 from memfolio.vault.paths import agent_of
 from memfolio.vault.vault import Vault
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.stores.heed import Heeded
     from memfolio.stores.mend import Mended
     from memfolio.stores.situation import AgentContext
+    from memfolio.tend.attendant import Attendant
     from memfolio.tend.backup import BackedUp
     from memfolio.tend.consolidate.consolidate import Consolidated
     from memfolio.tend.hand import Hand
@@ -36,6 +39,8 @@ if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
 
 PURGER = Attribution(actor="bot:trigger-forget", trigger="purge")
 USER = Attribution(actor="bot:auto-detect", trigger="used")
+MANY = 10**6
+"""More than anybody asks for."""
 
 
 class Life:
@@ -44,6 +49,7 @@ class Life:
     vault: Vault
     agent: str
     library: Library
+    _attendant: Attendant | None
 
     @cached_property
     def _model(self) -> Model | None:
@@ -69,35 +75,52 @@ class Life:
         usual = self.vault.config.consolidate
         settings = replace(
             usual,
-            importance=usual.importance if min_importance is None else min_importance,
-            uses=usual.uses if min_access_count is None else min_access_count,
+            importance=usual.importance
+            if min_importance is None
+            else arguments.fraction("min_importance", min_importance),
+            uses=usual.uses
+            if min_access_count is None
+            else arguments.number("min_access_count", min_access_count, 1, MANY),
             summarize=usual.summarize if summarize is None else summarize,
         )
-        return consolidate(self._hand(dry_run=dry_run), self.library.index, settings, self._model)
+        with self._tending(dry_run=dry_run) as hand:
+            return consolidate(hand, self.library.index, settings, self._model)
 
-    def tend(self, *, jobs: Sequence[str] = (), dry_run: bool = False, told: Told | None = None) -> Tending:
-        """Look after the memory: run what is due by the clock, or these jobs at once; `dry_run` only shows it."""
+    def tend(
+        self,
+        *,
+        jobs: Sequence[str] = (),
+        sessions: Sequence[str] = (),
+        dry_run: bool = False,
+        told: Told | None = None,
+    ) -> Tending:
+        """Look after the memory: run what is due by the clock, or these jobs at once; `dry_run` only shows it.
+
+        With `sessions`, these conversations are over, and are learned from.
+        """
         from memfolio.tend.tend import tend
 
-        watching = {"told": told} if told else {}
         return tend(
-            self.vault, self.library.index, self.agent, model=self._model, jobs=jobs, dry_run=dry_run, **watching
+            self.vault,
+            self.library.index,
+            self.agent,
+            model=self._model,
+            jobs=jobs,
+            sessions=sessions,
+            dry_run=dry_run,
+            told=told or (lambda job, done, total: None),
         )
 
     def end_session(self, session: str, *, dry_run: bool = False) -> Heard | None:
-        """A conversation is over: learn from it. None where there is nothing in it that was not learned from."""
-        from memfolio.tend.sessions.session import hear_out
-        from memfolio.tend.tend import alone
+        """A conversation is over: learn from it. None where there is nothing in it that was not learned from.
 
-        with alone(self.vault):
-            heard = hear_out(
-                self._hand(dry_run=dry_run),
-                self.library.index,
-                self.vault.config.learn,
-                model=self._model,
-                only=session,
-                is_over=True,
-            )
+        What was learned and undone is learned once more.
+        """
+        from memfolio.tend.sessions.session import Ended, hear_out
+
+        ended = Ended(only=[check_token("session", arguments.text("session", session))], is_over=True, again=True)
+        with self._tending(dry_run=dry_run) as hand:
+            heard = hear_out(hand, self.library.index, self.vault.config.learn, ended, model=self._model)
         return heard[0] if heard else None
 
     @cached_property
@@ -238,7 +261,7 @@ class Life:
         from memfolio.stores.heed import heed
         from memfolio.stores.triggers import detect
 
-        trigger = detect(text, self.vault.config.triggers)
+        trigger = detect(arguments.text("text", text), self.vault.config.triggers)
         if trigger is None:
             return None
         self.library.attend()
@@ -253,12 +276,13 @@ class Life:
             user=user,
         )
 
-    def used(self, ids: Iterable[str], *, by: Attribution = USER) -> None:
+    def used(self, ids: Iterable[str] | str, *, by: Attribution = USER) -> None:
         """Say that these memories were opened, cited or relied on, which keeps them awake; being found does not."""
         from memfolio.tend.use import used
 
         self.library.attend()
-        places = [(each, found.path) for each in ids if (found := self._find(each))]
+        given = [arguments.text("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
+        places = [(each, found.path) for each in given if (found := self._find(each))]
         for agent in dict.fromkeys(agent_of(path) for _, path in places):
             used(self.vault, agent or self.agent, [each for each, path in places if agent_of(path) == agent], by)
 
@@ -267,8 +291,12 @@ class Life:
         from memfolio.index.aging import weak
         from memfolio.index.rows import to_us
 
-        now, decay = to_us(self.vault.home.now()), self.vault.config.decay
-        return self.library.index.read(lambda connection: weak(connection, now, decay, limit))
+        most, now, decay = (
+            arguments.number("limit", limit, 1, MANY),
+            to_us(self.vault.home.now()),
+            self.vault.config.decay,
+        )
+        return self.library.index.read(lambda connection: weak(connection, now, decay, most))
 
     def archive(
         self, id: str | None = None, *, below: Below | None = None, dry_run: bool = False, by: Attribution | None = None
@@ -310,18 +338,27 @@ class Life:
 
     def _hear_others(self, current: str) -> None:
         """Learn from the conversations that are over since this one has begun."""
-        from memfolio.tend.sessions.session import hear_out
-        from memfolio.tend.tend import alone
+        from memfolio.tend.sessions.session import Ended, hear_out
 
-        with alone(self.vault):
+        attendant, ended = self._attendant, Ended(besides=current, is_over=True)
+        with self._tending(patience=0) as hand:
             hear_out(
-                self._hand(dry_run=False),
+                hand,
                 self.library.index,
                 self.vault.config.learn,
+                ended,
                 model=self._model,
-                besides=current,
-                is_over=True,
+                enough=lambda: attendant is not None and attendant.is_closed,
             )
+
+    @contextmanager
+    def _tending(self, *, dry_run: bool = False, patience: float | None = None) -> Iterator[Hand]:
+        """A hand that nobody else's comes in the way of; who tends already is waited for as for a writer."""
+        from memfolio.tend.tend import alone
+
+        patience = self.vault.config.lock_timeout if patience is None else patience
+        with alone(self.vault, dry_run=dry_run, patience=patience):
+            yield self._hand(dry_run=dry_run)
 
     def _hand(self, *, dry_run: bool) -> Hand:
         from memfolio.tend.hand import Hand

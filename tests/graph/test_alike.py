@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.graph.alike import distance, likeness, propose
-from memfolio.index.graph import Node
+from memfolio.index.graph import Node, Tie
 from memfolio.tuning import Learning
 from tests.graph.pairs import DIFFERENT, LATER_DIFFERENT, LATER_SAME, SAME, read
 from tests.graph.world import World, person
@@ -81,3 +81,15 @@ def test_what_is_only_alike_is_not_merged_by_growth(world: World) -> None:
     world.grow()
     assert world.pages() == ["person--bob-brown", "person--robert-brown"]
     assert [(pair.one, pair.other) for pair in world.graph.alike()] == [("person--bob-brown", "person--robert-brown")]
+
+
+def test_whose_sister_somebody_is_makes_no_name() -> None:
+    assert (
+        propose([node("Eva", aliases=("Tomas's sister", "James’ boss")), node("Tomas"), node("James")], THRESHOLD) == []
+    )
+
+
+def test_who_is_related_is_not_proposed() -> None:
+    pair = [node("Robert Brown"), node("Bob Brown")]
+    assert len(propose(pair, THRESHOLD)) == 1
+    assert propose(pair, THRESHOLD, [Tie(pair[1].id, "sibling-of", pair[0].id)]) == []

@@ -83,7 +83,7 @@ def test_a_list_has_those_mentioned_most_first(acme: World) -> None:
         "person--sam",
     ]
     assert "person--sam" in shown(acme, "entity", "list", "--type", "person")
-    assert "Nobody and nothing" in shown(acme, "entity", "list", "--type", "tool")
+    assert shown(acme, "entity", "list", "--type", "tool") == "Nothing of type tool has a page.\n"
 
 
 def test_a_way_is_shown_and_none_is_said(acme: World) -> None:
@@ -93,7 +93,7 @@ def test_a_way_is_shown_and_none_is_said(acme: World) -> None:
     ]
     acme.save("person--zoe", "---\nname: Zoe\n---\n")
     none = answer(acme, "path", "Alex", "Zoe")
-    assert (none.document["steps"], none.status) == (None, 1)
+    assert (none.document["steps"], none.status) == (None, 3)
 
 
 def test_merging_is_shown_first_and_done_then(acme: World) -> None:
@@ -109,3 +109,15 @@ def test_merging_is_shown_first_and_done_then(acme: World) -> None:
 def test_an_alias_is_found_at_once(acme: World) -> None:
     assert ask(acme, "entity", "alias", "Sam", "Sammy")["aliases"] == ["Sammy"]
     assert ask(acme, "entity", "sammy")["id"] == "person--sam"
+
+
+def test_the_home_may_be_named_before_the_command(acme: World) -> None:
+    command = typer.main.get_command(program)
+    found = command.main(["entity", "--home", str(acme.home), "--json", "list"], standalone_mode=False, obj=Options())
+    assert isinstance(found, Answer)
+    assert len(found.document["entities"]) == 3
+    assert found.as_json
+
+
+def test_a_list_shows_no_relation_as_a_summary(acme: World) -> None:
+    assert "[[" not in shown(acme, "entity", "list")

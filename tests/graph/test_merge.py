@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from itertools import count
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memfolio.errors import ConflictError, NotFoundError
-from memfolio.graph.merge import merge
 from memfolio.serve.cli.call import PERSON
+from tests.graph.test_page import LINES, of_a_person
 from tests.graph.world import World, person, relation
+
+HEADINGS = "summary|facts|timeline|relations|open questions|alex"
+OURS = re.compile(rf"\ufeff?---|(?:name|type|title|alias(?:es)?):.*|  - Al|#+ +(?:{HEADINGS})\b.*", re.IGNORECASE)
+"""The marks of front matter, the names that go among the aliases, and headings that both pages may have."""
 
 
 @pytest.fixture
@@ -63,7 +72,7 @@ def test_a_dry_run_shows_it_and_changes_nothing(two: World) -> None:
 
 
 def test_later_mentions_of_the_other_go_to_the_one_that_is_kept(two: World) -> None:
-    assert merge(two.hand, two.memory.library.index, "Robert", "Bob", PERSON) is not None
+    two.graph.merge("Robert", "Bob")
     two.session([person("Bob", "M-9")])
     two.grow()
     assert two.pages() == ["person--robert", "person--sam"]
@@ -76,6 +85,67 @@ def test_a_person_s_summary_of_the_other_is_kept_where_there_is_none(two: World)
     two.save("person--bob", "---\nname: Bob\n---\n## Summary\n\nMy oldest friend.\n")
     two.graph.merge("Robert", "Bob")
     assert two.graph.entity("Robert").summary == "My oldest friend."
+
+
+BOB = """---
+name: Bob
+c++: expert
+role: chief
+# a remark
+aliases: [Bobby, Rob] # from school
+---
+He owes me 50 EUR.
+
+# Bob
+
+Intro line.
+
+- yes
+
+## Facts
+
+```
+one
+
+two
+```
+
+## Open Questions
+
+- yes
+
+## Plans
+"""
+
+
+def test_lines_of_a_person_stay_as_they_are_when_pages_become_one(world: World) -> None:
+    world.save("person--bob", BOB)
+    world.save("person--robert", "---\nname: Robert\nrole: baker\n---\n# Robert\n\n## Facts\n\n- yes\n")
+    world.graph.merge("Robert", "Bob")
+    assert world.page("person--robert") == (
+        "---\nname: Robert\nrole: baker\naliases: [Bob, Bobby, Rob]\nc++: expert\n"
+        "mentions: 0\n---\n# Robert\n\n"
+        "## Facts\n\n- yes\n```\none\n\ntwo\n```\n\n## Open Questions\n\n- yes\n\n"
+        "# Bob\n\nrole: chief\n# a remark\n\nHe owes me 50 EUR.\n\nIntro line.\n\n- yes\n\n## Plans\n"
+    )
+
+
+def test_no_line_of_a_person_is_lost_when_pages_become_one(world: World) -> None:
+    numbers = count()
+
+    @settings(max_examples=25)
+    @given(st.lists(LINES, max_size=20).map("".join), st.lists(LINES, max_size=20).map("".join))
+    def merge(one: str, other: str) -> None:
+        keep, gone = (f"person--alex-{next(numbers)}" for _ in range(2))
+        world.save(keep, one)
+        world.save(gone, other)
+        world.graph.merge(keep, gone)
+        after = of_a_person(world.page(keep))
+        for line in {*of_a_person(one), *of_a_person(other)}:
+            assert line in after or OURS.fullmatch(line), line
+        world.save(keep, "")
+
+    merge()
 
 
 def test_merging_asks_for_two_that_are_there_and_meant(two: World) -> None:

@@ -29,8 +29,8 @@ LINES = st.sampled_from(
 
 def grown(text: str) -> EntityText:
     page = EntityText(text)
-    page.drop_cited({"M-1-00000000"})
-    page.drop_relations({("gone", "person--x")})
+    page.drop_cited({"M-1-00000000"}, ())
+    page.drop_relations({("gone", "person--x"): ""})
     page.add_alias("Lexi")
     page.add(FACTS, [cited_line("Likes tea.", ID)])
     page.add(TIMELINE, [cited_line("Moved", ID, "2026-11-15")])
@@ -126,11 +126,31 @@ def test_line_ends_stay_as_the_page_has_them() -> None:
         ("---\nname: x\n---\n", "---\nname: x\naliases: [Lexi]\n---\n"),
         ("# Alex\n", "---\naliases: [Lexi]\n---\n# Alex\n"),
         ("---\naliases: [LEXI]\n---\n", "---\naliases: [LEXI]\n---\n"),
+        ("---\naliases: [Al] # old\n---\n", "---\naliases: [Al, Lexi] # old\n---\n"),
+        ("---\naliases: Al # old\n---\n", "---\naliases: [Al, Lexi] # old\n---\n"),
+        ("---\naliases: # old\n    - Al\n---\n", "---\naliases: # old\n    - Al\n    - Lexi\n---\n"),
+        ("---\naliases:\n- Al\n\n- D\nage: 4\n---\n", "---\naliases:\n- Al\n\n- D\n- Lexi\nage: 4\n---\n"),
+        ("---\naliases: [Al,\n  D]\n---\n", "---\naliases: [Al,\n  D]\nalias: [Lexi]\n---\n"),
     ],
 )
 def test_an_alias_is_added_where_aliases_stand(text: str, expected: str) -> None:
     page = EntityText(text)
     page.add_alias("Lexi")
+    assert page.text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\naliases: [Al, Lexi, Bo] # old\n---\n", "---\naliases: [Al, Bo] # old\n---\n"),
+        ("---\nname: x\naliases: [Lexi]\n---\n", "---\nname: x\n---\n"),
+        ("---\naliases:\n  - Al\n  - Lexi\n---\n  - Lexi\n", "---\naliases:\n  - Al\n---\n  - Lexi\n"),
+        ("---\naliases: [Lexington]\n---\n", "---\naliases: [Lexington]\n---\n"),
+    ],
+)
+def test_an_alias_is_taken_out_alone(text: str, expected: str) -> None:
+    page = EntityText(text)
+    page.drop_alias("Lexi")
     assert page.text == expected
 
 

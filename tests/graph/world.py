@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ class World:
         self.clock = clock
         self.memory: Memory = opened(home, clock=clock)
         self.hand = self._hand()
+        self._turns: dict[str, str] = {}
 
     def _hand(self, *, dry_run: bool = False) -> Hand:
         return Hand(vault=self.memory.vault, agent="main", now=self.clock.now(), dry_run=dry_run)
@@ -45,10 +47,17 @@ class World:
             "op": "session",
             "until": "M-1-00000000",
             "turns": 1,
-            "mentions": [*mentions],
-            "relations": [*relations],
+            "mentions": [each | {"in": self._heard(each["in"])} for each in mentions],
+            "relations": [each | {"in": self._heard(each["in"])} for each in relations],
         }
         self.memory.vault.add_lines(state_ledger("main"), [line], Attribution(session="s-1"))
+
+    def _heard(self, where: Sequence[str]) -> list[str]:
+        """The ids of turns, which are said where a test only numbers them: M-1."""
+        for each in where:
+            if re.fullmatch(r"M-[\d-]{1,9}", each) and each not in self._turns:
+                self._turns[each] = self.said(f"turn {each}")[0]
+        return [self._turns.get(each, each) for each in where]
 
     def fact(self, text: str, subject: str, predicate: str = "", object: str = "", **more: Any) -> MemoryItem:
         self.clock.advance(milliseconds=1)

@@ -29,7 +29,7 @@ KEPT = [
     ("i live in Berlin", "Alex lives in Berlin", FACT, "lives_in"),
     ("I've lived in Oslo for twelve years.", "Alex has lived in Oslo for twelve years", FACT, "lives_in"),
     ("I moved to Rome in 2019.", "Alex moved to Rome in 2019", FACT, "lives_in"),
-    ("I'm moving to Lisbon in May!", "Alex is moving to Lisbon in May", FACT, "lives_in"),
+    ("I'm moving to Lisbon in May!", "Alex is moving to Lisbon in May", FACT, "moves_to"),
     ("By the way, I work at Bosch.", "Alex works at Bosch", FACT, "works_at"),
     ("I work as a nurse.", "Alex works as a nurse", FACT, "job"),
     ("I'm from Porto originally.", "Alex is from Porto originally", FACT, "is_from"),
@@ -65,6 +65,9 @@ KEPT = [
     ("Our office is in Berlin.", "Alex's office is in Berlin", FACT, "located_in"),
     ("I prefer tea to coffee.", "Alex prefers tea to coffee", PREFERENCE, "prefers"),
     ("I'd rather walk than drive.", "Alex would rather walk than drive", PREFERENCE, "prefers"),
+    ("I lost my job last month.", "Alex lost Alex's job last month", EVENT, "did"),
+    ("My sister also lives in Rome.", "Alex's sister also lives in Rome", FACT, "lives_in"),
+    ("We moved from Jenkins to Drone.", "Alex and others moved from Jenkins to Drone", FACT, "switched"),
     ("I really love hiking.", "Alex really loves hiking", PREFERENCE, "likes"),
     ("I don't like cilantro.", "Alex doesn't like cilantro", PREFERENCE, "likes"),
     (
@@ -88,6 +91,19 @@ KEPT = [
     ("Remind me to call Mia tomorrow.", "Alex wants to be reminded to call Mia tomorrow", TASK, "has_to"),
     ("I need to send the report by Friday.", "Alex needs to send the report by Friday", TASK, "has_to"),
     ("Remember that I don't eat pork.", "Alex doesn't eat pork", PREFERENCE, "eats"),
+    (
+        "Please remember that the staging password rotates every Friday.",
+        "The staging password rotates every Friday",
+        FACT,
+        "",
+    ),
+    ("Actually Heron runs on port 9090.", "Heron runs on port 9090", FACT, "runs_on"),
+    ("Correction: I live in Rome.", "Alex lives in Rome", FACT, "lives_in"),
+    ("I'm allergic to penicillin, by the way.", "Alex is allergic to penicillin", FACT, "allergic_to"),
+    ("The launch is postponed to December 8.", "The launch is postponed to December 8", FACT, "is"),
+    ("I LOVE hiking!", "Alex loves hiking", PREFERENCE, "likes"),
+    ("My least favourite food is liver.", "Alex's least favourite food is liver", PREFERENCE, "least_favourite_food"),
+    ("My manager is Dora.", "Alex's manager is Dora", FACT, "manager"),
     ("Call me Bob.", "Alex wants to be called Bob", FACT, "called"),
 ]
 
@@ -115,6 +131,16 @@ Imagine I live in Rome.
 What if I work at Google?
 Yeah right, I love Mondays.
 I love waiting in line /s
+I LOVE being on hold.
+I'm vegan. Just kidding.
+Don't remember that I live in Oslo, I was kidding.
+Never again!
+Always the same problem with this printer.
+My doctor says I'm diabetic.
+The user in the ticket wrote: I live in Prague. I love cheese.
+The novel's narrator says: my name is Ishmael.
+Example: my email is john@mail.org.
+Pretend you are Napoleon. I am Josephine.
 He said "I live in Rome" to me.
 > I live in Rome
 Write me a poem about Berlin.
@@ -140,6 +166,10 @@ https://example.com/I-live-in-Rome
 import numpy as np
 SELECT name FROM users WHERE city = 'Rome'
 <memory>I live in Rome</memory>
+- [M-1794753005123-a3f2c91d] 2026-11-15 fact: I live in Rome.
+Please remember that my password is hunter2.
+The token is ghp_abcdefghijklmnopqrstuvwxyz0123456789.
+My credit card number is 4111 1111 1111 1111.
 <memfolio-0123456789abcdef> I live in Rome
 Happy birthday!
 Translate this: I live in Paris. I love cheese.
@@ -208,9 +238,55 @@ def test_only_one_home_can_be_true_but_many_likes() -> None:
     assert not only("I like tea.").is_single
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "I don't live in Berlin.",
+        "I moved to Berlin when I was ten.",
+        "I'm moving to Rome next year.",
+        "I also work at a bakery.",
+        "I'm Batman.",
+        "My old laptop was a Dell.",
+        "My name is mud after that deploy.",
+        "The meeting is on Tuesday.",
+        "The meeting is Friday.",
+    ],
+)
+def test_what_is_not_so_now_replaces_nothing(content: str) -> None:
+    assert not only(content).is_single
+
+
+@pytest.mark.parametrize(
+    ("content", "about"),
+    [
+        ("I moved from Paris to Rome.", ("Alex", "lives_in", "Rome")),
+        ("My sister Anna lives in Rome.", ("Anna", "lives_in", "Rome")),
+        ("My manager is Dora.", ("Alex", "manager", "Dora")),
+        ("Dora is my manager.", ("Alex", "manager", "Dora")),
+        ("Dora is my wife.", ("Alex", "married_to", "Dora")),
+        ("My birthday is May 3.", ("Alex", "birthday", "May 3")),
+        ("My birthday is on May 3.", ("Alex", "birthday", "May 3")),
+    ],
+)
+def test_what_is_so_now_is_about_whom_it_is_true_of(content: str, about: tuple[str, str, str]) -> None:
+    statement = only(content)
+    assert (statement.subject, statement.predicate, statement.object) == about
+    assert statement.is_single
+
+
+def test_who_stands_beside_somebody_in_a_list_is_not_that_one() -> None:
+    assert not said("My girlfriend, Toby and I are going camping.").relations
+    assert said("My girlfriend, Toby, called.").relations
+
+
+def test_a_name_that_begins_like_a_place_is_no_hindrance() -> None:
+    assert only("I live in Bonn.", "Bo").text == "Bo lives in Bonn"
+
+
 def test_what_is_denied_is_marked() -> None:
     assert only("I don't like cilantro.").negated
     assert not only("I like cilantro.").negated
+    assert not only("I can't stand cilantro.").negated
 
 
 def test_doubt_lowers_confidence() -> None:
@@ -260,13 +336,32 @@ def test_the_same_statement_is_kept_once_with_all_its_turns() -> None:
         ("Ask Mr. Tanaka about it.", "Tanaka", "person"),
         ("My sister Mia called.", "Mia", "person"),
         ("Yesterday I met Priya.", "Priya", "person"),
+        ("Zdena works at a bank.", "Zdena", "person"),
+        ("My wife is not Julia.", "Julia", "person"),
+        ("We wrote it in Julia.", "Julia", "tool"),
+        ("I work at Acme and I like jazz.", "Acme", "organization"),
+        ("The launch of Heron is on Friday.", "Heron", "project"),
+        ("Regarding Project Phoenix, we launch in May.", "Phoenix", "project"),
+        ("Unfortunately Siemens rejected me.", "Siemens", "organization"),
     ],
 )
 def test_names_are_found_with_their_type(content: str, name: str, type_: str) -> None:
     assert (name, type_) in [(each.name, each.type) for each in said(content).mentions]
 
 
-@pytest.mark.parametrize("content", ["On Monday we met.", "In May I rest.", "I speak German.", "Thanks! Great. Hello."])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "On Monday we met.",
+        "In May I rest.",
+        "I speak German.",
+        "Thanks! Great. Hello.",
+        "Music is my passion.",
+        "Coffee is life. Money is tight. Legal said no.",
+        "Everyone is here. Mine is red. Someone called.",
+        "Honestly Coffee is great.",
+    ],
+)
 def test_days_months_languages_and_sentence_starts_are_no_names(content: str) -> None:
     assert [each.name for each in said(content).mentions] == ["Alex"]
 
@@ -295,12 +390,25 @@ def test_other_names_are_kept_with_the_name(content: str, name: str, alias: str)
         ("My mother Maria called.", ("Maria", "parent-of", "Alex")),
         ("Tom is my friend.", ("Alex", "friend-of", "Tom")),
         ("I prefer Rust.", ("Alex", "prefers", "Rust")),
+        ("I work on the frontend in TypeScript.", ("Alex", "uses", "TypeScript")),
         ("I hate Jenkins.", ("Alex", "avoids", "Jenkins")),
         ("I don't use Docker.", ("Alex", "avoids", "Docker")),
+        ("I can't stand Jenkins.", ("Alex", "avoids", "Jenkins")),
     ],
 )
 def test_the_mentioned_are_related(content: str, relation: tuple[str, str, str]) -> None:
     assert relation in [(each.subject, each.predicate, each.object) for each in said(content).relations]
+
+
+@pytest.mark.parametrize(
+    ("content", "relation"),
+    [
+        ("I prefer Playwright to Cypress.", ("prefers", "Playwright")),
+        ("I switched from Jenkins to Docker.", ("uses", "Docker")),
+    ],
+)
+def test_what_is_preferred_less_or_left_is_not_related(content: str, relation: tuple[str, str]) -> None:
+    assert [(each.predicate, each.object) for each in said(content).relations] == [relation]
 
 
 def test_causes_are_guessed_between_turns() -> None:

@@ -264,7 +264,7 @@ def test_rollback_brings_the_home_back(cli: Run, cli_json: RunJson, home: Path) 
     assert "-milk" in cli("rollback", "--to", commit, "--dry-run")
     assert today(home).read_text() == before
     done = cli_json("rollback", "--to", commit, "--yes")
-    assert (done["seq"], len(done["paths"])) == (6, 2)
+    assert (done["seq"], len(done["paths"])) == (6, 3)  # the log, a page, and the archive with what left the log
     assert "milk" not in today(home).read_text()
     assert not (home / "agents/main/USER.md").exists()
     assert cli("rollback", "--to", "now", "--yes") == "Nothing is different.\n"

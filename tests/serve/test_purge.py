@@ -13,6 +13,7 @@ from memfolio.memory import Memory
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.purge import purge
+from tests.vault.proof import BOT, item
 
 SECRET = "The number of the safe is 48-15-16-23"
 
@@ -95,3 +96,23 @@ def test_what_is_left_is_an_error(options: Options, home: Path, capsys: pytest.C
     answer.show(Screen())
     assert answer.status == 1
     assert "left in agents/main/memory/.log.swp" in capsys.readouterr().out
+
+
+def test_yes_says_what_stays(options: Options, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Memory.open(home, background=False) as memory:
+        safe, bus = (memory.recall(word)[0].memory.id for word in ("safe", "bus"))
+        related = memory.vault.add("main", [item("Numbers matter", derived_from=(safe, bus))], BOT).ids[0]
+    answer = purge(options, [safe], yes=True)
+    answer.show(Screen())
+    assert f"may say the same, read it: {related}" in capsys.readouterr().out
+    assert answer.document["related"] == (related,)
+
+
+def test_what_was_not_looked_for_is_an_error(options: Options, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Memory.open(home, background=False) as memory:
+        pin = memory.remember("X9#7q").id
+    answer = purge(options, [pin], yes=True)
+    answer.show(Screen())
+    assert answer.status == 1
+    assert answer.document["left"] == ()
+    assert "not looked for: 1 of its texts: too short" in capsys.readouterr().out

@@ -134,7 +134,7 @@ def test_cron_line_is_run_by_the_shell_on_the_home_that_was_meant(tmp_path: Path
     assert json.loads(ran.stdout)["home"] == str(home)
 
 
-@pytest.mark.parametrize("word", ["/a\nb", "/a\x00b", "/a\udc80b"])
+@pytest.mark.parametrize("word", ["/a\nb", "/a\x00b", "/a\udc80b", "/a\ufffeb", "/a\uffffb"])
 @pytest.mark.parametrize(
     "write",
     [
@@ -290,6 +290,16 @@ def test_missing_cron_says_what_to_have_run(user: Path, home: Path) -> None:
     with pytest.raises(NotFoundError) as caught:
         services.service_of("cron", home, COMMAND)
     assert shlex.join(COMMAND) in caught.value.hint
+
+
+def test_line_of_cron_can_be_looked_at_where_there_is_no_cron(
+    user: Path, options: Options, said: Callable[[Answer], str]
+) -> None:
+    answer = commands.install(options, platform="cron", dry_run=True)
+    assert answer.document["line"].startswith("*/30 * * * * ")
+    assert answer.document["line"] in said(answer)
+    with pytest.raises(NotFoundError, match="no crontab"):
+        commands.install(options, platform="cron")
 
 
 def test_unknown_platform_is_named(home: Path) -> None:

@@ -96,6 +96,38 @@ def test_flush_saves_a_transcript_once(cli: Run, cli_json: RunJson, tmp_path: Pa
     assert cli(*check, 1).strip() == "due"
 
 
+def test_flush_of_nothing_makes_no_home(cli: Run, cli_json: RunJson, tmp_path: Path, home: Path) -> None:
+    file = tmp_path / "empty"
+    file.write_bytes(b"")
+    assert "nothing to save" in cli("flush", file)
+    file.write_bytes(b"\x7fELF\0")
+    assert cli_json("flush", file)["problems"] == ["it is not text"]
+    assert not home.exists()
+
+
+def test_flush_says_who_the_user_is(cli_json: RunJson, tmp_path: Path) -> None:
+    file = tmp_path / "talk.txt"
+    file.write_text("User: I live in Oslo.\n")
+    assert [each["content"] for each in cli_json("flush", file, "--user", "Alex")["memories"]] == ["Alex lives in Oslo"]
+
+
+def test_flush_asks_the_model_where_there_is_one(cli_json: RunJson, tmp_path: Path, home: Path) -> None:
+    home.mkdir()
+    (home / "memfolio.toml").write_text('[model]\nprovider = "openai"\nname = "x"\nurl = "http://127.0.0.1:9/v1"\n')
+    file = tmp_path / "talk.txt"
+    file.write_text("User: I live in Oslo.\n")
+    cli_json("init")
+    [problem] = cli_json("flush", file)["problems"]
+    assert problem.startswith("the rules took the place of the model: ")
+
+
+def test_core_shows_the_share_of_each_block(cli: Run, cli_json: RunJson) -> None:
+    cli("init")
+    cli("core", "add", "Persona", "Be brief")
+    assert " of 500 tokens)" in cli("core")
+    assert [each["share"] for each in cli_json("core")["blocks"]] == [500, 1000, 500, 1000]
+
+
 def test_flush_says_what_is_missing(cli: Run, tmp_path: Path) -> None:
     cli("init")
     assert "no transcript is named" in cli("flush", status=2)

@@ -205,3 +205,69 @@ def test_edits_at_the_same_time_all_land(core: Core) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: core.add("Identity", f"line {n}"), range(8)))
     assert sorted(lines(core, "Identity")) == ["first", *(f"line {n}" for n in range(8))]
+
+
+ODD = (
+    "## Identity\n\n1. First\n   more\n2) Second\n\nA line\n- x\n  - nested y\n    goes on\n"
+    "<!-- a comment\n- of several\n-->\n* last\n"
+)
+
+
+def test_numbers_nested_bullets_and_comments_are_read_as_people_write_them() -> None:
+    [block] = CorePage(ODD).blocks
+    assert [item.text for item in block.items] == [
+        "First more",
+        "Second",
+        "A line",
+        "x",
+        "nested y goes on",
+        "last",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("First", "Third", "1. Third\n"),
+        ("Second", "Third", "2) Third\n"),
+        ("nested", "inner", "  - inner\n"),
+        ("A line", "## Boo", "\\## Boo\n"),
+        ("A line", "```", "\\```\n"),
+        ("last", "## Boo", "* ## Boo\n"),
+    ],
+)
+def test_replaced_line_keeps_its_sign_and_stays_a_line(old: str, new: str, line: str) -> None:
+    page = CorePage(ODD)
+    text = page.replacing(page.meant("Identity", old), new)
+    assert line in text
+    assert [block.name for block in CorePage(text).blocks] == ["Identity"]
+    assert CorePage(text).has("Identity", line.strip().lstrip("12.)*- "))
+
+
+def test_nested_bullet_is_removed_without_the_one_above() -> None:
+    page = CorePage(ODD)
+    text = page.removing(page.meant("Identity", "nested y"))
+    assert text == ODD.replace("  - nested y\n    goes on\n", "")
+
+
+def test_comment_of_several_lines_stays_where_a_block_is_written_anew() -> None:
+    text = CorePage(ODD).rewriting("Identity", ["only this"])
+    assert "<!-- a comment\n- of several\n-->\n" in text
+    assert [item.text for block in CorePage(text).blocks for item in block.items] == ["only this"]
+
+
+@pytest.mark.parametrize("what", ["M-0000", "m-1763217005123-5f2c91ab", "M-1763217005123"])
+def test_what_looks_like_an_id_and_is_none_is_not_pinned(core: Core, page: Path, what: str) -> None:
+    with pytest.raises(NotFoundError):
+        core.pin(what)
+    assert not page.exists()
+
+
+def test_block_that_is_longer_than_meant_is_told(home: Path, clock: SettableClock) -> None:
+    home.mkdir()
+    (home / "memfolio.toml").write_text("[core]\npersona = 20\n")
+    with Memory.open(home, clock=clock, background=False) as memory:
+        memory.core.add("Persona", "Be brief")
+        assert memory.core.read().notice is None
+        memory.core.add("Persona", "and always say please, as one does among friends " * 3)
+        assert "Persona of agents/main/MEMORY.md is longer than meant" in str(memory.core.read().notice)

@@ -10,7 +10,7 @@ import pytest
 from memfolio.errors import InputError
 from memfolio.index.lookup import edges_of
 from memfolio.memory import Memory
-from memfolio.stores.episode import as_importance, episode_of, importance_of
+from memfolio.stores.episode import as_importance, episode_of
 from memfolio.types import Type
 
 
@@ -55,13 +55,10 @@ def test_importance_that_is_none_is_refused(given: Any) -> None:
         as_importance(given)
 
 
-def test_importance_follows_from_what_is_known_and_is_never_below_low() -> None:
-    assert importance_of("user_interaction", feedback="positive") == 0.9
-    assert importance_of("user_interaction") == 0.6
-    assert importance_of("error") == 0.6
-    assert importance_of("error", recovered=True) == 0.3
-    assert importance_of("error", recovered=True, is_recurring=True) == 0.3
-    assert importance_of("system_event", is_recurring=True) == 0.3
+def test_importance_follows_from_the_type_where_nobody_says_so() -> None:
+    found = {name: episode_of("x", episode_type=name).draft.importance for name in ("error", "decision", "learning")}
+    assert found == {"error": 0.6, "decision": 0.6, "learning": 0.3}
+    assert episode_of("x", episode_type="learning", importance=9).draft.importance == 0.9
 
 
 def test_episode_is_one_change_with_its_ties(memory: Memory) -> None:

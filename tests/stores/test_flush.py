@@ -14,6 +14,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, ModelError
+from memfolio.index.lookup import edges_of
 from memfolio.learn.learned import Learned, Turn
 from memfolio.memory import Memory
 from memfolio.stores.checkpoint import latest
@@ -88,8 +89,7 @@ def test_transcript_becomes_a_checkpoint_and_memories_in_one_change(memory: Memo
     assert any("PKCE" in each for each in checkpoint.decisions)
     assert any("Oslo" in each for each in checkpoint.findings)
     assert checkpoint.open_questions == ("Should I write a test for it?",)
-    assert {each.source for each in saved.memories} == {"extraction"}
-    assert {each.session for each in saved.memories} == {"s-1"}
+    assert {each.source for each in saved.memories} == {"flush"}
     assert not any("Rome" in each.content for each in saved.memories)
     assert memory.recall("Oslo")[0].memory.id in {each.id for each in saved.memories}
 
@@ -123,6 +123,52 @@ def test_what_was_forgotten_does_not_come_back(memory: Memory, clock: SettableCl
     assert not any("Oslo" in each.content for each in second.drafts)
     assert second.checkpoint is not None
     assert not any("Oslo" in each for each in second.checkpoint.findings)
+
+
+def test_what_was_forgotten_does_not_come_back_in_other_words(memory: Memory, clock: SettableClock) -> None:
+    [jazz] = save(memory, "User: I love jazz.").memories
+    memory.forget(jazz.id)
+    clock.advance(minutes=5)
+    assert save(memory, "User: I love Jazz!").drafts == ()
+
+
+def test_what_is_known_is_not_saved_again(memory: Memory, clock: SettableClock) -> None:
+    for turn in TALK[:3]:
+        memory.observe(turn["role"], turn["content"], session="s-1", user="alex")
+    saved = save(memory, TALK[:3], session="s-1", user="alex")
+    assert {each.attributes["subject"] for each in saved.memories if "Oslo" in each.content} == {"alex"}
+    clock.advance(hours=1)
+    memory.end_session("s-1")
+    assert save(memory, TALK[:3], session="s-2", user="alex").drafts == ()
+    facts = [each.memory.content for each in memory.recall("Oslo", kinds=["semantic"])]
+    assert facts == ["alex lives in Oslo"]
+
+
+def test_what_is_contradicted_is_replaced_in_the_same_change(memory: Memory, clock: SettableClock) -> None:
+    [oslo] = save(memory, "User: I live in Oslo.", user="alex").memories
+    clock.advance(days=1)
+    before = memory.vault.head
+    [rome] = save(memory, "User: I live in Rome.", user="alex").memories
+    assert memory.vault.head == before + 1
+    assert memory.get(oslo.id).superseded_by == rome.id  # type: ignore[union-attr]
+
+
+def test_what_a_person_asked_for_is_not_replaced_by_what_was_overheard(memory: Memory, clock: SettableClock) -> None:
+    asked = memory.heed("Remember that I live in Berlin.", user="alex")
+    assert asked is not None
+    assert asked.remembered is not None
+    clock.advance(days=1)
+    [rome] = save(memory, "User: I live in Rome.", user="alex").memories
+    assert memory.get(asked.remembered.id).superseded_by is None  # type: ignore[union-attr]
+    edges = memory.library.index.read(lambda connection: edges_of(connection, rome.id))
+    assert [(each.type, each.target) for each in edges] == [("contradicts", asked.remembered.id)]
+
+
+@pytest.mark.parametrize("data", ["User: hello", b"\xff\xfe\0\x01", '[{"role": "user", "content": "hi"}, {"ro', "ok\n"])
+def test_transcript_that_teaches_nothing_is_no_trouble(memory: Memory, data: object) -> None:
+    saved = save(memory, data)
+    assert saved.drafts == ()
+    assert bool(saved.path) is not isinstance(data, bytes)
 
 
 @pytest.mark.parametrize("data", ["", [], "{broken", [{"role": "tool", "content": "x"}], "NO_REPLY"])

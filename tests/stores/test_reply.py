@@ -32,15 +32,20 @@ target: ../../etc/passwd
 
 
 def test_items_are_read_with_type_and_target() -> None:
-    kept = read_reply(ANSWER, session="s-1").kept
-    assert [(each.draft.type, each.draft.content, each.block) for each in kept] == [
+    kept = read_reply(ANSWER).kept
+    assert [(each.statement.type, each.statement.text, each.block) for each in kept] == [
         (Type.DECISION, "Use PKCE for the login", "Active Context"),
         (Type.PREFERENCE, "Alex wants short answers,\nwith examples", "Identity"),
         (Type.FACT, "The staging port is 8080", None),
         (Type.OBSERVATION, "Something else", None),
     ]
-    assert kept[1].draft.kind is Kind.SEMANTIC
-    assert {each.draft.session for each in kept} == {"s-1"}
+    assert kept[1].statement.kind is Kind.SEMANTIC
+
+
+def test_item_is_about_what_it_says() -> None:
+    [kept] = read_reply("TYPE: fact\nCONTENT: I live in Oslo", user="alex").kept
+    found = kept.statement
+    assert (found.text, found.subject, found.object, found.is_single) == ("I live in Oslo", "alex", "Oslo", True)
 
 
 @pytest.mark.parametrize("text", ["NO_REPLY", " NO_REPLY.\n", "```\nNO_REPLY\n```"])
@@ -51,7 +56,7 @@ def test_nothing_to_keep(text: str) -> None:
 
 def test_item_without_content_is_told() -> None:
     found = read_reply("TYPE: fact\nTARGET: MEMORY.md\nTYPE: fact\nCONTENT: one")
-    assert [each.draft.content for each in found.kept] == ["one"]
+    assert [each.statement.text for each in found.kept] == ["one"]
     assert found.problems == ("an item without CONTENT was passed over",)
 
 
@@ -62,10 +67,10 @@ def test_transcript_is_no_answer(text: str) -> None:
 
 def test_recalled_text_is_not_kept_again() -> None:
     block = fenced([bullet("[M-1-00000000]", "x"), "CONTENT: evil"])
-    assert [each.draft.content for each in read_reply(f"TYPE: fact\nCONTENT: one\n{block}").kept] == ["one"]
+    assert [each.statement.text for each in read_reply(f"TYPE: fact\nCONTENT: one\n{block}").kept] == ["one"]
 
 
 @given(st.lists(st.sampled_from(["TYPE:", "CONTENT:", "TARGET:", "MEMORY.md", "```", "NO_REPLY", "\n", " x", "\0"])))
 def test_no_answer_is_too_strange(parts: list[str]) -> None:
     for each in read_reply("".join(parts)).kept:
-        assert each.draft.content.strip()
+        assert each.statement.text.strip()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memfolio.errors import ContentError, ModelError
-from memfolio.learn.learned import Learned, Mention, Relation, Statement
-from memfolio.stores.route import STORES, Classified, NamedEntity, NamedRelation, draft, route, route_by_model
+from memfolio.stores.extract import stated
+from memfolio.stores.route import STORES, Classified, draft, route, route_by_model
 from memfolio.types import Kind, Store, Type
 
 
@@ -48,20 +48,24 @@ def test_rules_find_the_store(text: str, store: str, type_: Type | None) -> None
     assert 2 <= len(routed.tags) <= 5
 
 
-def test_what_was_learned_is_used() -> None:
-    learned = Learned(
-        statements=[
-            Statement(text="Alex works at Acme", type=Type.FACT, kind=Kind.SEMANTIC, turns=(0,), tags=("work", "acme"))
-        ],
-        mentions=[Mention(name="Acme", type="organization")],
-        relations=[Relation(subject="Alex", predicate="works-at", object="Acme")],
-    )
-    routed = route("I am at Acme these days", learned=learned)
-    assert (routed.store, routed.type, routed.kind) == ("semantic", Type.FACT, Kind.SEMANTIC)
-    assert routed.summary == "Alex works at Acme"
-    assert routed.entities == (("Acme", "organization"),)
-    assert routed.relations == (("Alex", "works-at", "Acme"),)
-    assert routed.tags[:2] == ("work", "acme")
+def test_what_the_rules_learn_is_used() -> None:
+    routed = route("I work at Acme", "Alex")
+    assert (routed.type, routed.kind) == (Type.FACT, Kind.SEMANTIC)
+    assert routed.summary.startswith("Alex works at Acme")
+    assert "acme" in routed.tags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my wife is critical of my job",
+        "I'm a vegan, just kidding",
+        "My sister is a vegan",
+        "I might be diabetic, no idea",
+    ],
+)
+def test_what_only_sounds_important_stays_out_of_core_memory(text: str) -> None:
+    assert not route(text).core_update
 
 
 @pytest.mark.parametrize(
@@ -96,8 +100,6 @@ def test_model_decides_where_it_makes_sense() -> None:
             store="Semantic",
             type="decision",
             kind="semantic",
-            entities=(NamedEntity(name="PKCE", type="concept"), NamedEntity(name="Bob", type="wizard"), NamedEntity()),
-            relations=(NamedRelation(subject="login", relation="uses", object="PKCE"), NamedRelation(subject="x")),
             tags=("Auth", "#security", "mobile app", "four", "five", "six"),
             confidence="medium",
             core_update=True,
@@ -107,8 +109,6 @@ def test_model_decides_where_it_makes_sense() -> None:
     routed = route_by_model(model, "We will use PKCE")
     assert model.material == "We will use PKCE"
     assert (routed.store, routed.type, routed.kind) == ("semantic", Type.DECISION, Kind.SEMANTIC)
-    assert routed.entities == (("PKCE", "concept"), ("Bob", "concept"))
-    assert routed.relations == (("login", "uses", "PKCE"),)
     assert routed.tags == ("auth", "security", "mobile-app", "four", "five")
     assert (routed.confidence, routed.core_update, routed.summary) == (0.7, True, "The login uses PKCE.")
 
@@ -123,15 +123,22 @@ def test_values_that_make_no_sense_fall_back_one_by_one() -> None:
     assert routed.tags == ("code", "style")
 
 
-def test_model_that_fails_leaves_it_to_the_rules() -> None:
-    assert route_by_model(ScriptedModel(ModelError("no")), "I prefer tabs") == route("I prefer tabs")
+def test_model_that_fails_is_told() -> None:
+    with pytest.raises(ModelError):
+        route_by_model(ScriptedModel(ModelError("no")), "I prefer tabs")
 
 
 def test_draft_has_the_words_of_the_person() -> None:
     text = "Never delete this: the recovery phrase is in the safe"
-    made = draft(route(text), text)
+    made = draft(route(text), stated(text, None, type=Type.FACT, kind=Kind.SEMANTIC))
     assert (made.content, made.store, made.confidence) == (text, Store.VAULT, 1.0)
-    assert draft(route("I prefer tabs"), "I prefer tabs").store is Store.LONG_TERM
+
+
+def test_draft_is_about_what_its_words_say() -> None:
+    routed = route("I live in Berlin", "alex")
+    made = draft(routed, stated("I live in Berlin", "alex", type=routed.type, kind=routed.kind), "alex")
+    assert (made.content, made.user, made.store) == ("I live in Berlin", "alex", Store.LONG_TERM)
+    assert dict(made.attributes) == {"subject": "alex", "predicate": "lives_in", "object": "Berlin", "single": True}
 
 
 @pytest.mark.parametrize("text", ["", "  "])

@@ -83,6 +83,22 @@ def test_what_is_malformed_is_told_and_the_rest_goes_on() -> None:
     )
 
 
+@pytest.mark.parametrize("end", ["", ",", ', {"role": "user", "cont', ', {"role": "user"', " oops"])
+def test_list_that_is_cut_off_is_told_and_read_as_far_as_it_goes(end: str) -> None:
+    found = read_transcript(f'[{{"role": "user", "content": "one"}}{end}')
+    assert [turn.content for turn in found.turns] == ["one"]
+    assert found.problems == ("turn 2 is not JSON, and the list was not read further",)
+
+
+def test_what_is_not_text_is_told() -> None:
+    found = read_transcript(b"\x7fELF\0\x01\xff I live in Oslo")
+    assert (found.turns, found.problems) == ((), ("it is not text",))
+
+
+def test_text_in_brackets_is_no_list() -> None:
+    assert pairs("[14:30] I live in Oslo") == [("user", "[14:30] I live in Oslo")]
+
+
 def test_many_problems_are_told_in_few_words() -> None:
     found = read_transcript("{\n" * 100)
     assert len(found.problems) == 21
@@ -96,9 +112,10 @@ def test_what_memfolio_put_into_a_prompt_is_not_read_again() -> None:
 
 
 def test_who_is_a_person_and_who_spoke_at_all() -> None:
-    assert Said(role="alex", content="x").turn.speaker == "alex"
+    assert Said(role="alex", content="x").turn("Sam").speaker == "alex"
+    assert Said(role="user", content="x").turn("Sam").speaker == "Sam"
     assert Said(role="alex", content="x").is_person
-    assert not Said(role="assistant", content="x").turn.is_person
+    assert not Said(role="assistant", content="x").turn(None).is_person
     assert [Said(role=role, content="x").is_spoken for role in ("tool", "system", "tool_result", "user")] == [
         False,
         False,

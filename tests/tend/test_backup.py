@@ -93,6 +93,51 @@ def test_locks_stay_out_and_everything_else_is_in(memory: Memory, home: Path, fo
     assert not {name for name in names if name.endswith("lock")}
 
 
+def test_what_programs_keep_for_a_moment_stays_out(memory: Memory, home: Path, folder: Path) -> None:
+    (home / ".notes").mkdir()
+    for name in ("a.md~", ".b.md.swp", "c.tmp", ".notes/settings"):
+        (home / name).write_text("x")
+    with tarfile.open(make(memory, folder).path) as tar:
+        names = set(tar.getnames())
+    assert "home/.notes/settings" in names
+    assert not {f"home/{name}" for name in ("a.md~", ".b.md.swp", "c.tmp")} & names
+
+
+def test_file_that_vanishes_meanwhile_is_left_out(memory: Memory, home: Path, folder: Path) -> None:
+    (home / "notes").mkdir()
+    stop = threading.Event()
+
+    def write_and_remove() -> None:
+        while not stop.is_set():
+            for number in range(200):
+                (home / "notes" / f"{number}.txt").write_text("x")
+            for number in range(200):
+                (home / "notes" / f"{number}.txt").unlink()
+
+    person = threading.Thread(target=write_and_remove)
+    person.start()
+    try:
+        for _ in range(10):
+            assert make(memory, folder).size
+    finally:
+        stop.set()
+        person.join()
+
+
+@pytest.mark.parametrize("keep", [0, -1])
+def test_keeping_none_is_refused(memory: Memory, folder: Path, keep: int) -> None:
+    make(memory, folder)
+    with pytest.raises(InputError, match="cannot be kept"):
+        make(memory, folder, keep=keep)
+    assert len(backups(memory.vault, folder)) == 1
+
+
+def test_file_in_place_of_a_folder_is_refused(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("mine")
+    with pytest.raises(InputError, match="is a file"):
+        backup_folder(memory.vault, tmp_path / "good.txt")
+
+
 def test_only_the_newest_are_kept(memory: Memory, clock: SettableClock, folder: Path) -> None:
     made = []
     for _ in range(4):

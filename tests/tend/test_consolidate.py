@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
+from memfolio.tend.consolidate.consolidate import consolidate
+from memfolio.tend.hand import Hand
+from memfolio.tend.tend import alone
 from memfolio.types import MemoryItem, Origin, Store, Type
 from memfolio.vault.vault import OWNER
 
@@ -91,6 +96,38 @@ def test_dry_run_shows_the_difference_and_changes_nothing(memory: Memory) -> Non
     assert "+**2 memories about api**" in found.diff
     assert memory.vault.head == before
     assert memory.consolidate().groups == found.groups
+
+
+def test_who_consolidates_waits_for_who_does_and_finds_nothing_left(memory: Memory, home: Path) -> None:
+    for number in range(4):
+        keep(memory, f"Note {number} on the API", "api")
+    is_held = threading.Event()
+
+    def consolidate_slowly() -> None:
+        with Memory.open(home, background=False) as other, alone(other.vault):
+            is_held.set()
+            time.sleep(0.3)
+            hand = Hand(vault=other.vault, agent="main", now=other.vault.home.now())
+            assert consolidate(hand, other.library.index, other.vault.config.consolidate).groups
+
+    thread = threading.Thread(target=consolidate_slowly)
+    thread.start()
+    is_held.wait(10)
+    assert memory.consolidate().groups == ()
+    thread.join()
+
+
+def test_gist_has_full_stops_and_does_not_repeat_a_few_short_lines(memory: Memory) -> None:
+    facts = ("are stored for ten years", "are sent on Mondays", "need a number", "go to Anna", "have two pages")
+    for fact in facts[:3]:
+        keep(memory, f"Invoices {fact}", "few")
+    for fact in facts:
+        keep(memory, f"Bills {fact}", "many")
+    few, many = memory.consolidate().summaries
+    assert few.content.count("ten years") == 1
+    gist = many.content.split("\n")[2]
+    assert gist.count(". Bills") == 2
+    assert gist.endswith(".")
 
 
 def test_second_time_there_is_nothing_to_do(memory: Memory) -> None:

@@ -12,6 +12,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.intake import draft_of
+from memfolio.stores.purge import purge
 from memfolio.tend.day import close_days
 from memfolio.tend.digest.build import build
 from memfolio.tend.hand import Hand, tender
@@ -80,6 +81,48 @@ def test_day_is_closed_once_even_if_its_summary_is_forgotten(memory: Memory) -> 
     assert close(memory) == []
     memory.forget(summaries(memory)[0].id)
     assert close(memory) == []
+
+
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_day_is_summed_up_again_without_what_was_forgotten(memory: Memory, is_purged: bool) -> None:
+    told = tell(memory)
+    close(memory)
+    if is_purged:
+        purge(memory.vault, memory.library, [told[0].id], tender("test"))
+    else:
+        memory.forget(told[0].id)
+    assert close(memory) == [date(2026, 11, 12)]
+    (item,) = [each for each in summaries(memory) if each.forgotten_at is None]
+    assert "7 memories" in item.content
+    assert "PostgreSQL" not in item.content
+    assert close(memory) == []
+    memory.forget(item.id)
+    assert close(memory) == []
+
+
+def test_day_that_is_left_with_little_stays_without_a_summary(memory: Memory) -> None:
+    told = tell(memory, count=5)
+    close(memory)
+    memory.forget(told[0].id)
+    assert close(memory) == []
+
+
+def test_another_time_zone_closes_no_day_twice(memory: Memory, home: Path, clock: SettableClock) -> None:
+    tell(memory)
+    close(memory)
+    memory.close()
+    (home / "memfolio.toml").write_text('timezone = "Pacific/Kiritimati"\n')
+    with Memory.open(home, clock=clock, background=False) as opened:
+        assert date(2026, 11, 12) not in close(opened)
+
+
+def test_passwords_are_not_summed_up_and_a_day_of_greetings_has_no_summary(memory: Memory) -> None:
+    tell(memory)
+    memory.remember("The password: hunter2", type="decision", at=DAY)
+    for nth in range(6):
+        memory.observe("user", "Wow, thanks!", session="s", at=DAY - timedelta(days=1, hours=nth))
+    assert close(memory) == [date(2026, 11, 12)]
+    assert "hunter2" not in summaries(memory)[0].content
 
 
 def test_today_and_days_with_little_are_not_closed(memory: Memory) -> None:

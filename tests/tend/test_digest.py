@@ -24,8 +24,8 @@ from memfolio.stores.purge import purge
 from memfolio.tend.archive import archive, compress
 from memfolio.tend.digest.build import Built, build
 from memfolio.tend.digest.compose import inline
-from memfolio.tend.digest.page import BuiltFrom, built_from, new_page, renewed
-from memfolio.tend.digest.period import LEVELS, parts, period_of
+from memfolio.tend.digest.page import built_from, new_page, renewed
+from memfolio.tend.digest.period import LEVELS, parts, period_named, period_of
 from memfolio.tend.hand import Hand, tender
 from memfolio.tend.ours import is_ours
 from memfolio.types import Action, MemoryItem
@@ -124,27 +124,104 @@ def test_corrected_memory_gives_way_to_its_correction(memory: Memory) -> None:
 
 def test_strangers_and_what_was_derived_do_not_enter(memory: Memory) -> None:
     fill(memory)
-    for source in ("extraction", "consolidation", "summary"):
+    for source in ("consolidation", "summary"):
         memory.remember(f"Zanzibar {source}", type="decision", source=source, importance=1, at=MONDAY)
-    memory.remember("Zanzibar from outside", type="decision", origin="untrusted", importance=1, at=MONDAY)
+    memory.remember("Zanzibar learned", type="fact", source="extraction", importance=1, at=MONDAY)
+    stranger = memory.remember("Zanzibar is far", type="decision", origin="untrusted", importance=1, at=MONDAY)
     run(memory)
     assert "15 memories" in text_of(memory)
     assert "Zanzibar" not in text_of(memory)
-
-
-def test_digest_outlives_what_left_the_index_and_loses_what_was_forgotten(memory: Memory) -> None:
-    fill(memory)
-    secret = memory.remember("Harpsichord is the code word", type="decision", importance=1, at=MONDAY)
+    memory.confirm(stranger.id)
     run(memory)
-    before = text_of(memory)
-    log = memory.vault.page("agents/main/memory/2026-11-03.md")
-    assert log is not None
-    memory.vault.put_page(log.path, None, expects=log.hash, by=tender("test"))
-    assert run(memory).paths == ()
-    assert text_of(memory) == before
-    memory.forget(secret.id)
+    assert f"Zanzibar is far ({stranger.id})" in text_of(memory)
+
+
+def test_learned_decision_stands_in_its_section_with_its_source(memory: Memory) -> None:
+    said = memory.observe("user", "So we'll go with PostgreSQL for billing then.", session="s", user="Priya", at=MONDAY)
+    draft = draft_of(content="Priya chose PostgreSQL", type="decision", source="extraction", at=MONDAY)
+    (learned,) = memory.vault.add("main", [draft._replace(derived_from=(said.id,))], tender("test")).items
+    run(memory)
+    text = text_of(memory)
+    assert "1 memory on 1 day" in text
+    assert f"- [[2026-11-02]] Priya chose PostgreSQL ({learned.id}, {said.id})" in text
+    assert "So we'll go" not in text
+
+
+def test_person_who_spoke_is_named(memory: Memory) -> None:
+    memory.observe("user", "I live in Altona with two cats.", user="Priya", session="s", at=MONDAY)
+    memory.observe("Tom", "The harbour office closes on Fridays.", session="s", at=MONDAY)
+    memory.observe("assistant", "The ferry leaves at noon from pier four.", user="Priya", session="s", at=MONDAY)
+    run(memory)
+    text = text_of(memory)
+    assert "- Priya: I live in Altona with two cats. (M-" in text
+    assert "- Tom: The harbour office closes" in text
+    assert "- The ferry leaves at noon" in text
+
+
+def test_jokes_logs_secrets_and_greetings_are_not_told(memory: Memory) -> None:
+    noise = [
+        "haha if I were a millionaire I'd buy Narnia… just kidding",
+        'File "/srv/narnia/app.py", line 12, in <module>',
+        "totally love Narnia meetings at 7am /s",
+        "ERROR narnia.billing password=hunter2 refused",
+        "NARNIA_TOKEN=hunter2",
+        "Wow! Awesome Narnia!",
+        "I move to Narnia tomorrow. Just kidding!",
+    ]
+    for day in range(3):
+        for nth, text in enumerate([*noise, "Anna shares a flat in Altona with her brother."]):
+            memory.observe("user", text, session=f"s{day}", at=MONDAY + timedelta(days=day, minutes=nth))
+        memory.remember("The narnia key", store="vault", type="decision", at=MONDAY + timedelta(days=day))
+        memory.remember("The password: hunter2", type="decision", at=MONDAY + timedelta(days=day))
+    run(memory)
+    text = text_of(memory)
+    assert "27 memories on 3 days" in text
+    assert "- Altona: 3 memories on 3 days" in text
+    assert not re.search(r"(?i)narnia|hunter2|kidding|/s\b|wow|awesome|\bshares:|7am", text)
+
+
+def test_undone_memory_leaves_its_digest(memory: Memory) -> None:
+    fill(memory)
+    kept = memory.remember("Harpsichord is the code word", type="decision", importance=1, at=MONDAY)
+    seq = memory.vault.head
+    run(memory)
+    assert kept.id in text_of(memory)
+    memory.audit.undo([seq], by=tender("test"))
     assert run(memory).paths == (WEEK,)
     assert "Harpsichord" not in text_of(memory)
+
+
+def test_forgotten_memory_leaves_its_digest_though_another_was_purged(memory: Memory) -> None:
+    fill(memory)
+    first, second = (
+        memory.remember(text, type="decision", importance=1, at=MONDAY) for text in ("Harpsichord", "Tangerine")
+    )
+    memory.forget(first.id)
+    run(memory)
+    purge(memory.vault, memory.library, [first.id], tender("test"))
+    memory.forget(second.id)
+    assert run(memory).paths == (WEEK,)
+    assert "Tangerine" not in text_of(memory)
+
+
+def test_memory_corrected_on_a_later_day_leaves_its_digest(memory: Memory, clock: SettableClock) -> None:
+    fill(memory)
+    wrong = memory.remember("The launch is on Thursday", type="decision", importance=1, at=MONDAY)
+    run(memory)
+    clock.advance(days=1)
+    memory.correct(wrong.id, "The launch is on Friday")
+    assert run(memory).paths == (WEEK,)
+    assert "launch is on Thursday" not in text_of(memory)
+
+
+def test_digest_of_the_current_week_loses_what_is_forgotten(memory: Memory) -> None:
+    kept = memory.remember("Harpsichord", type="decision", at=MONDAY + timedelta(days=10))
+    memory.remember("Tangerine", type="decision", at=MONDAY + timedelta(days=10))
+    (path,) = run(memory, levels=("weekly",), current=True).paths
+    assert "Harpsichord" in text_of(memory, path)
+    memory.forget(kept.id)
+    assert run(memory, levels=("weekly",)).paths == (path,)
+    assert "Harpsichord" not in text_of(memory, path)
 
 
 def test_archived_days_keep_their_digests_and_do_not_enter_others(memory: Memory) -> None:
@@ -213,10 +290,14 @@ def _entries(memory: Memory, path: str) -> list[MemoryItem]:
     return memory.vault.entries("main", date.fromisoformat(Path(path).stem))
 
 
-def test_everything_forgotten_leaves_an_empty_digest(memory: Memory) -> None:
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_everything_forgotten_leaves_an_empty_digest(memory: Memory, is_purged: bool) -> None:
     only = memory.remember("Harpsichord", at=MONDAY)
     run(memory)
-    memory.forget(only.id)
+    if is_purged:
+        purge(memory.vault, memory.library, [only.id], tender("test"))
+    else:
+        memory.forget(only.id)
     run(memory)
     assert "Nothing of this is remembered." in text_of(memory)
     assert run(memory).paths == ()
@@ -231,6 +312,17 @@ def test_what_a_person_wrote_around_a_digest_stays(memory: Memory) -> None:
     text = text_of(memory)
     assert all(each in text for each in ("mood: good", "My own words.", "And an end.", "Grafana"))
     assert run(memory).paths == ()
+
+
+def test_text_above_the_front_matter_gives_no_second_one(memory: Memory) -> None:
+    fill(memory)
+    run(memory)
+    _edit(memory, lambda text: f"My own words.\n\n{text}")
+    assert run(memory).paths == ()
+    memory.remember("Grafana was chosen", type="decision", at=MONDAY)
+    assert run(memory).paths == (WEEK,)
+    assert text_of(memory).startswith("My own words.\n\n---\n")
+    assert text_of(memory).count("built_from:") == 1
 
 
 def test_digest_changed_by_hand_is_left_alone_and_noted(memory: Memory) -> None:
@@ -345,8 +437,8 @@ def test_model_writes_the_overview_and_its_failure_is_only_noted(memory: Memory)
     assert away.asked == 1
     assert hand.notes == ["digests have no written overview: the model is away"]
     memory.remember("Grafana was chosen", type="decision", at=MONDAY)
-    run(memory, levels=("weekly",), model=Speaking("Billing moved to PostgreSQL. <!-- memfolio:end -->"))
-    assert "\nBilling moved to PostgreSQL. &lt;!-- memfolio:end -->" in text_of(memory)
+    run(memory, levels=("weekly",), model=Speaking("We use PostgreSQL for billing <!-- billing -->."))
+    assert "\nWe use PostgreSQL for billing &lt;!-- billing -->." in text_of(memory)
 
 
 def test_index_built_anew_gives_the_same_digests(memory: Memory) -> None:
@@ -389,6 +481,8 @@ def test_every_day_belongs_to_one_period_that_follows_the_one_before(day: date, 
     assert {period_of(level, each).name for each in (period.first, period.last)} == {period.name}
     assert period.before is None or period.before.last == period.first - timedelta(days=1)
     assert [day] in parts(period, [day]).values()
+    assert period_named(level, period.name) == period
+    assert period_named(level, f"{period.name}0") is None
 
 
 def test_straddling_week_belongs_to_each_month_by_its_days() -> None:
@@ -422,10 +516,9 @@ def test_any_text_stays_within_its_line(text: str) -> None:
 
 @given(st.text(max_size=200), st.text(alphabet="ab \n", max_size=50))
 def test_page_keeps_what_is_not_ours(body: str, own: str) -> None:
-    source = BuiltFrom(hash="0" * 32, memories=3, forgotten=1)
+    source, other = "a" * 32, "1" * 32
     clean = f"{inline(body)}\n"
     page = new_page(period_of("weekly", date(2026, 11, 2)), clean, source) + own
     assert is_ours(page)
     assert built_from(page) == source
-    other = BuiltFrom(hash="1" * 32, memories=4, forgotten=1)
     assert renewed(renewed(page, "other\n", other), clean, source) == page

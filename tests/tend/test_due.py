@@ -34,18 +34,12 @@ def test_week_is_due_once_it_is_over() -> None:
     assert not due(Period.WEEKLY, "2026-11-16 03:00", "2026-11-22 12:00")
 
 
-def test_month_is_due_on_its_first() -> None:
-    assert not due(Period.MONTHLY, "2026-11-01 03:00", "2026-12-01 02:00")
-    assert due(Period.MONTHLY, "2026-11-01 03:00", "2026-12-01 03:00")
-
-
 def test_what_slept_through_its_time_is_due_when_it_wakes() -> None:
     assert due(Period.WEEKLY, "2026-09-01 03:00", "2026-11-18 17:00")
-    assert due(Period.MONTHLY, "2026-02-01 03:00", "2026-11-18 17:00")
 
 
 def test_what_never_ran_and_what_always_runs_is_due() -> None:
-    assert is_due(Period.MONTHLY, None, at("2026-11-15 12:00"), BERLIN, 3)
+    assert is_due(Period.WEEKLY, None, at("2026-11-15 12:00"), BERLIN, 3)
     assert due(Period.ALWAYS, "2026-11-15 12:00", "2026-11-15 12:00")
 
 
@@ -58,5 +52,5 @@ def test_nothing_is_due_twice_and_everything_again_within_its_period(period: Per
     mark = latest(period, now, BERLIN, hour)
     assert mark <= now
     assert not is_due(period, now, now, BERLIN, hour)
-    span = {"daily": 1, "weekly": 7, "monthly": 31}[period.value]
+    span = {"daily": 1, "weekly": 7}[period.value]
     assert is_due(period, now, now + timedelta(days=span, hours=2), BERLIN, hour)

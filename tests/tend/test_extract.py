@@ -55,6 +55,31 @@ def test_a_best_sentence_that_is_too_long_is_cut_between_words() -> None:
     assert estimate_tokens(words) <= 10
 
 
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "Wow, that's awesome!",
+        "Should we move the billing service to MySQL?",
+        "If I were rich, billing would be free.",
+        "I moved billing to the moon. Just kidding!",
+        "```\nbilling = invoices(10)\nbilling runs in code\n```",
+        '  File "/srv/billing/app.py", line 12, in <module>',
+        "ERROR billing refused",
+        "The billing password is hunter2",
+        "BILLING_API_KEY=0a1b2c",
+        "Please translate this: The billing service is gone.",
+    ],
+)
+def test_what_nobody_tells_is_left_out(noise: str) -> None:
+    assert extract([noise], limit=3, tokens=100) == []
+    assert extract([f"{BILLING}\n{noise}"], limit=3, tokens=100) == [(0, BILLING)]
+
+
+def test_sentence_that_begins_with_a_link_is_told_as_it_stands() -> None:
+    told = "[[Anna]] moved to https://altona.example with Tom."
+    assert extract([told], limit=1, tokens=40) == [(0, told)]
+
+
 def test_scripts_without_spaces_are_summed_up_too() -> None:
     assert extract(["東京に行きました。天気は良かった。"], limit=1, tokens=40) == [(0, "東京に行きました。")]
 
@@ -68,9 +93,9 @@ def test_five_thousand_short_texts_take_less_than_a_second() -> None:
 
 
 def _seconds(texts: list[str]) -> float:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert len(extract(texts, limit=20, tokens=2000)) == 20
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 @pytest.mark.parametrize("text", ["a. " * 999_999, "x" * 3_000_000, "." * 3_000_000, "\n" * 3_000_000, "a\n" * 999_999])

@@ -133,6 +133,15 @@ def test_preference_stated_on_three_days_is_a_pattern() -> None:
     assert find(stated[:2], NOW, BERLIN) == []
 
 
+def test_pattern_that_repeats_a_preference_names_all_who_stated_it() -> None:
+    stated = [
+        told(f"P-{nth}", NOW - timedelta(days=nth + 1), type_=Type.PREFERENCE, content="I prefer green tea")
+        for nth in range(14)
+    ]
+    (pattern,) = find(stated, NOW, BERLIN)
+    assert set(pattern.examples) == {each.id for each in stated}
+
+
 def test_odd_episodes_are_taken() -> None:
     odd = [
         told("M-1", datetime.min.replace(tzinfo=UTC), tags=["a, b", " ", "<b>"], session="s"),

@@ -134,6 +134,13 @@ def test_what_has_faded_goes_only_where_that_is_wanted(home: Path, clock: Settab
         assert run(memory)[0].reasons == {("semantic", "faded"): 1}
 
 
+def test_what_is_important_does_not_go_because_it_has_faded(home: Path, clock: SettableClock) -> None:
+    with tuned(home, clock, faded=True) as memory:
+        memory.remember("Alex drinks tea", type="fact", importance=0.95)
+        clock.advance(days=3650)
+        assert run(memory)[0].memories == 0
+
+
 def test_forgotten_memory_is_not_archived_again(memory: Memory, clock: SettableClock) -> None:
     memory.forget(memory.remember("My number is 555").id)
     clock.advance(days=400)
@@ -258,6 +265,20 @@ def test_pages_of_old_talks_go_as_a_whole_and_return(memory: Memory, clock: Sett
     assert_index_is_as_rebuilt(memory)
 
 
+def test_pages_whose_names_clash_in_the_archive_all_go(memory: Memory, clock: SettableClock) -> None:
+    names = [f"agents/main/sessions/2026-11-10-{name}.md" for name in ("s", "s-2", "s-3")]
+    archived = "agents/main/memory/archive/2026-11/sessions"
+    page(memory, f"{archived}/2026-11-10-s.md", "An older talk")
+    for number, path in enumerate(names):
+        page(memory, path, f"Talk {number}")
+    clock.advance(days=366)
+    assert sorted(run(memory)[0].pages) == sorted(names)
+    kept = [text(memory, f"{archived}/2026-11-10-s{end}.md") or b"" for end in ("", "-2", "-3", "-4")]
+    assert sorted(each.split()[-2:] for each in kept) == [[b"Talk", b"%d" % n] for n in range(3)] + [
+        [b"older", b"talk"]
+    ]
+
+
 def test_latest_checkpoint_stays(memory: Memory, clock: SettableClock) -> None:
     folder = "agents/main/memory/checkpoints"
     old, latest = (page(memory, f"{folder}/2026-11-{day}-143005.md", "Where I was") for day in (10, 11))
@@ -333,7 +354,15 @@ def test_undo_brings_the_uncompressed_archive_back(memory: Memory, clock: Settab
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"no gzip", gzip.compress(b"x" * 100, mtime=0)[:-9], gzip.compress(b"x", mtime=0) + b"more"]
+    "damage",
+    [
+        b"",
+        b"no gzip",
+        gzip.compress(b"x" * 100, mtime=0)[:-9],
+        gzip.compress(b"x", mtime=0) + b"more",
+        gzip.compress(b"", mtime=0) * 50_000,
+    ],
+    ids=["empty", "no gzip", "cut off", "more", "many"],
 )
 def test_damaged_archive_is_a_problem_of_that_file_alone(
     memory: Memory, home: Path, clock: SettableClock, damage: bytes
@@ -447,3 +476,38 @@ def test_archived_memory_can_be_forgotten_and_is_found_no_more(home: Path, clock
         assert not memory.recall("code of the safe", include=["archived"])
         memory.restore(item.id)
         assert memory.recall("code of the safe")[0].memory.id == item.id
+
+
+def test_copy_that_says_something_else_stays_when_its_original_goes(
+    memory: Memory, home: Path, clock: SettableClock
+) -> None:
+    item = memory.remember("We met at the lake")
+    clock.advance(days=30)
+    memory.remember("The next month", importance=0.9)
+    other = home / "agents/main/memory/2026-12-15.md"
+    entry = (home / LOG).read_text().partition("\n\n")[2].replace("lake", "river")
+    other.write_text(f"{other.read_text()}\n{entry}")
+    memory.sync()
+    [copy] = [hit.memory for hit in memory.recall("river") if "river" in hit.memory.content]
+    memory.confirm(copy.id)
+    clock.advance(days=340)
+    assert run(memory)[0].memories == 1
+    assert is_archived(memory, item)
+    assert memory.get(copy.id) is not None
+    assert not is_archived(memory, copy)
+    assert_index_is_as_rebuilt(memory)
+
+
+def test_compressed_memory_is_shown_as_it_will_return(memory: Memory, home: Path, clock: SettableClock) -> None:
+    item = packed(memory, clock, 1)[0]
+    edited = gzip.decompress((home / PACKED).read_bytes()).replace(b"at the lake", b"at the sea")
+    (home / ARCHIVE).write_bytes(edited)
+    memory.sync()
+    clock.advance(days=91)
+    assert run(memory)[0].compressed == (ARCHIVE,)
+    shown = memory.get(item.id)
+    memory.restore(item.id)
+    back = memory.get(item.id)
+    assert shown is not None
+    assert back is not None
+    assert shown.content == back.content == "Event 0 at the sea"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from memfolio.clock import SettableClock
+from memfolio.errors import InputError
 from memfolio.memory import Memory
+from memfolio.tend.attendant import Attendant
+from memfolio.tend.tend import alone
 from memfolio.types import Kind, MemoryItem, Origin
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER
@@ -128,7 +133,9 @@ def test_older_conversation_that_comes_later_does_not_win(memory: Memory, clock:
 
 
 @pytest.mark.parametrize("way", ["keep", "ask"])
-def test_both_stay_and_are_shown_where_that_is_set(home: Path, clock: SettableClock, way: str) -> None:
+def test_both_stay_where_that_is_set_and_a_person_is_asked_only_with_ask(
+    home: Path, clock: SettableClock, way: str
+) -> None:
     home.mkdir()
     (home / "memfolio.toml").write_text(f'[learn]\nconflicts = "{way}"\n')
     memory = Memory.open(home, clock=clock, background=False)
@@ -140,11 +147,14 @@ def test_both_stay_and_are_shown_where_that_is_set(home: Path, clock: SettableCl
     assert heard is not None
     assert heard.conflicts == 1
     assert len(current(memory)) == 2
-    page = (home / "agents/main/memory/conflicts/2026-11-16.md").read_text()
-    assert "Berlin" in page
-    assert "Munich" in page
+    [old] = [each for each in learned(memory) if "Berlin" in each.content]
     [item] = [each for each in learned(memory) if "Munich" in each.content]
     assert "contradicts" in {edge.type for edge in memory.explain(item.id).edges}
+    page = home / "agents/main/memory/conflicts/2026-11-16.md"
+    assert page.exists() == (way == "ask")
+    if way == "ask":
+        ends = [line.rpartition(" ")[2] for line in page.read_text().splitlines() if line.startswith("- ")]
+        assert ends == [f"({old.id})", f"({item.derived_from[0]})"]
 
 
 def test_what_a_person_confirmed_is_not_replaced(memory: Memory, clock: SettableClock) -> None:
@@ -274,17 +284,12 @@ def test_mentions_are_noted_for_the_graph(memory: Memory) -> None:
 
 
 PATIENT = """
-import sys, time
-from memfolio import HomeBusyError, Memory
+import sys
+from memfolio import Memory
 
 memory = Memory.open(sys.argv[1], background=False)
 for number in range(5):
-    while True:
-        try:
-            memory.end_session(f"s-{number}")
-            break
-        except HomeBusyError:  # another process tends
-            time.sleep(0.01)
+    memory.end_session(f"s-{number}")
 """
 
 
@@ -305,6 +310,237 @@ def soon(check: Callable[[], object], seconds: float = 20) -> bool:
     while not check() and time.monotonic() < deadline:
         time.sleep(0.05)
     return bool(check())
+
+
+def test_what_was_undone_is_learned_again_only_when_somebody_asks(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.")
+    clock.advance(hours=1)
+    [change] = memory.tend().done[0].changes
+    memory.audit.undo(change, by=OWNER)
+    before = memory.vault.head
+    steps: list[int] = []
+    assert memory.tend(told=lambda job, done, total: steps.append(total)).done[0].did == ""
+    assert not any(steps)
+    clock.advance(minutes=1)
+    say(memory, "My sister plays the cello.")
+    clock.advance(hours=1)
+    memory.tend()
+    assert not any("Berlin" in item.content for item in learned(memory))
+    assert any("cello" in item.content for item in learned(memory))
+    assert memory.vault.head > before
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.turns == 1
+    assert any("Berlin" in item.content for item in learned(memory))
+    assert memory.end_session("s-1") is None
+
+
+def test_what_was_rolled_back_is_learned_again_only_when_somebody_asks(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.")
+    memory.vault.commit()
+    clock.advance(hours=1)
+    then = clock.now()
+    clock.advance(hours=1)
+    memory.tend(jobs=["sessions"])
+    memory.vault.commit()
+    clock.advance(hours=1)
+    memory.audit.rollback(to=then, by=OWNER)
+    memory.tend()
+    assert learned(memory) == []
+    assert memory.tend(jobs=["sessions"]).done[0].did == "1 conversation, 1 statement learned"
+    assert len(learned(memory)) == 1
+
+
+def test_who_ends_a_conversation_waits_for_who_tends(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        say(memory, "I live in Berlin.")
+        is_held = threading.Event()
+
+        def tend_slowly() -> None:
+            with alone(memory.vault):
+                is_held.set()
+                time.sleep(0.3)
+
+        other = threading.Thread(target=tend_slowly)
+        other.start()
+        is_held.wait(10)
+        assert memory.end_session("s-1") is not None
+        other.join()
+
+
+def test_words_of_strangers_neither_silence_nor_replace_those_of_the_user(memory: Memory, clock: SettableClock) -> None:
+    said = {"subject": "The user", "predicate": "lives_in", "object": "Bonn", "single": True}
+    later = clock.now().replace(year=2030)
+    memory.remember("The user lives in Bonn", origin="untrusted", kind="semantic", attributes=said, at=later)
+    say(memory, "I live in Bonn.", "s-1")
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.learned == 1
+    clock.advance(days=1)
+    say(memory, "I live in Paris.", "s-2")
+    memory.end_session("s-2")
+    [text] = current(memory)
+    assert "Paris" in text
+
+
+def test_what_is_archived_is_learned_again_when_it_is_said_again(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.", "s-1")
+    memory.end_session("s-1")
+    memory.archive(learned(memory)[0].id)
+    clock.advance(days=1)
+    say(memory, "I live in Berlin.", "s-2")
+    heard = memory.end_session("s-2")
+    assert heard is not None
+    assert heard.learned == 1
+
+
+def test_what_was_remembered_by_hand_is_known_whatever_its_spelling(memory: Memory, clock: SettableClock) -> None:
+    memory.remember("Kim  works at ACME!", kind="semantic")
+    clock.advance(days=1)
+    memory.observe("user", "I work at Acme.", session="s-1", user="Kim")
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.learned == 0
+    memory.observe("user", "I work at Globex.", session="s-2", user="Kim")
+    heard = memory.end_session("s-2")
+    assert heard is not None
+    assert heard.conflicts == 1
+
+
+def test_turns_forgotten_while_they_wait_are_passed_over(memory: Memory, clock: SettableClock) -> None:
+    turns = [say(memory, f"I live in town {number}.", f"s-{number}") for number in range(3)]
+    clock.advance(hours=1)
+
+    def forget_the_next(job: str, done: int, total: int) -> None:
+        if total and done == 1:
+            memory.forget(turns[1].id)
+
+    done = memory.tend(jobs=["sessions"], told=forget_the_next).done[0]
+    assert done.did.startswith("2 conversations")
+    assert done.error == ""
+
+
+def test_turn_that_comes_while_its_conversation_waits_is_learned_later(memory: Memory, clock: SettableClock) -> None:
+    for number in range(2):
+        say(memory, f"I live in town {number}.", f"s-{number}")
+    clock.advance(hours=1)
+
+    def say_more(job: str, done: int, total: int) -> None:
+        if total and done == 1:
+            say(memory, "My sister plays the cello.", "s-1")
+
+    memory.tend(jobs=["sessions"], told=say_more)
+    memory.tend(jobs=["sessions"])
+    assert [item.content for item in learned(memory) if "cello" in item.content]
+
+
+def test_what_stands_in_the_place_of_a_page_does_not_keep_from_learning(
+    memory: Memory, clock: SettableClock, home: Path
+) -> None:
+    for number in range(3):
+        say(memory, f"I live in town {number}.", f"s-{number}")
+        clock.advance(minutes=1)
+    (home / "agents/main/sessions/2026-11-15-s-0.md").mkdir(parents=True)
+    (home / "agents/main/sessions/2026-11-15-s-1.md").symlink_to("/etc/hostname")
+    clock.advance(hours=1)
+    done = memory.tend(jobs=["sessions"]).done[0]
+    assert done.did.startswith("3 conversations")
+    assert len(done.notes) == 2
+
+
+def test_time_for_tending_is_kept_between_conversations(home: Path) -> None:
+    home.mkdir()
+    (home / "memfolio.toml").write_text("[tend]\nseconds = 1\n")
+    with Memory.open(home, background=False) as memory:
+        for number in range(5):
+            say(memory, f"I live in town {number}.", f"s-{number}")
+        done = memory.tend(jobs=["sessions"], told=lambda job, done, total: time.sleep(1.1 if total else 0)).done[0]
+        assert done.did.startswith("1 conversation,")
+        assert done.notes == ("the time is up, 4 of 5 conversations wait for the next time",)
+        assert memory.tend(jobs=["sessions"]).done[0].did.startswith("4 conversations,")
+
+
+@pytest.mark.parametrize("hours", [0, -24])
+def test_turn_is_learned_though_the_clock_stands_or_goes_back(memory: Memory, clock: SettableClock, hours: int) -> None:
+    for number in range(8):
+        clock.advance(hours=hours)
+        say(memory, f"My sister number {number} plays the cello.")
+        assert memory.end_session("s-1") is not None, number
+
+
+def test_sessions_that_differ_only_in_signs_have_pages_of_their_own(memory: Memory, home: Path) -> None:
+    sessions = ("会议", "встреча", "Bug.1", "bug-1", "chat_a", "chat-a")
+    for number, session in enumerate(sessions):
+        say(memory, f"Word{number}.", session)
+        memory.end_session(session)
+    pages = sorted(path.name for path in (home / "agents/main/sessions").iterdir())
+    assert len(pages) == len(sessions)
+    assert "2026-11-15-bug-1.md" in pages
+
+
+def test_page_stays_in_its_place_when_the_first_turn_is_forgotten(
+    memory: Memory, home: Path, clock: SettableClock
+) -> None:
+    first = say(memory, "Hello on Sunday.")
+    clock.advance(days=1)
+    say(memory, "Hello on Monday.")
+    memory.end_session("s-1")
+    memory.forget(first.id)
+    clock.advance(minutes=1)
+    say(memory, "Hello again.")
+    memory.end_session("s-1")
+    [page] = (home / "agents/main/sessions").iterdir()
+    assert "Hello again" in page.read_text()
+    assert "Sunday" not in page.read_text()
+
+
+def test_page_names_who_spoke_and_keeps_markup_within_its_line(memory: Memory, home: Path) -> None:
+    memory.observe("user", "# <script> ![x](y)\n\n- list", session="s-1", user="Alex")
+    memory.end_session("s-1")
+    page = (home / "agents/main/sessions/2026-11-15-s-1.md").read_text()
+    assert "1 turn of Alex from" in page
+    assert "Alex: &lt;script> !\\[x]\\(y) - list (M-" in page
+
+
+def test_closing_stops_after_the_conversation_under_way(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memfolio.tend.attendant.QUIET", 0.05)
+    with Memory.open(home, background=False) as memory:
+        memory.observe_many(
+            {"role": "user", "content": f"I live in town {number}.", "session": f"s-{number}"} for number in range(300)
+        )
+    with Memory.open(home) as memory:
+        say(memory, "Hello", "n-1")
+        say(memory, "Hello", "n-2")
+        assert soon(lambda: learned(memory))
+        began = time.monotonic()
+    assert time.monotonic() - began < 4
+    with Memory.open(home, background=False) as memory:
+        assert 0 < len(learned(memory)) < 300
+
+
+def test_attendant_that_failed_attends_to_the_next_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memfolio.tend.attendant.QUIET", 0.01)
+    monkeypatch.setattr("threading.excepthook", lambda args: None)
+    heard: list[str] = []
+
+    def learn(session: str) -> None:
+        heard.append(session)
+        raise OSError
+
+    def has_failed(times: int) -> bool:
+        return len(heard) == times and not attendant.is_running
+
+    attendant = Attendant(learn)
+    for number in range(4):
+        attendant.saw(f"s-{number}")
+        assert number == 0 or soon(partial(has_failed, number))
+    attendant.close()
+
+
+@pytest.mark.parametrize("session", [5, None, "", "two words"])
+def test_session_that_is_none_is_refused(memory: Memory, session: str) -> None:
+    with pytest.raises(InputError):
+        memory.end_session(session)
 
 
 def test_next_conversation_has_the_one_before_learned_from_by_itself(home: Path) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.errors import HomeBusyError, InputError
+from memfolio.errors import HomeBusyError, InputError, NotOwnerError
 from memfolio.memory import Memory
 from memfolio.tend.jobs import JOBS
 from memfolio.tend.tend import alone
+from tests.serve.calls import program
 
 PERIODIC = {job.name for job in JOBS if job.period != "always"}
 
@@ -61,7 +64,7 @@ def test_dry_run_shows_everything_and_changes_no_byte(memory: Memory, clock: Set
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and ".git" not in path.parts}
     shown = memory.tend(dry_run=True)
     after = {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and ".git" not in path.parts}
-    assert {path: data for path, data in after.items() if path.name != "tend.lock"} == before
+    assert after == before
     assert "Berlin" in next(done.diff for done in shown.done if done.job == "sessions")
 
 
@@ -104,9 +107,68 @@ def test_every_original_text_is_reached_from_what_was_made_of_it(memory: Memory,
 
 
 def test_one_process_tends_at_a_time(memory: Memory) -> None:
-    with alone(memory.vault), pytest.raises(HomeBusyError):
+    with alone(memory.vault), pytest.raises(HomeBusyError, match="another process is tending this home"):
         memory.tend()
     memory.tend()
+
+
+def test_clock_that_was_ahead_once_does_not_stop_the_daily_jobs(memory: Memory, clock: SettableClock) -> None:
+    now = clock.now()
+    clock.set(now.replace(year=2099))
+    run(memory)
+    clock.set(now)
+    assert run(memory) >= PERIODIC
+    assert run(memory) & PERIODIC == set()
+
+
+def test_home_of_another_machine_is_not_written_and_shows_what_would_be_done(
+    memory: Memory, clock: SettableClock, home: Path
+) -> None:
+    talk(memory, clock, days=2)
+    memory.close()
+    owner = home / ".memfolio/owner"
+    owner.write_text(json.dumps({**json.loads(owner.read_text()), "machine": "f" * 32, "name": "elsewhere"}))
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    with Memory.open(home, clock=clock, background=False) as reading:
+        for verb in (reading.tend, reading.consolidate, lambda: reading.end_session("s-0")):
+            with pytest.raises(NotOwnerError):
+                verb()
+        shown = {done.job: done for done in reading.tend(dry_run=True).done}
+        assert reading.end_session("s-0", dry_run=True) is not None
+    assert shown["sessions"].did.startswith("2 conversations")
+    assert "elsewhere" in shown["sessions"].notes[0]
+    assert not any(done.error for done in shown.values())
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+
+
+def test_named_conversations_are_over(memory: Memory) -> None:
+    for session in ("s-1", "s-2", "s-3"):
+        memory.observe("user", f"I live in the town of {session}.", session=session)
+    [done] = memory.tend(sessions=["s-1", "s-3"]).done
+    assert done.did == "2 conversations, 2 statements learned"
+
+
+def test_values_that_make_no_sense_are_refused(memory: Memory) -> None:
+    calls: list[Callable[[Any], object]] = [
+        lambda bad: memory.consolidate(min_importance=bad),
+        lambda bad: memory.consolidate(min_access_count=bad),
+        lambda bad: memory.tend(jobs=[bad]),
+        lambda bad: memory.heed(bad),
+        lambda bad: memory.weak(limit=bad),
+        lambda bad: memory.used([bad]),
+    ]
+    for call in calls:
+        for bad in (b"", -1, 0.5j):
+            with pytest.raises(InputError):
+                call(bad)
+
+
+def test_one_id_may_be_given_as_it_is(memory: Memory) -> None:
+    item = memory.remember("The kettle is blue")
+    memory.used(item.id)
+    found = memory.get(item.id)
+    assert found is not None
+    assert found.access_count == 1
 
 
 DIES = """
@@ -154,3 +216,13 @@ def test_job_that_fails_is_told_and_the_others_go_on(memory: Memory, clock: Sett
     done = {each.job: each for each in memory.tend().done}
     assert done["sessions"].did
     assert done["retention"].error == ""
+
+
+def test_command_ends_conversations_and_names_the_first_changes(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for number in range(7):
+            memory.observe("user", f"I live in town {number}.", session=f"s-{number}")
+    named = [word for number in range(7) for word in ("--session", f"s-{number}")]
+    done = program("--home", str(home), "tend", *named)
+    assert done.stdout.startswith("sessions: 7 conversations, 7 statements learned  (change ")
+    assert done.stdout.endswith(", …)\n")

@@ -40,6 +40,16 @@ def test_faded_confidence_is_shown_and_the_stored_one_stays(memory: Memory, cloc
     assert found.archived_in == pytest.approx(99.8, abs=0.1)
 
 
+def test_fact_is_not_weak_on_the_day_it_was_learned(memory: Memory, clock: SettableClock) -> None:
+    memory.observe("user", "I live in Berlin and I like green tea.", session="s-1")
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.learned
+    assert weakest(memory) == []
+    clock.advance(days=30)
+    assert weakest(memory)
+
+
 def test_weakest_come_first_and_events_do_not_count(memory: Memory) -> None:
     memory.remember("We met", confidence=0.1)
     ids = [memory.remember(f"Fact {each}", type="fact", confidence=each).id for each in (0.3, 0.1, 0.2)]

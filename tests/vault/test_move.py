@@ -280,12 +280,49 @@ def test_an_entry_that_stands_twice_leaves_and_returns_twice(vault: Vault) -> No
     one = add(vault, "one").ids[0]
     add(vault, "two")
     twice = files(vault)[LOG].decode()
-    write_by_hand(vault, twice + "\n" + twice.split("\n\n", 1)[1].split("\n## ")[0].replace("one", "copy"))
+    write_by_hand(vault, twice + "\n" + twice.split("\n\n", 1)[1].split("\n## ")[0])
     before = files(vault)
     forget(vault, one)
     assert one.encode() not in files(vault)[LOG]
     restore(vault, one)
     assert without_state(vault) == before
+
+
+def copied(vault: Vault, log: str) -> tuple[str, str]:
+    """A memory, and the id of the words of a copy of it, in this log, that says something else."""
+    one = add(vault, "one").ids[0]
+    there = files(vault).get(log, b"# 2026-11-16\n").decode()
+    entry = files(vault)[LOG].decode().split("\n\n", 1)[1].replace("one", "copy")
+    (vault.home.root / log).write_text(f"{there}\n{entry}")
+    vault.survey()
+    return one, said("copy")
+
+
+OTHER = LOG.replace("11-15", "11-16")
+
+
+@pytest.mark.parametrize("log", [LOG, OTHER])
+def test_a_copied_entry_that_says_something_else_stays(vault: Vault, log: str) -> None:
+    one, copy = copied(vault, log)
+    places = {path: [one] for path in (LOG, log)}
+    cut_out(vault, places, by=OWNER, records=[{"op": "archive", "memory": one}])
+    assert [(item.id, item.content) for item in vault.entries("main")] == [(copy, "copy")]
+    assert b"copy" not in files(vault)[ARCHIVE]
+    assert OTHER.replace("memory/", "memory/archive/2026-11/") not in files(vault)
+    restore(vault, one)
+    assert sorted(contents(vault)) == ["copy", "one"]
+
+
+@pytest.mark.parametrize("log", [LOG, OTHER])
+def test_a_copied_entry_leaves_and_returns_by_the_id_of_its_words(vault: Vault, log: str) -> None:
+    one, copy = copied(vault, log)
+    forget(vault, copy, log=log)
+    assert [item.id for item in vault.entries("main")] == [one]
+    archive = files(vault)[log.replace("memory/", "memory/archive/2026-11/")]
+    assert b"copy" in archive
+    assert one.encode() not in archive
+    restore(vault, copy, path=log)
+    assert sorted(item.id for item in vault.entries("main")) == [copy, one]
 
 
 def test_odd_places_in_a_state_line_do_no_harm(vault: Vault) -> None:

@@ -221,7 +221,9 @@ def test_quotes_are_purged_or_kept_on_request(vault: Vault) -> None:
     one, two = add(vault, SECRET), add(vault, SECRET)
     add(vault, "Thanks a lot, see you\nThe pin is 7788 for now")
     thanks = add(vault, "Thanks a lot, see you")
-    assert len(purged(vault, thanks, quotes="keep").plan.keepers) == 1
+    kept = purged(vault, thanks, quotes="keep")
+    assert len(kept.plan.keepers) == 1
+    assert not kept.is_clean
     assert len(purged(vault, one, quotes="purge").plan.memories) == 2
     assert [each.content for each in vault.entries("main")] == ["Thanks a lot, see you\nThe pin is 7788 for now"]
     with pytest.raises(NotFoundError):
@@ -232,7 +234,7 @@ def test_a_short_text_is_looked_for_between_word_borders(vault: Vault) -> None:
     put(vault, "agents/main/MEMORY.md", "Remember pin 7788 and spin 77881\n")
     pin = add(vault, "pin 7788")
     purged(vault, pin)
-    assert (vault.home.root / "agents/main/MEMORY.md").read_text() == "Remember  and spin 77881\n"
+    assert (vault.home.root / "agents/main/MEMORY.md").read_text() == "Remember and spin 77881\n"
 
 
 def test_nothing_brings_a_purged_memory_back(vault: Vault, clock: SettableClock) -> None:
@@ -429,6 +431,10 @@ def test_a_purge_that_is_held_up_goes_on_later(vault: Vault, clock: SettableCloc
         "A long A long secret line secret line",
         '> A long secret line\n> äöü "x" and more\n',
         '{"text":"\\u00e4\\u00f6\\u00fc \\"x\\" and more"}',
+        'a\u0308o\u0308u\u0308 "x" and more',
+        "> A long\n> secret line\n",
+        "He wrote: A long secret\r\n  line. Then he left.",
+        "A  long \t secret line",
     ],
 )
 def test_a_text_is_found_and_cut_in_every_form(data: str) -> None:
@@ -470,7 +476,10 @@ def test_a_text_that_our_own_lines_have_goes_without_harm_to_them(vault: Vault, 
     put(vault, "agents/main/MEMORY.md", "7788 steps\n")
     log = (vault.home.root / LOG).read_bytes()
     common = add(vault, text)
-    purged(vault, common)
+    done = purged(vault, common)
+    assert not done.is_clean, "what is not looked for may be left"
+    assert done.proof is not None
+    assert len(done.proof.unsought) == 1
     assert (vault.home.root / LOG).read_bytes() == log
     assert (vault.home.root / "agents/main/MEMORY.md").read_text() == "7788 steps\n"
     assert [each.id for each in vault.entries("main")] == [other]

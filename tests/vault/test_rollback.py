@@ -1,4 +1,4 @@
-"""Rollback brings back a moment, except for the trail, the archive, and what was forgotten since."""
+"""Rollback brings back a moment, except for the trail, the archive, and what was forgotten since; nothing is lost."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from memfolio.vault.format.content import text_id
 from memfolio.vault.move import cut_out, put_back
 from memfolio.vault.past.past import Outcome
 from memfolio.vault.past.rollback import forgotten_by, lasting_lines
-from memfolio.vault.paths import state_ledger
+from memfolio.vault.paths import archive_page, state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
-from tests.vault.test_undo import BOT, LOG, MEMORY, add, contents, files, forget, open_vault, undo, write
+from tests.vault.test_undo import ARCHIVE, BOT, LOG, MEMORY, add, contents, files, forget, open_vault, undo, write
 
 STATE = "agents/main/memory/meta/state/0001.jsonl"
 
@@ -42,8 +42,10 @@ def test_a_home_goes_back_to_a_commit_byte_for_byte(vault: Vault) -> None:
     write(vault, MEMORY, "second\n")
     write(vault, "agents/main/USER.md", "new\n")
     outcome = vault.past.rollback(to=commit, by=OWNER)
-    assert files(vault) == before
-    assert set(outcome.paths) == {LOG, MEMORY, "agents/main/USER.md"}
+    after = files(vault)
+    assert b"two" in after.pop(ARCHIVE)
+    assert after == before
+    assert set(outcome.paths) == {LOG, ARCHIVE, MEMORY, "agents/main/USER.md"}
 
 
 def test_a_home_goes_back_to_a_time(vault: Vault, clock: SettableClock) -> None:
@@ -108,7 +110,8 @@ def test_what_was_forgotten_stays_forgotten_when_only_its_log_is_rolled_back(vau
     add(vault, "three")
     outcome = vault.past.rollback(LOG, to=commit, by=OWNER)
     assert contents(vault) == ["two"]
-    assert outcome.paths == (LOG,)
+    assert set(outcome.paths) == {LOG, ARCHIVE}
+    assert b"three" in files(vault)[ARCHIVE]
     assert files(vault)[STATE] == state
 
 
@@ -253,3 +256,60 @@ def test_rollback_says_why_when_git_is_not_free(vault: Vault) -> None:
     with pytest.raises(HistoryError, match="merge"):
         vault.past.rollback(to=commit, by=OWNER)
     assert contents(vault) == ["one", "two"]
+
+
+@pytest.mark.parametrize("path", [None, LOG])
+@pytest.mark.parametrize("text", ["one", "a secret"])
+def test_what_was_archived_then_and_restored_since_is_archived_again(vault: Vault, text: str, path: str | None) -> None:
+    add(vault, "one")
+    log = vault.home.root / LOG
+    log.write_bytes(log.read_bytes().replace(b"Sunday\n", b"Sunday\n\n- a secret\n- a word\n"))
+    vault.survey()
+    memory = next(item.id for item in vault.entries("main") if item.content == text)
+    done(cut_out(vault, {LOG: [memory]}, by=OWNER, records=[{"op": "archive", "memory": memory}]))
+    then, commit = files(vault), tip(vault)
+    bring_back(vault, memory)
+    now = files(vault)
+    receipt = done(vault.past.rollback(path, to=commit, by=OWNER))
+    after = files(vault)
+    assert (after[LOG], after[ARCHIVE]) == (then[LOG], then[ARCHIVE])
+    undo(vault, receipt.seq)
+    assert files(vault) == now
+
+
+def test_what_came_since_goes_to_the_archive_unless_it_was_purged(vault: Vault) -> None:
+    add(vault, "one")
+    commit = tip(vault)
+    two = add(vault, "two")
+    add(vault, "three")
+    vault.add_lines(state_ledger("main"), [{"op": "purge", "memory": two.ids[0]}], BOT)
+    vault.past.rollback(to=commit, by=OWNER)
+    assert contents(vault) == ["one"]
+    assert b"three" in files(vault)[ARCHIVE]
+    assert b"two" not in files(vault)[ARCHIVE]
+
+
+@pytest.mark.parametrize("name", ["2025-01-05-x.md", "planning.md"])
+def test_a_page_about_a_conversation_that_was_not_there_then_goes_to_the_archive(vault: Vault, name: str) -> None:
+    add(vault, "one")
+    before, commit = files(vault), tip(vault)
+    page = f"agents/main/sessions/{name}"
+    target = archive_page(page, "2025-01" if name.startswith("2025") else "2026-11") or ""
+    write(vault, target, "an earlier one\n")
+    write(vault, page, "what was said\n")
+    receipt = done(vault.past.rollback(to=commit, by=OWNER))
+    kept = target.replace(".md", "-2.md")
+    assert files(vault) == before | {target: b"an earlier one\n", kept: b"what was said\n"}
+    undo(vault, receipt.seq)
+    assert files(vault)[page] == b"what was said\n"
+    vault.past.rollback(to=commit, by=OWNER)
+    assert files(vault) == before | {target: b"an earlier one\n", kept: b"what was said\n"}
+
+
+def test_the_difference_since_a_moment_shows_what_changed_and_no_archive(vault: Vault) -> None:
+    add(vault, "one")
+    commit = tip(vault)
+    add(vault, "two")
+    shown = vault.past.diff_since(None, commit)
+    assert "+two" in shown
+    assert "archive" not in shown

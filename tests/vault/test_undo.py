@@ -439,3 +439,17 @@ def test_independent_undos_commute(tmp_path_factory: pytest.TempPathFactory, dat
 def test_ledger_blocks_lose_nothing(texts: list[str]) -> None:
     text = "\n".join(texts)
     assert "".join(ledger_blocks(LOG, text.encode())) == text
+
+
+def test_a_note_that_is_undone_is_kept_in_the_archive(vault: Vault) -> None:
+    add(vault, "one")
+    log = vault.home.root / LOG
+    before = log.read_bytes()
+    log.write_bytes(before + b"\n- a note about the red bicycle\n")
+    vault.survey()
+    now = files(vault)
+    receipt = undo(vault, vault.books.recent.head.seq)
+    assert files(vault)[LOG] == before
+    assert b"\n- a note about the red bicycle\n" in files(vault)[ARCHIVE]
+    undo(vault, receipt.seq)
+    assert files(vault) == now

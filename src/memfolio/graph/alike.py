@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from memfolio.graph.cast import are_alike
-from memfolio.index.graph import Node
+from memfolio.index.graph import Node, Tie
 
 LONG_ENOUGH = 5
 """Letters from which on a slip of the pen can be told from another name."""
@@ -33,6 +33,9 @@ _FULL: dict[str, set[str]] = defaultdict(set)
 for _group in filter(None, map(str.split, _NICKNAMES.split("|"))):
     for _name in _group:
         _FULL[_name].add(_group[0])
+
+
+_POSSESSIVE = re.compile(r"\w['’]s?\s")
 
 
 class Pair(NamedTuple):
@@ -119,10 +122,15 @@ def distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def propose(nodes: Iterable[Node], threshold: float) -> list[Pair]:
-    """The entities that may be the same, the likeliest first; those that share a name exactly among them."""
+def propose(nodes: Iterable[Node], threshold: float, ties: Iterable[Tie] = ()) -> list[Pair]:
+    """The entities that may be the same, the likeliest first; those that share a name exactly among them.
+
+    Who is related to somebody is somebody else.
+    """
+    related = {frozenset((tie.source, tie.target)) for tie in ties}
     known = {node.id: node for node in nodes}
     compared = {pair for ids in _blocks(known.values()).values() if len(ids) <= CROWD for pair in _pairs(ids)}
+    compared = {pair for pair in compared if frozenset(pair) not in related}
     found = [pair for one, other in compared if (pair := _compare(known[one], known[other])).score >= threshold]
     partners = Counter(_shorter(pair, known) for pair in found if pair.why == SHORT)
     kept = [pair for pair in found if pair.why != SHORT or partners[_shorter(pair, known)] == 1]
@@ -136,9 +144,14 @@ def _shorter(pair: Pair, known: Mapping[str, Node]) -> str:
 def _compare(one: Node, other: Node) -> Pair:
     if not are_alike(one.type, other.type):
         return Pair(one.id, other.id, 0.0, "")
-    both = ((x, y) for x in (one.name, *one.aliases) for y in (other.name, *other.aliases))
+    both = ((x, y) for x in _names(one) for y in _names(other))
     score, why = max((likeness(x, y) for x, y in both), key=lambda found: found[0])
     return Pair(one.id, other.id, score, why)
+
+
+def _names(node: Node) -> list[str]:
+    """What somebody is called; `Tomas's sister` is no name, least of all one that begins with Tomas."""
+    return [node.name, *(each for each in node.aliases if not _POSSESSIVE.search(each))]
 
 
 def _pairs(ids: set[str]) -> Iterator[tuple[str, str]]:
@@ -149,7 +162,7 @@ def _blocks(nodes: Iterable[Node]) -> dict[str, set[str]]:
     """Entities by what alike names have in common, so that not all are compared with all."""
     blocks: dict[str, set[str]] = defaultdict(set)
     for node in nodes:
-        for name in (node.name, *node.aliases):
+        for name in _names(node):
             for key in _marks(words_of(name)):
                 blocks[key].add(node.id)
     return blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -53,11 +53,15 @@ class Figure:
     is_touched: bool = False
     is_subject: bool = False
     aliases: list[str] = field(default_factory=list)
+    named_by: dict[str, str] = field(default_factory=dict)
+    """The conversations that give it these aliases."""
     facts: list[Fact] = field(default_factory=list)
-    relations: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Predicate and target, with a note."""
-    ended: set[tuple[str, str]] = field(default_factory=set)
-    """Relations that rest on nothing any more."""
+    relations: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """Predicate and target, with a note and the id of what tells of it."""
+    ended: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Relations of ours that rest on nothing any more, with their notes."""
+    unnamed: list[str] = field(default_factory=list)
+    """Aliases of ours that rest on nothing any more."""
 
     @property
     def weight(self) -> int:
@@ -106,6 +110,20 @@ class Cast:
             self.notes[f"{name} may be {best.id} or {others}: what is said of {name} went to {best.id}"] = None
         return best
 
+    def now(self, id: str) -> str:
+        """The id that an entity has: another one, if it was merged."""
+        kind, _, words = id.partition("--")
+        figure = self.figures.get(id) or self.find(" ".join(words.split("-")), kind)
+        return figure.id if figure else id
+
+    def namesakes(self) -> Iterator[str]:
+        """Which pages tell of somebody of the same name."""
+        for name, figures in self._by_key.items():
+            paged = [each for each in figures if each.page]
+            ids = sorted(each.id for each in paged if are_alike(each.type, paged[0].type))
+            if len(ids) > 1:
+                yield f"{' and '.join(ids)} are both called {name}: `memfolio entity merge` makes one of two"
+
     def meet(self, name: str, type: str = "", aliases: Iterable[str] = (), *, is_new: bool = True) -> Figure | None:
         """The entity that a mention means, introduced where nobody goes by any of its names.
 
@@ -135,7 +153,7 @@ class Cast:
 
     def _introduce(self, name: str, type: str) -> Figure:
         """The entity that pages promise under this name, or one with an id that nobody has."""
-        kind = type if type in self._types else "person" if is_user(name) else CONCEPT
+        kind = "person" if is_user(name) else type if type in self._types else CONCEPT
         base = f"{kind}--{slug(name)}"
         ids = chain([base], (f"{base}-{number}" for number in count(2)))
         free = next(each for each in ids if each not in self.figures or each in self._promised)

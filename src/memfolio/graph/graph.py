@@ -13,7 +13,7 @@ from memfolio.graph.making import Shelf
 from memfolio.graph.merge import merged, one_named
 from memfolio.graph.page import FACTS, QUESTIONS, TIMELINE, EntityText, page_bytes, read_text
 from memfolio.graph.walk import Neighbour, Step
-from memfolio.index.graph import Node, Tie, nodes, nodes_named, promised, ties_of
+from memfolio.index.graph import Node, Tie, nodes, nodes_named, promised, ties, ties_of
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.vault import OWNER, Vault
@@ -102,7 +102,8 @@ class Graph:
 
     def alike(self) -> list[Pair]:
         """The agent's entities that may be the same, likeliest first; nothing is done about it."""
-        return propose(self._library.index.read(nodes), self._vault.config.learn.merge)
+        known, drawn = self._library.index.read(lambda db: (nodes(db), ties(db)))
+        return propose(known, self._vault.config.learn.merge, drawn)
 
     def merge(self, keep: str, other: str, *, dry_run: bool = False, by: Attribution = OWNER) -> Merged:
         """Make one entity of two of the agent's own, as one change; `dry_run` only shows it."""

@@ -17,6 +17,7 @@ from memfolio.graph.page import (
     Written,
     beginning,
     cited_line,
+    mark_of,
     page_bytes,
     read_text,
     relation_line,
@@ -65,6 +66,11 @@ class _Growth:
         self._folder = graph_folder(hand.agent)
         self._day = f"{local(hand.now, hand.vault.home.zone):%Y-%m-%d}"
         self._facts = {fact.id: fact for fact in given.facts if not fact.is_out}
+        self._before = frozenset(each for each in given.noted("lines") if isinstance(each, str))
+        """The marks of lines that were written before."""
+        self._wrote: dict[str, list[object]] = {"lines": [], "relations": [], "aliases": [], "left": []}
+        """What is written now, and which memories are cited by lines that a person edited."""
+        self._notes: list[str] = []
 
     def make(self) -> Grown:
         cast = gather(self._given, read_vocabulary(self._vocabulary()))
@@ -74,9 +80,9 @@ class _Growth:
         operations: list[Operation] = [operation for _, operation in written.values()]
         pages = {entity: page for entity, (page, _) in written.items()}
         operations += overview(self._hand.vault, self._hand.agent, self._given.nodes, self._given.ties, pages)
-        if sessions or facts:
+        if sessions or facts or written or self._wrote["left"]:
             operations.append(AddLines(state_ledger(self._hand.agent), (self._job(),)))
-        notes = tuple(cast.notes) if sessions or facts else ()
+        notes = (*self._notes, *(cast.notes if sessions or facts else cast.namesakes() if operations else ()))
         if operations:
             self._hand.make(Change(operations=tuple(operations), by=GROWER, action=Action.EDIT))
             self._hand.notes += notes
@@ -104,7 +110,7 @@ class _Growth:
         self._add(page, figure)
         if before and page.text == old and not self._is_miscounted(figure):
             return None
-        if figure.seen:
+        if figure.seen or figure.ended or figure.id in self._given.stale:
             page.set_field("mentions", str(len(figure.seen)))
         page.set_field("last_updated", self._day)
         if before and page.text == old:
@@ -116,26 +122,43 @@ class _Growth:
         return figure.page is not None and bool(figure.seen) and figure.page.mentions != len(figure.seen)
 
     def _add(self, page: EntityText, figure: Figure) -> None:
-        page.drop_cited(self._given.lost)
-        page.drop_relations(figure.ended)
+        self._drop(page, figure)
         there, related = set(page.cites), page.relations()
         for alias in figure.aliases:
             page.add_alias(alias)
+            self._wrote["aliases"].append([figure.id, alias, figure.named_by.get(alias, "")])
         facts = [fact for fact in figure.facts if fact.id not in there]
-        page.add(FACTS, [cited_line(fact.text, fact.id) for fact in facts if not _is_event(fact)])
+        self._write(page, FACTS, [cited_line(fact.text, fact.id) for fact in facts if not _is_event(fact)])
         events = sorted((fact for fact in facts if _is_event(fact)), key=lambda fact: fact.at)
-        page.add(TIMELINE, [cited_line(fact.text, fact.id, self._date(fact)) for fact in events])
-        relations = [each for each in figure.relations.items() if each[0] not in related]
-        page.add(RELATIONS, [relation_line(*tie, note) for tie, note in relations])
+        self._write(page, TIMELINE, [cited_line(fact.text, fact.id, self._date(fact)) for fact in events])
+        relations = {tie: given for tie, given in figure.relations.items() if tie not in related}
+        page.add(RELATIONS, [relation_line(*tie, note) for tie, (note, _) in relations.items()])
+        self._wrote["relations"] += [[figure.id, *tie, *given] for tie, given in relations.items()]
+        cited = [self._facts[each] for each in page.cites if each in self._facts]
         is_due = figure.weight >= self._learning.mentions
-        page.summarise(summary([self._facts[each] for each in page.cites if each in self._facts]) if is_due else "")
+        page.summarise(summary(cited) if is_due else "", {_words(fact) for fact in cited})
+
+    def _drop(self, page: EntityText, figure: Figure) -> None:
+        """Take out what is not so any more, as far as nobody edited it."""
+        known = self._given.noted("left")
+        for memory in page.drop_cited(self._given.lost, self._before):
+            if memory not in known:
+                self._wrote["left"].append(memory)
+                self._notes.append(f"{figure.id}: a line that you edited stays, though {memory} does not hold any more")
+        page.drop_relations(figure.ended)
+        for alias in figure.unnamed:
+            page.drop_alias(alias)
+
+    def _write(self, page: EntityText, section: str, lines: list[str]) -> None:
+        page.add(section, lines)
+        self._wrote["lines"] += map(mark_of, lines)
 
     def _date(self, fact: Fact) -> str:
         return f"{local(fact.at, self._hand.vault.home.zone):%Y-%m-%d}"
 
     def _job(self) -> dict[str, object]:
         """The line that says up to where the graph has grown."""
-        sessions, facts = self._given.sessions, self._given.facts
+        sessions, facts = self._given.sessions, list(self._facts.values())
         last = max((fact.created_us for fact in facts), default=-1)
         return {
             "op": Op.JOB.value,
@@ -143,6 +166,7 @@ class _Growth:
             "until": sessions[-1].get("id") if sessions else None,
             "facts_until": last,
             "facts": [fact.id for fact in facts if fact.created_us == last],
+            **{name: given for name, given in self._wrote.items() if given},
         }
 
 
@@ -151,9 +175,13 @@ def summary(facts: Sequence[Fact]) -> str:
     lasting = [fact for fact in facts if not _is_event(fact)]
     best = sorted(lasting, key=lambda fact: (-fact.importance, -fact.confidence, -fact.created_us, fact.id))
     chosen = {fact.id for fact in best[:IN_SUMMARY]}
-    words = [" ".join(fact.text.split()).rstrip(".") for fact in lasting if fact.id in chosen]
+    words = [_words(fact) for fact in lasting if fact.id in chosen]
     told = "".join(f"{each}. " for each in words).strip()
     return told if len(told) <= LONGEST_SUMMARY else f"{told[:LONGEST_SUMMARY].rsplit(' ', 1)[0]} …"
+
+
+def _words(fact: Fact) -> str:
+    return " ".join(fact.text.split()).rstrip(".")
 
 
 def _is_event(fact: Fact) -> bool:

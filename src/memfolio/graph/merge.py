@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from memfolio.errors import ConflictError, NotFoundError
-from memfolio.graph.making import Maker
-from memfolio.graph.page import ORDER, SUMMARY, EntityText, Written, page_bytes, read_text
+from memfolio.graph.page import ORDER, EntityText, Part, Written, page_bytes, read_text
 from memfolio.graph.registry import overview
 from memfolio.index.graph import Node, Tie, nodes, nodes_named, ties
 from memfolio.index.index import Index
-from memfolio.index.pages import BOOKKEEPING
+from memfolio.index.pages import BOOKKEEPING, OWN_KEYS
 from memfolio.types import Action, Attribution
-from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
+from memfolio.vault.change import Change, Operation, Page, PutPage
 from memfolio.vault.vault import Vault
 
 _SECTIONS = {name.casefold(): name for name in ORDER}
-
-
-def merge(hand: Maker, index: Index, keep: str, other: str, by: Attribution) -> Receipt | None:
-    """Merge the entity named `other` into the one named `keep`."""
-    return hand.make(merged(hand.vault, index, one_named(index, keep), one_named(index, other), by))
+_OF_PAGES = BOOKKEEPING | OWN_KEYS
+_FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
 def one_named(index: Index, name: str) -> Node:
@@ -71,20 +68,57 @@ def _operations(
 
 def _take_over(text: EntityText, from_: EntityText, keep: Node, other: Node) -> None:
     """Add to the kept page what the other one has and it has not."""
-    from_.drop_relations({each for each in from_.relations() if each[1] in (keep.id, other.id)})
-    text.drop_relations({each for each in text.relations() if each[1] == other.id})
-    there = {line for _, lines in text.sections() for line in lines}
-    if not from_.has_own_summary() or text.has_own_summary():
-        from_.summarise("")
-    for title, lines in from_.sections():
-        added = [line for line in lines if line not in there]
-        if title.casefold() == SUMMARY.casefold() and added:
-            text.summarise("")
-        text.add(_SECTIONS.get(title.casefold(), title), added)
+    from_.drop_links({each for each in from_.relations() if each[1] in (keep.id, other.id)})
+    text.drop_links({each for each in text.relations() if each[1] == other.id})
     for name in (other.name, *other.aliases):
         if name.casefold() != keep.name.casefold():
             text.add_alias(name)
-    for key, value in other.properties.items():
-        if key not in BOOKKEEPING and key not in keep.properties:
-            text.set_field(key, value)
+    if not from_.has_own_summary():
+        from_.summarise("")
+    elif not text.has_own_summary():
+        text.summarise("")
+    title = f"# {other.name}"
+    head, rest = _join_fields(text, from_), []
+    for part in from_.parts():
+        if part.heading in ("", title):
+            head += [*([""] if head and part.lines else []), *_closed(part.lines)]
+        else:
+            rest += _join_part(text, part)
+    text.append([*([title, "", *head] if head else []), *([""] if head and rest else []), *rest])
     text.set_field("mentions", str(keep.mentions + other.mentions))
+    seen = sorted(filter(None, (each.properties.get("first_seen") for each in (keep, other))))
+    if seen:
+        text.set_field("first_seen", seen[0])
+
+
+def _join_fields(text: EntityText, from_: EntityText) -> list[str]:
+    """Add the fields that are not there; the lines of those that say something else come back."""
+    there, left = text.fields(), []
+    for key, lines in from_.fields().items():
+        if key in _OF_PAGES or there.get(key) == lines:
+            continue
+        if key in there or not there:
+            left += lines
+        else:
+            text.add_fields(lines)
+    return left
+
+
+def _join_part(text: EntityText, part: Part) -> list[str]:
+    """Add what a section tells to the one of the same name; where there is none, it comes back."""
+    lines = _closed(part.lines)
+    ours = _SECTIONS.get(part.title.casefold())
+    if not ours and part.heading not in (each.heading for each in text.parts()):
+        return [part.heading, "", *lines, *([""] if lines else [])]
+    known = [] if any(map(_FENCE.match, lines)) else text.told(part.title)
+    added = "\n".join(line for line in lines if line not in known).strip("\n")
+    text.add(ours or part.title, added.split("\n") if added.strip() else ())
+    return []
+
+
+def _closed(lines: list[str]) -> list[str]:
+    """Lines in which a code fence that is opened is also closed, so that it takes in nothing that comes behind."""
+    fence = ""
+    for match in filter(None, map(_FENCE.match, lines)):
+        fence = match[1] if not fence else "" if match[1] == fence else fence
+    return [*lines, fence] if fence else lines

@@ -1,19 +1,20 @@
 """The page of an entity as text that is added to without touching what a person wrote.
 
-Ours are only lines that end with the id of a memory, relations in the form that is written here, fields that say
-something about the page, and a summary that nobody has edited since. Every other line stays as it is, where it is.
+Ours are only lines that stand as they were written here, fields that say something about the page, and a summary that
+nobody has edited since. Every other line stays as it is, where it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from memfolio.graph.cast import Figure
 from memfolio.index.graph import Node, Tie
-from memfolio.index.pages import EntityPage, name_key, page_fields, read_entity
+from memfolio.index.pages import FLOW, EntityPage, name_key, page_fields, read_entity
 from memfolio.index.passages import front_matter
 from memfolio.vault.format.content import without_surrogates
 
@@ -23,6 +24,7 @@ LONGEST_FACT = 300
 SUMMARISED = "summarised"
 """The field that tells a summary of ours from a person's."""
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)[\r\n]*")
+_LISTED = re.compile(r"([ \t]*)-[ \t]+(.*)[\r\n]*")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _CITED = re.compile(r"[ \t]*[-*+][ \t].*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r\n]*")
 _RELATION = re.compile(r"- ([\w-]+): \[\[([\w.-]+)\]\](?: \([\w-]+\))?[\r\n]*")
@@ -69,6 +71,11 @@ class Written:
         return read_entity(self.path, without_surrogates(self.text))
 
 
+def mark_of(words: str) -> str:
+    """What words that were written here are recognised by later."""
+    return blake2b(words.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
+
+
 def cited_line(text: str, id: str, day: str = "") -> str:
     """A fact, or with a day an event, as a line that names where it comes from."""
     words = " ".join(text.split()).rstrip(".")
@@ -99,6 +106,14 @@ def _value(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else f'"{text}"'
 
 
+class Part(NamedTuple):
+    """A heading, its line, and the lines below it."""
+
+    title: str
+    heading: str
+    lines: list[str]
+
+
 class EntityText:
     """One page, changed line by line."""
 
@@ -118,15 +133,25 @@ class EntityText:
     def relations(self) -> set[tuple[str, str]]:
         return {(match[1], match[2]) for match in map(_RELATION.fullmatch, self._lines) if match}
 
-    def drop_cited(self, ids: Container[str]) -> None:
-        """Take out the lines that were taken from these memories."""
-        self._drop(lambda line: bool((match := _CITED.fullmatch(line)) and match[1] in ids))
+    def drop_cited(self, ids: Container[str], written: Container[str]) -> list[str]:
+        """Take out what was written here (`mark_of`) of these memories; of which lines stay, because a person did."""
+        cited = [(line, match[1]) for line in self._lines if (match := _CITED.fullmatch(line)) and match[1] in ids]
+        ours = {line for line, _ in cited if mark_of(line.rstrip("\r\n")) in written}
+        self._drop(ours)
+        return [memory for line, memory in cited if line not in ours]
 
-    def drop_relations(self, ended: Container[tuple[str, str]]) -> None:
-        self._drop(lambda line: bool((match := _RELATION.fullmatch(line)) and (match[1], match[2]) in ended))
+    def drop_relations(self, ended: Mapping[tuple[str, str], str]) -> None:
+        """Take out relations, given with their notes."""
+        lines = {relation_line(*tie, note) for tie, note in ended.items()}
+        self._drop({line for line in self._lines if line.rstrip("\r\n") in lines})
 
-    def _drop(self, is_dropped: Callable[[str], bool]) -> None:
-        self._lines = [line for line in self._lines if not is_dropped(line)]
+    def drop_links(self, ties: Container[tuple[str, str]]) -> None:
+        """Take out relations, whatever their notes."""
+        lines = zip(self._lines, map(_RELATION.fullmatch, self._lines), strict=True)
+        self._drop({line for line, match in lines if match and (match[1], match[2]) in ties})
+
+    def _drop(self, lines: Container[str]) -> None:
+        self._lines = [line for line in self._lines if line not in lines]
 
     def add(self, section: str, lines: Iterable[str]) -> None:
         """Add lines below the last of ours in a section, which is made where there is none."""
@@ -141,15 +166,21 @@ class EntityText:
         body = range(span[0] + 1, span[1])
         own = [at for at in body if _CITED.fullmatch(self._lines[at]) or _RELATION.fullmatch(self._lines[at])]
         filled = own or [at for at in body if self._lines[at].strip()]
-        self._insert(filled[-1] + 1 if filled else span[0] + 1, added)
+        if filled:
+            self._insert(filled[-1] + 1, added)
+            return
+        behind = [self._end] if len(body) < 2 and span[1] < len(self._lines) else []
+        self._insert(span[0] + 1 + bool(body), [*([] if body else [self._end]), *added, *behind])
 
-    def summarise(self, words: str) -> None:
+    def summarise(self, words: str, facts: Collection[str] = ()) -> None:
         """Replace the summary by `words`, unless a person wrote it.
 
-        The front matter knows the one that was written here; a page without front matter gets none.
+        The front matter knows the one that was written here; a page without front matter gets none. One out of which
+        something was purged has nothing left but some of the `facts` and holes.
         """
         span = self._section(SUMMARY)
-        if self.has_own_summary() or not self._front_matter()[1] or self.told(SUMMARY) == [words][: len(words)]:
+        is_ours = bool(self._front_matter()[1]) and (not self.has_own_summary() or self._has_holes(facts))
+        if not is_ours or self.told(SUMMARY) == [words][: len(words)]:
             return
         made = [f"{words}{self._end}"] if words else []
         if span is not None:
@@ -157,7 +188,12 @@ class EntityText:
             self._lines[span[0] + 1 : span[1]] = [self._end, *made, *last] if made else [self._end]
         elif made:
             self._insert(self._place_for(SUMMARY), [f"## {SUMMARY}{self._end}", self._end, *made], apart=True)
-        self.set_field(SUMMARISED, _digest(words))
+        self.set_field(SUMMARISED, mark_of(words))
+
+    def _has_holes(self, facts: Collection[str]) -> bool:
+        told = "".join(self.told(SUMMARY))
+        left = [each for each in re.split(r"\.(?:[ ]+|$)", told.strip()) if each]
+        return told != "".join(f"{each}. " for each in left).strip() and all(each in facts for each in left)
 
     def set_field(self, name: str, value: str) -> None:
         """Set a field of the front matter; a page without front matter stays without."""
@@ -173,43 +209,102 @@ class EntityText:
         fields = page_fields(self.text)
         if name_key(alias) in map(name_key, fields.get("aliases", ())):
             return
-        start, end = self._front_matter()
+        end = self._front_matter()[1]
         if not end:
             self._lines[:0] = [f"{line}{self._end}" for line in ("---", f"aliases: [{_value(alias)}]", "---")]
-            return
-        at = next((at for at in range(start, end) if re.match(r"aliases[ \t]*:", self._lines[at], re.IGNORECASE)), None)
-        if at is None:
+        elif (at := self._aliases()) is None:
             self._lines.insert(end, f"aliases: [{_value(alias)}]{self._end}")
-            return
-        self._extend_list(at, end, alias)
-
-    def _extend_list(self, at: int, end: int, alias: str) -> None:
-        value = self._lines[at].partition(":")[2].strip()
-        if value.startswith("[") and value.endswith("]"):
-            inside = value[1:-1].strip().rstrip(",")
-            listed = f"{inside}, {_value(alias)}" if inside else _value(alias)
-            self._lines[at] = f"aliases: [{listed}]{self._end}"
-        elif value:
-            self._lines[at] = f"aliases: [{value}, {_value(alias)}]{self._end}"
         else:
-            last = at
-            while last + 1 < end and re.match(r"[ \t]*-[ \t]", self._lines[last + 1]):
-                last += 1
-            self._lines.insert(last + 1, f"  - {_value(alias)}{self._end}")
+            self._extend_list(at, end, _value(alias))
+
+    def drop_alias(self, alias: str) -> None:
+        """Take a name out of those that the front matter lists."""
+        at, end = self._aliases(), self._front_matter()[1]
+        if at is None:
+            return
+        key, colon, value = self._lines[at].partition(":")
+        if not (flow := FLOW.fullmatch(value.strip())):
+            for each, item in reversed(self._listed(at, end)):
+                if item[2].strip() == _value(alias):
+                    del self._lines[each]
+            return
+        names = flow[1].strip().split(", ")
+        if _value(alias) in names:
+            left = ", ".join(each for each in names if each != _value(alias))
+            line = f"{key}{colon} [{left}]{flow[2] or ''}{self._end}"
+            self._lines[at : at + 1] = [line] if left or flow[2] else []
+
+    def _aliases(self) -> int | None:
+        """The line of the front matter at which aliases begin."""
+        lines = range(*self._front_matter())
+        return next((at for at in lines if re.match(r"aliases[ \t]*:", self._lines[at], re.IGNORECASE)), None)
+
+    def _listed(self, at: int, end: int) -> list[tuple[int, re.Match[str]]]:
+        """The items of a list that begins behind a line, and where they stand."""
+        found = []
+        for each in range(at + 1, end):
+            line = self._lines[each]
+            if item := _LISTED.fullmatch(line):
+                found.append((each, item))
+            elif line.strip() and not line.lstrip().startswith("#"):
+                break
+        return found
+
+    def _extend_list(self, at: int, end: int, name: str) -> None:
+        key, colon, rest = self._lines[at].partition(":")
+        value, sign, comment = f" {rest.strip()}".partition(" #")
+        value = value.strip()
+        if flow := FLOW.fullmatch(rest.strip()):
+            inside = flow[1].strip().rstrip(",")
+            self._lines[at] = f"{key}{colon} [{f'{inside}, ' if inside else ''}{name}]{flow[2] or ''}{self._end}"
+        elif value.startswith("["):  # goes on in the next line, or has no end
+            self._lines.insert(end, f"alias: [{name}]{self._end}")
+        elif value:
+            self._lines[at] = f"{key}{colon} [{value}, {name}]{sign}{comment}{self._end}"
+        else:
+            items = self._listed(at, end)
+            last, indent = (items[-1][0], items[-1][1][1]) if items else (at, "  ")
+            self._lines.insert(last + 1, f"{indent}- {name}{self._end}")
 
     def relink(self, old: str, new: str) -> None:
         """Let links to one entity lead to another; what then stands there twice, or leads nowhere else, goes."""
         link = re.compile(rf"(\[\[(?:[^\[\]|#\n]*/)?){re.escape(old)}(?=(?:\.md)?[ \t]*[\]|#])", re.IGNORECASE)
         there = self.relations()
-        self.drop_relations({(predicate, old) for predicate, target in there if (predicate, new) in there})
+        self.drop_links({(predicate, old) for predicate, target in there if (predicate, new) in there})
         self._lines = [link.sub(rf"\g<1>{new}", line) for line in self._lines]
 
-    def sections(self) -> list[tuple[str, list[str]]]:
-        """The lines below each heading that are not empty, without their line ends."""
-        headings = self._headings()
-        ends = [*(at for at, _ in headings[1:]), len(self._lines)] if headings else []
-        spans = zip(headings, ends, strict=True)
-        return [(title, self._told(at + 1, end)) for (at, title), end in spans]
+    def parts(self) -> list[Part]:
+        """What stands before the first heading, and below each one, without empty lines around it."""
+        starts = [self._body(), *(at for at, _ in self._headings())]
+        titles = ["", *(title for _, title in self._headings())]
+        spans = zip(titles, starts, [*starts[1:], len(self._lines)], strict=True)
+        return [self._part(title, start, end) for title, start, end in spans]
+
+    def _part(self, title: str, start: int, end: int) -> Part:
+        lines = [line.rstrip("\r\n") for line in self._lines[start:end]]
+        heading = lines.pop(0) if title or (lines and _HEADING.fullmatch(lines[0])) else ""
+        filled = [at for at, line in enumerate(lines) if line.strip()]
+        return Part(title=title, heading=heading, lines=lines[filled[0] : filled[-1] + 1] if filled else [])
+
+    def fields(self) -> dict[str, list[str]]:
+        """The lines of the front matter, by their keys in lower case."""
+        found: dict[str, list[str]] = {}
+        lines: list[str] = found.setdefault("", [])
+        for line in self._lines[slice(*self._front_matter())]:
+            if match := re.match(r"([^\s:#-][^:\n]*):", line):
+                lines = found.setdefault(match[1].strip().lower(), [])
+            lines.append(line.rstrip("\r\n"))
+        return {key: lines for key, lines in found.items() if any(map(str.strip, lines))}
+
+    def add_fields(self, lines: Iterable[str]) -> None:
+        """Add lines to the front matter, which there must be."""
+        end = self._front_matter()[1]
+        self._lines[end:end] = [f"{line}{self._end}" for line in lines]
+
+    def append(self, lines: Iterable[str]) -> None:
+        """Put lines at the end of the page, apart from what stands there."""
+        if added := "\n".join(lines).strip("\n"):
+            self._insert(len(self._lines), [f"{line}{self._end}" for line in added.split("\n")], apart=True)
 
     def told(self, section: str) -> list[str]:
         """The lines of one section that are not empty."""
@@ -222,13 +317,18 @@ class EntityText:
     def has_own_summary(self) -> bool:
         """Whether a person wrote the summary, or edited the one that was written here."""
         told = self.told(SUMMARY)
-        return bool(told) and [_digest(each) for each in told] != page_fields(self.text).get(SUMMARISED, [])
+        return bool(told) and [mark_of(each) for each in told] != page_fields(self.text).get(SUMMARISED, [])
 
     def _front_matter(self) -> tuple[int, int]:
         """The first line of the front matter and the one that closes it; (0, 0) where there is none."""
         text = self.text
         start, end = front_matter(text)
         return (text.count("\n", 0, start), text.count("\n", 0, end)) if end else (0, 0)
+
+    def _body(self) -> int:
+        """The line behind the front matter."""
+        end = self._front_matter()[1]
+        return end + 1 if end else 0
 
     def _headings(self) -> list[tuple[int, str]]:
         """Where headings stand and what they say."""
@@ -261,7 +361,3 @@ class EntityText:
         if apart and at < len(self._lines):
             lines = [*lines, self._end]
         self._lines[at:at] = lines
-
-
-def _digest(words: str) -> str:
-    return blake2b(words.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()

@@ -29,7 +29,7 @@ def overview(
     drawn |= {tie for page in written.values() if page for tie in page.ties}
     if not listed and not written:
         return
-    text = registry(listed, drawn, propose(listed, vault.config.learn.merge))
+    text = registry(listed, drawn, propose(listed, vault.config.learn.merge, drawn))
     path = f"{graph_folder(agent)}/index.md"
     before = vault.page(path)
     if before is None or before.content != page_bytes(text):

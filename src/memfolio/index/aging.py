@@ -59,6 +59,8 @@ class Due:
     """Memories that are due for the archive, by the daily log that they stand in, and how many for which reason."""
 
     places: dict[str, list[str]] = field(default_factory=dict)
+    copied: dict[str, list[str]] = field(default_factory=dict)
+    """The logs of each entry whose mark stands in several of them, its own first; such are not among the places."""
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By kind and reason."""
 
@@ -145,8 +147,12 @@ def due(connection: apsw.Connection, now: int, retention: Retention, decay: Deca
     found = Due()
     for file, name, kind, why in connection.execute(sql, {**decay_values(decay), **values, "now": now}):
         found.reasons[kind, why] += 1
-        for number in (file, *copies.get(name, ())):
-            found.places.setdefault(paths[number], []).append(name)
+        logs = [paths[number] for number in dict.fromkeys((file, *copies.get(name, ())))]
+        if len(logs) > 1 and name.startswith("M-"):
+            found.copied[name] = logs
+        else:
+            for path in logs:
+                found.places.setdefault(path, []).append(name)
     return found
 
 
@@ -163,15 +169,16 @@ def _copies(connection: apsw.Connection) -> Mapping[str, list[int]]:
 
 
 def _by_retention(retention: Retention, decay: Decay) -> tuple[str, Values]:
-    """Why a memory is due: importance counts before the kind, and what has faded comes on top."""
+    """Why a memory is due: importance counts first, then its kind, or that it has faded."""
+    usual = _after("age", _by_kind("_span"))
+    if retention.faded:
+        usual = f"coalesce({usual}, CASE WHEN {relevance_sql(decay)} < :faded THEN 'faded' END)"
     clauses = [
         f"WHEN m.importance >= :high_from THEN {_after('high', ':high')}",
         f"WHEN m.importance < :low_below THEN {_after('low importance', ':low')}",
-        f"ELSE {_after('age', _by_kind('_span'))}",
+        f"ELSE {usual}",
     ]
     reason = f"CASE {' '.join(clauses)} END"
-    if retention.faded:
-        reason = f"coalesce({reason}, CASE WHEN {relevance_sql(decay)} < :faded THEN 'faded' END)"
     spans = {f"{kind}_span": _us(getattr(retention, kind)) for kind in _KINDS}
     values = {"high": _us(retention.high), "low": _us(retention.low), "faded": decay.archived, **spans}
     return reason, {**values, "high_from": retention.high_importance, "low_below": retention.low_importance}
@@ -196,7 +203,11 @@ def _by_score(below: Below, decay: Decay) -> tuple[str, Values]:
 
 
 def batches(due: Due, *, files: int, memories: int) -> Iterator[dict[str, list[str]]]:
-    """What is due in portions, each of so many daily logs and memories at most, in the order of the logs."""
+    """What is due in portions, each of so many daily logs and memories at most, in the order of the logs.
+
+    An entry that was copied is one of its own, since what is a copy of it must be seen beside it.
+    """
+    yield from ({path: [name] for path in logs} for name, logs in due.copied.items())
     batch: dict[str, list[str]] = {}
     for path in sorted(due.places):
         ids = due.places[path]

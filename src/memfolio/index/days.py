@@ -11,31 +11,36 @@ from typing import NamedTuple
 
 import apsw
 
-from memfolio.index.rows import from_us, to_us
+from memfolio.index.filter import ARCHIVED, LEVELS, Filter
+from memfolio.index.rows import ROLES, from_us, to_us
 from memfolio.types import Type
+from memfolio.vault.format.fields import local
 
-DERIVED = ("extraction", "consolidation", "summary")
-"""The sources of what was made of other memories: it does not tell what happened once more."""
 PATTERN = "pattern"
 SUMMARY = "summary"
 DAY_SUMMARY = "day-summary"
+EXTRACTED = "extraction"
+CONCLUDED = (PATTERN, EXTRACTED)
+"""The sources of what is told of a day and does not count among what happened on it."""
 LONG = 20_000
 """Characters of a memory that are read."""
 
-_COUNTS = f"""m.form = 'memory' AND m.origin <> 'untrusted' AND m.superseded_by IS NULL
-    AND m.source NOT IN ({", ".join(f"'{source}'" for source in DERIVED)})"""
-_SHOWN = f"{_COUNTS} AND m.forgotten_at IS NULL"
+_STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED,)).where()
+_TOLD = f"""{_STANDING} AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
+    AND (m.source <> '{EXTRACTED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error'))
+    AND (m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"""
+"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded.
+What is in the archive without a line that says so was undone."""
 _GISTS = "CREATE TABLE IF NOT EXISTS gists (day TEXT PRIMARY KEY, mark TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID"
 """Made here and not with the others, since it is a cache that nothing but digests needs."""
 
 
 class Mark(NamedTuple):
-    """What tells one state of a day from another, and how many memories it has, in sight, out of sight or forgotten."""
+    """What tells one state of a day from another, and how many memories it has in sight and in the archive."""
 
     hash: str = ""
     shown: int = 0
     archived: int = 0
-    forgotten: int = 0
 
     @property
     def memories(self) -> int:
@@ -53,7 +58,10 @@ class Told:
     importance: float = 0.5
     source: str = "conversation"
     session: str | None = None
-    role: str | None = None
+    speaker: str = ""
+    """Who said it, where that was a person with a name."""
+    sources: tuple[str, ...] = ()
+    """The ids of what it was concluded from."""
     tags: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """What the entities are called that it mentions."""
@@ -61,10 +69,7 @@ class Told:
 
 def local_day(moment: datetime, zone: tzinfo) -> date:
     """The day on which a moment falls there; at the ends of the calendar, in UTC."""
-    try:
-        return moment.astimezone(zone).date()
-    except OverflowError:
-        return moment.date()
+    return local(moment, zone).date()
 
 
 def beginning(day: date, zone: tzinfo) -> datetime:
@@ -89,21 +94,20 @@ def _end_us(day: date, zone: tzinfo) -> int:
 def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, Mark]:
     """The mark of every day on which anything happened, in order; it changes with whatever a digest is made of.
 
-    That is each memory's id, content, type, importance and tags, not whether it is archived.
+    That is each memory's id, content, speaker, type, importance and tags, not whether it is archived.
     """
-    sql = f"""SELECT m.happened_at, m.source, m.forgotten_at IS NULL, m.archived,
-        m.id || m.type || CAST(1000 * m.importance AS INTEGER) || char(0) || m.content || char(0) || ifnull(m.more, '')
-        FROM memories m WHERE {_COUNTS} ORDER BY m.happened_at, m.id"""
+    sql = f"""SELECT m.happened_at, m.source, m.archived, m.id || m.type || CAST(1000 * m.importance AS INTEGER)
+        || char(0) || m.content || char(0) || ifnull(m.more, '') || char(0) || ifnull(m.role || ifnull(m.user, ''), '')
+        FROM memories m WHERE {_TOLD} ORDER BY m.happened_at, m.id"""
     found: dict[date, Mark] = {}
-    end, day, counts, digest = -(2**63), date.min, [0, 0, 0], blake2b(digest_size=16)
-    for happened_at, source, is_kept, archived, text in connection.execute(sql):
+    end, day, counts, digest = -(2**63), date.min, [0, 0], blake2b(digest_size=16)
+    for happened_at, source, archived, text in connection.execute(sql, _VALUES):
         if happened_at >= end:
             _enter(found, day, digest.hexdigest(), counts)
-            day, counts, digest = local_day(from_us(happened_at), zone), [0, 0, 0], blake2b(digest_size=16)
+            day, counts, digest = local_day(from_us(happened_at), zone), [0, 0], blake2b(digest_size=16)
             end = _end_us(day, zone)
-        if is_kept:
-            digest.update(text.encode("utf-8", "replace") + b"\n")
-        counts[(1 if archived else 0) if is_kept else 2] += source != PATTERN
+        digest.update(text.encode("utf-8", "replace") + b"\n")
+        counts[archived] += source not in CONCLUDED
     _enter(found, day, digest.hexdigest(), counts)
     return found
 
@@ -130,13 +134,13 @@ def _told(connection: apsw.Connection, start: int, end: int, limit: int, *, with
     seen = "" if with_archived else "AND m.archived = 0"
     sql = f"""SELECT * FROM (
         SELECT m.row, m.id, m.happened_at, m.type, substr(m.content, 1, {LONG}), m.importance, m.source, m.session,
-            m.role, m.more FROM memories m WHERE {_SHOWN} {seen} AND m.happened_at >= ? AND m.happened_at < ?
+            m.role, m.user, m.more FROM memories m WHERE {_TOLD} {seen} AND m.happened_at >= ? AND m.happened_at < ?
         ORDER BY m.importance DESC, m.happened_at, m.id LIMIT ?) ORDER BY 3, 2"""
     names = _names(connection, start, end)
-    for row, name, at, type_, content, importance, source, session, role, more in connection.execute(
-        sql, (start, end, limit)
+    for row, name, at, type_, content, importance, source, session, role, user, more in connection.execute(
+        sql, (*_VALUES, start, end, limit)
     ):
-        tags = tuple(json.loads(more).get("tags", ())) if more else ()
+        fields = json.loads(more) if more else {}
         yield Told(
             id=name,
             at=from_us(at),
@@ -145,10 +149,17 @@ def _told(connection: apsw.Connection, start: int, end: int, limit: int, *, with
             importance=importance,
             source=source,
             session=session,
-            role=role,
-            tags=tags,
+            speaker=_speaker(role, user),
+            sources=tuple(fields.get("derived_from", ())),
+            tags=tuple(fields.get("tags", ())),
             names=tuple(names.get(row, ())),
         )
+
+
+def _speaker(role: str | None, user: str | None) -> str:
+    if role is None or role.casefold() in ROLES:
+        return user if user and role in ("user", "human") else ""
+    return role
 
 
 def _names(connection: apsw.Connection, start: int, end: int) -> dict[int, list[str]]:
@@ -160,11 +171,20 @@ def _names(connection: apsw.Connection, start: int, end: int) -> dict[int, list[
     return found
 
 
-def summed_up(connection: apsw.Connection, zone: tzinfo) -> set[date]:
-    """The days that have been summed up, whatever became of the summary."""
-    sql = """SELECT m.happened_at FROM memories m JOIN tags t ON t.row = m.row
-        WHERE t.tag = ? AND m.source = ? AND m.form = 'memory'"""
-    return {local_day(from_us(at), zone) for (at,) in connection.execute(sql, (DAY_SUMMARY, SUMMARY))}
+def summed_up(connection: apsw.Connection, zone: tzinfo) -> set[str]:
+    """The days that have been summed up; a summary that was forgotten because of what it cites does not count."""
+    sql = """SELECT m.happened_at, json_extract(m.more, '$.attributes.day') FROM memories m JOIN tags t ON t.row = m.row
+        WHERE t.tag = ? AND m.source = ? AND m.form = 'memory' AND (m.forgotten_at IS NULL OR NOT EXISTS (
+            SELECT 1 FROM edges e LEFT JOIN memories s ON s.id = e.target WHERE e.source = m.id
+            AND e.type = 'derived_from' AND (s.row IS NULL OR s.forgotten_at IS NOT NULL)))"""
+    rows = connection.execute(sql, (DAY_SUMMARY, SUMMARY))
+    return {str(day or local_day(from_us(at), zone)) for at, day in rows}
+
+
+def digest_names(connection: apsw.Connection, level: str) -> list[str]:
+    """What the pages of a level of digests are called, in order."""
+    sql = "SELECT path FROM files WHERE path GLOB ? ORDER BY path"
+    return [path.rpartition("/")[2].removesuffix(".md") for (path,) in connection.execute(sql, (LEVELS[level],))]
 
 
 def known_patterns(connection: apsw.Connection) -> set[str]:

@@ -59,7 +59,7 @@ class Fact:
     at: datetime
     created_us: int
     is_out: bool
-    """Whether it was replaced or forgotten."""
+    """Whether it was replaced, forgotten or undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +70,26 @@ class Material:
     ties: frozenset[Tie]
     sessions: tuple[Mapping[str, Any], ...]
     """State lines of consolidated conversations, oldest first."""
-    job: Mapping[str, Any]
-    """The line of the last growth; empty when there was none."""
+    jobs: tuple[Mapping[str, Any], ...]
+    """The lines of growths, oldest first."""
     facts: tuple[Fact, ...]
-    forgotten: frozenset[str]
+    gone: frozenset[str]
+    """Memories that conversations name and that were forgotten or undone, or are not there."""
     strange: frozenset[str]
     """Memories that are strangers' words: nothing is learned from them, not even that something holds no more."""
     stale: frozenset[str]
-    """Entities whose pages cite a memory that was replaced or forgotten."""
+    """Entities whose pages cite a memory that was replaced, forgotten or undone, or is not there."""
     lost: frozenset[str]
     """The memories they cite."""
+
+    @property
+    def job(self) -> Mapping[str, Any]:
+        """The line of the last growth; empty when there was none."""
+        return self.jobs[-1] if self.jobs else {}
+
+    def noted(self, name: str) -> list[Any]:
+        """What all growths wrote down under a name."""
+        return [each for job in self.jobs if isinstance(listed := job.get(name), list) for each in listed]
 
 
 _NODES = (
@@ -88,18 +98,23 @@ _NODES = (
 )
 _IN_ORDER = "FROM states s JOIN files f ON f.number = s.file WHERE s.op = ? ORDER BY length(f.path), f.path, s.ordinal"
 _TOLD = ("subject", "predicate", "object")
-_GONE = "(m.forgotten_at IS NOT NULL OR m.superseded_by IS NOT NULL)"
+_OUT = (
+    "(m.forgotten_at IS NOT NULL OR (m.archived AND NOT EXISTS "
+    "(SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive')))"
+)
+"""Forgotten, or in the archive without having been put there for its age: what undo takes back ends so."""
+_GONE = f"({_OUT} OR m.superseded_by IS NOT NULL)"
 _FACTS = f"""
 SELECT m.id, m.content, json_extract(m.more, '$.attributes'), m.type, m.kind, m.importance, m.confidence, m.happened_at,
-    m.created_at, {_GONE}, m.source = 'correction'
-FROM memories m WHERE m.source IN ('extraction', 'correction') AND m.form = 'memory' AND m.origin != 'untrusted'
-    AND m.more LIKE '%"subject"%'
+    m.created_at, {_GONE}, m.source = 'correction', m.superseded_by
+FROM memories m WHERE m.source IN ('extraction', 'correction', 'flush', 'trigger') AND m.form = 'memory'
+    AND m.origin != 'untrusted'
+    AND (m.more LIKE '%"subject"%' OR m.source = 'correction')
 ORDER BY m.created_at, m.id
 """
 _LOST = f"""
-SELECT e.source, e.target FROM edges e JOIN memories m ON m.id = e.target WHERE e.type = 'about' AND {_GONE}
-UNION SELECT e.source, e.target FROM edges e JOIN states s ON s.memory = e.target
-    WHERE e.type = 'about' AND s.op = 'purge'
+SELECT DISTINCT e.source, e.target FROM edges e LEFT JOIN memories m ON m.id = e.target
+WHERE e.type = 'about' AND (m.id IS NULL OR {_GONE})
 """
 
 
@@ -107,13 +122,14 @@ def material(connection: apsw.Connection) -> Material:
     """Everything at once, so that it belongs together."""
     jobs = [line for line in _lines(connection, "job") if line.get("job") == "graph"]
     lost = list(connection.execute(_LOST))
+    sessions = tuple(_lines(connection, "session"))
     return Material(
         nodes=tuple(nodes(connection)),
         ties=frozenset(ties(connection)),
-        sessions=tuple(_lines(connection, "session")),
-        job=jobs[-1] if jobs else {},
+        sessions=sessions,
+        jobs=tuple(jobs),
         facts=tuple(_facts(connection)),
-        forgotten=_ids(connection, "forgotten_at IS NOT NULL"),
+        gone=_gone(connection, sessions),
         strange=_ids(connection, "origin = 'untrusted'"),
         stale=frozenset(source for source, _ in lost),
         lost=frozenset(target for _, target in lost),
@@ -157,6 +173,19 @@ def ties_of(connection: apsw.Connection, ids: Iterable[str]) -> list[Tie]:
     return [Tie(*row) for row in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
 
 
+def _gone(connection: apsw.Connection, sessions: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    told = (each for line in sessions for name in ("mentions", "relations") for each in as_list(line.get(name)))
+    named = (memory for each in told if isinstance(each, dict) for memory in as_list(each.get("in")))
+    ids = frozenset(each for each in named if isinstance(each, str))
+    sql = f"SELECT m.id FROM memories m WHERE m.id IN carray(?) AND NOT {_OUT}"
+    return ids - {memory for (memory,) in connection.execute(sql, (apsw.carray(tuple(ids)),))} if ids else ids
+
+
+def as_list(value: object) -> list[Any]:
+    """A value of a line that should be a list; empty where it is none."""
+    return value if isinstance(value, list) else []
+
+
 def _ids(connection: apsw.Connection, condition: str) -> frozenset[str]:
     return frozenset(memory for (memory,) in connection.execute(f"SELECT id FROM memories WHERE {condition}"))
 
@@ -166,13 +195,13 @@ def _lines(connection: apsw.Connection, op: str) -> list[Mapping[str, Any]]:
 
 
 def _facts(connection: apsw.Connection) -> Iterator[Fact]:
-    for memory, text, given, about, kind, importance, confidence, at, created, is_out, is_mended in connection.execute(
-        _FACTS
-    ):
-        attributes = json.loads(given or "{}")
-        # Of what was corrected only the subject is sure to be the same.
-        names = _TOLD[:1] if is_mended else _TOLD
-        told = {name: value for name in names if isinstance(value := attributes.get(name), str)}
+    mended: dict[str, str] = {}  # of what was corrected only the subject is sure to be the same
+    for memory, text, given, about, kind, *numbers, is_mended, by in connection.execute(_FACTS):
+        importance, confidence, at, created, is_out = numbers
+        attributes = {"subject": mended.get(memory)} if is_mended else json.loads(given or "{}")
+        told = {name: value for name in _TOLD if isinstance(value := attributes.get(name), str)}
+        if by is not None and "subject" in told:
+            mended[by] = told["subject"]
         if told.get("subject", "").strip():
             yield Fact(
                 id=memory,

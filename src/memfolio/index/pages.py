@@ -26,10 +26,13 @@ _ENTITY_ID = re.compile(r"(?P<type>\w+(?:-\w+)*)--(?P<slug>\w[\w.-]*)")
 _LINK = re.compile(rf"\[\[([^\[\]|#\n]{{1,{MAX_VALUE}}})(?=[\]|#])")
 _KEY = re.compile(r"([\w-]{1,64})[ \t]*:(?:[ \t]+|$)(.*)")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+FLOW = re.compile(r"\[(.*)\]([ \t]+#.*)?")
+"""A list on one line of front matter, and the comment behind it."""
 _LISTED = re.compile(r"""\s*"[^"]*"|\s*'[^']*'|[^,]+""")
 _ALIASES = re.compile(r"(?:[-*+] +)?[*_]{0,2}aliases[*_]{0,2}:[*_]{0,2}(.*)", re.IGNORECASE)
 _SIGNS = re.compile(r"#{1,6}(?:\s|$)|(?:```|~~~)|[-*_=]{3,}$")
-_OWN_KEYS = frozenset({"name", "title", "type", "alias", "aliases"})
+OWN_KEYS = frozenset({"name", "title", "type", "alias", "aliases"})
+"""Fields of an entity's page that say what it is and what it is called."""
 BOOKKEEPING = frozenset({"first_seen", "last_updated", "mentions", "summarised"})
 """Properties of an entity that say something about its page."""
 _CITED = re.compile(r"^[ \t]*[-*+][ \t][^\n]*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r]*$", re.MULTILINE)
@@ -65,7 +68,6 @@ class EntityPage:
 
 _PAGE = PageKind(name="page")
 _ENTITY = PageKind(name="entity", type=Type.FACT, importance=0.6)
-_RELATION = PageKind(name="relation", type=Type.FACT, importance=0.3)
 _DIGEST = PageKind(name="digest", kind=Kind.EPISODIC, type=Type.EVENT)
 _MIND = PageKind(name="mind", type=Type.FACT, importance=0.7)
 _FILES = {
@@ -75,8 +77,8 @@ _FILES = {
     "IDENTITY.md": PageKind(name="identity", type=Type.FACT, importance=0.8),
     "AGENTS.md": PageKind(name="agents", type=Type.FACT, importance=0.6),
     "TOOLS.md": PageKind(name="tools", type=Type.FACT, importance=0.6),
-    "memory/graph/index.md": _RELATION,
-    "memory/graph/relations.md": _RELATION,
+    "memory/graph/index.md": None,
+    "memory/graph/relations.md": None,
     "memory/meta/evolution.md": _PAGE,
     "mind/Learnings.md": replace(_MIND, type=Type.LESSON),
     "mind/Desires.md": replace(_MIND, type=Type.PREFERENCE),
@@ -102,8 +104,8 @@ def page_kind(path: str) -> PageKind | None:
     inside = _inside_agent(path)
     if inside is None or not inside.endswith(".md") or form_of(path) is not Form.PAGE:
         return None
-    if kind := _FILES.get(inside):
-        return kind
+    if inside in _FILES:
+        return _FILES[inside]
     if entity_id(path):
         return _ENTITY
     return next((_FOLDERS[folder] for folder in _parents(inside) if folder in _FOLDERS), _PAGE)
@@ -145,7 +147,7 @@ def read_entity(path: str, text: str) -> EntityPage | None:
         aliases=tuple(_unique(_aliases(fields, lines), besides=name)),
         summary=_summary(lines),
         properties=MappingProxyType(
-            {key: ", ".join(values) for key, values in fields.items() if key not in _OWN_KEYS and values}
+            {key: ", ".join(values) for key, values in fields.items() if key not in OWN_KEYS and values}
         ),
         relations=tuple(_relations(lines, besides=match[0])),
         cites=tuple(dict.fromkeys(_CITED.findall(body))),
@@ -242,9 +244,9 @@ def page_fields(text: str) -> dict[str, list[str]]:
 
 def _values(raw: str) -> list[str]:
     raw = raw.strip()
-    if raw.startswith("[") and raw.endswith("]"):
-        return _plain(_LISTED.findall(raw[1:-1]))
-    return [] if raw[:1] in ("|", ">", "{", "&") else _plain([raw])
+    if flow := FLOW.fullmatch(raw):
+        return _plain(_LISTED.findall(flow[1]))
+    return [] if raw[:1] in ("|", ">", "{", "&", "[") or raw.startswith("# ") else _plain([raw])
 
 
 def _plain(values: Iterable[str]) -> list[str]:
@@ -282,7 +284,7 @@ def _summary(lines: list[str]) -> str:
     """The first paragraph, on one line."""
     words: list[str] = []
     for line in lines:
-        if line and not _SIGNS.match(line) and not _ALIASES.fullmatch(line):
+        if line and not _SIGNS.match(line) and not _ALIASES.fullmatch(line) and not _RELATION_LINE.match(line):
             words.append(line)
         elif words:
             break

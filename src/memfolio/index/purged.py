@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import ExitStack
 
 import apsw
@@ -14,10 +14,13 @@ from memfolio.vault.paths import agent_root
 from memfolio.vault.vault import Vault
 
 
-def rebuilder(vault: Vault, opened: Sequence[Index]) -> Callable[[Sequence[str]], list[str]]:
-    """What `purge` calls to build every index of the home anew, those that are open here and those that are not.
+def rebuilder(
+    vault: Vault, opened: Sequence[Index], agents: Container[str] | None = None
+) -> Callable[[Sequence[str]], list[str]]:
+    """What `purge` calls to build the indexes of these agents anew, else all, whether they are open here or not.
 
-    Vectors that were paid for are carried over as far as their texts are still in the files.
+    Vectors that were paid for are carried over as far as their texts are still in the files. Those of other agents
+    build themselves when they are next opened.
     """
 
     def rebuild(texts: Sequence[str]) -> list[str]:
@@ -25,7 +28,8 @@ def rebuilder(vault: Vault, opened: Sequence[Index]) -> Callable[[Sequence[str]]
         left: list[str] = []
         with ExitStack() as others:
             for agent in agents_in(folder):
-                if not (vault.config.home / agent_root(agent)).is_dir():
+                is_meant = agents is None or agent in agents
+                if not is_meant or not (vault.config.home / agent_root(agent)).is_dir():
                     continue
                 index = ours.get(agent) or Index(vault, agent)
                 if agent not in ours:

@@ -21,7 +21,7 @@ from memfolio.index.pages import (
     read_entity,
     without_cited,
 )
-from memfolio.index.passages import cut_passages
+from memfolio.index.passages import cut_passages, front_matter
 from memfolio.state import moment
 from memfolio.types import Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.format.content import without_surrogates
@@ -39,7 +39,8 @@ PART = 1_000_000
 """More memories than one part of a log can hold."""
 _FACT_ID = re.compile(r"F-[0-9]{1,15}-[0-9a-f]{8}")
 _FACT = ("subject", "predicate", "object")
-_TABLE_ROW = re.compile(r"^\|[^\n]*\|[ \t\r]*$", re.MULTILINE)
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_UNCLOSED = re.compile(r"^([\w-]{1,64})[ \t]*:[ \t]+\[(?![^\n]*\])", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,11 +165,16 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     day = page_date(path)
     made = _beginning(day, zone) if day else modified
     found: dict[str, Found] = {}
-    for number, passage in enumerate(cut_passages(_told_here(path, clean))):
-        name = _hash("P", agent, path, *passage.heading, passage.text)
+    entity = read_entity(path, clean)
+    is_partial = entity is not None or "/sessions/" in path
+    for number, passage in enumerate(cut_passages(without_cited(clean) if is_partial else clean)):
+        told = _without_gaps(passage.text) if is_partial else passage.text
+        if not told:
+            continue
+        name = _hash("P", agent, path, *passage.heading, told)
         item = MemoryItem(
             id=name,
-            content=passage.text,
+            content=told,
             created_at=made,
             kind=kind.kind,
             type=kind.type,
@@ -181,14 +187,32 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
         )
         heading = tuple(dict.fromkeys((*names, *passage.heading)))
         found.setdefault(name, Found(item=item, ordinal=number, form="passage", heading=heading))
-    return Reading(found=tuple(found.values()), entity=read_entity(path, clean))
+    problems = tuple(_flaws(text, clean)) if entity else ()
+    return Reading(found=tuple(found.values()), entity=entity, problems=problems)
 
 
-def _told_here(path: str, text: str) -> str:
-    """A page's text without what stands somewhere else as well: in a memory, or on the pages that a table lists."""
-    if path.endswith("/memory/graph/index.md"):
-        return _TABLE_ROW.sub("", text)
-    return without_cited(text) if "/memory/graph/" in path or "/sessions/" in path else text
+def _without_gaps(text: str) -> str:
+    """Text out of which lines were taken, without the headings that have nothing below them and without their gaps."""
+    if "```" in text or "~~~" in text:
+        return text
+    kept: list[str] = []
+    below = 0  # the level of the heading that comes next; more than any where that is text
+    for line in reversed(text.splitlines()):
+        heading = _HEADING.match(line)
+        level = len(heading[1]) if heading else 7
+        if (heading and level >= below) or (not line.strip() and not (kept and kept[-1])):
+            continue
+        kept.append(line if line.strip() else "")
+        below = level if line.strip() else below
+    return "\n".join(reversed(kept)).strip()
+
+
+def _flaws(text: str, clean: str) -> Iterator[str]:
+    """What of the page of an entity cannot be read."""
+    if clean != text:
+        yield "has bytes that are not UTF-8"
+    for key in _UNCLOSED.findall(clean[slice(*front_matter(clean))]):
+        yield f"has a list at `{key}` that is not closed on its line, and so is not read"
 
 
 def _beginning(day: date, zone: tzinfo) -> datetime:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +12,6 @@ from memfolio.index.filter import Filter
 from memfolio.index.lookup import by_rows
 from memfolio.index.rows import clean
 from memfolio.types import Kind, MemoryItem, Type
-from memfolio.vault.format.content import without_surrogates
 
 KNOWN = (Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION)
 MEMORIES = ("memory",)
@@ -37,15 +35,6 @@ def _chosen(connection: apsw.Connection, wanted: Filter, user: str | None, order
     sql = f"SELECT m.row FROM memories m WHERE {condition} AND {about} ORDER BY {order}, m.id LIMIT ?"
     rows = [row for (row,) in connection.execute(sql, (*values, *whose, limit))]
     return [each.item for each in by_rows(connection, rows)]
-
-
-def known_contents(connection: apsw.Connection, contents: Sequence[str]) -> dict[str, bool]:
-    """Which of these texts are memories already, and whether all of those are forgotten."""
-    if not contents:
-        return {}
-    sql = "SELECT content, min(forgotten_at IS NOT NULL) FROM memories WHERE content IN carray(?) GROUP BY content"
-    wanted = (apsw.carray(tuple(map(without_surrogates, contents))),)
-    return {content: bool(gone) for content, gone in connection.execute(sql, wanted)}
 
 
 def newest_line(connection: apsw.Connection, op: str, name: str, value: str | None) -> dict[str, Any] | None:

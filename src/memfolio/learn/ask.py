@@ -1,7 +1,7 @@
 """What a conversation tells, as a language model reads it; what it answers is checked, and kept only where it fits.
 
-Nothing that the model says is taken on trust: whatever names no turn, says nothing that its turns say, or has a type
-that is not in the vocabulary is dropped.
+Nothing that the model says is taken on trust: whatever names no turn, says other things than its turns say, or has a
+type that is not in the vocabulary is dropped. What is known is replaced only by what the rules read in them as well.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import lru_cache
 from itertools import chain
 
 from memfolio.learn.junk import is_question, is_small_talk
 from memfolio.learn.learned import ENTITY_TYPES, Cause, Learned, Mention, Relation, Statement, Turn
+from memfolio.learn.resolve import plain
+from memfolio.learn.rules import learn
+from memfolio.llm.grounded import are_words_of, is_grounded
 from memfolio.llm.model import Model
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import Type, default_kind
@@ -24,7 +29,7 @@ MAX_PER_TURN = 4
 MAX_STATEMENT = 500
 MAX_NAME = 100
 
-_SINGLE = frozenset("age born called is_from job lives_in married_to works_at".split())
+_PRONOUNS = frozenset("i you he she it we they me him her us them this that".split())
 _IMPORTANCE = {Type.DECISION: 0.7, Type.LESSON: 0.7, Type.CORRECTION: 0.7, Type.FACT: 0.6, Type.PREFERENCE: 0.6}
 _TYPES = frozenset(Type)
 _SMALL_TALK = 4
@@ -60,26 +65,6 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """A mention as a model gives it."""
-
-    name: str
-    type: str
-    turns: tuple[int, ...]
-    aliases: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tie:
-    """A relation as a model gives it."""
-
-    subject: str
-    predicate: str
-    object: str
-    turns: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
     """A cause as a model gives it."""
 
@@ -92,16 +77,17 @@ class Reading:
     """What a model reads in a conversation."""
 
     statements: tuple[Said, ...] = ()
-    mentions: tuple[Named, ...] = ()
-    relations: tuple[Tie, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
     causes: tuple[Reason, ...] = ()
 
 
 def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
     """What a model learns from a conversation, in as many questions as its length needs; ModelError where one fails."""
     found = [_checked(model.ask(TASK, _material(turns, places), Reading), turns, places) for places in _split(turns)]
+    statements = _confirmed((each for part in found for each in part.statements), turns)
     return Learned(
-        statements=list({each.text.casefold(): each for part in found for each in part.statements}.values()),
+        statements=list({each.text.casefold(): each for each in statements}.values()),
         mentions=_merged(chain.from_iterable(part.mentions for part in found)),
         relations=[each for part in found for each in part.relations],
         causes=[each for part in found for each in part.causes],
@@ -166,21 +152,55 @@ def _statement(said: Said, turns: Sequence[Turn], places: range) -> Statement | 
     if not _is_grounded(text, [turns[place] for place in sources]):
         return None
     type_ = Type(type_name)
-    subject, object_ = _line(said.subject), _line(said.object)
-    predicate = "_".join(re.findall(r"\w+", said.predicate.casefold()))
-    is_whole = bool(subject and predicate and object_) and max(map(len, (subject, predicate, object_))) <= MAX_NAME
+    subject, predicate, object_ = _about(said, [turns[place] for place in sources])
     return Statement(
         text=text,
         type=type_,
         kind=default_kind(type_),
         turns=sources,
-        subject=subject if is_whole else "",
-        predicate=predicate if is_whole else "",
-        object=object_ if is_whole else "",
-        is_single=is_whole and predicate in _SINGLE,
+        subject=subject,
+        predicate=predicate,
+        object=object_,
         negated=said.negated,
         importance=_IMPORTANCE.get(type_, 0.5),
     )
+
+
+def _about(said: Said, sources: Sequence[Turn]) -> tuple[str, str, str]:
+    """Subject, predicate and object, if all are there and the turns or their speakers have the names."""
+    subject, object_ = _line(said.subject), _line(said.object)
+    about = subject, "_".join(re.findall(r"\w+", said.predicate.casefold())), object_
+    if not all(about) or max(map(len, about)) > MAX_NAME or subject.casefold() in _PRONOUNS:
+        return "", "", ""
+    content = "\n".join(turn.content for turn in sources)
+    speakers = "\n".join(turn.speaker for turn in sources)
+    is_told = are_words_of(object_, content) and are_words_of(subject, f"{speakers}\n{content}")
+    return about if is_told else ("", "", "")
+
+
+def _confirmed(statements: Iterable[Statement], turns: Sequence[Turn]) -> Iterator[Statement]:
+    """The statements, of which only those that the rules read in the turns as well can contradict what is known.
+
+    Others are never the only ones that can be true, and what they deny is told by their text alone.
+    """
+    read = {_key(each): each for each in learn(turns).statements if each.object}
+    for each in statements:
+        if same := read.get(_key(each)):
+            yield replace(each, text=_sound(each, same, turns), is_single=same.is_single)
+        else:
+            yield replace(each, subject="", predicate="", object="") if each.negated else each
+
+
+def _key(statement: Statement) -> tuple[str, str, str, bool]:
+    subject, predicate, object_ = map(plain, (statement.subject, statement.predicate, statement.object))
+    return subject, predicate, object_, statement.negated
+
+
+def _sound(statement: Statement, same: Statement, turns: Sequence[Turn]) -> str:
+    """The text of a statement, if it adds no word to what its turns and the rules say; else what the rules say."""
+    sources = (f"{turns[place].speaker}\n{turns[place].content}" for place in statement.turns)
+    said = "\n".join([same.text, same.predicate.replace("_", " "), *sources])
+    return statement.text if are_words_of(statement.text, said) else same.text
 
 
 def _is_idle(text: str) -> bool:
@@ -193,20 +213,20 @@ def _is_idle(text: str) -> bool:
 
 
 def _is_grounded(text: str, sources: Sequence[Turn]) -> bool:
-    """Whether a text has a word of what its turns say, in any form."""
-    said = "\n".join(turn.content for turn in sources).casefold()
-    return any(_occurs(word, said) for word in terms(text.casefold()))
+    """Whether a text says what its turns say; who says it does not count, nor does the date of what is told."""
+    names = {word for turn in sources for word in terms(turn.speaker.casefold())}
+    days = frozenset[str]().union(*(_days_around(turn.at.date()) for turn in sources if turn.at))
+    return is_grounded(text, "\n".join(turn.content for turn in sources), names | days)
 
 
-def _occurs(word: str, text: str) -> bool:
-    """Whether a word occurs, or one that begins as it does; where words have no spaces between them, anywhere."""
-    if " " in word:
-        return word.replace(" ", "") in text
-    stem = word[: max(4, len(word) - 2)]
-    return re.search(rf"(?<!\w){re.escape(stem)}", text) is not None
+@lru_cache(maxsize=64)
+def _days_around(day: date) -> frozenset[str]:
+    """The words of the dates of which people speak as yesterday or in two weeks."""
+    dates = [day + timedelta(days=number) for number in range(-31, 32)]
+    return frozenset(word for each in dates for word in f"{each:%Y %m %d %B %b %A} {each.day}".casefold().split())
 
 
-def _mention(named: Named, turns: Sequence[Turn], places: range) -> Mention | None:
+def _mention(named: Mention, turns: Sequence[Turn], places: range) -> Mention | None:
     name, type_, sources = _line(named.name), named.type.strip().lower(), _sources(named.turns, places)
     said = "\n".join(f"{turns[place].speaker}\n{turns[place].content}" for place in sources).casefold()
     if not name or len(name) > MAX_NAME or type_ not in ENTITY_TYPES or name.casefold() not in said:
@@ -215,7 +235,7 @@ def _mention(named: Named, turns: Sequence[Turn], places: range) -> Mention | No
     return Mention(name=name, type=type_, turns=sources, aliases=tuple(each for each in others if each != name))
 
 
-def _relation(tie: Tie, known: set[str], places: range) -> Relation | None:
+def _relation(tie: Relation, known: set[str], places: range) -> Relation | None:
     subject, object_ = _line(tie.subject), _line(tie.object)
     predicate = "-".join(re.findall(r"[^\W_]+", tie.predicate.casefold()))
     named = {subject.casefold(), object_.casefold()}

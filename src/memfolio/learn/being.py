@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memfolio.learn.gazetteer import LANGUAGES, NAMES
+from memfolio.learn.gazetteer import LANGUAGES, NAMES, TIMES
 from memfolio.learn.patterns import BEING, Pattern, fact, matched
 from memfolio.learn.said import Said, Who
 from memfolio.learn.times import WHEN
@@ -51,7 +51,9 @@ ATTRIBUTE = re.compile(
     re.IGNORECASE,
 )
 _FAVOURITE = re.compile(
-    r"(?:'s|their|his|her|of) (?:all-time |absolute |least |most )?(?:favou?rite|go-to) (?P<what>[\w' -]{2,40})$", re.I
+    r"(?:'s|their|his|her|of) (?:all-time |absolute |most )?(?P<least>least )?(?:favou?rite|go-to) "
+    r"(?P<what>[\w' -]{2,40})$",
+    re.I,
 )
 _JUDGED = re.compile(
     r"\b(?:best|worst|great|good|bad|awesome|amazing|terrible|horrible|overrated|underrated|better|worse|beautiful"
@@ -68,17 +70,25 @@ def being(said: Said) -> tuple[Pattern, str] | None:
     if favourite := _FAVOURITE.search(said.subject):
         if _JUDGED.search(said.tail):
             return None
-        what = "_".join(favourite["what"].lower().split())
-        return fact(f"favourite_{what}", single=True, type=Type.PREFERENCE, topic="preference"), ""
+        return _favourite(favourite["what"], "least_" if favourite["least"] else ""), ""
     attribute = ATTRIBUTE.search(said.subject)
     if attribute and not _is_loose(said):
-        what = "_".join(attribute["what"].lower().split())
-        return fact(what, importance=0.8, single=True, topic=what), ""
+        return _attribute(attribute["what"]), ""
     for pattern in BEING:
         fits = said.who in pattern.who and (pattern.predicate != "member" or _is_member(said.tail))
         if fits and (start := matched(pattern, said.tail)) is not None:
             return pattern, start
     return _identity(said)
+
+
+def _favourite(what: str, least: str) -> Pattern:
+    predicate = f"{least}favourite_{'_'.join(what.lower().split())}"
+    return fact(predicate, single=True, type=Type.PREFERENCE, topic="preference")
+
+
+def _attribute(what: str) -> Pattern:
+    predicate = "_".join(what.lower().split())
+    return fact(predicate, importance=0.8, single=True, topic=predicate)
 
 
 def _is_member(tail: str) -> bool:
@@ -92,7 +102,8 @@ def _is_loose(said: Said) -> bool:
     if said.resolved:
         return not re.match(r"[A-Z\d]", said.tail)
     return bool(
-        _JUDGED.search(said.tail) or re.match(r"(?:like|so|such|not|over|ready|due|late|broken|\w+ed)\b", said.tail)
+        _JUDGED.search(said.tail)
+        or re.match(r"(?:like|so|such|not|over|simple|ready|due|late|broken|\w+ed)\b", said.tail)
     )
 
 
@@ -113,9 +124,10 @@ def _identity(said: Said) -> tuple[Pattern, str] | None:
         return _name_or_nation(tail)
     if said.who in (Who.SELF, Who.WE) or _JUDGED.search(tail):
         return None
-    if favourite := re.match(r"(?:\S+|the user)'s favou?rite (?P<what>[\w -]{2,30})", tail):
-        what = "_".join(favourite["what"].lower().split())
-        return fact(f"favourite_{what}", single=True, type=Type.PREFERENCE, topic="preference"), ""
+    if favourite := re.match(r"(?:\S+|the user)'s (?P<least>least )?favou?rite (?P<what>[\w -]{2,30})", tail):
+        return _favourite(favourite["what"], "least_" if favourite["least"] else ""), ""
+    if attribute := ATTRIBUTE.search(tail):
+        return _attribute(attribute["what"]), ""
     if re.match(r"(?:the|called|\S+'s) \w|the user's", tail) and not _NO_THING.match(tail[4:]):
         return fact("is"), ""
     if _HOUSE.search(said.subject) and re.match(r"(?:on|in|at|near|next to|behind|above|opposite) ", tail):
@@ -123,7 +135,7 @@ def _identity(said: Said) -> tuple[Pattern, str] | None:
     if said.who is Who.PERSON and re.match(r"\d{1,2} and \d", tail):
         return fact("age", topic="age"), ""
     if said.who is Who.THING and (tail[:1].isupper() or tail[:1].isdigit() or WHEN.match(tail)):
-        return fact("is", single=True), ""
+        return fact("is", single=tail.split()[0].lower() not in TIMES), ""
     return None
 
 
@@ -131,8 +143,9 @@ def _name_or_nation(tail: str) -> tuple[Pattern, str] | None:
     first = re.split(r"[\s,]", tail, maxsplit=1)[0]
     if first.lower() in LANGUAGES:
         return fact("nationality", importance=0.8, single=True, topic="identity"), ""
-    named = first.lower() in NAMES or re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?(?:,.*)?", tail)
-    return (fact("name", importance=0.8, single=True, topic="name"), "") if named else None
+    common = first.lower() in NAMES
+    named = common or re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?(?:,.*)?", tail)
+    return (fact("name", importance=0.8, single=common, topic="name"), "") if named else None
 
 
 def having(said: Said) -> tuple[Pattern, str] | None:

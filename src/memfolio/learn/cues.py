@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from memfolio.learn.said import KIN, PETS
 
 _BEFORE = {
-    "project": r"\bproject|codenamed?|working on|launch(?:ed|ing)?|repo(?:sitory)?|(?:app|project) (?:called|named)"
-    r"|renamed? .{0,30}(?:from|to)|maintains?|develops?|builds?|built|building|ship",
+    "project": r"\bproject|codenamed?|working on|(?:launch(?:ed|ing)?|release)(?: of)?|repo(?:sitory)?"
+    r"|(?:app|project) (?:called|named)|renamed? .{0,30}(?:from|to)|maintains?|develops?|builds?|built|building|ship",
     "organization": r"\b(?:at|band is|(?:band|company) (?:called|named))|\b(?:works?|working|worked|job|position|role"
     r"|intern(?:ship)?|career|engineer|manager|consultant|developer|nurse|teacher|analyst|designer|currently|employed"
     r"|start(?:ed|ing)?|offer|interview\w*|studie[sd]|study|studying|interned) (?:at|for|from|with|by)|joined|joining"
@@ -30,7 +30,7 @@ _AFTER = {
     "organization": r"\s+(?:office|team|headquarters|employees|stock|contract|hired|acquired)\b",
     "person": r"(?:'s (?:birthday|wife|husband|mother|father|house|sister|brother|mom|dad|daughter|son|job|number|party"
     r"|wedding|email)|\s+(?:says?|said|works?|lives?|told|asked|loves?|likes?|hates?|prefers?|thinks?|wants?"
-    r"|is (?:my|our|a|an|the|his|her|allergic|from|turning)|and (?:I|my)|joined|moved|plays?|speaks?|handles?|called"
+    r"|is (?:my|our|a|an|the|his|her|allergic|from|turning)|joined|moved|plays?|speaks?|handles?|called"
     r"|married|owns?|got|just|was born|studies|teaches|will|sent|has been|turned))\b",
 }
 PRECEDING: Mapping[str, re.Pattern[str]] = {
@@ -38,6 +38,14 @@ PRECEDING: Mapping[str, re.Pattern[str]] = {
 }
 FOLLOWING: Mapping[str, re.Pattern[str]] = {type_: re.compile(words) for type_, words in _AFTER.items()}
 BESIDE = re.compile(r"\bwith\s+$")
+LIVELY = re.compile(
+    r"'s (?:birthday|wife|husband|mother|father|sister|brother|mom|dad|daughter|son)\b| (?:works (?:at|for|as|in|from)"
+    r"|lives (?:in|with)|is (?:allergic|turning|\d)|was born|moved to|got married|married|joined|speaks|studies|teaches"
+    rf"|is (?:my|our|the|an?) (?:\w+ )?(?:{'|'.join(sorted(KIN))}|CEO|CTO|CFO|lead|engineer|developer|designer)"
+    r"|turned \d|(?:called|told) (?:me|us)|and I)\b"
+)
+"""What only people do."""
+USED = PRECEDING["tool"]
 PLACED = re.compile(r"\b(?:in|to|from|near|at|around|visit\w*|of)\s+$")
 PERSONAL = re.compile(rf"\b(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?|(?i:{'|'.join(sorted(KIN))})s?,?)\s+$")
 """A title, or what somebody is to somebody."""

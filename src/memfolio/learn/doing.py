@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memfolio.learn.gazetteer import TOOLS
 from memfolio.learn.patterns import VERBS, Pattern, fact, matched
 from memfolio.learn.said import Said, Who
 from memfolio.learn.times import OFTEN, WHEN
@@ -23,7 +24,7 @@ _SCHOOL = re.compile(r"to (?:[A-Z]|(?:school|kindergarten|daycare|university|col
 _EFFORT = re.compile(r"(?:hard|prep|for|more|real|a lot)\b")
 _IDLE = re.compile(
     r"(?:to|into|with others|about|down|out|up|off|more|the (?:following|same|above|provided)|from|like|ever|again"
-    r"|since|along)\b"
+    r"|since|along|a (?:ton|lot)|for (?:\w+ ){1,3}(?:days?|weeks?|months?|years?))\b"
 )
 _UNFIT = {
     **dict.fromkeys(("does", "plays", "uses", "wears", "learns"), _IDLE),
@@ -41,7 +42,8 @@ def doing(said: Said) -> tuple[Pattern, str] | None:
     if said.verb == "mind" or (said.could and not _may(said)):
         return None
     tense = _tense(said)
-    for pattern in VERBS.get(said.verb, ()):
+    to_tool = said.verb == "move" and any(word.lower() in TOOLS for word in said.tail.split())
+    for pattern in VERBS.get("migrate" if to_tool else said.verb, ()):
         if tense in pattern.tenses and said.who in pattern.who and (start := matched(pattern, said.tail)) is not None:
             return (pattern, start) if _fits(pattern, said) else None
     return None
@@ -67,6 +69,8 @@ def _fits(pattern: Pattern, said: Said) -> bool:
         return False
     if (unfit := _UNFIT.get(pattern.predicate)) and not pattern.starts[0] and said.who in "sp":
         return not unfit.match(said.tail)
+    if pattern.predicate == "lives_in" and said.tail.startswith("from "):
+        return " to " in said.tail
     if pattern.predicate == "goes_to":
         return bool(_SCHOOL.match(said.tail) or OFTEN.search(said.text)) and not _TO_DO.match(said.tail)
     if pattern.predicate == "plans":

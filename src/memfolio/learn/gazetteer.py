@@ -114,16 +114,18 @@ saturdays sundays mon tue wed thu fri sat sun christmas easter halloween thanksg
 NO_NAMES = frozenset(
     """
 i i'm i've i'd i'll a an the this that these those it its he she they we you my our your his her their who what when
-where why how which if and or but so because since although though while as at in on of for from to with by about
-after before during until ok okay yes no yeah yep nope sure thanks thank please hi hey hello wow cool great awesome
-nice good well also just maybe perhaps actually really very not never always sometimes here there now then today
-tomorrow yesterday tonight mr mrs ms dr prof sir madam god lol omg btw fyi imo imho asap eta diy ceo cto cfo vp hr pr
-api apis url http https json xml pdf csv faq tv pc cpu gpu ram usb ui ux id ai ml it's that's let's don't can't won't
-am pm usd eur gdp phd mba bsc msc ba ma mom dad mum mama papa grandma grandpa mommy daddy internet web bible congrats
-happy love glad bye goodbye congratulations bummer phew ugh aww yay whoa damn cheers hope such seeing dear chef nature
-life sounds looks haha hmm ah oh woah sorry welcome absolutely definitely exactly totally agreed any some all each
-every both only even once first second third finally next last later recently currently lately can could would should
-will may might must do does did have has had is are was were be been being make take get go let keep try use call
-remember note todo ps p.s nb re cc q a.m p.m ok. utc gmt est pst cet
+where why how which if and or but so because since although though while as at in on of for from to with by about after
+before during until ok okay yes no yeah yep nope sure thanks thank please hi hey hello wow cool great awesome nice good
+well also just maybe perhaps actually really very not never always sometimes here there now then today tomorrow
+yesterday tonight mr mrs ms dr prof sir madam god lol omg btw fyi imo imho asap eta diy ceo cto cfo vp hr pr api apis
+url http https json xml pdf csv faq tv pc cpu gpu ram usb ui ux id ai ml it's that's let's don't can't won't am pm usd
+eur gdp phd mba bsc msc ba ma mom dad mum mama papa grandma grandpa mommy daddy internet web bible congrats happy love
+glad bye goodbye congratulations bummer phew ugh aww yay whoa damn cheers hope such seeing dear chef nature life sounds
+looks haha hmm ah oh woah sorry welcome absolutely definitely exactly totally agreed any some all each every both only
+even once first second third finally next last later recently currently lately can could would should will may might
+must do does did have has had is are was were be been being make take get go let keep try use call regarding concerning
+moreover furthermore otherwise instead besides despite everyone everybody someone somebody anyone anybody nobody whoever
+mine yours ours nothing everything something anything remember note todo ps p.s nb re cc q a.m p.m ok. utc gmt est pst
+cet
 """.split()
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memfolio.types import ID_PATTERN
+
 MAX_READ = 20_000
 """Characters of a turn that are read: nobody says more at once, so the rest is pasted."""
 _LONGEST_LINE = 2_000
@@ -39,12 +41,29 @@ _MADE_UP = (
     "just kidding", " jk", "sarcas", "yeah right", "yeah, right", " as if ", "wish i ", "wish we ", "suppose i",
     "suppose we", "suppose that", "imagine", "pretend", "hypothetical", "what if", " i were ", "lorem ipsum", "🙄",
     "🙃", " /s", "once upon a time", "in my dream", "in the story", "in the novel", "in the movie", "in the game",
-    "my character", "protagonist", "in this scenario", "in my novel", "in my story", "would have been",
+    "was kidding", "@example.", "married to my job", "my character", "protagonist", "in this scenario", "in my novel",
+    "in my story", "would have been",
 )  # fmt: skip
 _SPOKEN = re.compile(r"[\"“«][^\"“”«»]{0,300}?\b(?:I|I'm|I've|we|you|my|is|are|was)\b[^\"“”«»]{0,300}[\"”»]")
 _GIVEN = re.compile(
     r"(?:(?:can|could|please|you|help|me|hey|hi|now)\W+)*(?:rewrite|translate|correct|proofread|summari[sz]e|rephrase"
     r"|paraphrase|edit|improve|shorten|polish|complete|continue|classify|analy[sz]e)\b[^:]{0,80}:",
+    re.IGNORECASE,
+)
+_REPORTED = re.compile(
+    r"(?:an )?(?:example|sample)\b[^:]{0,40}:|(?:let's )?(?:pretend|role-?play)\b|(?:imagine|assume|suppose) you\b"
+    r"|act as (?:an?|if)\b|(?!I\b|we\b)[^:.!?]{0,80}\b(?:wrote|writes|says|said|replied|told \w+|reads|stated)\s*:",
+    re.IGNORECASE,
+)
+_IRONY = re.compile(r"\b(?:LOVE|ENJOY|ADORE) (?:being|waiting|getting|having|when|how)\b")
+_TAKEN_BACK = re.compile(
+    r"(?:(?:I'm|I was|nah|no|haha|lol),? )*(?:(?:just|only) )?(?:kidding|joking|jk)\b", re.IGNORECASE
+)
+_SECRET = re.compile(
+    r"\b(?:password|passwd|passphrase|passcode|pin|cvv|secret|token|(?:api|secret|private|access)[ _-]?key)\b"
+    r"(?: \w+){0,3}?\s*(?:\bis\b|[:=])\s*(?!not\b|in\b|stored\b|the\b|\w+ed\b)\S"
+    r"|\b(?:(?:sk|pk|rk|gh[opsu]|glpat|xox[abp])[-_]|(?-i:AKIA|eyJ))(?=\D*\d)[\w-]{12,}"
+    r"|(?<![\d.])\d(?:[ -]?\d){13,18}(?!\d)",
     re.IGNORECASE,
 )
 _IF = re.compile(r"(?:if|unless|whether|even if|assuming|in case|had I|should I)\b", re.IGNORECASE)
@@ -74,6 +93,8 @@ def readable(content: str) -> list[str]:
     text = _INFORMAL.sub(lambda found: _FORMAL[found[0].lower()], text)
     if "<" in text or "Remembered data" in text:
         text = _without_injected(text)
+    if "-" in text:
+        text = _without_remembered(text)
     if "```" in text or "~~~" in text:
         text = "\n".join(_FENCE.split(text)[::2])
     if "[" in text or "*" in text:
@@ -81,6 +102,11 @@ def readable(content: str) -> list[str]:
     if "://" in text or "www." in text:
         text = _URL.sub("", text)
     return [line for line in map(_line, text.splitlines()) if line]
+
+
+def _without_remembered(text: str) -> str:
+    """The lines that are no copy of what was recalled: those bear the id of a memory."""
+    return "\n".join(line for line in text.splitlines() if not ID_PATTERN.search(line))
 
 
 def _without_injected(text: str) -> str:
@@ -118,12 +144,22 @@ def is_made_up(sentence: str) -> bool:
     low = f" {sentence.lower()}"
     if any(words in low for words in _MADE_UP):
         return True
-    return bool(_IF.match(sentence) or ('"' in sentence and _SPOKEN.search(sentence)))
+    return bool(_IF.match(sentence) or _IRONY.search(sentence) or ('"' in sentence and _SPOKEN.search(sentence)))
 
 
 def is_given(sentence: str) -> bool:
-    """Whether what follows is material to work on rather than something told: `translate this: …`."""
-    return bool(_GIVEN.match(sentence))
+    """Whether what follows is material to work on, or the words of others: `translate this: …`, `she wrote: …`."""
+    return bool(_GIVEN.match(sentence) or _REPORTED.match(sentence))
+
+
+def is_taken_back(following: str) -> bool:
+    """Whether the sentence that follows says that it was a joke."""
+    return bool(_TAKEN_BACK.match(following))
+
+
+def is_secret(sentence: str) -> bool:
+    """Whether a sentence gives away a password, a key or the number of a card."""
+    return bool(_SECRET.search(sentence))
 
 
 def is_question(clause: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from memfolio.learn.cues import BESIDE, PERSONAL, PLACED, type_by_cues
+from memfolio.learn.cues import BESIDE, LIVELY, PERSONAL, PLACED, USED, type_by_cues
 from memfolio.learn.gazetteer import (
     AMBIGUOUS_TOOLS,
     LANGUAGES,
@@ -27,7 +27,8 @@ _RUN = re.compile(
 _LOW_TOOLS = frozenset(name for name in TOOLS if name not in AMBIGUOUS_TOOLS)
 _SIGNS = str.maketrans(dict.fromkeys(',;:!?()"', " "))
 _COLOURS = frozenset("blue green red black white yellow purple pink grey gray orange brown".split())
-_NOTHING = NO_NAMES | TIMES | LANGUAGES | _COLOURS
+_NOTHING = NO_NAMES | ADVERBS | TIMES | LANGUAGES | _COLOURS
+_OPENING = ADVERBS | {""}
 _ENDINGS = {
     "organization": "inc gmbh ltd corp llc ag co corporation university institute bank foundation college school "
     "hospital group company labs partners consulting solutions clinic systems technologies agency society "
@@ -147,11 +148,11 @@ def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | 
     """The type of a name, and how sure that is; nothing for what is only written with a capital."""
     low = name.lower()
     first, last = low.split()[0], low.split()[-1]
-    opens = not sentence[:start].strip(" \"'(*")
+    opens = sentence[:start].strip(" \"'(*,").lower() in _OPENING
     before, after = sentence[max(0, start - 60) : start], sentence[end : end + 40]
     if PERSONAL.search(before):
         return ("person", 4)
-    if first in NAMES and low in PLACES and not PLACED.search(before):
+    if first in NAMES and (low in PLACES or low in TOOLS) and not PLACED.search(before) and not USED.search(before):
         return ("person", 3)
     known = "place" if low in PLACES else "organization" if low in ORGANIZATIONS else ""
     if low in TOOLS and not (opens and low in AMBIGUOUS_TOOLS and not _acts(after)):
@@ -173,7 +174,7 @@ def _opens_with_name(name: str, after: str) -> bool:
         return lemma_of(low.split()[0]) == "" and low.split()[0] not in ADVERBS
     if lemma_of(low) or low in ADVERBS or low.endswith(("ing", "ly", "ed", "s")):
         return False
-    return after.startswith("'s ") or _acts(after)
+    return bool(LIVELY.match(after)) or (_acts(after) and type_by_cues("", after) not in ("", "person"))
 
 
 def _acts(after: str) -> bool:
@@ -188,5 +189,5 @@ def _by_cues(name: str, before: str, after: str) -> tuple[str, int] | None:
         return ("tool", 1)
     if " " in name:
         return ("concept", 1)
-    acts = _acts(after) and not name.endswith("s") and "." not in name
+    acts = (_acts(after) and not name.endswith("s") and "." not in name) or after.startswith((" and I ", " and my "))
     return ("person", 1) if acts or BESIDE.search(before) else None

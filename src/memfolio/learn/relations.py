@@ -36,11 +36,13 @@ _KNOWN = (
 ).split()
 _WORDS = "|".join([*_KIN, *_PARENTS, *_KNOWN])
 _MINE = re.compile(
-    rf"\b[Mm]y (?:\w+ ){{0,2}}?(?P<kin>{_WORDS})(?:,? (?:(?:is )?(?:called |named )|is |name is )?|'s name is )"
+    rf"\b[Mm]y (?:\w+ ){{0,2}}?(?P<kin>{_WORDS})"
+    r"(?:(?P<comma>,)? (?:(?:is )?(?:called |named )|is |name is )?|'s name is )"
     r"(?P<name>[A-ZÀ-Þ][\w-]++)(?!,? and (?!I\b)[A-Z])"
     rf"|(?P<other>[A-ZÀ-Þ][\w-]++)(?: is my (?:\w+ ){{0,2}}?(?P<role>{_WORDS})\b(?!'s| and)"
     rf"|, my (?:\w+ ){{0,2}}?(?P<known>{_WORDS})(?=[,.!]|$))"
 )
+_RATHER = re.compile(r"(?<=\w) (?:to|over|than|rather than|instead of) ")
 
 
 def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, str, Relation]]:
@@ -50,7 +52,8 @@ def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, st
     for found in _MINE.finditer(sentence):
         kin = found["kin"] or found["role"] or found["known"]
         name = found["name"] or found["other"]
-        if name.lower() in NO_NAMES or name.lower() in TIMES:
+        is_list = found["comma"] and sentence.startswith(" and I", found.end())
+        if is_list or name.lower() in NO_NAMES or name.lower() in TIMES:
             continue
         subject, thing, predicate = voice.name, name, _KIN.get(kin, "knows")
         if kin in _PARENTS:
@@ -83,12 +86,24 @@ def related(statements: Iterable[Statement], mentions: Sequence[Mention]) -> Ite
         subject = _mention(statement.subject, by_name)
         if predicate is None or subject is None:
             continue
-        text = statement.text[len(statement.subject) :] if statement.predicate == "job" else statement.object
-        for each in _named(text, by_name):
+        for each in _named(_told(statement), by_name):
             if each.name == subject.name:
                 continue
-            name = _fitting(predicate, statement.negated, each)
+            wielded = statement.predicate == "works" and each.type == "tool"
+            name = _fitting("uses" if wielded else predicate, statement.negated, each)
             yield Relation(subject=subject.name, predicate=name, object=each.name, turns=statement.turns)
+
+
+def _told(statement: Statement) -> str:
+    """The words of a statement that name what its subject is related to."""
+    match statement.predicate:
+        case "job":
+            return statement.text[len(statement.subject) :]
+        case "prefers":
+            return _RATHER.split(statement.object)[0]
+        case "switched":
+            return statement.text.partition(" to ")[2]
+    return statement.object
 
 
 def _fitting(predicate: str, negated: bool, thing: Mention) -> str:

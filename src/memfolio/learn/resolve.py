@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -44,13 +44,15 @@ class Known:
     """Whether a person stands behind it, so that nothing replaces it unasked."""
     forgotten_at: datetime | None = None
     is_replaced: bool = False
+    is_archived: bool = False
+    """Whether it is out of sight, so that said again it is learned again."""
 
     @property
     def slot(self) -> Slot:
         return plain(self.subject), plain(self.predicate)
 
     @classmethod
-    def of(cls, item: MemoryItem) -> Known:
+    def of(cls, item: MemoryItem, *, is_archived: bool = False) -> Known:
         """A memory as something known; what it is about stands in its attributes where it was learned, else in it."""
         about = item.attributes if "subject" in item.attributes else _about(item.content)
         words = {name: str(about.get(name, "")) for name in ("subject", "predicate", "object")}
@@ -64,6 +66,7 @@ class Known:
             is_protected=item.pinned or item.decay_rate == 0 or item.source not in OVERHEARD,
             forgotten_at=item.forgotten_at,
             is_replaced=item.superseded_by is not None,
+            is_archived=is_archived,
         )
 
 
@@ -81,8 +84,6 @@ class Resolution:
 
     kept: list[Statement] = field(default_factory=list)
     """In the order of their `NewId`s."""
-    added: list[Known] = field(default_factory=list)
-    """The same as something known."""
     replaced: list[tuple[Reference, Reference]] = field(default_factory=list)
     """What each is replaced by."""
     contradicting: list[Clash] = field(default_factory=list)
@@ -111,10 +112,11 @@ class Knowledge:
         return alike[-1] if alike else self._texts.get(plain(new.text))
 
     def detect(self, new: Known) -> list[Known]:
-        """What cannot be true together with it."""
+        """What cannot be true together with it; what a person said is not dug out of the archive for that."""
         if not new.subject or not new.predicate:
             return []
-        return [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
+        held = [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
+        return [each for each in held if not (each.is_archived and each.is_protected)]
 
     def drop(self, old: Known) -> None:
         """Something known holds no longer; said again, it is new."""
@@ -122,14 +124,6 @@ class Knowledge:
         held[:] = [each for each in held if each is not old]
         if self._texts.get(plain(old.text)) is old:
             del self._texts[plain(old.text)]
-
-    def settle(self, new: Known, ref: str) -> None:
-        """Something was written, under this id."""
-        written = replace(new, ref=ref)
-        if self._texts.get(plain(new.text)) is new:
-            self._texts[plain(new.text)] = written
-        held = self._slots.get(new.slot, [])
-        held[:] = [written if each is new else each for each in held]
 
 
 def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowledge, way: Way) -> Resolution:
@@ -140,11 +134,10 @@ def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowled
         same = knowledge.same(new)
         if same is not None and same.forgotten_at is not None and at <= same.forgotten_at:
             continue  # who forgot it does not want it back from an old conversation
-        if same is not None and _is_current(same):
+        if same is not None and _is_current(same) and not same.is_archived:
             found.repeated.append((same.ref, statement))
             continue
         found.kept.append(statement)
-        found.added.append(new)
         for old in knowledge.detect(new):
             _settle(found, knowledge, Clash(old=old, new=new), way)
         knowledge.add(new)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from memfolio.learn.answers import answered
 from memfolio.learn.causes import caused
-from memfolio.learn.junk import is_given, is_made_up, is_small_talk, readable
+from memfolio.learn.junk import is_given, is_made_up, is_secret, is_small_talk, is_taken_back, readable
 from memfolio.learn.learned import Learned, Relation, Statement, Turn
 from memfolio.learn.names import Names
 from memfolio.learn.relations import introduced, kinship, related
 from memfolio.learn.said import Known, spoken_of, take_apart
 from memfolio.learn.sentences import clauses, opened, sentences
 from memfolio.learn.shared import shared
-from memfolio.learn.statements import stated
+from memfolio.learn.statements import noted, stated
 from memfolio.learn.voice import Voice
 from memfolio.learn.wishes import wished
 
@@ -25,12 +26,6 @@ _REMEMBER = re.compile(
     r"|the)\b))",
     re.IGNORECASE,
 )
-_ELLIPSIS = re.compile(
-    r"(?:(?:not )?(?:really )?an? (?:big |huge )?fan of|(?:big|huge) fan of|allergic to|originally from|born (?:and "
-    r"raised )?in|based in|currently (?:at|in|based|living|working)|(?:living|working) (?:in|at|as|for)) ",
-    re.IGNORECASE,
-)
-"""How people begin to speak of themselves without saying so."""
 _UNNAMED = "The user"
 _FAR = 2
 """After how many turns `he` means nobody any more."""
@@ -66,18 +61,21 @@ class _Reader:
         if voice.name != _UNNAMED:
             self._names.add(voice.name, "person", place)
         lines = readable(turn.content)
-        if before is not None and len(turn.content) < 200 and (told := answered(before.content, turn.content)):
-            lines.append(told)
-        for sentence in (each for line in lines for each in sentences(line)):
+        if before is not None and len(turn.content) < 200 and (answer := answered(before.content, turn.content)):
+            lines.append(answer)
+        told = [each for line in lines for each in sentences(line)]
+        for sentence, following in zip_longest(told, told[1:], fillvalue=""):
             if is_given(sentence):
                 break
-            self._sentence(sentence, voice, place)
+            if not is_secret(sentence) and not is_taken_back(following):
+                self._sentence(sentence, voice, place)
 
     def _sentence(self, sentence: str, voice: Voice, place: int) -> None:
         self._names.read(sentence, place)
         self._tell(sentence, voice, place)
         for name, kin, relation in introduced(sentence, voice, place):
-            self._names.add(name, "person", place, alias=f"{voice.name}'s {kin}" if voice.name != _UNNAMED else "")
+            alias = f"{voice.name}'s {kin}" if voice.name != _UNNAMED else ""
+            self._names.add(name, "person", place, alias=alias, weight=6)
             self._relate(relation)
             if relation.predicate == "married-to" or not self._is_told(kin, name):
                 self._keep(kinship(name, kin, relation, voice))
@@ -99,26 +97,26 @@ class _Reader:
                     self._clause(clause, voice, place, 0.8 if marked else 0.0)
 
     def _clause(self, clause: str, voice: Voice, place: int, importance: float) -> None:
-        if _ELLIPSIS.match(clause):
-            clause = f"I'm {clause[0].lower()}{clause[1:]}"
         for part in shared(clause):
-            said = None if is_small_talk(part) else take_apart(part, voice, self._last.get(voice.name))
-            if said is None:
+            if is_small_talk(part):
                 continue
-            statement = stated(said, place, importance)
+            said = take_apart(part, voice, self._last.get(voice.name))
+            if said is not None:
+                statement = stated(said, place, importance)
+                self._last[voice.name] = spoken_of(said, self._last.get(voice.name), statement is not None)
+            else:
+                statement = noted(part, voice, place) if importance and self._alone else None
             if statement is not None:
                 self._keep(statement)
-            self._last[voice.name] = spoken_of(said, self._last.get(voice.name), statement is not None)
 
     def _is_told(self, kin: str, name: str) -> bool:
-        words = f"{kin} {name}".casefold()
-        return any(words in text for text in list(self._statements)[-4:])
+        return any(f" {kin} " in f"{text} " and name.casefold() in text for text in list(self._statements)[-4:])
 
     def _keep(self, statement: Statement) -> None:
         key = statement.text.casefold()
-        known = self._statements.get(key)
-        turns = tuple(dict.fromkeys((*known.turns, *statement.turns))) if known else statement.turns
-        self._statements[key] = replace(known or statement, turns=turns)
+        known = self._statements.get(key, statement)
+        turns = tuple(dict.fromkeys((*known.turns, *statement.turns)))
+        self._statements[key] = replace(max(known, statement, key=lambda each: each.is_single), turns=turns)
 
     def _relate(self, relation: Relation) -> None:
         key = (relation.subject, relation.predicate, relation.object)

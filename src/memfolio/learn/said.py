@@ -15,13 +15,12 @@ _MOST_SUBJECT = 7
 _PLURAL = frozenset("children kids parents people twins cats dogs friends".split())
 KIN = frozenset(
     """
-wife husband partner spouse girlfriend boyfriend fiancé fiancée fiance fiancee mother father mom mum dad sister
-brother son
-daughter child kid baby uncle aunt cousin nephew niece grandmother grandfather grandma grandpa granddaughter grandson
-friend boss manager colleague coworker neighbour neighbor roommate flatmate teacher mentor doctor therapist landlord
-parents children kids siblings sisters brothers sons daughters twins friends in-laws mother-in-law father-in-law
-brother-in-law sister-in-law stepmother stepfather stepson stepdaughter ex ex-wife ex-husband client intern assistant
-accountant lawyer dentist coach trainer team family grandparents stepdad stepmom
+wife husband partner spouse girlfriend boyfriend fiancé fiancée fiance fiancee mother father mom mum dad sister brother
+son daughter child kid baby uncle aunt cousin nephew niece grandmother grandfather grandma grandpa granddaughter
+grandson friend boss manager colleague coworker neighbour neighbor roommate flatmate teacher mentor doctor therapist
+landlord parents children kids siblings sisters brothers sons daughters twins friends in-laws mother-in-law
+father-in-law brother-in-law sister-in-law stepmother stepfather stepson stepdaughter ex ex-wife ex-husband client
+intern assistant accountant lawyer dentist coach trainer team family grandparents stepdad stepmom
 """.split()
 )
 _ARTICLES = frozenset("the our my his her their this every each all most both".split())
@@ -151,23 +150,36 @@ def _named(first: str, tokens: list[str]) -> tuple[Who | None, int]:
         return None, 0
     for place in range(1, min(len(tokens), _MOST_SUBJECT + 1)):
         before = tokens[place - 1].lower().rstrip(",.;")
-        plural = _is_plural(tokens[:place])
+        size = _size(tokens, place)
+        plural = _is_plural(tokens[:size])
         loose = is_name and low not in TOOLS and not any("'s" in token for token in tokens[:place])
         if is_finite(tokens[place].lower(), plural) and before not in ("who", "that", "which", "to", "and", "or"):
             if _is_noun(tokens, place):
                 continue
             if before.endswith("'s") and tokens[place] in ("been", "a", "got"):
                 return None, 0
-            common = is_name and place == 1 and plural and "and" not in tokens[:place]
-            return (None, 0) if common else (_class(tokens[:place], is_name), place)
-        if tokens[place].endswith((":", ";")) or (loose and tokens[place].islower()):
+            common = is_name and size == 1 and tokens[place] in ("have", "do", "don't")
+            return (None, 0) if common else (_class(tokens[:size], is_name), size)
+        if tokens[place].endswith((":", ";")) or (loose and tokens[place].islower() and tokens[place] not in ADVERBS):
             return None, 0
     return None, 0
 
 
+def _size(tokens: list[str], verb: int) -> int:
+    """How many tokens name the subject, without what comes before the verb: `my sister no longer` works."""
+    while verb > 1 and (tokens[verb - 1].lower() in ADVERBS or tokens[verb - 1] == "no"):
+        verb -= 1
+    return verb
+
+
 def _is_noun(tokens: list[str], place: int) -> bool:
     """Whether what may be a verb belongs to the subject, since the verb follows: `the clothes store is open`."""
-    return tokens[place].lower() not in AUXILIARIES and any(word in _IS for word in tokens[place + 1 : place + 3])
+    word = tokens[place].lower()
+    return (
+        word not in AUXILIARIES
+        and lemma_of(word) not in ("say", "think", "know")
+        and any(word in _IS for word in tokens[place + 1 : place + 3])
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -214,7 +226,7 @@ def _phrase(text: str, subject: str, who: Who, tokens: list[str], resolved: bool
             has = seen[-1] in ("have", "has", "had")
             rest = [seen[-1], *tokens[place:]] if has else tokens[place:]
             return _said(text, subject, who, seen[:-1] if has else seen, rest, resolved=resolved, held=held)
-        if word in AUXILIARIES or word in ADVERBS:
+        if token != "May" and (word in AUXILIARIES or word in ADVERBS):
             seen.append(word)
             continue
         if word in ("used", "going", "gonna", "about") and tokens[place + 1 : place + 2] == ["to"]:

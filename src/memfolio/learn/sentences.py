@@ -29,17 +29,19 @@ _PAIR = re.compile(r"(?:[Mm]y|[Oo]ur) \w+(?: [A-Z]\w+)?|[A-Z]\w+")
 _THING = re.compile(r"(?:my|our|the|his|her|their)\s", re.IGNORECASE)
 _OPENING = re.compile(
     r"^(?:(?:well|so|and|but|also|oh|ah|um|uh|hmm|hm|yeah|yes|yep|no|nope|ok|okay|sure|right|hey|hi|hello|wow|haha"
-    r"|lol|btw|by the way|plus|anyway|honestly|actually|basically|currently|right now|at the moment|these days"
+    r"|lol|correction|update|btw|by the way|plus|anyway|honestly"
+    r"|actually|basically|currently|right now|at the moment|these days"
     r"|nowadays|lately|fyi|for context|for your information|as you know|to be honest|tbh|in fact|of course"
     r"|unfortunately|fortunately|sadly|luckily|just so you know|interestingly|personally|for me|as for me|absolutely"
     r"|definitely|exactly|totally|great|cool|thanks|thank you|good morning|good evening|sorry|first of all|besides"
     r"|then|now|too|one more thing|oh yeah|indeed|as I said|like I said|like|I mean|you know|I guess|well actually"
     r"|nice|true|funny enough|apparently|in general|again)(?:\s*[,:!.–-]+\s*|\s+(?=(?:I|I'm|I've|I'd|I'll|we|we're"
-    r"|we've|my|our)\b)))+",
+    r"|we've|my|our)\b))|(?:actually|honestly|currently|unfortunately|fortunately|luckily|sadly|basically|meanwhile"
+    r"|however|also|now)\s+(?=(?-i:[A-Z])|the\b))+",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(
-    r"^(?:hey|hi|hello|thanks|yeah|yes|sure|wow|ok|okay|oh|thank you)\s+(?:[A-Z][a-z]+)?\s*[,!.]+\s+", re.I
+_CLOSING = re.compile(
+    r",? (?:by the way|btw|you know|to be honest|tbh|lol|haha|just so you know|fyi|for the record|of course)$", re.I
 )
 _NAMED = re.compile(r"^[A-Z][a-z]+,\s+(?=(?:I|I'm|I've|we|my|our)\b)")
 
@@ -79,7 +81,8 @@ def _joined(parts: list[str], sentence: str) -> list[str]:
     for part in filter(None, parts):
         start = sentence.index(part, end)
         bare = _THING.match(part) and not any(_may_be_verb(word) for word in part.split()[1:8])
-        if kept and (bare or (part.startswith("I ") and _PAIR.fullmatch(kept[-1]))):
+        pair = part.startswith("I ") and ":" not in sentence[end:start] and kept and _PAIR.fullmatch(kept[-1])
+        if kept and (bare or pair):
             kept[-1] += sentence[end:start] + part
         else:
             kept.append(part)
@@ -93,12 +96,9 @@ def _may_be_verb(word: str) -> bool:
 
 
 def opened(clause: str) -> str:
-    """A clause without the words that only open it."""
+    """A clause without the words that only open or close it."""
     bare = clause.strip(" ,'")
     if bare.count('"') == 1 or (bare[:1] == '"' == bare[-1:]):
         bare = bare.strip('"')
-    if "," in bare or "!" in bare:
-        bare = _NAMED.sub("", _OPENING.sub("", _ADDRESS.sub("", bare)))
-    elif not bare.startswith(("I ", "I'", "We ", "My ")):
-        bare = _OPENING.sub("", bare)
-    return bare.strip().rstrip(".!…,; ")
+    bare = _NAMED.sub("", _OPENING.sub("", bare))
+    return _CLOSING.sub("", bare.strip().rstrip(".!…,; "))

@@ -9,8 +9,9 @@ from memfolio.learn.doing import doing, task
 from memfolio.learn.gazetteer import PLACES
 from memfolio.learn.learned import Statement
 from memfolio.learn.patterns import Pattern, fact
-from memfolio.learn.said import Said, Who
+from memfolio.learn.said import KIN, PETS, Said, Who
 from memfolio.learn.tags import tags_of
+from memfolio.learn.voice import Voice
 from memfolio.types import Kind, Type, default_kind
 
 _UNCLEAR = re.compile(
@@ -23,7 +24,8 @@ _UNCLEAR = re.compile(
 )
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|you're|you've|you'll|you'd|y'all|ya)\b", re.IGNORECASE)
 _OPEN_END = re.compile(
-    r"\b(?:this|that one|these|those|them|him|here|there|(?<!on )it) *$|\b(?:\w+ing (?:them|him|it)|working on it"
+    r"\b(?:this|that one|these|those|them|him|here|there|(?<!on )it|to|of|and|the|with) *$"
+    r"|\b(?:\w+ing (?:them|him|it)|working on it"
     r"|below|above|following|this (?:today|now)|like (?:this|that)|about (?:it|this|that)|(?:to|of|in|with|from|for"
     r"|sharing|doing|at) (?:that|this|these|those|them|him|it))\b",
     re.I,
@@ -48,6 +50,12 @@ _PLAIN_THING = re.compile(
     r"|customer|kids|schema|gateway|web app|proxy)(?: (?:for|of) (?:the|our|my|\S+'s) \w+(?: \w+)?)?$",
     re.IGNORECASE,
 )
+_VALUE = re.compile(r"(?:an? |the )?(?!\S+'s )[A-Z\d+]|\S+@")
+_QUALIFIED = re.compile(r"'s (?:work|home|old|new|second|other|last|next|weekly|monthly)\b|\balso\b")
+_LONG_AGO = re.compile(r"\b(?:when|as|in \d{4}|ago|then)\b")
+_CALLED = re.compile(
+    rf"'s (?:\w+ ){{0,2}}?(?:{'|'.join(sorted(KIN))}|{PETS}),? (?:named |called )?(?P<name>[A-Z][\w-]+)$"
+)
 
 
 def stated(said: Said, turn: int, importance: float = 0.0) -> Statement | None:
@@ -62,11 +70,20 @@ def stated(said: Said, turn: int, importance: float = 0.0) -> Statement | None:
         return None
     pattern, start = made
     rest = said.tail[len(start) :].strip()
-    if (rest != said.tail and _UNCLEAR.match(rest) and pattern.type is not Type.DECISION) or rest.startswith(
-        said.subject
-    ):
+    unclear = rest != said.tail and pattern.type is not Type.DECISION and _UNCLEAR.match(rest)
+    if unclear or re.match(rf"{re.escape(said.subject)}\b(?!')", rest):
         return None
     return _statement(said, pattern, start, turn, importance)
+
+
+def noted(clause: str, voice: Voice, turn: int) -> Statement | None:
+    """What somebody asked to remember, in words that no rule takes apart."""
+    if len(clause.split()) < 3 or _UNCLEAR.match(clause) or _ADDRESSED.search(clause) or _OPEN_END.search(clause):
+        return None
+    text = voice.retell(clause)
+    return Statement(
+        text=text, type=Type.FACT, kind=Kind.SEMANTIC, turns=(turn,), importance=0.8, tags=tags_of("fact", text)
+    )
 
 
 def _is_unclear(said: Said) -> bool:
@@ -110,6 +127,8 @@ def _statement(said: Said, pattern: Pattern, start: str, turn: int, importance: 
     thing = object_of(rest)
     if pattern.predicate == "status":
         thing = start
+    if said.verb in ("move", "relocate") and pattern.predicate == "lives_in":
+        thing = re.sub(r"^.* to (?=[A-Z])", "", thing)
     if pattern.predicate == "job":
         thing = re.split(r"\s+(?:at|for|in)\s+", thing)[0]
     subject, thing = _roles(said, pattern, thing)
@@ -122,7 +141,7 @@ def _statement(said: Said, pattern: Pattern, start: str, turn: int, importance: 
         predicate=pattern.predicate,
         object=thing,
         is_single=pattern.is_single and _is_lasting(said, pattern, thing),
-        negated=said.negated,
+        negated=said.negated and not (said.could and pattern.predicate in ("dislikes", "avoids")),
         confidence=_confidence(said),
         importance=max(importance, pattern.importance),
         tags=tags_of(pattern.topic or type_.value, thing),
@@ -131,27 +150,29 @@ def _statement(said: Said, pattern: Pattern, start: str, turn: int, importance: 
 
 def _roles(said: Said, pattern: Pattern, thing: str) -> tuple[str, str]:
     """Whose attribute it is, and what it is: both `my favourite tea is X` and `X is my favourite tea` are about me."""
-    if pattern.predicate.startswith("favourite_") and "favo" in thing:
-        return thing.partition("'s ")[0], said.subject
-    if pattern.predicate.startswith("favourite_") or ATTRIBUTE.search(said.subject):
-        return said.subject.rpartition("'s ")[0] or said.subject, thing
-    return said.subject, thing
+    owner, _, what = thing.rpartition("'s ")
+    if owner and what.lower().replace(" ", "_").replace("favor", "favour").endswith(pattern.predicate):
+        return _short(owner), said.subject
+    if "favourite_" in pattern.predicate or ATTRIBUTE.search(said.subject):
+        return _short(said.subject.rpartition("'s ")[0] or said.subject), thing.removeprefix("on ")
+    return _short(said.subject), thing
+
+
+def _short(subject: str) -> str:
+    """Somebody by name alone where they have one, so that all that is said of them is found together."""
+    called = _CALLED.search(subject)
+    return called["name"] if called else subject
+
+
+def _is_lasting(said: Said, pattern: Pattern, thing: str) -> bool:
+    """Whether it is so now and by itself, and can take the place of what was so before."""
+    past = said.past and (pattern.predicate != "lives_in" or bool(_LONG_AGO.search(said.tail)))
+    if said.negated or past or said.future or _QUALIFIED.search(said.text):
+        return False
+    named = pattern.predicate in ("married_to", "is") or bool(ATTRIBUTE.search(said.subject))
+    return not named or bool(_VALUE.match(thing))
 
 
 def _confidence(said: Said) -> float:
     sure = 0.85 if said.who is Who.SELF else 0.75
     return round(sure * (0.6 if said.hedged else 1.0) * (0.85 if said.resolved else 1.0), 2)
-
-
-_VALUE = re.compile(r"(?:an? |the )?[A-Z\d]|\S+@")
-_QUALIFIED = re.compile(r"'s (?:work|home|old|new|second|other|least|last|next|weekly|monthly)\b|\balso\b")
-
-
-def _is_lasting(said: Said, pattern: Pattern, thing: str) -> bool:
-    """Whether it can take the place of what was so before."""
-    if said.negated or said.past or said.future or (said.ongoing and said.verb in ("move", "relocate")):
-        return False
-    if _QUALIFIED.search(said.text):
-        return False
-    named = pattern.predicate in ("married_to", "is") or bool(ATTRIBUTE.search(said.subject))
-    return not named or bool(_VALUE.match(thing))

@@ -8,10 +8,9 @@ _WORD = re.compile(r"[^\W\d_]{4,24}")
 _EMPTY = frozenset(
     """
 about after also always another around been before being both could does doing down each even every from have having
-here
-into just like lots made make many more most much must myself never often only other over really same should since some
-such than that their them then there these they thing things this those through under until very well were what when
-where which while will with would your years year time week weeks month months days user's user themselves
+here into just like lots made make many more most much must myself never often only other over really same should since
+some such than that their them then there these they thing things this those through under until very well were what
+when where which while will with would your years year time week weeks month months days user's user themselves
 """.split()
 )
 

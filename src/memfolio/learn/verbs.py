@@ -21,28 +21,26 @@ program programmed programming|label labelled|tend|need|feed fed|breed bred|blee
 """
 _REGULAR = """
 live reside work study major attend tutor coach hail play own use manage head supervise train practise practice collect
-raise foster cook bake paint dance hike cycle fish garden sew learn volunteer suffer weigh earn belong believe
-graduate celebrate listen depend require support deploy host store contain consist expire return connect integrate
-handle
-release serve target follow test track default like love enjoy hate dislike detest adore loathe despise favour favor
-fancy crave mind avoid want adopt purchase move retire resign join start finish complete fracture launch publish pass
-fail visit sign enroll hire open close switch migrate upgrade climb book receive land accept decline reject change
-cancel
-turn fix watch decide agree pick settle develop maintain rely talk call name rename relocate propose engage divorce
-separate promote separate register apply compete perform record direct design create organize organise donate plant
-renovate rent lease share commute smoke exercise meditate pray worship identify wish hope promise remind remember note
-schedule happen last end cover include ask answer reply format consider suggest recommend look seem appear help wonder
-appreciate thank worry suppose guess doubt assume imagine stay walk step specialize specialise focus major contribute
-insist invest save owe borrow lend subscribe cancel convert replace remove add implement ship import export cache expose
+raise foster cook bake paint dance hike cycle fish garden sew learn volunteer suffer weigh earn belong believe graduate
+celebrate listen depend require support deploy host store contain consist expire return connect integrate handle release
+serve target follow test track default like love enjoy hate dislike detest adore loathe despise favour favor fancy crave
+mind avoid want adopt purchase move retire resign join start finish complete fracture launch publish pass fail visit
+sign enroll hire open close switch migrate upgrade climb book receive land accept decline reject change cancel turn fix
+watch decide agree pick settle develop maintain rely talk call name rename relocate propose engage divorce separate
+promote register apply compete perform record direct design create organize organise donate plant renovate rent lease
+share commute smoke exercise meditate pray worship identify wish hope promise remind remember note schedule happen last
+end cover include ask answer reply format consider suggest recommend look seem appear help wonder appreciate thank worry
+suppose guess doubt assume imagine stay walk step specialize specialise focus contribute postpone reschedule delay
+insist invest save owe borrow lend subscribe convert replace remove add implement ship import export cache expose
 """
 ADVERBS = frozenset(
     """
 also just really always never usually often sometimes currently now still already recently finally actually mostly
 mainly generally typically normally probably definitely maybe perhaps possibly absolutely totally truly deeply honestly
 personally especially particularly only even both rarely seldom hardly barely ever kinda sorta simply officially
-apparently supposedly much strongly slightly greatly secretly lately then soon almost nearly quite so very
-occasionally regularly frequently sincerely genuinely certainly obviously originally previously formerly previously
-primarily largely basically literally hopefully temporarily permanently thankfully sadly luckily longer
+apparently supposedly much strongly slightly greatly secretly lately then soon almost nearly quite so very occasionally
+regularly frequently sincerely genuinely certainly obviously originally previously formerly primarily largely basically
+literally hopefully temporarily permanently thankfully sadly luckily longer unfortunately fortunately meanwhile however
 """.split()
 )
 HEDGES = frozenset("maybe perhaps possibly probably might may apparently supposedly kinda sorta hopefully".split())
@@ -113,7 +111,7 @@ def as_third(word: str) -> str:
         return _THIRD[low]
     if low in AUXILIARIES or low in _NO_VERB or not low.isalpha() or is_past(low) or low.endswith("ing"):
         return word
-    return third(word)
+    return third(low if word.isupper() else word)
 
 
 @lru_cache(maxsize=4096)

@@ -36,7 +36,8 @@ _WANT = re.compile(
 )
 _ONCE = re.compile(
     r"\b(?:worry|hesitate|forget|mention it|think (?:so|that)|know|be (?:shy|afraid|sad|sorry)|give up|bother|get me "
-    r"wrong|go|panic|stress|let|sweat|miss|take it|overthink|be too|just|i\b|we\b|you\b|underestimate|lose)\b",
+    r"wrong|go|panic|stress|let|sweat|miss|take it|overthink|be too|just|i\b|we\b|you\b|underestimate|lose"
+    r"|mind|remember|again|the|an?|in|on|at|so|such|too|more|before|good|nice|happy|fun|seen|been|heard|(?!need|embed)\w+ed)\b",
     re.IGNORECASE,
 )
 _WHEN = re.compile(r"(?P<when>(?:when|whenever|if|before|after) [^,]+), (?:please )?(?P<what>.+)", re.IGNORECASE)

@@ -20,8 +20,7 @@ from pydantic_ai.settings import ModelSettings
 from memfolio.llm.clean import cleaned
 from memfolio.llm.failure import in_words, settled
 from memfolio.llm.gate import PLACEHOLDER, open_client
-from memfolio.llm.provider import Endpoint
-from memfolio.llm.question import Question
+from memfolio.llm.provider import Endpoint, Question
 
 T = TypeVar("T")
 

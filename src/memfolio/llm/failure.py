@@ -16,6 +16,7 @@ from memfolio.errors import ModelError
 from memfolio.llm.provider import INSTALL, Endpoint
 
 _MOST_SAID = 200
+_MOST_OF_KEY = 8
 _ANOTHER = "try again, or use a model that gives structured answers"
 
 
@@ -69,10 +70,15 @@ def _refused(error: ModelHTTPError, endpoint: Endpoint) -> ModelError:
 
 
 def _said(body: object, key: str) -> str:
-    """What the server says is wrong, if that can be made out: one short line, without the key."""
+    """What the server says is wrong, if that can be made out: one short line, unless it has a part of the key."""
     inner = body.get("error", body) if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else inner
-    if not isinstance(said, str):
+    if not isinstance(said, str) or _shares(said, key):
         return ""
-    plain = said.replace(key, "…") if key else said
-    return ": " + " ".join("".join(c if c.isprintable() else " " for c in plain).split())[:_MOST_SAID]
+    return ": " + " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_MOST_SAID]
+
+
+def _shares(said: str, key: str) -> bool:
+    """Whether a text has the key, or as much of it as would help to guess it."""
+    size = min(len(key), _MOST_OF_KEY)
+    return any(key[at : at + size] in said for at in range(len(key) - size + 1)) if key else False

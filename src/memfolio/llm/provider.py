@@ -1,13 +1,15 @@
-"""Who can be asked: where each provider is, and how it wants to be shown a key."""
+"""Who can be asked, and what: where each provider is, how it wants to be shown a key, and one question to it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from memfolio.embed.post import is_loopback
 from memfolio.errors import ModelError
 from memfolio.settings import MODEL_VARIABLES
 
+T = TypeVar("T")
 INSTALL = 'pip install "memfolio[model]"'
 ADDRESSES = {
     "openai": "https://api.openai.com/v1",
@@ -61,3 +63,13 @@ class Endpoint:
     def _may_have_key(self) -> bool:
         """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
         return self.url_is_own or self.address == ADDRESSES[self.provider] or is_loopback(self.address)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Generic[T]):
+    """Whom to ask, what to do (`instructions`), with which fenced material, and the type of the answer."""
+
+    endpoint: Endpoint
+    instructions: str
+    material: str
+    answer: type[T]

@@ -10,8 +10,7 @@ from typing import TypeVar
 from memfolio.embed.budget import Spending, spending
 from memfolio.errors import ModelError
 from memfolio.llm.fence import cut, fenced, fresh_mark
-from memfolio.llm.provider import INSTALL, Endpoint
-from memfolio.llm.question import Question
+from memfolio.llm.provider import INSTALL, Endpoint, Question
 
 T = TypeVar("T")
 

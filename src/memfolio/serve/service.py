@@ -108,8 +108,8 @@ def usual_platform() -> str:
     return first if serves else rest[0]
 
 
-def service_of(platform: str, home: Path, command: Sequence[str]) -> Service:
-    """The service that runs `command` for `home`."""
+def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bool = False) -> Service:
+    """The service that runs `command` for `home`; a plan of one may be made where there is no such scheduler."""
     name = service_name(home)
     if platform == "systemd":
         return _systemd(name, command)
@@ -118,7 +118,11 @@ def service_of(platform: str, home: Path, command: Sequence[str]) -> Service:
     if platform == "windows":
         return _windows(name, command)
     if platform == "cron":
-        return cron_service(name, units.cron_line(name, command), _read_table(shlex.join(command)))
+        table = _read_table()
+        if table is None and not is_plan:
+            hint = f"have this run by other means: {shlex.join(command)}"
+            raise NotFoundError("there is no crontab on this machine", hint=hint)
+        return cron_service(name, units.cron_line(name, command), table or "")
     raise InputError(f"there is no platform {platform!r}", hint=f"known are {', '.join(PLATFORMS)}")
 
 
@@ -193,11 +197,11 @@ def cron_service(name: str, line: str, table: str) -> Service:
     )
 
 
-def _read_table(command: str) -> str:
-    """The user's table of cron; nobody may take one that cannot be read for an empty one."""
+def _read_table() -> str | None:
+    """The user's table of cron, None without cron; nobody may take one that cannot be read for an empty one."""
     said = _run(Step(command=("crontab", "-l")))
     if said is None:
-        raise NotFoundError("there is no crontab on this machine", hint=f"have this run by other means: {command}")
+        return None
     if said.status and not re.search("no crontab|no such file", said.err, re.IGNORECASE):
         raise MemfolioError(f"`crontab -l` {_reason(said)}", hint="ask who looks after this machine")
     return "" if said.status else said.out

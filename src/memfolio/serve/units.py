@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import plistlib
+import re
 import shlex
 import subprocess
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ MINUTES = 30
 MARK = "Written by memfolio service install; memfolio service uninstall takes it away."
 """What tells our files from others of the same name."""
 
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _SERVICE = """\
 # {mark}
 [Unit]
@@ -136,6 +138,6 @@ def _systemd_word(word: str) -> str:
 def _writable(command: Sequence[str]) -> list[str]:
     """The words of a command, none of which has a character that some format has no way to write."""
     for word in command:
-        if any(ord(sign) < 32 or ord(sign) == 127 or 0xD800 <= ord(sign) < 0xE000 for sign in word):
+        if _UNWRITABLE.search(word):
             raise PathError(f"{word!r} has characters that no scheduler reads", hint="rename the folder")
     return list(command)

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime, tzinfo
-from itertools import count
+from itertools import chain, count
 
-from memfolio.errors import ContentError, HomeError, InputError, PageChangedError
+from memfolio.errors import ContentError, HomeError, InputError
 from memfolio.recall.asking.arguments import text as given_text
 from memfolio.recall.context.standing import CHECKPOINTS, TRIED, checkpoints
+from memfolio.stores.composing import make
 from memfolio.types import Action, Attribution
-from memfolio.vault.change import Change, Operation, PutPage, Receipt
+from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.format.content import check_content, encoded
 from memfolio.vault.format.fields import local
 from memfolio.vault.paths import agent_root
@@ -62,7 +63,6 @@ class Written:
     """A checkpoint on disk, or with a dry run what it would be."""
 
     path: str
-    checkpoint: Checkpoint
     diff: str
     receipt: Receipt | None
 
@@ -93,37 +93,26 @@ def read(text: str) -> Checkpoint:
     return Checkpoint(context=_clean(context), **{name: tuple(_read_items(each)) for name, each in sections.items()})
 
 
-def write(
-    vault: Vault,
-    agent: str,
-    checkpoint: Checkpoint,
-    *,
-    now: datetime,
-    by: Attribution = BY,
-    further: Sequence[Operation] = (),
-    key: str | None = None,
-    dry_run: bool = False,
-) -> Written:
-    """Put a checkpoint beside the others of an agent, with what else belongs to the same change.
-
-    Two of the same second have different names.
-    """
+def put(vault: Vault, agent: str, checkpoint: Checkpoint, now: datetime) -> PutPage:
+    """The page that a checkpoint becomes; two of the same second have different names."""
     name, text = compose(checkpoint, now, vault.home.zone)
     check_content(text, vault.config.max_content_bytes)
     stem = f"{agent_root(agent)}/{name}".removesuffix(".md")
-    for number in count(1):
-        path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
-        operations = (PutPage(path, encoded(text), None), *further)
-        change = Change(operations=operations, by=by, action=Action.APPEND if further else Action.CREATE, key=key)
-        try:
-            diff = vault.preview(change)
-            receipt = None if dry_run else vault.apply(change)
-        except PageChangedError:  # another one of the same second
-            continue
-        if receipt and receipt.repeated:
-            path = next((each for each in receipt.paths if f"/{CHECKPOINTS}/" in each), path)
-        return Written(path=path, checkpoint=checkpoint, diff=diff, receipt=receipt)
-    raise AssertionError("there is always a further name")
+    names = chain([f"{stem}.md"], (f"{stem}-{number}.md" for number in count(2)))
+    return PutPage(next(path for path in names if vault.page(path) is None), encoded(text), None)
+
+
+def write(
+    vault: Vault, agent: str, checkpoint: Checkpoint, *, now: datetime, by: Attribution = BY, dry_run: bool = False
+) -> Written:
+    """Put a checkpoint beside the others of an agent."""
+
+    def composed() -> tuple[str, Change]:
+        page = put(vault, agent, checkpoint, now)
+        return page.path, Change(operations=(page,), by=by, action=Action.CREATE)
+
+    path, diff, receipt = make(vault, composed, dry_run=dry_run)
+    return Written(path=path, diff=diff, receipt=receipt)
 
 
 def latest(vault: Vault, agent: str) -> tuple[str, Checkpoint] | None:

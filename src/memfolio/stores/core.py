@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from memfolio.errors import ConflictError, InputError, NotFoundError, PageChangedError, RefusedError
+from memfolio.errors import ConflictError, InputError, NotFoundError, RefusedError
 from memfolio.index.lookup import Located
-from memfolio.intake import ANY_ID
 from memfolio.state import Op
-from memfolio.stores.corepage import CRITICAL, TEMPLATE, Block, CorePage
-from memfolio.types import Action, Attribution
+from memfolio.stores.composing import make
+from memfolio.stores.corepage import BLOCKS, CRITICAL, TEMPLATE, Block, CorePage
+from memfolio.types import EMPTY, Action, Attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.paths import agent_of, agent_root, state_ledger
 from memfolio.vault.recent import to_bytes, to_text
 from memfolio.vault.vault import Vault
 
 PAGE = "MEMORY.md"
-ATTEMPTS = 8
 SUGGESTED = 3
 """How many lines are named that could go."""
 BY = Attribution(actor="bot:core", trigger="core")
+_LIKE_ID = re.compile(r"[A-Za-z]-[0-9a-f-]{4,}")
+"""What nobody would write but for an id."""
 
 Find = Callable[[str], Located | None]
 Compose = Callable[[CorePage], str]
@@ -35,6 +37,12 @@ class CoreMemory:
     blocks: tuple[Block, ...]
     tokens: int
     cap: int
+    shares: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    """How many tokens are meant for each of the four blocks, by its name in small letters."""
+
+    def share(self, block: Block) -> int:
+        """How many tokens are meant for a block; 0 where nothing is said about it."""
+        return self.shares.get(block.name.casefold(), 0)
 
     @property
     def over_cap(self) -> int:
@@ -44,9 +52,10 @@ class CoreMemory:
     @property
     def notice(self) -> str | None:
         """What a person should know about it."""
-        if not self.over_cap:
-            return None
-        return f"{self.path} has {self.tokens:,} tokens, {self.over_cap:,} more than core.tokens; shorten it"
+        if self.over_cap:
+            return f"{self.path} has {self.tokens:,} tokens, {self.over_cap:,} more than core.tokens; shorten it"
+        crowded = [each.name for each in self.blocks if 0 < self.share(each) < each.tokens]
+        return f"{', '.join(crowded)} of {self.path} is longer than meant; shorten it" if crowded else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +85,16 @@ class Core:
         return self._memory(CorePage(text))
 
     def _memory(self, page: CorePage) -> CoreMemory:
-        cap = self._vault.config.core.tokens
-        return CoreMemory(path=self._path, text=page.text, blocks=page.blocks, tokens=page.tokens, cap=cap)
+        core = self._vault.config.core
+        shares = (core.identity, core.active, core.persona, core.critical)
+        return CoreMemory(
+            path=self._path,
+            text=page.text,
+            blocks=page.blocks,
+            tokens=page.tokens,
+            cap=core.tokens,
+            shares={name.casefold(): share for name, share in zip(BLOCKS, shares, strict=True)},
+        )
 
     def add(self, block: str, text: str, *, by: Attribution = BY, dry_run: bool = False) -> CoreEdit:
         """Put a line into a block; what it says already is not added again."""
@@ -102,7 +119,7 @@ class Core:
 
     def pin(self, what: str, *, by: Attribution = BY, dry_run: bool = False) -> CoreEdit:
         """Put a text, or a memory named by its id, among the critical facts; such a memory does not fade either."""
-        if not ANY_ID.fullmatch(what.strip()):
+        if not _LIKE_ID.fullmatch(what.strip()):
             return self.add(CRITICAL, what, by=by, dry_run=dry_run)
         located = self._located(what.strip())
         line = f"{located.item.content} [{located.item.id}]"
@@ -117,7 +134,7 @@ class Core:
         """Take a critical fact out, named by its words, a part of them or its id; its memory may fade again."""
         item = CorePage(self.read().text).meant(CRITICAL, what)
         located = self._find(item.id) if item.id and self._find else None
-        further = self._pinning(located, pinned=False) if located and not _trouble(located) else ()
+        further = self._pinning(located, pinned=False) if located else ()
         return self._edit(
             lambda page: page.removing(page.meant(CRITICAL, item.text)), CRITICAL, by, further, dry_run=dry_run
         )
@@ -126,8 +143,10 @@ class Core:
         located = self._find(id) if self._find else None
         if located is None:
             raise NotFoundError(f"there is no memory {id}", hint="`memfolio recall` shows the ids of memories")
-        if trouble := _trouble(located):
-            raise trouble
+        if located.form != "memory":
+            raise InputError(f"{id} is a part of {located.path}", hint="pin its words instead")
+        if located.item.forgotten_at or located.item.superseded_by:
+            raise ConflictError(f"{id} was forgotten or corrected", hint="`memfolio show` tells what has its place")
         return located
 
     def _pinning(self, located: Located, *, pinned: bool) -> tuple[Operation, ...]:
@@ -145,22 +164,16 @@ class Core:
         *,
         dry_run: bool,
     ) -> CoreEdit:
-        """Compose against the page as it is, and again where somebody changed it meanwhile."""
-        for attempt in range(ATTEMPTS):
-            before, put = self.composed(compose, block)
-            page = CorePage(to_text(put.content or b"")) if put else before
+        """Compose against the page as it is; what is `further` to be written belongs to the same change."""
+
+        def composed() -> tuple[CorePage, Change | None]:
+            page, put = self.composed(compose, block)
             operations = (*((put,) if put else ()), *further)
-            if not operations:
-                return CoreEdit(memory=self._memory(page))
-            change = Change(operations=operations, by=by, action=Action.EDIT)
-            try:
-                diff = self._vault.preview(change)
-                receipt = None if dry_run else self._vault.apply(change)
-                return CoreEdit(memory=self._memory(page), diff=diff, receipt=receipt)
-            except PageChangedError:
-                if attempt == ATTEMPTS - 1:
-                    raise
-        raise AssertionError("an edit is made, or refused")
+            change = Change(operations=operations, by=by, action=Action.EDIT) if operations else None
+            return CorePage(to_text(put.content or b"")) if put else page, change
+
+        page, diff, receipt = make(self._vault, composed, dry_run=dry_run)
+        return CoreEdit(memory=self._memory(page), diff=diff, receipt=receipt)
 
     def composed(self, compose: Compose, block: str) -> tuple[CorePage, PutPage | None]:
         """The page, and what an edit would put in its place: None where that is the same; RefusedError past the cap."""
@@ -184,14 +197,3 @@ class Core:
             f"core memory would have {memory.tokens:,} tokens, {memory.over_cap:,} more than its {memory.cap:,}",
             hint=f"{deed} something first, such as {named}; or raise core.tokens",
         )
-
-
-def _trouble(located: Located) -> ConflictError | InputError | None:
-    item = located.item
-    if located.form != "memory":
-        return InputError(f"{item.id} is a part of {located.path}", hint="pin its words instead")
-    if item.forgotten_at:
-        return ConflictError(f"{item.id} is forgotten", hint="restore it first")
-    if item.superseded_by:
-        return ConflictError(f"{item.id} was corrected", hint=f"its place has {item.superseded_by}")
-    return None

@@ -34,7 +34,9 @@ TEMPLATE = """\
 """
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING = re.compile(r"(#{1,2})[ \t]+(.*?)[ \t]*#*[ \t]*\r?\n?")
-_BULLET = re.compile(r"[-*+][ \t]+")
+_SIGN = re.compile(r"[ \t]*(?:(?P<bullet>[-*+]|\d{1,9}[.)])[ \t]+)?")
+_BREAKING = re.compile(r"#|`{3}|~{3}|<!--|[-=]+$")
+"""What would be more than words at the beginning of a line."""
 _MARK = re.compile(rf"[ \t]*\[({ANY_ID.pattern})\]$")
 
 
@@ -97,18 +99,17 @@ class CorePage:
         return None if self._is_hidden[at] else _HEADING.fullmatch(line)
 
     def _read_items(self, first: int, end: int) -> Iterator[Item]:
+        """Each bullet, also one below another, and each other line, with the lines that go on further in."""
         start: int | None = None
         for at in range(first, end + 1):
             line = self._lines[at] if at < end and not self._is_hidden[at] else ""
-            if start is not None and not (line.strip() and line[0] in " \t"):
-                yield self._item(start, at)
+            goes_on = line.strip() and line[0] in " \t" and not _sign(line)["bullet"]
+            if start is not None and not goes_on:
+                words = "".join(self._lines[start:at])
+                yield Item(text=" ".join(words[_sign(words).end() :].split()), first=start, end=at)
                 start = None
             if start is None and line.strip():
                 start = at
-
-    def _item(self, first: int, end: int) -> Item:
-        words = " ".join("".join(self._lines[first:end]).split())
-        return Item(text=_BULLET.sub("", words, count=1) if _BULLET.match(words) else words, first=first, end=end)
 
     def named(self, name: str) -> str:
         """The name of the block that is meant; one of the four, or one that a person made."""
@@ -152,9 +153,10 @@ class CorePage:
 
     def replacing(self, item: Item, text: str) -> str:
         """The page with other words in the place of an item, behind the same sign."""
-        sign = _BULLET.match(self._lines[item.first])
+        sign, line = _sign(self._lines[item.first]), line_of(text)
+        escape = "\\" if not sign["bullet"] and _BREAKING.match(line) else ""
         mark = f" [{item.id}]" if item.id and not _MARK.search(text) else ""
-        return self._with(item.first, item.end, [f"{sign[0] if sign else ''}{line_of(text)}{mark}"])
+        return self._with(item.first, item.end, [f"{sign[0]}{escape}{line}{mark}"])
 
     def removing(self, item: Item) -> str:
         """The page without an item."""
@@ -187,6 +189,13 @@ def line_of(text: str) -> str:
         raise ContentError("there is nothing to put into core memory", hint="say what is to be kept, as text")
     encoded(line)
     return line
+
+
+def _sign(line: str) -> re.Match[str]:
+    """What stands before the words of a line: blanks, and a bullet or a number where it has one."""
+    match = _SIGN.match(line)
+    assert match is not None  # it may be empty
+    return match
 
 
 def _key(text: str) -> str:

@@ -27,12 +27,14 @@ TASK = _words(
 )
 """What a task begins with."""
 IDENTITY = _words(
-    r"""my name is | call me | i(?: am|['’]m) (?:an?|from) | i live in | i work (?:at|for|as)
-    | my (?:job|role|time ?zone|pronouns|birthday|email|wife|husband|partner|native language) | i speak"""
+    r"""my name is | call me | i(?: am|['’]m) (?:an?|from) | i live in | i work (?:at|for|as) | i speak
+    | my (?:job|role|time ?zone|pronouns|birthday|email|native language) (?:is|are)
+    | my (?:wife|husband|partner)(?:['’]s name)? is (?:called )?(?-i:[A-Z])\w*"""
 )
 CRITICAL = _words(
     r"""allerg\w+ | diabet\w+ | epilep\w+ | medication | blood type | emergency contact | under no circumstances
-    | must (?:never|always) | critical | life[- ]threatening | vegan | vegetarian | colou?r[- ]?blind"""
+    | must (?:never|always) | critical(?=:| that| to) | life[- ]threatening | colou?r[- ]?blind
+    | i(?: am|['’]m) (?:an? |strictly )*(?:vegan|vegetarian)"""
 )
 ACTIVE = _words(
     r"""(?:i am|i['’]m|we are|we['’]re) (?:currently )?working on | current(?:ly)? (?:project|working|focus)
@@ -44,7 +46,9 @@ PROCEDURE = _words(
 )
 VAULT = _words(r"never (?:delete|forget|lose|archive) | keep (?:this |it )?forever | permanent(?:ly)? | for ?ever")
 UNSURE = _words(r"maybe | perhaps | probably | i think | i guess | might | could be | possibly | apparently | seems?")
-DOUBTFUL = _words(r"not sure | no idea | unsure | don['’]t know | unconfirmed | rumou?r")
+DOUBTFUL = _words(
+    r"""not sure | no idea | unsure | don['’]t know | unconfirmed | rumou?r | (?:just )?(?:kidding|joking) | lol | jk"""
+)
 
 
 def type_of(text: str) -> Type:

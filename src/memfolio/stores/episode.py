@@ -14,18 +14,17 @@ from memfolio.state import Op
 from memfolio.types import Action, Attribution, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
 from memfolio.vault.format.draft import Draft
-from memfolio.vault.format.fields import LEVELS, plain_object, read_importance
+from memfolio.vault.format.fields import plain_object, read_importance
 from memfolio.vault.paths import state_ledger
 
-INTERACTION, SYSTEM, ERROR, DECISION, LEARNING = "user_interaction system_event error decision learning".split()
 TYPES = {
-    INTERACTION: Type.EVENT,
-    SYSTEM: Type.EVENT,
-    ERROR: Type.ERROR,
-    DECISION: Type.DECISION,
-    LEARNING: Type.LESSON,
+    "user_interaction": (Type.EVENT, "medium"),
+    "system_event": (Type.EVENT, "low"),
+    "error": (Type.ERROR, "medium"),
+    "decision": (Type.DECISION, "medium"),
+    "learning": (Type.LESSON, "low"),
 }
-GRADES = {1: LEVELS["low"], 2: LEVELS["medium"], 3: LEVELS["high"]}
+"""What each type of episode is, and how important where nobody says so."""
 MOST_CONTEXT = 16 * 1024
 """Bytes of JSON."""
 BY = Attribution(actor="bot:auto-detect", trigger="episode")
@@ -53,7 +52,7 @@ class Episode:
 def episode_of(
     description: str,
     *,
-    episode_type: str = INTERACTION,
+    episode_type: str = "user_interaction",
     importance: float | str | None = None,
     context: Mapping[str, Any] | None = None,
     related: Iterable[str] = (),
@@ -63,25 +62,16 @@ def episode_of(
     name = str(episode_type).strip().casefold().replace(" ", "_").replace("-", "_")
     if name not in TYPES:
         raise InputError(f"unknown episode type {str(episode_type)[:40]!r}", hint=nearest(name, list(TYPES)))
+    type_, level = TYPES[name]
+    around = as_object("context", context, MOST_CONTEXT)
     draft = draft_of(
         content=description,
-        type=TYPES[name],
-        importance=importance_of(name) if importance is None else as_importance(importance),
-        attributes=_attributes(name, context),
+        type=type_,
+        importance=as_importance(level if importance is None else importance),
+        attributes=({"episode_type": name} if type_ is Type.EVENT else {}) | ({"context": around} if around else {}),
         **further,
     )
     return Episode(draft=draft, related=_ids(related))
-
-
-def importance_of(
-    episode_type: str, *, feedback: str | None = None, recovered: bool = False, is_recurring: bool = False
-) -> float:
-    """How important an event is by what is known of it."""
-    grade = 2 if episode_type in (INTERACTION, ERROR, DECISION) else 1
-    grade += episode_type == INTERACTION and (feedback or "").casefold() == "positive"
-    grade -= episode_type == ERROR and recovered
-    grade -= is_recurring
-    return GRADES[min(3, max(1, grade))]
 
 
 def as_importance(value: object) -> float:
@@ -96,17 +86,17 @@ def as_importance(value: object) -> float:
     return min(1.0, max(0.0, float(value) if value <= 1 else value / 10))
 
 
-def _attributes(name: str, context: Mapping[str, Any] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"episode_type": name} if TYPES[name] is Type.EVENT else {}
-    if context is None:
-        return found
-    if not isinstance(context, Mapping):
-        raise InputError(f"context is a {type(context).__name__}", hint="pass a dictionary")
-    plain = plain_object(context, "context")
+def as_object(name: str, value: object, most: int) -> dict[str, Any]:
+    """A dictionary as JSON would read it back, of at most so many bytes; None is an empty one."""
+    if not isinstance(value, Mapping | None):
+        raise InputError(f"{name} is a {type(value).__name__}", hint="pass a dictionary")
+    plain = plain_object(value or {}, name)
     size = len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    if size > MOST_CONTEXT:
-        raise InputError(f"context has {size:,} bytes, more than {MOST_CONTEXT:,}", hint="keep what explains the event")
-    return found | ({"context": plain} if plain else {})
+    if size > most:
+        raise InputError(
+            f"{name} has {size:,} bytes, more than {most:,}", hint="keep what is needed; remember the rest"
+        )
+    return plain
 
 
 def _ids(related: Iterable[object]) -> tuple[str, ...]:

@@ -1,18 +1,26 @@
-"""What a transcript leaves behind: a checkpoint to go on from, and memories to keep. Pure."""
+"""What is said as statements, and what they leave behind: a checkpoint to go on from, and what is to be kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any, cast
 
+from memfolio.index.conversations import About, known_about
+from memfolio.index.index import Index
+from memfolio.learn import rules
 from memfolio.learn.learned import Learned, Statement, Turn
+from memfolio.learn.resolve import Knowledge, Known, Resolution, Way, resolve
 from memfolio.learn.sentences import sentences
+from memfolio.state import Op
 from memfolio.stores.checkpoint import Checkpoint
 from memfolio.stores.transcript import Said
-from memfolio.types import Origin, Type
-from memfolio.vault.format.draft import Draft
+from memfolio.types import Type
 
-SOURCE = "extraction"
+ABOUT = ("subject", "predicate", "object", "is_single", "negated")
 LONGEST = 600
 """Characters of the turn that tells the task."""
 MOST_ITEMS = 12
@@ -36,26 +44,33 @@ def summed_up(turns: Sequence[Said], learned: Iterable[Statement]) -> Checkpoint
         decisions=_told(statements, {Type.DECISION}),
         findings=_told(statements, FINDINGS),
         next_steps=_told(statements, {Type.TASK}),
-        open_questions=tuple(_open_questions(turns)),
+        open_questions=_open_questions(turns),
     )
 
 
-def draft_of_statement(statement: Statement, turns: Sequence[Said], session: str | None, user: str | None) -> Draft:
-    """What was learned as a memory; it happened when it was said."""
-    times = [turns[nth].at for nth in statement.turns if 0 <= nth < len(turns)]
-    return Draft(
-        content=statement.text,
-        type=statement.type,
-        kind=statement.kind,
-        importance=statement.importance,
-        confidence=statement.confidence,
-        tags=statement.tags,
-        source=SOURCE,
-        session=session,
-        user=user,
-        origin=Origin.AGENT,
-        event_time=max(filter(None, times), default=None),
-    )
+def stated(text: str, speaker: str | None, **further: Any) -> Statement:
+    """A text as one statement in its own words, about what the rules take it to be about where it says one thing."""
+    found = rules.learn([Turn(content=text[:LONGEST], speaker=speaker or "The user")]).statements
+    about = {name: getattr(found[0], name) for name in ABOUT} if len(found) == 1 else {}
+    return Statement(text=text, turns=(), confidence=1.0, **about, **further)
+
+
+def resolved(index: Index, said: Sequence[tuple[Statement, datetime]], way: str, since: datetime | None) -> Resolution:
+    """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
+    about = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
+    found = index.read(partial(known_about, said=about)) if about else []
+    known = [Known.of(each.item, is_archived=each.archived) for each in found]
+    if since is not None:
+        known = [replace(each, forgotten_at=since if each.forgotten_at else None) for each in known]
+    return resolve(said, Knowledge(known), cast(Way, way))
+
+
+def lines(resolution: Resolution) -> Iterator[dict[str, Any]]:
+    """What is replaced and what is contradicted, as state lines."""
+    for old, new in resolution.replaced:
+        yield {"op": Op.SUPERSEDE.value, "memory": old, "by": new}
+    for clash in resolution.contradicting:
+        yield {"op": Op.EDGE.value, "memory": clash.new.ref, "to": clash.old.ref, "type": "contradicts"}
 
 
 def _context(turns: Sequence[Said]) -> str:
@@ -66,18 +81,11 @@ def _context(turns: Sequence[Said]) -> str:
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
 
 
-def _told(statements: Iterable[Statement], types: Iterable[Type]) -> tuple[str, ...]:
-    wanted = frozenset(types)
-    return tuple(each.text for each in statements if each.type in wanted)[-MOST_ITEMS:]
+def _told(statements: Iterable[Statement], types: Collection[Type]) -> tuple[str, ...]:
+    return tuple(each.text for each in statements if each.type in types)[-MOST_ITEMS:]
 
 
-def _open_questions(turns: Sequence[Said]) -> Iterator[str]:
+def _open_questions(turns: Sequence[Said]) -> tuple[str, ...]:
     """The questions of the last turn, which nobody has answered."""
-    asked = [
-        sentence
-        for turn in turns[-1:]
-        for line in turn.content.splitlines()
-        for sentence in sentences(line)
-        if sentence.endswith(("?", "？"))
-    ]
-    yield from asked[-MOST_QUESTIONS:]
+    said = (each for turn in turns[-1:] for line in turn.content.splitlines() for each in sentences(line))
+    return tuple(each for each in said if each.endswith(("?", "？")))[-MOST_QUESTIONS:]

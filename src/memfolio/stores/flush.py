@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from hashlib import blake2b
-from typing import Any
 
-from memfolio.errors import ModelError, PageChangedError, RefusedError
+from memfolio.errors import ModelError, RefusedError
 from memfolio.index.index import Index
-from memfolio.index.standing import known_contents, newest_line
-from memfolio.learn.learned import Statement, Turn
+from memfolio.index.standing import newest_line
+from memfolio.learn import rules
+from memfolio.learn.drafting import drafted
+from memfolio.learn.learned import Learned, Statement
+from memfolio.learn.resolve import Resolution
 from memfolio.recall.asking import arguments
+from memfolio.recall.context.standing import CHECKPOINTS
 from memfolio.state import Op
-from memfolio.stores.checkpoint import HEADINGS, Checkpoint, write
-from memfolio.stores.core import ATTEMPTS, Core
+from memfolio.stores.checkpoint import HEADINGS, Checkpoint, put
+from memfolio.stores.composing import make
+from memfolio.stores.core import Core
 from memfolio.stores.corepage import CorePage
-from memfolio.stores.extract import Learn, draft_of_statement, summed_up
+from memfolio.stores.extract import Learn, lines, resolved, summed_up
 from memfolio.stores.reply import DAILY, MEMORY, NO_REPLY, USER, Kept, is_reply, read_reply
-from memfolio.stores.transcript import read_transcript
+from memfolio.stores.transcript import Said, read_transcript
 from memfolio.tuning import Flush
 from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
@@ -29,6 +34,7 @@ from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 
 BY = Attribution(actor="bot:flush", trigger="flush")
+SOURCE = "flush"
 MOST_TOKENS = 10**9
 
 
@@ -58,29 +64,23 @@ def should_flush(tokens: int, *, window: int, reserve: int, soft: int, compactio
     """
     given = {"tokens": tokens, "window": window, "reserve": reserve, "soft": soft, "compaction": compaction}
     for name, value in given.items():
-        arguments.number(name, value, int(name == "window"), MOST_TOKENS)
+        _number(name, value, least=int(name == "window"))
     limit = window - min(reserve, window // 4) - min(soft, window // 4)
     return compaction != last and tokens >= limit
-
-
-def last_flush(index: Index, session: str | None) -> int | None:
-    """Before which compaction of a session it was last done."""
-    line = index.read(lambda connection: newest_line(connection, Op.FLUSH.value, "session", session))
-    found = line.get("compaction") if line else None
-    return found if isinstance(found, int) else None
 
 
 def flush_due(
     index: Index, settings: Flush, tokens: int, *, compaction: int, session: str | None, window: int | None = None
 ) -> bool:
     """`should_flush` with the configured limits and what the state lines say, so that a restart changes nothing."""
+    line = index.read(lambda connection: newest_line(connection, Op.FLUSH.value, "session", session)) or {}
     return should_flush(
         tokens,
         window=settings.window if window is None else window,
         reserve=settings.reserve,
         soft=settings.soft,
         compaction=compaction,
-        last=last_flush(index, session),
+        last=line.get("compaction"),
     )
 
 
@@ -113,7 +113,7 @@ def flush(
     data: object,
     *,
     now: datetime,
-    index: Index | None = None,
+    index: Index,
     learn: Learn | None = None,
     session: str | None = None,
     user: str | None = None,
@@ -123,129 +123,116 @@ def flush(
 ) -> Flushed:
     """Save what a transcript tells, or what an agent answered to `flush_prompt`, as one change.
 
-    The same flushed again is saved only once. What `index` knows already is not made a memory again, and what was
-    forgotten does not come back.
+    The same flushed again is saved only once. What is known already is not made a memory again, what it contradicts is
+    replaced as the home has it set, and what was forgotten does not come back.
     """
     by = replace(by, session=session) if session is not None else by
-    state = _state(agent, compaction)
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
+    cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
+    told = _told(data, learn, user)
+
+    def compose() -> tuple[Flushed, Change | None]:
+        page, core, rest = _into_core(Core(vault, agent), told.kept)
+        said = [(each, told.at(each) or now) for each in (*told.statements, *rest)]
+        resolution = resolved(index, said, vault.config.learn.conflicts, None if told.is_dated else now)
+        drafts = tuple(drafted(each, source=SOURCE, user=user, at=told.at(each)) for each in resolution.kept)
+        checkpoint = summed_up(told.turns, _current(told.statements, resolution)) if told.turns else None
+        page = put(vault, agent, checkpoint, now) if checkpoint else page
+        records = (*lines(resolution), *cut)
+        operations: list[Operation] = [
+            *([page] if page else []),
+            *([AddEntries(agent, drafts)] if drafts else []),
+            *([AddLines(state_ledger(agent), records)] if records else []),
+        ]
+        path = page.path if page and checkpoint else None
+        found = Flushed(path=path, checkpoint=checkpoint, drafts=drafts, core=core, problems=told.problems)
+        change = Change(operations=tuple(operations), by=by, action=Action.APPEND, key=key)
+        return found, change if operations else None
+
+    found, diff, receipt = make(vault, compose, dry_run=dry_run)
+    if receipt and receipt.repeated:
+        found = replace(found, path=next((each for each in receipt.paths if f"/{CHECKPOINTS}/" in each), None))
+    return replace(found, diff=diff, receipt=receipt)
+
+
+def nothing_in(data: object) -> Flushed | None:
+    """What comes of data in which there is nothing to save; None where there is something."""
+    told = _told(data, lambda turns: Learned(), None)
+    return None if told.turns or told.kept else Flushed(problems=told.problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What a transcript or an answer tells, before it is known what of it is to be kept."""
+
+    turns: Sequence[Said] = ()
+    statements: Sequence[Statement] = ()
+    kept: Sequence[Kept] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_dated(self) -> bool:
+        return bool(self.turns) and all(turn.at for turn in self.turns)
+
+    def at(self, statement: Statement) -> datetime | None:
+        """When it was said, where that is known."""
+        return max(filter(None, (self.turns[nth].at for nth in statement.turns)), default=None)
+
+
+def _told(data: object, learn: Learn | None, user: str | None) -> _Told:
+    """What it tells; by rules where nothing else is wanted, or what is wanted fails, which is told."""
     if isinstance(data, str) and is_reply(data):
-        return _keep(vault, agent, data, state, key, by, session=session, user=user, dry_run=dry_run)
+        reply = read_reply(data, user)
+        return _Told(kept=reply.kept, problems=reply.problems)
     transcript = read_transcript(data)
     turns = [turn for turn in transcript.turns if turn.is_spoken]
-    if not turns:
-        return _note(vault, state, key, by, Flushed(problems=transcript.problems), dry_run=dry_run)
-    statements, trouble = _learned([turn.turn for turn in turns], learn)
-    known = _known(index, [each.text for each in statements])
-    checkpoint = summed_up(turns, [each for each in statements if not known.get(each.text)])
-    fresh = {each.text.casefold(): each for each in statements if each.text not in known}
-    drafts = tuple(draft_of_statement(each, turns, session, user) for each in fresh.values())
-    entries = (AddEntries(agent, drafts),) if drafts else ()
-    further = (*entries, *state)
-    written = write(vault, agent, checkpoint, now=now, by=by, further=further, key=key, dry_run=dry_run)
-    return Flushed(
-        path=written.path,
-        checkpoint=checkpoint,
-        drafts=drafts,
-        problems=(*transcript.problems, *trouble),
-        diff=written.diff,
-        receipt=written.receipt,
-    )
-
-
-def _known(index: Index | None, texts: Sequence[str]) -> dict[str, bool]:
-    return index.read(lambda connection: known_contents(connection, texts)) if index else {}
-
-
-def _learned(turns: Sequence[Turn], learn: Learn | None) -> tuple[Sequence[Statement], tuple[str, ...]]:
-    """What the turns tell; by rules where nothing else is wanted, or what is wanted fails, which is told."""
-    from memfolio.learn import rules
-
+    said = [turn.turn(user) for turn in turns]
+    problems = transcript.problems
     try:
-        return (learn or rules.learn)(turns).statements, ()
+        learned = (learn or rules.learn)(said) if said else Learned()
     except ModelError as error:
-        return rules.learn(turns).statements, (f"the rules took the place of the model: {error.message}",)
+        learned = rules.learn(said)
+        problems += (f"the rules took the place of the model: {error.message}",)
+    return _Told(turns=turns, statements=learned.statements, problems=problems)
 
 
-def _state(agent: str, compaction: int | None) -> tuple[Operation, ...]:
-    if compaction is None:
-        return ()
-    line: dict[str, Any] = {
-        "op": Op.FLUSH.value,
-        "compaction": arguments.number("compaction", compaction, 0, MOST_TOKENS),
-    }
-    return (AddLines(state_ledger(agent), (line,)),)
+def _current(statements: Sequence[Statement], resolution: Resolution) -> list[Statement]:
+    """Those that were not forgotten."""
+    held = {*resolution.kept, *(each for _, each in resolution.repeated)}
+    return [each for each in statements if each in held]
 
 
-def _note(
-    vault: Vault, operations: Sequence[Operation], key: str, by: Attribution, found: Flushed, *, dry_run: bool
-) -> Flushed:
-    """Make the change that these operations are, if there are any."""
-    if not operations:
-        return found
-    change = Change(operations=tuple(operations), by=by, action=Action.APPEND, key=key)
-    diff = vault.preview(change)
-    return replace(found, diff=diff, receipt=None if dry_run else vault.apply(change))
-
-
-def _keep(
-    vault: Vault,
-    agent: str,
-    text: str,
-    state: tuple[Operation, ...],
-    key: str,
-    by: Attribution,
-    *,
-    session: str | None,
-    user: str | None,
-    dry_run: bool,
-) -> Flushed:
-    """Save what an agent wants kept: in core memory what is meant for it and has room, the rest in the daily log."""
-    reply = read_reply(text, session=session, user=user)
-    for attempt in range(ATTEMPTS):
-        page, lines, drafts = _sorted(Core(vault, agent), reply.kept)
-        entries = (AddEntries(agent, drafts),) if drafts else ()
-        pages = (page,) if page else ()
-        found = Flushed(drafts=drafts, core=lines, problems=reply.problems)
-        try:
-            return _note(vault, (*pages, *entries, *state), key, by, found, dry_run=dry_run)
-        except PageChangedError:
-            if attempt == ATTEMPTS - 1:
-                raise
-    raise AssertionError("it is kept, or refused")
-
-
-def _sorted(core: Core, kept: Sequence[Kept]) -> tuple[PutPage | None, tuple[str, ...], tuple[Draft, ...]]:
-    """The page of core memory with what has room there, those lines, and the rest as memories."""
-    lines: list[tuple[str, str]] = []
-    drafts: list[Draft] = []
-    put_page: PutPage | None = None
+def _into_core(core: Core, kept: Sequence[Kept]) -> tuple[PutPage | None, tuple[str, ...], list[Statement]]:
+    """The page of core memory with what has room there, those lines, and the rest."""
+    added: list[tuple[str, str]] = []
+    rest: list[Statement] = []
+    page: PutPage | None = None
     for each in kept:
         if each.block is None:
-            drafts.append(each.draft)
+            rest.append(each.statement)
             continue
+        wanted = [*added, (each.block, each.statement.text)]
         try:
-            put_page = core.composed(_adding([*lines, (each.block, each.draft.content)]), each.block)[1] or put_page
-            lines.append((each.block, each.draft.content))
+            page = core.composed(partial(_with_lines, wanted), each.block)[1] or page
+            added = wanted
         except RefusedError:  # no room
-            drafts.append(each.draft)
-    return put_page, tuple(line for _, line in lines), tuple(drafts)
+            rest.append(each.statement)
+    return page, tuple(line for _, line in added), rest
 
 
-def _adding(lines: Sequence[tuple[str, str]]) -> Any:
-    def compose(page: CorePage) -> str:
-        for block, line in lines:
-            if not page.has(block, line):
-                page = CorePage(page.adding(block, line))
-        return page.text
+def _with_lines(lines: Sequence[tuple[str, str]], page: CorePage) -> str:
+    for block, line in lines:
+        if not page.has(block, line):
+            page = CorePage(page.adding(block, line))
+    return page.text
 
-    return compose
+
+def _number(name: str, value: int, least: int = 0) -> int:
+    return arguments.number(name, value, least, MOST_TOKENS)
 
 
 def _digest(data: object) -> str:
     """What tells one transcript from another."""
-    if isinstance(data, bytes | bytearray):
-        raw = bytes(data)
-    else:
-        raw = (data if isinstance(data, str) else repr(data)).encode("utf-8", "surrogatepass")
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes | bytearray) else data
+    raw = (text if isinstance(text, str) else repr(text)).encode("utf-8", "surrogatepass")
     return blake2b(raw, digest_size=16).hexdigest()

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memfolio.errors import ConflictError, ModelError, RefusedError
+from memfolio.learn.resolve import OVERHEARD
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
+from memfolio.state import Op
 from memfolio.stores.core import Core
+from memfolio.stores.extract import lines, resolved, stated
 from memfolio.stores.route import Routed, draft, route, route_by_model
 from memfolio.stores.triggers import Asked, Trigger
-from memfolio.types import Attribution, MemoryItem
+from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId
+from memfolio.vault.format.draft import check_text
+from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 
 BY = Attribution(actor="bot:trigger-remember", trigger="heed")
@@ -44,21 +50,46 @@ def heed(
         return _prepare_to_forget(library, trigger)
     if trigger.kind is not Asked.REMEMBER:
         return Heeded(trigger=trigger)
-    routed, notes = _routed(trigger.object, model)
-    made = draft(routed, trigger.object)._replace(session=session, user=user)
-    item = vault.add(agent, [made], BY).items[0]
+    return _remember(vault, library, agent, core, trigger, model, session=session, user=user)
+
+
+def _remember(
+    vault: Vault,
+    library: Library,
+    agent: str,
+    core: Core,
+    trigger: Trigger,
+    model: Model | None,
+    *,
+    session: str | None,
+    user: str | None,
+) -> Heeded:
+    """Keep the words of a person, in the place of what was only overheard; what they asked for before is kept once."""
+    routed, notes = _routed(trigger.object, model, user)
+    statement = stated(check_text(trigger.object), user, type=routed.type, kind=routed.kind)
+    resolution = resolved(library.index, [(statement, vault.home.now())], vault.config.learn.conflicts, None)
+    known = [found[1].item for ref, _ in resolution.repeated if (found := library.locate(str(ref)))]
+    asked_for = next((each for each in known if each.source not in OVERHEARD), None)
+    if asked_for is None:
+        made = draft(routed, statement, user)._replace(session=session)
+        overheard = ({"op": Op.SUPERSEDE.value, "memory": each.id, "by": NewId(0)} for each in known)
+        records = (*lines(resolution), *overheard)
+        further = (AddLines(state_ledger(agent), records),) if records else ()
+        change = Change(operations=(AddEntries(agent, (made,)), *further), by=BY, action=Action.APPEND)
+        remembered = vault.apply(change).items[0]
+    else:
+        notes.append("this is remembered already")
+    notes += [f"this contradicts {each.old.ref}: {each.old.text}" for each in resolution.contradicting]
     if routed.core_update:
         notes += _into_core(core, routed)
-    return Heeded(trigger=trigger, routed=routed, remembered=item, notes=tuple(notes))
+    return Heeded(trigger=trigger, routed=routed, remembered=asked_for or remembered, notes=tuple(notes))
 
 
-def _routed(text: str, model: Model | None) -> tuple[Routed, list[str]]:
-    if model is None:
-        return route(text), []
+def _routed(text: str, model: Model | None, user: str | None) -> tuple[Routed, list[str]]:
     try:
-        return route_by_model(model, text), []
+        return (route_by_model(model, text, user) if model else route(text, user)), []
     except ModelError as error:
-        return route(text), [f"routed without the model: {error.message}"]
+        return route(text, user), [f"routed without the model: {error.message}"]
 
 
 def _into_core(core: Core, routed: Routed) -> list[str]:

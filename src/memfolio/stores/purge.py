@@ -24,10 +24,12 @@ def purge(
     dry_run: bool = False,
     quotes: Quotes | str = Quotes.REFUSE,
 ) -> Purged:
-    """Destroy the memories that are meant, each with all that it corrected."""
+    """Destroy the memories that are meant, each with all that it corrected; those of other agents are out of reach."""
     ids = dict.fromkeys(each for one in what for each in meant(library, one))
-    rebuild = rebuilder(vault, library.indexes())
-    return destroy(vault, list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild)
+    indexes = library.indexes()
+    agents = {index.agent for index in indexes}
+    rebuild = rebuilder(vault, indexes, agents)
+    return destroy(vault, list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild, agents=agents)
 
 
 def meant(library: Library, what: str) -> list[str]:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memfolio.learn.learned import Statement
 from memfolio.recall.context.fence import strip_fences
 from memfolio.stores.corepage import ACTIVE, CRITICAL, IDENTITY
+from memfolio.stores.extract import stated
 from memfolio.types import Type, default_kind
 from memfolio.vault.format.content import normalise_content, without_surrogates
-from memfolio.vault.format.draft import Draft
 
 NO_REPLY = "NO_REPLY"
 DAILY, MEMORY, USER = TARGETS = ("daily log", "MEMORY.md", "USER.md")
@@ -26,7 +27,7 @@ _ERROR = "an item without CONTENT was passed over"
 class Kept:
     """Something to be kept, and where: in the daily log, or in a block of core memory."""
 
-    draft: Draft
+    statement: Statement
     block: str | None = None
 
 
@@ -44,7 +45,7 @@ def is_reply(text: str) -> bool:
     return bool(lines) and (lines[0].strip(" \t`.") == NO_REPLY or bool(_FIELD.match(lines[0])))
 
 
-def read_reply(text: str, *, session: str | None = None, user: str | None = None) -> Reply:
+def read_reply(text: str, user: str | None = None) -> Reply:
     """What an answer wants kept; a target that is none of `TARGETS` is the daily log."""
     kept: list[Kept] = []
     problems: list[str] = []
@@ -56,15 +57,14 @@ def read_reply(text: str, *, session: str | None = None, user: str | None = None
             problems.append(f"only the first {MOST} items were kept")
             break
         else:
-            kept.append(_kept(record, content, session, user))
+            kept.append(_kept(record, content, user))
     return Reply(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
 
 
-def _kept(record: dict[str, str], content: str, session: str | None, user: str | None) -> Kept:
+def _kept(record: dict[str, str], content: str, user: str | None) -> Kept:
     type_ = _type(record.get("type", ""))
-    kind = default_kind(type_)
-    draft = Draft(content=content, type=type_, kind=kind, importance=0.6, source="flush", session=session, user=user)
-    return Kept(draft=draft, block=_block(record.get("target", ""), type_))
+    statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
+    return Kept(statement=statement, block=_block(record.get("target", ""), type_))
 
 
 def _type(name: str) -> Type:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from memfolio.errors import InputError, MemfolioError
+from memfolio.errors import MemfolioError
 from memfolio.index.passages import body_text
 from memfolio.index.standing import active_facts, newest_line, recent
 from memfolio.recall.asking import arguments
@@ -22,17 +21,19 @@ from memfolio.recall.snippet import snippet
 from memfolio.state import Op
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, latest
 from memfolio.stores.core import PAGE, Core, CoreMemory
+from memfolio.stores.episode import as_object
 from memfolio.text import estimate_tokens
 from memfolio.types import EMPTY, Attribution, MemoryItem, check_token
 from memfolio.vault.change import Receipt
-from memfolio.vault.format.fields import local, plain
+from memfolio.vault.format.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
 from memfolio.vault.recent import to_text
 from memfolio.vault.vault import Vault
 
 BY = Attribution(actor="bot:context", trigger="context")
 DAYS = 2
-MOST_RECENT = 50
+MOST = 50
+"""How many memories of a kind there are."""
 MOST_FACTS = 10
 MOST_SAVED = 32 * 1024
 """Bytes of JSON that one saved context may have."""
@@ -74,15 +75,13 @@ class AgentContext:
     @property
     def summary(self) -> str:
         """The situation in a few lines."""
-        return "\n".join(
-            [
-                f"Agent: {self.agent_name} ({self.agent_id})",
-                f"Session: {self.session_id}",
-                f"Time: {self.current_time:%Y-%m-%d %H:%M} ({self.timezone})",
-                f"User: {self.user_name}",
-                f"Current task: {self.task or 'none'}",
-                f"Topics: {', '.join(self.topics) or 'none'}",
-            ]
+        return (
+            f"Agent: {self.agent_name} ({self.agent_id})\n"
+            f"Session: {self.session_id}\n"
+            f"Time: {self.current_time:%Y-%m-%d %H:%M} ({self.timezone})\n"
+            f"User: {self.user_name}\n"
+            f"Current task: {self.task or 'none'}\n"
+            f"Topics: {', '.join(self.topics) or 'none'}"
         )
 
     def to_prompt(self, max_tokens: int = 4000) -> str:
@@ -92,21 +91,16 @@ class AgentContext:
         sections = pack(list(self._sections(room)), room)
         return fenced(line for section in sections for line in section.shown())
 
-    @property
-    def _zone(self) -> tzinfo:
-        return self.current_time.tzinfo or UTC
-
     def _sections(self, room: int) -> Iterator[Section]:
-        known = [Section(title="Situation", share=0.1, lines=_lines("situation", self.summary.splitlines()))]
         core = [item.text for block in self.core.blocks for item in block.items]
-        known.append(Section(title="Core memory", share=0.25, lines=_lines("core", core)))
         profile = [line for line in self.user_profile.splitlines() if not line.startswith("#")]
-        known.append(Section(title="The user", share=0.1, lines=_lines("user", profile)))
         talk = Section(title="Recent conversation", share=0.5, is_in_order=True)
-        talk = replace(talk, lines=tuple(_within(map(self._memory, self.recent), room // 2 - talk.cost)))
-        facts = Section(title="Facts", share=0.1, lines=tuple(map(self._memory, self.facts[:MOST_FACTS])))
-        left = Section(title="Where work was left", share=0.1, lines=_lines("checkpoint", self._left()))
-        return iter([*known, talk, facts, left])
+        yield Section(title="Situation", share=0.1, lines=_lines("situation", self.summary.splitlines()))
+        yield Section(title="Core memory", share=0.25, lines=_lines("core", core))
+        yield Section(title="The user", share=0.1, lines=_lines("user", profile))
+        yield replace(talk, lines=tuple(_within(map(self._memory, self.recent), room // 2 - talk.cost)))
+        yield Section(title="Facts", share=0.1, lines=tuple(map(self._memory, self.facts[:MOST_FACTS])))
+        yield Section(title="Where work was left", share=0.1, lines=_lines("checkpoint", self._left()))
 
     def _left(self) -> Iterator[str]:
         """What the latest checkpoint says, and what was done before."""
@@ -116,8 +110,8 @@ class AgentContext:
         yield from (f"Done before: {each}" for each in reversed(self.task_history[-5:]))
 
     def _memory(self, memory: MemoryItem) -> Line:
-        at = memory.event_time or memory.created_at
-        lead = f"[{memory.id}] {local(at, self._zone):%m-%d %H:%M} {named(memory.role or memory.type)}:"
+        at = local(memory.event_time or memory.created_at, self.current_time.tzinfo or UTC)
+        lead = f"[{memory.id}] {at:%m-%d %H:%M} {named(memory.role or memory.type)}:"
         words = snippet(memory.content, (), LONGEST)
         return Line(id=memory.id, text=bullet(lead, words), says=words, at=at)
 
@@ -126,31 +120,30 @@ def load_context(
     vault: Vault, library: Library, agent: str, *, now: datetime, user: str | None = None, session: str | None = None
 ) -> AgentContext:
     """The context for a session that begins; core memory first, and what the last one with this user left behind."""
-    zone, troubles = vault.home.zone, list[str]()
-    pages = {name: _page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE)}
-    identity, soul, profile, core = pages.values()
-    left = _saved(library, user)
-    begin = _midnight(now, zone) - timedelta(days=DAYS - 1)
+    at, troubles = local(now, vault.home.zone), list[str]()
+    pages = (_page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE))
+    identity, soul, profile, core = pages
+    left = library.index.read(lambda db: newest_line(db, Op.CONTEXT.value, "user", user)) or {}
+    begin = datetime.combine(at.date() - timedelta(days=DAYS - 1), time(), at.tzinfo)
+    facts = [each for index in library.indexes() for each in index.read(lambda db: active_facts(db, now, user, MOST))]
     found = latest(vault, agent)
     return AgentContext(
         agent_id=agent,
         agent_name=_name(identity) or _name(soul) or agent,
-        session_id=check_token("session", session)
-        if session
-        else f"s-{local(now, zone):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}",
-        current_time=local(now, zone),
+        session_id=check_token("session", session or f"s-{at:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"),
+        current_time=at,
         timezone=vault.config.timezone,
         user_id=user,
         user_name=_name(profile) or user or "unknown",
         identity="\n\n".join(filter(None, (identity, soul))),
         user_profile=profile,
         core=Core(vault, agent).memory_of(core),
-        recent=tuple(library.index.read(lambda db: recent(db, begin, user, MOST_RECENT))),
-        facts=tuple(_facts(library, now, user)),
+        recent=tuple(library.index.read(lambda db: recent(db, begin, user, MOST))),
+        facts=tuple(sorted(facts, key=lambda item: (not item.pinned, -item.importance))[:MOST]),
         checkpoint=found[1] if found else None,
-        task=_text(left.get("task")),
-        task_history=tuple(filter(None, map(_text, _list(left.get("task_history"))))),
-        topics=tuple(filter(None, map(_text, _list(left.get("topics"))))),
+        task=next(iter(_texts([left.get("task")])), None),
+        task_history=_texts(left.get("task_history")),
+        topics=_texts(left.get("topics")),
         scratchpad=pad if isinstance(pad := left.get("scratchpad"), dict) else EMPTY,
         degraded=tuple(troubles),
     )
@@ -174,41 +167,11 @@ def save_context(
         "task": arguments.optional("task", task),
         "task_history": list(arguments.words("task_history", task_history)),
         "topics": list(arguments.words("topic", topics)),
-        "scratchpad": _object(scratchpad),
+        "scratchpad": as_object("the scratchpad", scratchpad, MOST_SAVED),
     }
     line = {"op": Op.CONTEXT.value} | {name: value for name, value in given.items() if value}
-    size = len(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    if size > MOST_SAVED:
-        raise InputError(
-            f"the context has {size:,} bytes, more than {MOST_SAVED:,}",
-            hint="keep in the scratchpad only what the next session needs; remember the rest",
-        )
-    return vault.add_lines(state_ledger(agent), [line], replace(by, session=session) if session else by)
-
-
-def _object(scratchpad: object) -> dict[str, Any]:
-    if scratchpad is None:
-        return {}
-    if not isinstance(scratchpad, Mapping):
-        raise InputError(f"the scratchpad is a {type(scratchpad).__name__}", hint="pass a dictionary")
-    found: dict[str, Any] = plain(scratchpad, "scratchpad")
-    return found
-
-
-def _saved(library: Library, user: str | None) -> Mapping[str, Any]:
-    line = library.index.read(lambda connection: newest_line(connection, Op.CONTEXT.value, "user", user))
-    return line or {}
-
-
-def _facts(library: Library, now: datetime, user: str | None) -> list[MemoryItem]:
-    """The agent's own facts and the shared ones, the pinned and the most important first."""
-    found = [
-        item
-        for index in library.indexes()
-        for item in index.read(lambda connection: active_facts(connection, now, user, MOST_RECENT))
-    ]
-    ordered = sorted(found, key=lambda item: (not item.pinned, -item.importance))
-    return ordered[:MOST_RECENT]
+    record = as_object("the context", line, MOST_SAVED)
+    return vault.add_lines(state_ledger(agent), [record], replace(by, session=session) if session else by)
 
 
 def _page(vault: Vault, agent: str, name: str, troubles: list[str]) -> str:
@@ -228,10 +191,6 @@ def _name(text: str) -> str | None:
     return None if not name or name.startswith(("[", "<", "(", "_")) else name
 
 
-def _midnight(now: datetime, zone: tzinfo) -> datetime:
-    return datetime.combine(local(now, zone).date(), time(), zone)
-
-
 def _lines(name: str, texts: Iterable[str]) -> tuple[Line, ...]:
     shown = (snippet(_SIGN.sub("", text), (), LONGEST) for text in texts)
     return tuple(
@@ -249,9 +208,6 @@ def _within(lines: Iterable[Line], room: int) -> Iterator[Line]:
         yield line
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else ()
+def _texts(value: object) -> tuple[str, ...]:
+    """The texts in what somebody may have written by hand."""
+    return tuple(each for each in value if isinstance(each, str) and each.strip()) if isinstance(value, list) else ()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 from memfolio.intake import OUTSIDE
@@ -18,11 +19,13 @@ from memfolio.recall.context.fence import strip_fences
 from memfolio.state import moment
 from memfolio.vault.format.content import without_surrogates
 
-PEOPLE = frozenset({"user", "human", "me", "owner"})
-MACHINES = frozenset({"assistant", "ai", "bot", "agent", "claude", "chatgpt", "gemini", "model"})
-OTHERS = frozenset({"system", "tool", "function", "developer"})
+PEOPLE = frozenset("user human me owner".split())
+MACHINES = frozenset("assistant ai bot agent claude chatgpt gemini model".split())
+OTHERS = frozenset("system tool function developer".split())
 MANY = 20
 """How many problems are told."""
+_LIST = re.compile(r"\s*\[(?=\s*(?:\{|\]\s*\Z))")
+_GAP = re.compile(r"[\s,]*")
 _LABEL = re.compile(
     rf"(?i)[ \t]*(?:\*\*)?({'|'.join(sorted(PEOPLE | MACHINES | OTHERS))})(?:\*\*)?:(?:\*\*)?(?:[ \t]+|$)"
 )
@@ -38,17 +41,16 @@ class Said:
 
     @property
     def is_person(self) -> bool:
-        return self.role in PEOPLE or self.role not in MACHINES | OTHERS
+        return self.role not in MACHINES | OTHERS
 
     @property
     def is_spoken(self) -> bool:
         """Whether a person or an agent said it, rather than a tool or the system."""
         return self.role not in OTHERS and not OUTSIDE.fullmatch(self.role)
 
-    @property
-    def turn(self) -> Turn:
-        """The same as a turn to learn from."""
-        names = {**dict.fromkeys(PEOPLE, "The user"), **dict.fromkeys(MACHINES, "The assistant")}
+    def turn(self, user: str | None) -> Turn:
+        """The same as a turn to learn from, in which the user has this name."""
+        names = {**dict.fromkeys(PEOPLE, user or "The user"), **dict.fromkeys(MACHINES, "The assistant")}
         speaker = names.get(self.role, self.role)
         return Turn(content=self.content, speaker=speaker, is_person=self.is_person, at=self.at)
 
@@ -88,21 +90,30 @@ def _read(data: object, problems: list[str]) -> Iterator[Said]:
 
 
 def _read_text(text: str, problems: list[str]) -> Iterator[Said]:
-    begin = text.lstrip()[:1]
-    if begin == "[" and (listed := _listed(text)) is not None:
-        yield from _read_records(((f"turn {nth}", each) for nth, each in enumerate(listed, start=1)), problems)
-    elif begin == "{":
+    if start := _LIST.match(text):
+        yield from _read_records(_listed(text, start.end(), problems), problems)
+    elif text.lstrip().startswith("{"):
         yield from _read_records(_json_lines(text, problems), problems)
+    elif "\0" in text:
+        problems.append("it is not text")
     else:
         yield from _spoken(text)
 
 
-def _listed(text: str) -> list[Any] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, list) else None
+def _listed(text: str, at: int, problems: list[str]) -> Iterator[tuple[str, object]]:
+    """The turns of a list, as far as it goes."""
+    decoder = json.JSONDecoder()
+    for nth in count(1):
+        gap = _GAP.match(text, at)
+        at = gap.end() if gap else at
+        if text[at : at + 1] == "]":
+            return
+        try:
+            record, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            problems.append(f"turn {nth} is not JSON, and the list was not read further")
+            return
+        yield f"turn {nth}", record
 
 
 def _json_lines(text: str, problems: list[str]) -> Iterator[tuple[str, object]]:

@@ -50,7 +50,8 @@ _LEAD = re.compile(
 )
 _CHEER = re.compile(
     r"(?i)\b(?:lol|lmao|rofl|jk|(?:ha){2,}h?|yourself|you(?:['’]ve)? got this|here (?:for you|if you need)"
-    r"|have (?:some )?fun|stay (?:positive|focused|patient|strong|safe)|worth it|every step)\b|[😂🤣😜]|;-?\)"
+    r"|have (?:some )?fun|breathe|smile|be kind|kidding|joking"
+    r"|stay (?:positive|focused|patient|strong|safe)|worth it|every step)\b|[😂🤣😜]|;-?\)"
 )
 """Jokes, and what people wish each other."""
 
@@ -60,7 +61,8 @@ _ENGLISH: dict[Asked, str] = {
     | (?:tell|show)\ me\ (?:what|everything)\ you\ remember\ (?:about|of|from)""",
     Asked.REFLECT: r"""(?P<about>reflect\ on)
     | (?:consolidate|review|clean\ up|tidy(?:\ up)?|organi[sz]e|go\ through)
-      \ (?:all\ )?(?:(?:your|my|the)\ )?memor(?:y|ies)\b""",
+      \ (?:all\ )?(?:your\ memor(?:y|ies)|(?:(?:my|our|the)\ )?memories)
+      (?=\s*(?:[.,!?;:]|\Z)|\ (?:please|now|about|of|on|from|for|since|and)\b)""",
     Asked.REMEMBER: rf"""(?:remember|memori[sz]e|{_DONT_FORGET}) \s*
       (?: (?:this|that)?\ ?(?:for\ (?:later|next\ time|the\ future))?\s*[:：]
       | (?:,\s*)?(?<=[\s,])(?:that|about|to|the\ fact\ that)\b | (?P<bare>(?<=\s)|(?=,)))
@@ -75,15 +77,18 @@ _ENGLISH: dict[Asked, str] = {
     Asked.FORGET: r"""forget \s* (?: (?:about|that|what\ i\ (?:said|told\ you)\ about|everything\ about)\b
       | (?:this|that)?\s*[:：] | (?P<bare>(?<=\s)))
     | never\s?mind\ (?:about|what\ i\ (?:said|told\ you)\ about)\b
-    | (?:disregard|ignore)\ (?:what\ i\ (?:said|told\ you)\ about|everything\ (?:i\ said\ )?about)\b | disregard\b
+    | (?:disregard|ignore)\ (?:what\ i\ (?:said|told\ you)\ about|everything\ (?:i\ said\ )?about)\b
+    | disregard(?=\ (?:my|our)\ (?!last|latest|previous|prior|earlier|messages?|questions?)\w)
     | scratch\ (?:that|what\ i\ said|the\ (?:bit|part|thing|idea))\ about\b
     | (?:that|this)(?:['’]s|\ is)\ no\ longer\ (?:relevant|true|valid)\s*[:：]
     | (?:remove|delete|erase)\ from\ (?:your\ )?memory\s*[:,]?
     | (?:remove|delete|erase|drop)\ (?:(?:any|all)\ )?(?:(?:the|your|my|that)\ )?memor(?:y|ies)\ (?:about|of|that)\b""",
 }
 _AROUND = re.compile(
-    r"(?i)(?:(?:remove|delete|erase|drop) (?P<thing>[^\n]{1,300}?) from (?:your )?memory"
-    r"|(?P<gone>[^\n]{1,300}?) (?:is|are) no longer relevant)\b(?= ?[.!,;:]|\s*\Z| please| anymore)"
+    r"(?i)(?:(?:remove|delete|erase|drop) (?P<thing>[^\n]{1,300}?) from your memory"
+    r"|(?:remove|delete|erase) (?P<own>(?:my|our|what|everything|anything)\b[^\n]{1,300}?) from memory"
+    r"|(?!(?:this|that|these|those|it|they)\b)(?P<gone>[^\n]{1,300}?) (?:is|are) no longer relevant)\b"
+    r"(?=\s*[.!]|\s*\Z| please| anymore)"
 )
 """Forgetting with the object in front or in between."""
 _STORY = re.compile(
@@ -99,6 +104,9 @@ _EMPTY = re.compile(
     |please|thanks?|later|forever|always|again|ok|okay|too|as|well|anyway|what|i|said|just|the|a|an|and|one|not|last
     |thing|stuff|bit|part) \b [\s.,!?]* )+"""
 )
+_ASIDE = re.compile(r"(?i)\s*(?:it|that|this|them)?\s*[,;]|[^,;\n]{1,100}[,;] (?:let['’]s|just|use|i['’]m|we['’]re)\b")
+"""What stands behind "forget" where somebody goes on to something else."""
+_REQUEST = re.compile(r"(?i)\b(?:please|pls|can you|could you|would you) \w")
 _SIGNS = " \t\n\r.,!?…;:。！？，、："
 _COURTESY = re.compile(r"(?i)[\s,](?:please|pls|ok|okay|thanks|thank you)\Z")
 
@@ -155,7 +163,7 @@ def _trigger(kind: Asked, text: str, masked: str, match: re.Match[str], end: int
     is_question = rest.rstrip().endswith(("?", "？"))
     if kind in (Asked.REMEMBER, Asked.FORGET) and (_CHEER.search(rest) or (is_question and not is_polite)):
         return None
-    if _is_story(match, rest.lstrip(" ,")):
+    if _is_story(match, rest.lstrip(" ,")) or _is_other(kind, match[0].casefold(), rest):
         return None
     found = _object(text, masked, match, end)
     is_named = bool(found) and not _EMPTY.fullmatch(found)
@@ -163,6 +171,15 @@ def _trigger(kind: Asked, text: str, masked: str, match: re.Match[str], end: int
     if not is_named and not may_be_empty:
         return None
     return Trigger(kind=kind, object=found if is_named else "", phrase=text[match.start() : match.end()].strip())
+
+
+def _is_other(kind: Asked, phrase: str, rest: str) -> bool:
+    """Whether something else is asked for: to go on, to take something along, or to do something."""
+    if kind is Asked.FORGET:
+        return bool(_ASIDE.match(rest))
+    if phrase.endswith("forget "):
+        return rest.casefold().startswith("your ")
+    return phrase.startswith(("note:", "important", "nb", "n.b")) and bool(_REQUEST.search(rest))
 
 
 def _is_story(match: re.Match[str], rest: str) -> bool:
@@ -188,8 +205,8 @@ def _around(text: str, masked: str, at: int, end: int) -> Trigger | None:
     match = _AROUND.match(masked, at, end)
     if match is None or masked[at:end].rstrip().endswith("?") or _CHEER.search(masked, at, end):
         return None
-    name = "thing" if match["thing"] is not None else "gone"
-    found = text[match.start(name) : match.end(name)].strip()
+    start, end = match.span(str(match.lastgroup))
+    found = text[start:end].strip()
     if not found or _EMPTY.fullmatch(found):
         return None
     return Trigger(kind=Asked.FORGET, object=found, phrase=text[match.start() : match.end()].strip())

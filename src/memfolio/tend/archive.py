@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import count
 
 from memfolio.errors import ConflictError, DiskError, InputError
 from memfolio.index.aging import Kept
@@ -23,6 +22,7 @@ from memfolio.vault.excerpt import cut, excerpts, into_archive, is_bare, memorie
 from memfolio.vault.format.packed import SUFFIX, is_packed, pack, plain_name, text_of
 from memfolio.vault.move import cut_out
 from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.rollback import names_from
 from memfolio.vault.paths import agent_root, archive_page, day_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
 from memfolio.vault.vault import Vault
@@ -52,26 +52,24 @@ def archive(vault: Vault, places: Mapping[str, Collection[str]], by: Attribution
 
 def archive_pages(hand: Hand, pages: Iterable[Kept], by: Attribution) -> list[str]:
     """Move whole pages to the archive, as one change; returns which, less those that somebody removed meanwhile."""
-    moves = {each.path: move for each in pages if (move := _page_moves(hand.vault, each))}
+    moves: dict[str, tuple[PutPage, PutPage]] = {}
+    for each in pages:
+        if move := _page_moves(hand.vault, each, {put.path for put, _ in moves.values()}):
+            moves[each.path] = move
     if moves:
         operations = tuple(each for pair in moves.values() for each in pair)
         hand.make(Change(operations=operations, by=by, action=Action.ARCHIVE))
     return list(moves)
 
 
-def _page_moves(vault: Vault, kept: Kept) -> tuple[PutPage, PutPage] | None:
+def _page_moves(vault: Vault, kept: Kept, taken: Collection[str]) -> tuple[PutPage, PutPage] | None:
     day, page = page_date(kept.path) or from_us(kept.modified).date(), vault.page(kept.path)
     target = archive_page(kept.path, f"{day:%Y-%m}")
     if page is None or target is None:
         return None
-    return PutPage(_free(vault, target), page.content, None), PutPage(page.path, None, page.hash)
-
-
-def _free(vault: Vault, path: str) -> str:
-    """The path, or where that is taken the next one: an archived page is never written over."""
-    stem = path.removesuffix(".md")
-    names = (path if number == 1 else f"{stem}-{number}.md" for number in count(1))
-    return next(name for name in names if vault.page(name) is None)
+    # An archived page is never written over.
+    free = next(name for name in names_from(target) if name not in taken and vault.page(name) is None)
+    return PutPage(free, page.content, None), PutPage(page.path, None, page.hash)
 
 
 def compress(hand: Hand, paths: Iterable[str], by: Attribution) -> list[str]:

@@ -12,6 +12,8 @@ from memfolio.errors import MemfolioError
 logger = logging.getLogger("memfolio")
 QUIET = 2.0
 """Seconds without a turn after which the thread begins, so that it never competes with a conversation."""
+PATIENCE = 30.0
+"""Seconds for which closing waits for the conversation under way, since a model may be reading it."""
 
 
 class Attendant:
@@ -27,7 +29,8 @@ class Attendant:
         self._current: str | None = None
         self._turns = 0
         self._has_changed = False
-        self._is_closed = False
+        self.is_closed = False
+        """Whether the thread should stop after the conversation under way."""
         self._thread: threading.Thread | None = None
 
     def saw(self, session: str | None) -> None:
@@ -40,10 +43,15 @@ class Attendant:
             self._has_changed = self._has_changed or self._current not in (None, session)
             self._current = session
             self._turns += 1
-            if self._has_changed and self._thread is None and not self._is_closed:
+            if self._has_changed and not self.is_running and not self.is_closed:
                 self._thread = threading.Thread(target=self._run, name="memfolio-attend", daemon=True)
                 self._thread.start()
             self._woken.notify_all()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a thread; one that a defect ended is started anew for the next conversation."""
+        return self._thread is not None and self._thread.is_alive()
 
     def _run(self) -> None:
         while session := self._ended():
@@ -55,10 +63,10 @@ class Attendant:
     def _ended(self) -> str | None:
         """Wait until conversations have changed and it is quiet; the one that goes on, or None when all is closed."""
         with self._woken:
-            while not self._is_closed:
+            while not self.is_closed:
                 turns = self._turns
                 self._woken.wait(QUIET if self._has_changed else None)
-                if self._has_changed and turns == self._turns and not self._is_closed:
+                if self._has_changed and turns == self._turns and not self.is_closed:
                     self._has_changed = False
                     return self._current
             return None
@@ -68,7 +76,7 @@ class Attendant:
         if self._process != os.getpid():
             return
         with self._woken:
-            self._is_closed = True
+            self.is_closed = True
             self._woken.notify_all()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout=PATIENCE)

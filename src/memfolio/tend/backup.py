@@ -11,6 +11,7 @@ import os
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -19,7 +20,7 @@ from typing import BinaryIO
 
 from memfolio.errors import DiskError, InputError
 from memfolio.vault.disk import Disk, disk_errors
-from memfolio.vault.paths import INTERNAL
+from memfolio.vault.paths import INTERNAL, is_junk
 from memfolio.vault.vault import Vault
 
 MARK = "memfolio.home"
@@ -59,11 +60,15 @@ def backup_folder(vault: Vault, given: Path | None = None) -> Path:
     folder = (given if given is not None else root.parent / Path(named).expanduser()).resolve()
     if folder.is_relative_to(root):
         raise InputError(f"{folder} is inside the home", hint="a backup belongs outside of what it is a copy of")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file", hint="name the folder into which backups go")
     return folder
 
 
 def back_up(vault: Vault, folder: Path, keep: int, now: datetime, *, dry_run: bool = False) -> BackedUp:
     """Copy the home into `folder` and keep the newest `keep` backups of it there; other files are left alone."""
+    if keep < 1:
+        raise InputError(f"{keep} backups cannot be kept", hint="keep one or more")
     disk = Disk()
     disk.private = folder  # the home's secret is in the copy
     older = backups(vault, folder)
@@ -143,14 +148,19 @@ def _add_all(tar: tarfile.TarFile, root: Path, written: dict[str, int], *, git: 
 
     for inside in _inside(root):
         if (inside.split("/")[0] == ".git") is git:
-            tar.add(root / inside, f"{root.name}/{inside}", recursive=False, filter=note)
+            name = f"{root.name}/{inside}"
+            try:
+                tar.add(root / inside, name, recursive=False, filter=note)
+            except FileNotFoundError:  # somebody removed it meanwhile; nothing of it is in the copy yet
+                written.pop(name, None)
 
 
 def _sizes(root: Path) -> Iterator[tuple[str, int]]:
     for inside in _inside(root):
         path = root / inside
-        if path.is_file() and not path.is_symlink():
-            yield inside, path.stat().st_size
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.is_symlink():
+                yield inside, path.stat().st_size
 
 
 def _inside(root: Path) -> Iterator[str]:
@@ -159,8 +169,13 @@ def _inside(root: Path) -> Iterator[str]:
         folders.sort()
         for name in sorted([*folders, *files]):
             inside = (Path(folder) / name).relative_to(root).as_posix()
-            if inside not in _LEFT_OUT and not (inside.startswith(".git/") and name.endswith(".lock")):
+            if inside not in _LEFT_OUT and not _is_passing(inside, name):
                 yield inside
+
+
+def _is_passing(inside: str, name: str) -> bool:
+    """Whether a file is one that programs keep only for a moment; hidden folders and files are a part of the home."""
+    return name.endswith(".lock") if inside.startswith(".git/") else is_junk(name.lstrip("."))
 
 
 def _check(file: BinaryIO, written: Mapping[str, int], target: Path) -> None:

@@ -12,7 +12,6 @@ class Period(StrEnum):
     ALWAYS = "always"
     DAILY = "daily"
     WEEKLY = "weekly"
-    MONTHLY = "monthly"
 
 
 def is_due(period: Period, last: datetime | None, now: datetime, zone: tzinfo, hour: int) -> bool:
@@ -23,7 +22,7 @@ def is_due(period: Period, last: datetime | None, now: datetime, zone: tzinfo, h
 def latest(period: Period, now: datetime, zone: tzinfo, hour: int) -> datetime:
     """The last moment before `now` at which a job of this period fell due.
 
-    A week begins on Monday and a month on its first, so that the one before is over.
+    A week begins on Monday, so that the one before is over.
     """
     here = now.astimezone(zone)
     mark = here.replace(hour=hour, minute=0, second=0, microsecond=0)
@@ -31,6 +30,4 @@ def latest(period: Period, now: datetime, zone: tzinfo, hour: int) -> datetime:
         mark -= timedelta(days=1)
     if period is Period.WEEKLY:
         mark -= timedelta(days=mark.weekday())
-    elif period is Period.MONTHLY:
-        mark = mark.replace(day=1)
     return mark

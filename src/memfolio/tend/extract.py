@@ -1,7 +1,8 @@
 """The sentences that say most of what many texts say. Pure, and the same for the same texts.
 
 A word counts by how many sentences have it and how rare it is nevertheless; a sentence by its words, of which those
-that were said already count little.
+that were said already count little. What nobody says does not count at all: code, logs, jokes, questions, greetings
+and secrets.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from memfolio.text import estimate_tokens, terms
@@ -25,8 +26,12 @@ SAID = 0.2
 """What is left of a word's weight each time that a chosen sentence has it."""
 FRESH = 0.4
 """The least share of its weight that a sentence must have left to be chosen."""
-FIRST, ASKING = 1.2, 0.5
-"""What the first sentence of a text and a question count, compared with others."""
+FIRST = 1.2
+"""What the first sentence of a text counts, compared with others."""
+GREETING = 6
+"""Words that a sentence has at most that only greets, thanks or agrees."""
+LINE = 2000
+"""Characters of a line that are looked at."""
 
 _STOPS = r"[.!?…]++[\"')\]”’»*_]*+"
 _SENTENCE = re.compile(rf"[^\n](?:[^\n.!?…。！？]++|{_STOPS}(?!\s))*(?:{_STOPS}|[。！？]++|(?=\n)|\Z)")
@@ -35,6 +40,7 @@ _ABBREVIATED = re.compile(r"(?:^|[\s(])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|vs|etc|ca|bzw
 """What ends with a stop and does not end a sentence."""
 _MARKUP = re.compile(r"^[\s>#*+|-]+(?=\S)|^\s*\d+[.)]\s+")
 _ENDING = re.compile(r"(?:'s|ies|es|s)$")
+_ASSIGNED = re.compile(r"(?:passw|pwd|secret|token|key|credential)\w{0,40}[\"']?\s{0,3}=\s{0,3}\S", re.IGNORECASE)
 
 
 class _Sentence(NamedTuple):
@@ -54,7 +60,12 @@ def extract(
     counts.
     """
     counts = weights or [1.0] * len(texts)
-    sentences = [each for at, text in enumerate(texts) for each in _sentences_of(at, text, counts[at])]
+    sentences = [
+        _Sentence(at, words, keys(words), counts[at] * (1.0 if nth else FIRST))
+        for at, text in enumerate(texts)
+        for nth, words in enumerate(sentences_of(text[:LONG]))
+        if keys(words)
+    ]
     chosen = sorted(_chosen(sentences, limit, tokens))
     if not chosen and sentences and limit > 0:
         best = max(sentences, key=lambda each: (len(each.keys), -each.text))
@@ -75,18 +86,48 @@ def shortened(text: str, tokens: int) -> str:
     return f"{kept} …" if kept else ""
 
 
+def is_secret(text: str) -> bool:
+    """Whether a text looks as if it gave away a password, a token or a key."""
+    from memfolio.learn import junk
+
+    return ("=" in text and bool(_ASSIGNED.search(text[:LONG]))) or junk.is_secret(text[:LONG])
+
+
+@lru_cache(maxsize=2048)
+def sentences_of(text: str) -> tuple[str, ...]:
+    """The sentences of a text that tell something, each in one line and without the marks of lists and headings."""
+    from memfolio.learn.junk import is_given, is_taken_back
+
+    found = list(_split("\n".join(_told_lines(text))))
+    end = next((nth for nth, words in enumerate(found) if is_given(words)), len(found))  # then others speak
+    meant = (each for each, after in zip_longest(found[:end], found[1:end], fillvalue="") if not is_taken_back(after))
+    return tuple(each for each in meant if _tells(each))
+
+
+def _told_lines(text: str) -> Iterator[str]:
+    """The lines that somebody wrote, without code, logs and secrets."""
+    from memfolio.learn.junk import readable
+
+    lines = [line[:LINE] for line in text.splitlines()]
+    bare = [line.replace("[[", "").replace("]]", "") for line in lines]  # a link begins as a pasted list does
+    together = set(readable("\n".join(bare))) if len(lines) > 1 else None  # code may go over many lines
+    for line, plain in zip(lines, bare, strict=True):
+        alone = readable(plain)
+        if alone and (together is None or together.issuperset(alone)) and not is_secret(line):
+            yield line
+
+
+def _tells(sentence: str) -> bool:
+    from memfolio.learn.junk import is_made_up, is_question, is_small_talk
+
+    is_greeting = is_small_talk(sentence) and len(sentence.split()) <= GREETING
+    return not (is_greeting or is_question(sentence) or is_made_up(sentence) or sentence.endswith("？"))
+
+
 @lru_cache(maxsize=4096)
 def keys(text: str) -> frozenset[str]:
     """The words of a text that tell something, without their endings."""
     return frozenset(map(key_of, terms(text, limit=MANY)))
-
-
-def _sentences_of(at: int, text: str, weight: float) -> Iterator[_Sentence]:
-    for nth, words in enumerate(_split(text[:LONG])):
-        if found := keys(words):
-            place = FIRST if nth == 0 else 1.0
-            tone = ASKING if words.endswith(("?", "？")) else 1.0
-            yield _Sentence(at, words, found, weight * place * tone)
 
 
 def _split(text: str) -> Iterator[str]:

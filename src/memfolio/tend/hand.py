@@ -33,13 +33,20 @@ class Hand:
     def make(self, change: Change) -> Receipt | None:
         """Make a change; None where it is only shown or had been made before."""
         if self.dry_run:
-            self.diff += self.vault.preview(change)
+            self._show(change)
             return None
         receipt = self.vault.apply(change)
         if receipt.repeated:
             return None
         self.receipts.append(receipt)
         return receipt
+
+    def _show(self, change: Change) -> None:
+        trouble = self.vault.trouble
+        if trouble is None or self.vault.is_busy:
+            self.diff += self.vault.preview(change)
+        elif (note := f"the difference cannot be shown: {trouble.message}") not in self.notes:
+            self.notes.append(note)
 
     def note(self, outcome: Outcome) -> None:
         """Take account of a change that was made, or only shown, by somebody else on this hand's behalf."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from memfolio.index.index import Index
 from memfolio.llm.model import Model
+from memfolio.tend.digest.compose import counted
 from memfolio.tend.due import Period
 from memfolio.tend.hand import Hand
 
@@ -20,6 +21,10 @@ class Tended:
     model: Model | None = None
     is_asked_for: bool = False
     """Whether somebody wants it done at once, due or not."""
+    sessions: tuple[str, ...] = ()
+    """The conversations that it is about; none for all."""
+    enough: Callable[[], bool] = field(default=lambda: False)
+    """Whether the time is up, to be asked between two changes."""
     told: Callable[[int, int], None] = field(default=lambda done, total: None)
 
 
@@ -34,13 +39,15 @@ class Job:
 
 
 def _sessions(tended: Tended) -> str:
-    from memfolio.tend.sessions.session import hear_out
+    from memfolio.tend.sessions.session import Ended, hear_out
 
     settings = tended.hand.vault.config.learn
     if not settings.enabled:
         return ""
+    asked = tended.is_asked_for
+    ended = Ended(only=tended.sessions, is_over=asked, again=asked)
     heard = hear_out(
-        tended.hand, tended.index, settings, model=tended.model, is_over=tended.is_asked_for, told=tended.told
+        tended.hand, tended.index, settings, ended, model=tended.model, enough=tended.enough, told=tended.told
     )
     learned, conflicts = sum(each.learned for each in heard), sum(each.conflicts for each in heard)
     told = f"{_many(len(heard), 'conversation')}, {_many(learned, 'statement') or 'nothing'} learned" if heard else ""
@@ -105,7 +112,7 @@ def _backup(tended: Tended) -> str:
 
 
 def _many(count: int, noun: str, plural: str = "") -> str:
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}" if count else ""
+    return counted(count, noun, plural) if count else ""
 
 
 JOBS = (

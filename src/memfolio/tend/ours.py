@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
-END = "<!-- memfolio:end -->"
-_OURS = re.compile(r"^<!-- memfolio:begin ([0-9a-f]{16}) -->\r?\n(.*?)^<!-- memfolio:end -->", re.MULTILINE | re.DOTALL)
+BEGIN, END = "<!-- memfolio:begin", "<!-- memfolio:end -->"
+_OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
 
 
 def marked(body: str) -> str:
     """A text of ours between its marks."""
-    return f"<!-- memfolio:begin {_hash(body)} -->\n{body}{END}"
+    return f"{BEGIN} {_hash(body)} -->\n{body}{END}"
 
 
 def is_ours(text: str) -> bool:

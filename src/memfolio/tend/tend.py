@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from memfolio.errors import InputError, MemfolioError
+from memfolio.errors import HomeBusyError, InputError, MemfolioError
 from memfolio.index.counts import last_runs
 from memfolio.index.index import Index
 from memfolio.intake import nearest
 from memfolio.llm.model import Model
+from memfolio.recall.asking import arguments
 from memfolio.state import moment
 from memfolio.tend.due import is_due
 from memfolio.tend.hand import Hand
@@ -59,22 +60,34 @@ def tend(
     *,
     model: Model | None = None,
     jobs: Sequence[str] = (),
+    sessions: Sequence[str] = (),
     dry_run: bool = False,
     told: Told = lambda job, done, total: None,
 ) -> Tending:
-    """Run what is due, or these jobs whether they are due or not. Raises HomeBusyError where another process tends."""
-    now, began = vault.home.now(), time.monotonic()
-    wanted, done, waiting = [_named(name) for name in jobs], [], []
-    with alone(vault):
-        looked = {} if jobs else _looked(vault, index, agent)
+    """Run what is due, or these jobs whether they are due or not. Raises HomeBusyError where another process tends.
+
+    With `sessions`, these conversations are over, and are learned from.
+    """
+    now, end = vault.home.now(), time.monotonic() + vault.config.tend.seconds
+    asked = arguments.words("session", sessions)
+    wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *arguments.words("job", jobs)))]
+    done, waiting = list[Done](), list[str]()
+    with alone(vault, dry_run=dry_run):
+        looked = {} if wanted else _looked(vault, index, agent, now)
         due = wanted or [job for job in JOBS if _is_due(vault, job, looked.get(job.name), now)]
         for job in due:
-            if time.monotonic() - began > vault.config.tend.seconds:
+            if time.monotonic() > end:
                 waiting.append(job.name)
                 continue
-            hand = Hand(vault=vault, agent=agent, now=now, dry_run=dry_run)
-            seen = partial(told, job.name)
-            tended = Tended(hand=hand, index=index, model=model, is_asked_for=bool(jobs), told=seen)
+            tended = Tended(
+                hand=Hand(vault=vault, agent=agent, now=now, dry_run=dry_run),
+                index=index,
+                model=model,
+                is_asked_for=bool(wanted),
+                sessions=asked,
+                enough=lambda: time.monotonic() > end,
+                told=partial(told, job.name),
+            )
             done.append(_run(job, tended))
         if not dry_run:
             _look(vault, agent, [each.job for each in done if not each.error], now)
@@ -82,11 +95,25 @@ def tend(
 
 
 @contextmanager
-def alone(vault: Vault) -> Iterator[None]:
-    """Keep other processes from tending this home meanwhile; what they write goes on."""
-    lock = FileLock(vault.home.internal / LOCK, vault.home.disk, timeout=0)
+def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterator[None]:
+    """Keep other processes from tending this home meanwhile; what they write goes on. Who only looks needs no lock.
+
+    Raises HomeBusyError where one tends for longer than `patience` seconds, and whatever keeps the home from being
+    written.
+    """
+    if dry_run:
+        yield
+        return
+    if vault.trouble is not None and not vault.is_busy:
+        raise vault.trouble
+    lock = FileLock(vault.home.internal / LOCK, vault.home.disk, timeout=patience)
     try:
-        with lock():
+        with ExitStack() as held:
+            try:
+                held.enter_context(lock())
+            except HomeBusyError as error:
+                hint = "wait until it is done; what is due is done by it, or the next time"
+                raise HomeBusyError("another process is tending this home", hint=hint) from error
             yield
     finally:
         lock.close()
@@ -122,13 +149,16 @@ def _run(job: Job, tended: Tended) -> Done:
     )
 
 
-def _looked(vault: Vault, index: Index, agent: str) -> dict[str, datetime]:
-    """When each job was last looked after: by what it did, or by the hint that there was nothing to do."""
-    found = {**index.read(last_runs)}
-    for job, at in _hints(vault).get(agent, {}).items():
-        found[job] = max(at, found.get(job, ""))
-    times = {job: moment(at) for job, at in found.items()}
-    return {job: at for job, at in times.items() if at is not None}
+def _looked(vault: Vault, index: Index, agent: str, now: datetime) -> dict[str, datetime]:
+    """When each job was last looked after: by what it did, or by the hint that there was nothing to do.
+
+    A time that has not come yet is of a clock that went wrong.
+    """
+    found: dict[str, datetime] = {}
+    for job, at in [*index.read(last_runs).items(), *_hints(vault).get(agent, {}).items()]:
+        if (time := moment(at)) is not None and time <= now:
+            found[job] = max(time, found.get(job, time))
+    return found
 
 
 def _hints(vault: Vault) -> dict[str, dict[str, str]]:

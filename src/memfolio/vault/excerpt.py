@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import accumulate, pairwise
 
 from memfolio.vault.foreign import blocks_of
+from memfolio.vault.format.content import MARK
+from memfolio.vault.format.entry import parse_entry
 from memfolio.vault.format.log import Block, LogEntry, read_log, split_log, title_line
 from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import agent_of, day_of, ledger_of
@@ -91,6 +93,36 @@ def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
             at = taken.start
         found.setdefault(taken.start, taken)
     return [found[start] for start in sorted(found)]
+
+
+def without_copied_marks(
+    path: str, text: str, ids: Collection[str], said: MutableMapping[str, str]
+) -> tuple[str, set[str]]:
+    """The log with no mark on copied entries that are memories of their own, and the marks that were taken off.
+
+    Such are entries with the mark of one of `ids` that say something else than its first place, which `said` has by
+    the id of its words; and those that are themselves among `ids`, by the id of their words.
+    """
+    asked = {each for each in ids if each.startswith("H-")}
+    unmarked = {found.entry.item.id for found in by_hand(path, text)} if asked else set()
+    seen, copies = set[str](), list[Block]()
+    for block in (block for block in _blocks(path, text) if block.id and (asked or block.id in ids)):
+        mark, words = str(block.id), _id_of_words(path, block.text)
+        is_other = mark in ids and said.setdefault(mark, words) != words
+        if is_other or (words in asked and (mark in seen or words not in unmarked)):
+            copies.append(block)
+        seen.add(mark)
+    for block in reversed(copies):
+        rest = text[block.start + len(block.text) :]
+        text = text[: block.start] + re.sub(f"(?m){MARK}", "", block.text, count=1) + rest
+    return text, {block.id for block in copies if block.id}
+
+
+def _id_of_words(path: str, block: str) -> str:
+    """The id of an entry that has no mark, or whose mark is another's."""
+    day, agent = day_of(path), agent_of(path)
+    parsed = parse_entry(block, day=day, tz=UTC, agent=agent, marked=False) if day and agent else None
+    return parsed.entry.item.id if parsed else ""
 
 
 def cut(text: str, taken: Iterable[Excerpt]) -> str:
@@ -271,14 +303,25 @@ def joined(text: str, at: int, body: str) -> str:
 
 
 def into_archive(path: str, content: bytes | None, taken: Iterable[Excerpt]) -> bytes:
-    """An archived log with these excerpts too, in place of equal ones that it has."""
+    """An archived log with these excerpts too, in place of equal ones that it has and before older states of them."""
     text, taken = to_text(content) if content else lead(path), list(taken)
     bodies = {(each.id, each.body) for each in taken}
     there = excerpts(path, text, {each.id for each in taken})
     text = cut(text, [each for each in there if (each.id, each.body) in bodies])
     text += "" if text.endswith("\n") or not text else "\n"
     text = _with_notes(path, text, [each for each in taken if each.is_note])
-    return to_bytes(text + "".join(f"\n{each.body}\n" for each in taken if not each.is_note))
+    older = {each.id for each in there if not each.is_note and (each.id, each.body) not in bodies}
+    entries = [each for each in taken if not each.is_note]
+    text = _before_older(path, text, [each for each in entries if each.id in older])
+    return to_bytes(text + "".join(f"\n{each.body}\n" for each in entries if each.id not in older))
+
+
+def _before_older(path: str, text: str, newer: Sequence[Excerpt]) -> str:
+    """The archive with each entry before what it has of the same memory: the first one is the one that is read."""
+    for named in dict.fromkeys(each.id for each in newer):
+        first = next(each for each in excerpts(path, text, {named}) if not each.is_note)
+        text = joined(text, first.start, "\n\n".join(each.body for each in newer if each.id == named))
+    return text
 
 
 def _with_notes(path: str, text: str, notes: list[Excerpt]) -> str:

@@ -30,6 +30,7 @@ from memfolio.vault.excerpt import (
     with_entry,
     with_heading,
     with_note,
+    without_copied_marks,
 )
 from memfolio.vault.format.lines import split_lines
 from memfolio.vault.format.packed import SUFFIX, pack, plain_name, text_of
@@ -126,13 +127,20 @@ def put_back(
 
 
 def compose_cut(files: Files, places: Places, hash: Hash) -> Move:
-    """The logs without these memories, and their archives with them."""
-    move = Move()
+    """The logs without these memories, and their archives with them.
+
+    Of an entry that stands in several places the first one counts: copies of it that say something else stay, as
+    memories of their own.
+    """
+    move, said = Move(), dict[str, str]()
     for path, ids in places.items():
-        text, target = to_text(files.get(path) or b""), archive_log(_checked(path))
+        target = archive_log(_checked(path))
+        text, copied = without_copied_marks(path, to_text(files.get(path) or b""), ids, said)
         taken = excerpts(path, text, frozenset(ids))
-        _check_found(ids, taken, path)
-        after = {path: to_bytes(cut(text, taken)), target: into_archive(target, files.get(target), taken)}
+        _check_found(set(ids) - copied, taken, path)
+        after = {path: to_bytes(cut(text, taken))}
+        if taken:
+            after[target] = into_archive(target, files.get(target), taken)
         if any(each.is_note for each in taken) or not _returns_by_itself(files, after, {path: ids}, hash):
             _note_places(move, path, text, taken, hash)
         move.files.update(after)
@@ -192,10 +200,10 @@ class _Returning:
 
 
 def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list[_Returning]:
-    """The newest excerpts of a memory, as many as left; older ones are earlier states of it."""
+    """The first excerpts of a memory, as many as left; those behind them are earlier states of it."""
     mine = [each for each in found if each.id == id]
     places: Sequence[Place | None] = left.places_in(log)[-len(mine) :] or [None]
-    newest = mine[-len(places) :]
+    newest = mine[: len(places)]
     return [_Returning(taken=each, at=left.at, place=place) for each, place in zip(newest, places, strict=True)]
 
 

@@ -10,13 +10,22 @@ import typer
 
 from memfolio.errors import InputError
 from memfolio.serve.cli.brief import beginning
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, in_empty_folder, read_text
+from memfolio.serve.cli.call import (
+    PERSON,
+    Answer,
+    Command,
+    DryRun,
+    Options,
+    anywhere,
+    in_empty_folder,
+    is_home,
+    read_text,
+)
 from memfolio.serve.cli.output import Screen, counted, fields_of
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.stores.flush import Flushed
-    from memfolio.types import Attribution
 
 
 def _listed(flag: str, help: str) -> Any:
@@ -31,6 +40,7 @@ Findings = Annotated[list[str] | None, _listed("--finding", "What was found out.
 Steps = Annotated[list[str] | None, _listed("--next", "What comes next.")]
 Questions = Annotated[list[str] | None, _listed("--question", "What is still open.")]
 Session = Annotated[str | None, typer.Option(metavar="ID", help="The session it belongs to.")]
+User = Annotated[str | None, typer.Option(metavar="NAME", help="Who the user is whom it was talked with.")]
 File = Annotated[
     str | None,
     typer.Argument(
@@ -64,7 +74,9 @@ def checkpoint(
     )
     with options.memory(create=in_empty_folder) as memory:
         now = memory.vault.home.now()
-        written = write(memory.vault, memory.agent, given, now=now, by=by_person(session), dry_run=dry_run)
+        written = write(
+            memory.vault, memory.agent, given, now=now, by=replace(PERSON, session=session), dry_run=dry_run
+        )
     seq = written.receipt.seq if written.receipt else None
     found = {"path": written.path, "seq": seq, "dry_run": dry_run, "checkpoint": fields_of(given), "diff": written.diff}
 
@@ -78,6 +90,7 @@ def flush(
     options: Options,
     file: File = None,
     session: Session = None,
+    user: User = None,
     compaction: Compaction = None,
     check: Check = False,
     prompt: Prompt = False,
@@ -86,27 +99,22 @@ def flush(
     dry_run: DryRun = False,
 ) -> Answer:
     """Save what a conversation tells before it is cut: a checkpoint, and memories."""
-    if check or prompt:
+    from memfolio.stores.flush import flush_prompt, nothing_in
+
+    if prompt:
         with options.memory() as memory:
-            if prompt:
-                return asked(memory)
+            text = flush_prompt(memory.vault.home.now(), memory.vault.home.zone)
+        return Answer({"prompt": text}, lambda screen: screen.say(text.rstrip()))
+    if check:
+        with options.memory() as memory:
             return due(memory, tokens, window, compaction, session)
     if file is None:
         raise InputError("no transcript is named", hint="name a file, or - for standard input")
     data = read_file(file)
-    from memfolio.stores import flush as flushing
-
-    with options.memory(create=in_empty_folder) as memory:
-        found = flushing.flush(
-            memory.vault,
-            memory.agent,
-            data,
-            now=memory.vault.home.now(),
-            index=memory.library.index,
-            session=session,
-            compaction=compaction,
-            dry_run=dry_run,
-        )
+    found = nothing_in(data)
+    if found is None or is_home(options.config(create=anywhere)):
+        with options.memory(create=in_empty_folder) as memory:
+            found = memory.flush(data, session=session, user=user, compaction=compaction, dry_run=dry_run)
     return flushed(options, found, dry_run=dry_run)
 
 
@@ -120,23 +128,14 @@ def read_file(name: str) -> str:
         raise InputError(f"{name} cannot be read: {error.strerror}", hint="name a file with a transcript") from error
 
 
-def asked(memory: Memory) -> Answer:
-    from memfolio.stores.flush import flush_prompt
-
-    text = flush_prompt(memory.vault.home.now(), memory.vault.home.zone)
-    return Answer({"prompt": text}, lambda screen: screen.say(text.rstrip()))
-
-
 def due(memory: Memory, tokens: int | None, window: int | None, compaction: int | None, session: str | None) -> Answer:
-    from memfolio.stores.flush import flush_due
-
     if tokens is None or compaction is None:
         raise InputError(
             "--check needs --tokens and --compaction", hint="say how full the context is, and how often it was cut"
         )
-    index, settings = memory.library.index, memory.vault.config.flush
-    is_due = flush_due(index, settings, tokens, compaction=compaction, session=session, window=window)
-    document = {"due": is_due, "tokens": tokens, "window": window or settings.window, "compaction": compaction}
+    is_due = memory.should_flush(tokens, compaction=compaction, session=session, window=window)
+    window = window or memory.vault.config.flush.window
+    document = {"due": is_due, "tokens": tokens, "window": window, "compaction": compaction}
     return Answer(document, lambda screen: screen.say("due" if is_due else "not due"))
 
 
@@ -177,14 +176,7 @@ def flushed(options: Options, found: Flushed, *, dry_run: bool) -> Answer:
     return Answer(document, draw)
 
 
-def by_person(session: str | None) -> Attribution:
-    return replace(PERSON, session=session) if session else PERSON
-
-
 COMMANDS = (
-    Command(
-        checkpoint,
-        'checkpoint "Migrating the login" --decision "Use PKCE" --next "Write the tests"',
-    ),
+    Command(checkpoint, 'checkpoint "Migrating the login" --decision "Use PKCE" --next "Write the tests"'),
     Command(flush, "flush transcript.jsonl --session s-42", "flush --check --tokens 180000 --compaction 0"),
 )

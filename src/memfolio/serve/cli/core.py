@@ -10,8 +10,7 @@ from memfolio.serve.cli.call import PERSON, Agent, Answer, Command, DryRun, Home
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
-    from memfolio.memory import Memory
-    from memfolio.stores.core import Core, CoreEdit, CoreMemory
+    from memfolio.stores.core import CoreEdit, CoreMemory
 
 In = Annotated[
     str,
@@ -29,7 +28,7 @@ What = Annotated[str, typer.Argument(metavar="TEXT|ID", help="A text, or the id 
 def show(options: Options) -> Answer:
     """Show what core memory says, and how much room it has."""
     with options.memory() as memory:
-        found = core_of(memory).read()
+        found = memory.core.read()
 
     def draw(screen: Screen) -> None:
         options.tell([found.notice] if found.notice else [])
@@ -42,13 +41,13 @@ def add(options: Options, block: In, text: Text, dry_run: DryRun = False) -> Ans
     """Put a line into a block."""
     words = read_text(text)
     with options.memory() as memory:
-        return edited(core_of(memory).add(block, words, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+        return edited(memory.core.add(block, words, by=PERSON, dry_run=dry_run), dry_run=dry_run)
 
 
 def remove(options: Options, block: In, text: Which, dry_run: DryRun = False) -> Answer:
     """Take a line out of a block."""
     with options.memory() as memory:
-        return edited(core_of(memory).remove(block, text, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+        return edited(memory.core.remove(block, text, by=PERSON, dry_run=dry_run), dry_run=dry_run)
 
 
 def replace(
@@ -60,31 +59,31 @@ def replace(
 ) -> Answer:
     """Put other words in the place of a line."""
     with options.memory() as memory:
-        return edited(core_of(memory).replace(block, old, new, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+        return edited(memory.core.replace(block, old, new, by=PERSON, dry_run=dry_run), dry_run=dry_run)
 
 
 def pin(options: Options, what: What, dry_run: DryRun = False) -> Answer:
     """Put a text or a memory among the critical facts."""
     with options.memory() as memory:
-        return edited(core_of(memory).pin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+        return edited(memory.core.pin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
 
 
 def unpin(options: Options, what: What, dry_run: DryRun = False) -> Answer:
     """Take a critical fact out again."""
     with options.memory() as memory:
-        return edited(core_of(memory).unpin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
-
-
-def core_of(memory: Memory) -> Core:
-    from memfolio.stores.core import Core
-
-    return Core(memory.vault, memory.agent, find=memory.find)
+        return edited(memory.core.unpin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
 
 
 def document(found: CoreMemory) -> dict[str, Any]:
     """Core memory for programs."""
     blocks = [
-        {"name": each.name, "tokens": each.tokens, "lines": [item.text for item in each.items]} for each in found.blocks
+        {
+            "name": each.name,
+            "tokens": each.tokens,
+            "share": found.share(each),
+            "lines": [item.text for item in each.items],
+        }
+        for each in found.blocks
     ]
     return {
         "path": found.path,
@@ -98,7 +97,8 @@ def document(found: CoreMemory) -> dict[str, Any]:
 
 def draw_core(screen: Screen, found: CoreMemory) -> None:
     for block in found.blocks:
-        screen.say(f"{block.name}  ({block.tokens:,} tokens)", "bold")
+        share = found.share(block)
+        screen.say(f"{block.name}  ({block.tokens:,}{f' of {share:,}' if share else ''} tokens)", "bold")
         for item in block.items:
             screen.say(f"  {item.text}")
     if not found.text:

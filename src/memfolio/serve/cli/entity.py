@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, register
+from memfolio.errors import InputError, NotFoundError
+from memfolio.serve.cli.call import PERSON, Agent, Answer, Command, DryRun, Home, Json, Options, register
+from memfolio.serve.cli.errors import EXIT_CODES
 from memfolio.serve.cli.output import Screen, counted, fields_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def list_(options: Options, type: OfType = None) -> Answer:
         if rows:
             screen.table(("id", "name", "mentions", "summary"), rows, wide="summary")
         else:
-            screen.say("Nobody and nothing has a page yet.")
+            screen.say(f"Nothing of type {type} has a page." if type else "Nobody and nothing has a page yet.")
 
     return Answer(document, show_all)
 
@@ -98,7 +99,7 @@ def path(
         if not steps:
             screen.say("They are the same." if steps == [] else "No way of up to six relations leads there.")
 
-    return Answer(document, show_way, status=1 if steps is None else 0)
+    return Answer(document, show_way, status=EXIT_CODES[NotFoundError] if steps is None else 0)
 
 
 def graph_of(memory: Memory) -> Graph:
@@ -188,3 +189,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 register(app, "Commands", ENTITY)
+
+
+@app.callback()
+def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> None:
+    """People and things: what is known about them, and how they are related."""
+    before: Options = ctx.obj
+    ctx.obj = Options(
+        home=before.home if home is None else home,
+        agent=before.agent if agent is None else agent,
+        as_json=as_json or before.as_json,
+    )

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from memfolio.tend.consolidate.consolidate import Consolidated
     from memfolio.tend.tend import Done, Tending
 
+SHOWN = 5
+"""How many changes of a job are named."""
+
 
 def consolidate(
     options: Options,
@@ -57,7 +60,7 @@ def _consolidated(screen: Screen, found: Consolidated, *, dry_run: bool) -> None
     sources = sum(map(len, found.groups))
     screen.say(
         f"{counted(sources, 'memory', 'memories')} {would}summed up in {len(found.groups)}, "
-        f"{len(found.promoted)} {would}promoted as they are.",
+        f"{len(found.promoted)} {would}promoted as {'it is' if len(found.promoted) == 1 else 'they are'}.",
         "bold",
     )
 
@@ -67,6 +70,10 @@ def tend(
     job: Annotated[
         list[str] | None, typer.Option("--job", metavar="NAME", help="Run this job whether it is due or not.")
     ] = None,
+    session: Annotated[
+        list[str] | None,
+        typer.Option("--session", metavar="NAME", help="This conversation is over: learn from it, and nothing else."),
+    ] = None,
     everyone: Annotated[bool, typer.Option("--all", help="Tend every agent of the home.")] = False,
     dry_run: DryRun = False,
 ) -> Answer:
@@ -75,18 +82,19 @@ def tend(
 
     config = options.config()
     agents = agents_of(config.home) if everyone else [config.agent]
-    found = [_tend_one(replace(options, agent=agent), job or [], dry_run=dry_run) for agent in agents]
+    asked = [*(["sessions"] if session else []), *(job or [])]
+    found = [_tend_one(replace(options, agent=agent), job or [], session or [], dry_run=dry_run) for agent in agents]
     failed = any(done.error for tending in found for done in tending.done)
     document = {"agents": [fields_of(each) for each in found], "dry_run": dry_run}
-    return Answer(document, lambda screen: _tended(screen, found, job or []), status=1 if failed else 0)
+    return Answer(document, lambda screen: _tended(screen, found, asked), status=1 if failed else 0)
 
 
-def _tend_one(options: Options, jobs: list[str], *, dry_run: bool) -> Tending:
+def _tend_one(options: Options, jobs: list[str], sessions: list[str], *, dry_run: bool) -> Tending:
     def told(job: str, done: int, total: int) -> None:
         options.wait.step("conversations", f"Tending {options.agent}: {job}", done, total)
 
     with options.memory() as memory:
-        return memory.tend(jobs=jobs, dry_run=dry_run, told=told)
+        return memory.tend(jobs=jobs, sessions=sessions, dry_run=dry_run, told=told)
 
 
 def _tended(screen: Screen, found: list[Tending], asked: list[str]) -> None:
@@ -106,7 +114,8 @@ def _done(screen: Screen, done: Done, *, dry_run: bool) -> None:
     if dry_run and done.diff:
         screen.diff(for_people(done.diff))
     did = (done.error and f"failed: {done.error}") or done.did or "nothing to do"
-    seqs = f"  (change {', '.join(map(str, done.changes[:5]))})" if done.changes else ""
+    more = ", …" if len(done.changes) > SHOWN else ""
+    seqs = f"  (change {', '.join(map(str, done.changes[:SHOWN]))}{more})" if done.changes else ""
     screen.say(f"{done.job}: {'would be ' if dry_run and done.did else ''}{did}{seqs}", "red" if done.error else "")
     for note in done.notes:
         screen.say(f"  {note}", "yellow")

@@ -81,11 +81,17 @@ def preview(screen: Screen, plan: Plan) -> None:
     else:
         versions = sum(plan.history.values())
         screen.say(f"git: {counted(versions, 'version')} of {counted(len(plan.history), 'file')} would be rewritten")
-    for words, ids in (("derived from this and from others, and stays", plan.related), ("keeps it", plan.keepers)):
-        if ids:
-            screen.say(f"{words}: {', '.join(ids)}")
+    say_stays(screen, plan)
     screen.say(f"Out of reach: {'; '.join(OUT_OF_REACH)}")
     screen.say("This cannot be undone.", "bold")
+
+
+def say_stays(screen: Screen, plan: Plan) -> None:
+    """Which memories stay though they may tell of it."""
+    if plan.related:
+        screen.say(f"Stays and may say the same, read it: {', '.join(plan.related)}")
+    if plan.keepers:
+        screen.say(f"Stays and has the text or a line of it: {', '.join(plan.keepers)}")
 
 
 def told(done: Purged) -> Answer:
@@ -102,6 +108,7 @@ def told(done: Purged) -> Answer:
         "dry_run": proof is None,
         "searched": {"files": proof.files, "cached": proof.cached, "objects": proof.objects} if proof else None,
         "left": proof.left if proof else None,
+        "unsought": proof.unsought if proof else None,
     }
 
     def draw(screen: Screen) -> None:
@@ -115,14 +122,15 @@ def told(done: Purged) -> Answer:
         screen.say(
             f"Searched {files} and {counted(proof.objects, 'git object')}. Found: {len(proof.left) or 'nothing'}"
         )
-        if plan.keepers:
-            screen.say(f"Not looked for: what {counted(len(plan.keepers), 'memory', 'memories')} keep of it")
+        for each in proof.unsought:
+            screen.say(f"not looked for: {each}", "red")
         for place in proof.left:
             screen.say(f"left in {place}", "red")
+        say_stays(screen, plan)
         if plan.git:
             screen.say(f"History was not rewritten: {plan.git}")
 
-    return Answer(document, draw, status=1 if proof and proof.left else 0)
+    return Answer(document, draw, status=1 if proof and not proof.is_clean else 0)
 
 
 COMMANDS = (Command(purge, "purge M-1763217005123-5f2c91ab", 'purge "number of the safe" --dry-run'),)

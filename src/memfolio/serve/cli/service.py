@@ -26,7 +26,8 @@ def install(options: Options, platform: Platform = None, dry_run: DryRun = False
     from memfolio.serve import service as services
 
     home = options.config().home
-    service = services.service_of(platform or services.usual_platform(), home, services.tend_command(home))
+    scheduler = platform or services.usual_platform()
+    service = services.service_of(scheduler, home, services.tend_command(home), is_plan=dry_run)
     if dry_run:
         return Answer(document(service), lambda screen: draw_plan(screen, service))
     written = services.install(service)

@@ -17,8 +17,8 @@ from memfolio.llm.model import Model
 from memfolio.state import Op
 from memfolio.tend.digest.compose import compose
 from memfolio.tend.digest.gist import FORM, MOST, Gist, gist_of
-from memfolio.tend.digest.page import BuiltFrom, built_from, new_page, renewed
-from memfolio.tend.digest.period import LEVELS, Period, period_of
+from memfolio.tend.digest.page import NOTHING, built_from, new_page, renewed
+from memfolio.tend.digest.period import LEVELS, Period, period_named, period_of
 from memfolio.tend.hand import Hand, tender
 from memfolio.tend.ours import is_ours
 from memfolio.types import Action
@@ -83,10 +83,10 @@ def build(
     current: bool = False,
     model: Model | None = None,
 ) -> Built:
-    """Write the digests that are missing or differ from their days, all as one change; those of periods that are over.
+    """Write the digests that differ from their days, or are missing from periods that are over, all as one change.
 
-    With `since`, only periods that end on that day or later; with `current`, the one that is not over as well. A digest
-    that a person changed is left alone. With a model, the overview has a paragraph that it wrote.
+    With `since`, only of periods that end on that day or later; with `current`, also the first of one that is not over.
+    A digest that a person changed is left alone. With a model, the overview has a paragraph that it wrote.
     """
     if unknown := next((level for level in levels if level not in LEVELS), None):
         raise InputError(f"{unknown[:40]!r} is no level of digests", hint=f"use {', '.join(LEVELS)}")
@@ -110,27 +110,39 @@ class _Job:
 
     def look(self, level: str, today: date, *, since: date | None, current: bool) -> None:
         """Compose whatever of a level is not as it should be."""
-        periods = _periods(level, self.shelf.marks)
+        periods = self._periods(level)
         changed: set[Period] = set()
         for period, days in periods.items():
-            is_over = period.last < today or (current and period.has(today))
-            if not is_over or (since is not None and period.last < since):
-                continue
             page = self.hand.vault.page(period.path(self.hand.agent))
+            is_due = page or period.last < today or (current and period.has(today))
+            if not is_due or (since is not None and period.last < since):
+                continue
             source = _source(self.shelf.marks[day] for day in days)
-            shown = sum(self.shelf.marks[day].shown for day in days)
-            if is_stale(page.text if page else None, source, shown) or self._was_purged(page, source):
+            # What was archived before a digest is written does not enter it.
+            is_missing = page is None and any(self.shelf.marks[day].shown for day in days)
+            if is_missing or (page and built_from(page.text) != source):
                 changed.add(period)
             if period in changed or (page and period.before in changed):
                 self._compose(period, page, source, days, periods.get(period.before, []) if period.before else [])
             else:
                 self.fresh += page is not None
 
+    def _periods(self, level: str) -> dict[Period, list[date]]:
+        """The periods that have days with memories, or a digest of such, in order."""
+        names = self.shelf.index.read(lambda connection: index_days.digest_names(connection, level))
+        found: dict[Period, list[date]] = {each: [] for name in names if (each := period_named(level, name))}
+        period: Period | None = None
+        for day in self.shelf.marks:
+            if period is None or not period.has(day):
+                period = period_of(level, day)
+            found.setdefault(period, []).append(day)
+        return dict(sorted(found.items(), key=lambda each: each[0].first))
+
     def _compose(
-        self, period: Period, page: Page | None, source: BuiltFrom, days: Sequence[date], before: Sequence[date]
+        self, period: Period, page: Page | None, source: str, days: Sequence[date], before: Sequence[date]
     ) -> None:
         path = period.path(self.hand.agent)
-        if page and not is_ours(page.text) and not self._was_purged(page, source):
+        if page and not is_ours(page.text) and not self._was_purged(page):
             self.edited.append(path)
             self.hand.notes.append(f"{path} was changed by hand and is left as it is")
             return
@@ -141,11 +153,8 @@ class _Job:
         if page is None or text != page.text:
             self.pages.append(PutPage(path, encoded(text), page.hash if page else None))
 
-    def _was_purged(self, page: Page | None, source: BuiltFrom) -> bool:
+    def _was_purged(self, page: Page) -> bool:
         """Whether the last one who changed a page was a purge, which leaves the rest of it for us to put right."""
-        built = built_from(page.text) if page else None
-        if page is None or built is None or built.hash == source.hash or is_ours(page.text):
-            return False
         newest = next(self.hand.vault.trail.newest_first(containing=[page.path.encode()]), None)
         return newest is not None and newest.action is Action.PURGE
 
@@ -179,35 +188,7 @@ class _Job:
         return Built(paths=paths, edited=tuple(self.edited), fresh=self.fresh)
 
 
-def is_stale(text: str | None, source: BuiltFrom, shown: int) -> bool:
-    """Whether a digest must be written: what it was built from is not what its days are.
-
-    Memories that are gone without having been forgotten were put away, and the digest is what tells of them.
-    """
-    if text is None:
-        return shown > 0
-    built = built_from(text)
-    if built is None:
-        return True
-    was_put_away = source.memories < built.memories and source.forgotten <= built.forgotten
-    return built.hash != source.hash and not was_put_away
-
-
-def _periods(level: str, days: Iterable[date]) -> dict[Period, list[date]]:
-    found: dict[Period, list[date]] = {}
-    period: Period | None = None
-    for day in days:
-        if period is None or not period.has(day):
-            period = period_of(level, day)
-        found.setdefault(period, []).append(day)
-    return found
-
-
-def _source(marks: Iterable[Mark]) -> BuiltFrom:
-    listed = list(marks)
-    digest = blake2b("".join(mark.hash for mark in listed).encode(), digest_size=16)
-    return BuiltFrom(
-        hash=digest.hexdigest(),
-        memories=sum(mark.memories for mark in listed),
-        forgotten=sum(mark.forgotten for mark in listed),
-    )
+def _source(marks: Iterable[Mark]) -> str:
+    """The hash of what some days are; it stays the same when memories are archived."""
+    hashes = "".join(mark.hash for mark in marks)
+    return blake2b(hashes.encode(), digest_size=16).hexdigest() if hashes else NOTHING

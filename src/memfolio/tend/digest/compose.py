@@ -69,14 +69,14 @@ def _overview(gists: Sequence[Gist]) -> Iterator[str]:
         yield "Nothing of this is remembered."
         return
     sessions = len({session for gist in gists for session in gist.sessions})
-    talks = f" in {_many(sessions, 'conversation')}" if sessions else ""
+    talks = f" in {counted(sessions, 'conversation')}" if sessions else ""
     busiest = max(gists, key=lambda gist: gist.memories)
     most = f"; most on {_link(busiest.day)} ({busiest.memories})" if len(gists) > 1 else ""
-    yield f"{_many(memories, 'memory', 'memories')} on {_many(len(gists), 'day')}{talks}{most}."
+    yield f"{counted(memories, 'memory', 'memories')} on {counted(len(gists), 'day')}{talks}{most}."
 
 
 def _theme(name: str, memories: int, days: int) -> str:
-    return f"- {inline(name)}: {_many(memories, 'memory', 'memories')} on {_many(days, 'day')}"
+    return f"- {inline(name)}: {counted(memories, 'memory', 'memories')} on {counted(days, 'day')}"
 
 
 def _told(gists: Sequence[Gist], name: str, limit: int) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _told(gists: Sequence[Gist], name: str, limit: int) -> Iterator[str]:
     found = list(reversed(said.values()))  # each thing once, where it was said first
     best = sorted(range(len(found)), key=lambda at: (-found[at][1].weight, at))[:limit]
     for day, line in (found[at] for at in sorted(best)):
-        yield f"- {_link(day)} {_cited(line)}"
+        yield f"- {_link(day)} {inline(str(line))}"
     if len(found) > limit:
         yield f"- and {len(found) - limit} more"
 
@@ -106,7 +106,7 @@ def _parts(period: Period, gists: Sequence[Gist]) -> Iterator[str]:
         weekday = f" {days[0]:%A}" if period.level == WEEKLY else ""
         yield "\n" * (number > 0) + f"### [[{name}]]{weekday}\n"
         lines = [line for day in days for line in by_day[day].highlights]
-        yield from (f"- {_cited(line)}" for line in _best(lines, HIGHLIGHTS[period.level]))
+        yield from (f"- {inline(str(line))}" for line in _best(lines, HIGHLIGHTS[period.level]))
 
 
 def _best(lines: Sequence[Line], limit: int) -> Iterable[Line]:
@@ -119,13 +119,10 @@ def _best(lines: Sequence[Line], limit: int) -> Iterable[Line]:
     return [tried[at]._replace(text=words) for at, words in chosen]
 
 
-def _cited(line: Line) -> str:
-    return f"{inline(line.text)} ({line.id})"
-
-
 def _link(day: date) -> str:
     return f"[[{day.isoformat()}]]"
 
 
-def _many(number: int, one: str, several: str = "") -> str:
+def counted(number: int, one: str, several: str = "") -> str:
+    """`1 day`, `2 days`."""
     return f"{number} {one if number == 1 else several or f'{one}s'}"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 
-from memfolio.index.days import PATTERN, Told
-from memfolio.tend.extract import extract, key_of, shortened
+from memfolio.index.days import CONCLUDED, EXTRACTED, PATTERN, Told
+from memfolio.tend.extract import extract, is_secret, key_of, sentences_of, shortened
 from memfolio.text import terms
 from memfolio.types import Type
 
-FORM = "1"
+FORM = "2"
 """Goes up with every change of what a gist is, so that those of before are made again."""
 MOST = 2000
 """Memories of a day that are read, the most important."""
@@ -22,29 +24,35 @@ SECTIONS = (Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.TASK)
 WEIGHTY = frozenset({Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.CORRECTION})
 TERMS, THEMES, LINES, HIGHLIGHTS = 8, 30, 5, 5
 LINE_TOKENS, HIGHLIGHT_TOKENS = 40, 200
+SOURCES = 2
+"""Memories that a line names beside the one that was concluded from them."""
 TAG, NAME, WORD = 1, 2, 3
 LONGEST = 80
 """Characters of a theme's name."""
 _CHATTER = frozenset(
-    """about actually after again already also always another anything back because been before best better cool could
-    course days definitely doing done down even ever every everything feel feeling fine first found getting give glad
-    going gone good great guess haven't hello help here hope idea i'll i'm it's just keep kind know last later least
-    like little long look looking lots love made make making many maybe mean might more most much must need never next
-    nice not nothing now okay once only other over part people pretty probably put quite ready really right said same
-    saying says see seems sense should since something soon sorry sounds start still stuff sure take talk tell thank
-    thanks that's them then there they thing things think thinking though through time times today together told
-    tomorrow tonight took tried try trying until use used using wait want wanted way week weeks well went what's while
-    without won't wonderful work working would yeah year years yes yesterday yet you're""".split()
+    """about after again amazing another anyone anything around away back because before being best better big bit
+    coming course day days doing down else every everyone everything excited feeling first getting glad going good
+    happy haven't having hello help here i'll i'm idea it's kind last later least little long looking lots making
+    many month months more most next nothing now off okay once other out over part people place pretty proud ready
+    right same saying sense since something soon stuff sure taking that's them there they thing things thinking
+    though through time times today together tomorrow tonight trying until using wait way week weeks well what's
+    while without wonderful working yeah year years yes yesterday you're""".split()
 )
 """What people say whatever they talk about."""
+_NOUN = re.compile(r"\b(?:the|an?|my|our|your|his|her|their|this|these|of|for|new|next) (\w+)", re.IGNORECASE)
+"""What is no verb here, though it may be one elsewhere: `the release`."""
 
 
 class Line(NamedTuple):
-    """Something worth repeating, the memory that says it, and how much it counts."""
+    """Something worth repeating, the memories that say it, and how much it counts."""
 
-    id: str
+    ids: Sequence[str]
     text: str
     weight: float = 1.0
+    speaker: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.speaker and f'{self.speaker}: '}{self.text} ({', '.join(self.ids)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,29 +86,46 @@ class Gist:
 
 def gist_of(day: date, found: Sequence[Told], count: int) -> Gist:
     """The gist of a day of `count` memories, of which these were read."""
-    episodes = [each for each in found if each.source != PATTERN]
-    told = {kind.value: [each for each in episodes if each.type is kind] for kind in SECTIONS}
-    told[PATTERN] = [each for each in found if each.source == PATTERN]
+    safe = [each for each in found if (each.type in SECTIONS or each.source == PATTERN) and not is_secret(each.content)]
+    told = {kind.value: [each for each in safe if each.type is kind and each.source != PATTERN] for kind in SECTIONS}
+    told[PATTERN] = [each for each in safe if each.source == PATTERN]
+    episodes = [each for each in found if each.source not in CONCLUDED]
     return Gist(
         day=day,
         memories=count,
         sessions=tuple(sorted({each.session for each in episodes if each.session})),
         themes=themes_of(episodes),
         told={name: _lines(each) for name, each in told.items() if each},
-        highlights=highlights_of(episodes),
+        highlights=highlights_of(unconcluded(episodes, safe)),
     )
 
 
 def _lines(found: Sequence[Told]) -> tuple[Line, ...]:
     best = sorted(found, key=lambda each: -each.importance)[:LINES]
-    return tuple(Line(each.id, shortened(each.content, LINE_TOKENS), each.importance) for each in best)
+    return tuple(line_of(each, each.content, each.importance) for each in best)
+
+
+def line_of(memory: Told, words: str, weight: float = 1.0) -> Line:
+    """Words of a memory as a line that says who said them and where they stand."""
+    return Line(cited(memory), shortened(words, LINE_TOKENS), round(weight, 3), memory.speaker)
+
+
+def cited(memory: Told) -> tuple[str, ...]:
+    """The ids that a line about a memory names: what was concluded names its sources too."""
+    return (memory.id, *memory.sources[:SOURCES]) if memory.source == EXTRACTED else (memory.id,)
+
+
+def unconcluded(episodes: Iterable[Told], found: Iterable[Told]) -> list[Told]:
+    """Those from which nothing that is told anyway was concluded: they would say it once more."""
+    sources = {source for each in found if each.source == EXTRACTED for source in each.sources}
+    return [each for each in episodes if each.id not in sources]
 
 
 def highlights_of(episodes: Sequence[Told]) -> tuple[Line, ...]:
     """The sentences that say most of what a day's memories say; what matters more counts more."""
     weights = [_weight(each) for each in episodes]
     chosen = extract([each.content for each in episodes], limit=HIGHLIGHTS, tokens=HIGHLIGHT_TOKENS, weights=weights)
-    return tuple(Line(episodes[at].id, shortened(words, LINE_TOKENS), round(weights[at], 3)) for at, words in chosen)
+    return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen)
 
 
 def _weight(memory: Told) -> float:
@@ -122,11 +147,30 @@ def themes_of(episodes: Sequence[Told]) -> dict[str, tuple[str, int, int]]:
 
 def _themes(memory: Told) -> Iterator[tuple[str, tuple[int, str]]]:
     """Each theme by its key, with its name and how little that is to be preferred; a dictionary keeps the last."""
-    for term in terms(memory.content, limit=TERMS):
+    text = " ".join(sentences_of(memory.content))
+    nouns = {word.casefold() for word in _NOUN.findall(text)}
+    for term in terms(text, limit=TERMS):
         word = term.replace(" ", "")
         # A phrase of ASCII words is the same identifier again, in its parts.
         is_telling = len(term) > 2 and not (" " in term and term.isascii()) and not word.isdecimal()
-        if is_telling and word.casefold() not in _CHATTER:
+        if is_telling and not _is_chatter(word) and (word.casefold() in nouns or not _is_verb(word)):
             yield key_of(word), (WORD, word)
     yield from ((key_of(name), (NAME, name[:LONGEST])) for name in memory.names)
     yield from ((key_of(tag), (TAG, tag[:LONGEST])) for tag in memory.tags)
+
+
+@lru_cache(maxsize=4096)
+def _is_chatter(word: str) -> bool:
+    from memfolio.learn.junk import is_small_talk
+    from memfolio.learn.verbs import ADVERBS, AUXILIARIES
+
+    low = word.casefold()
+    return low in _CHATTER or low in ADVERBS or low in AUXILIARIES or is_small_talk(low)
+
+
+def _is_verb(word: str) -> bool:
+    """Whether a word may be what somebody does or did; what ends with `-ing` is as often what they do it for."""
+    from memfolio.learn.verbs import lemma_of
+
+    low = word.casefold()
+    return lemma_of(low) != "" and not low.endswith("ing")

@@ -50,6 +50,20 @@ def period_of(level: str, day: date) -> Period:
     return Period(level=level, name=f"{day.year:04d}-Q{quarter}", first=first, last=last)
 
 
+def period_named(level: str, name: str) -> Period | None:
+    """The period of a level that is called so, if there is one."""
+    year, number = name[:4], name[5:].lstrip("WQ")
+    try:
+        if level == WEEKLY:
+            first = date.fromisocalendar(int(year), int(number), 1)
+        else:
+            first = date(int(year), int(number) if level == MONTHLY else 3 * int(number) - 2, 1)
+    except ValueError:
+        return None
+    found = period_of(level, first)
+    return found if found.name == name else None
+
+
 def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
     """What a digest tells one by one, by the name of the page below it: days, weeks (of a month its days), months."""
     below = {MONTHLY: WEEKLY, QUARTERLY: MONTHLY}.get(period.level)

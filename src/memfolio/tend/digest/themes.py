@@ -12,6 +12,8 @@ from memfolio.tend.digest.gist import WORD, Gist
 NOTABLE = 3
 """By how many memories a theme must have grown or shrunk, at least, to be a trend; and it must be twice as many."""
 TRENDS = 6
+EVERYWHERE = 3
+"""A word that more than one of so many memories has tells nothing about them."""
 
 
 class Theme(NamedTuple):
@@ -27,6 +29,9 @@ class Theme(NamedTuple):
         """How much it tells about a period of `total` memories: what everything is about tells little."""
         named = 1.0 if self.rank == WORD else 2.0
         return named * self.days * math.sqrt(self.memories) * math.log(1 + total / self.memories)
+
+    def is_everywhere(self, total: int) -> bool:
+        return self.rank == WORD and self.memories > max(NOTABLE, total / EVERYWHERE)
 
 
 def themes(gists: Iterable[Gist]) -> dict[str, Theme]:
@@ -45,8 +50,8 @@ def themes(gists: Iterable[Gist]) -> dict[str, Theme]:
 
 def recurring(found: Mapping[str, Theme], total: int, limit: int) -> list[Theme]:
     """The themes that tell most, of those on several days or else in several memories; the most frequent first."""
-    several = [each for each in found.values() if each.days > 1]
-    several = several or [each for each in found.values() if each.memories > 1]
+    apart = [each for each in found.values() if not each.is_everywhere(total)]
+    several = [each for each in apart if each.days > 1] or [each for each in apart if each.memories > 1]
     best = sorted(several, key=lambda each: (-each.weight(total), each.key))[:limit]
     return sorted(best, key=lambda each: (-each.days, -each.memories, each.key))
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from itertools import pairwise
 
-from memfolio.index.days import PATTERN, Told
+from memfolio.index.days import CONCLUDED, Told
 from memfolio.tend.extract import keys, shortened
 from memfolio.tend.patterns.chance import at_least, corrected, drawn_at_least, promising
 from memfolio.types import Type
+from memfolio.vault.format.fields import local
 
 FALSE_SHARE = 0.05
 SUPPORT = 5
@@ -65,7 +66,9 @@ Place = tuple[date, int]
 
 def find(episodes: Iterable[Told], now: datetime, zone: tzinfo) -> list[Pattern]:
     """The patterns in what happened up to `now`, the least likely by chance first."""
-    past = sorted((each for each in episodes if each.at <= now and each.source != PATTERN), key=lambda each: each.at)
+    past = sorted(
+        (each for each in episodes if each.at <= now and each.source not in CONCLUDED), key=lambda each: each.at
+    )
     at_hours = _temporal(past, lambda at: (at.date(), at.hour), zone, "hour", _at_hour)
     on_weekdays = _temporal(past, lambda at: (at.date(), at.weekday()), zone, "weekday", _on_weekday)
     families = (at_hours, on_weekdays, _behavioural(past))
@@ -107,7 +110,7 @@ def _temporal(
     named: Callable[[int], str],
 ) -> tuple[list[_Test], list[float]]:
     """Whether topics prefer hours or weekdays; and of every test made, the least chance it could have given."""
-    placed = [(place_of(_there(each.at, zone)), each) for each in past]
+    placed = [(place_of(local(each.at, zone)), each) for each in past]
     sizes = Counter(place for place, _ in placed)
     by_topic: dict[str, list[tuple[Place, str]]] = {}
     for place, each in placed:
@@ -121,13 +124,6 @@ def _temporal(
         least += [usual.chance(min(places, marked), places, slot) for slot, marked in usual.marked.items()]
         tests += _preferred(topic, by_topic[topic], usual, unit, named)
     return tests, least
-
-
-def _there(at: datetime, zone: tzinfo) -> datetime:
-    try:
-        return at.astimezone(zone)
-    except OverflowError:
-        return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +267,7 @@ def _preferences(past: Sequence[Told]) -> Iterator[Pattern]:
                 text=f"Stated {len(listed)} times: {shortened(listed[-1].content, 60)}",
                 support=len(listed),
                 confidence=round(min(SURE, 1 - 0.5 ** len(times)), 2),
-                examples=tuple(each.id for each in listed)[-EXAMPLES:],
+                examples=tuple(each.id for each in listed),  # all of them, since its text is theirs
             )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from hashlib import blake2b
 
 from memfolio.learn.drafting import moment
+from memfolio.tend.digest.compose import counted, inline
 from memfolio.tend.extract import extract
 from memfolio.tend.ours import is_ours, marked, renewed
 from memfolio.types import MemoryItem
@@ -21,9 +23,11 @@ _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 
 def page_path(agent: str, session: str, began: datetime, zone: tzinfo) -> str:
-    """Where the page about a conversation lies."""
+    """Where the page about a conversation lies; a name of its own also where only signs tell it from another's."""
     slug = _UNSAFE.sub("-", session.casefold()).strip("-")[:60] or "session"
-    return f"{agent_root(agent)}/sessions/{local(began, zone):%Y-%m-%d}-{slug}.md"
+    if slug != session:
+        slug = f"{slug}-{blake2b(session.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+    return f"{agent_root(agent)}/sessions/{local(began, zone).date()}-{slug}.md"
 
 
 def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo, there: str | None = None) -> str | None:
@@ -39,17 +43,17 @@ def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo, there:
 
 def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
     first, last = (local(moment(turn), zone) for turn in (turns[0], turns[-1]))
-    people = ", ".join(dict.fromkeys(turn.role or "" for turn in turns))
+    people = ", ".join(dict.fromkeys(map(_speaker, turns)))
     told = extract([turn.content for turn in turns], limit=5, tokens=250)
     return "\n".join(
         [
-            f"# Conversation {session} of {first:%Y-%m-%d}",
+            f"# Conversation {inline(session)} of {first:%Y-%m-%d}",
             "",
-            f"{len(turns)} turns of {people} from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}",
+            f"{counted(len(turns), 'turn')} of {people} from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}",
             "",
             "## Summary",
             "",
-            *(f"- {_flat(sentence)} ({turns[place].id})" for place, sentence in told),
+            *(f"- {inline(sentence)} ({turns[place].id})" for place, sentence in told),
             "",
             "## Turns",
             "",
@@ -61,10 +65,12 @@ def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
 
 
 def _line(turn: MemoryItem, zone: tzinfo) -> str:
-    words = _flat(turn.content)
+    words = inline(turn.content)
     shown = words if len(words) <= LINE else f"{words[: LINE - 1].rstrip()}…"
-    return f"- {local(moment(turn), zone):%H:%M} {turn.role}: {shown} ({turn.id})"
+    return f"- {local(moment(turn), zone):%H:%M} {_speaker(turn)}: {shown} ({turn.id})"
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+def _speaker(turn: MemoryItem) -> str:
+    """Who speaks, by name where that is known."""
+    role = turn.role or ""
+    return inline(turn.user if turn.user and role.casefold() in ("user", "human") else role)

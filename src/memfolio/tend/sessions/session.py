@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import zip_longest
+from functools import partial
 from typing import cast
 
-from memfolio.index.conversations import Conversation, knowledge, turns_after, unheard
+from memfolio.errors import HomeBusyError, MemfolioError
+from memfolio.index.conversations import About, Conversation, known_about, turns_of, unheard
 from memfolio.index.index import Index
 from memfolio.index.rows import from_us
 from memfolio.learn.drafting import moment
@@ -25,9 +27,6 @@ from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.paths import state_ledger
 
-UNWRITTEN = "M-0-00000000"
-"""Stands for the id of what is only shown."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
@@ -40,6 +39,19 @@ class Heard:
     conflicts: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Which conversations are over: those that fell silent, or all, or all that are named, besides one."""
+
+    only: Collection[str] = ()
+    besides: str | None = None
+    is_over: bool = False
+    """Whether they are over even if they were not silent for long."""
+    again: bool = False
+    """Whether what a person undid is learned once more."""
+
+
+SILENT = Ended()
 Told = Callable[[int, int], None]
 
 
@@ -47,49 +59,79 @@ def hear_out(
     hand: Hand,
     index: Index,
     settings: Learning,
+    ended: Ended = SILENT,
     *,
     model: Model | None = None,
-    only: str | None = None,
-    besides: str | None = None,
-    is_over: bool = False,
+    enough: Callable[[], bool] = lambda: False,
     told: Told = lambda done, total: None,
 ) -> list[Heard]:
-    """Learn from every conversation that is over, each as one change that is made once, whoever else tries.
+    """Learn from every conversation that is over, each as one change, until there is `enough`.
 
-    `only` is about one of them, which `is_over` even if it was not silent for long; `besides` is left out.
+    The caller keeps other processes from doing the same meanwhile (`tend.alone`). What cannot be learned from is noted
+    and does not stop the others, unless it was named.
     """
-    silent = hand.now - settings.idle
-    waiting = [each for each in index.read(unheard) if each.session != besides and only in (None, each.session)]
-    due = [each for each in waiting if is_over or from_us(each.last_us) <= silent]
-    known = Knowledge(map(Known.of, index.read(knowledge))) if due else Knowledge(())
-    heard = []
+    due, heard = _due(hand, index, settings, ended), []
     for done, each in enumerate(due):
+        if enough():
+            hand.notes.append(f"the time is up, {len(due) - done} of {len(due)} conversations wait for the next time")
+            break
         told(done, len(due))
-        found = _hear(hand, index, each, known, settings, model)
+        try:
+            found = _hear(hand, index, each, settings, model)
+        except MemfolioError as error:
+            if ended.only or isinstance(error, HomeBusyError):
+                raise
+            hand.notes.append(f"conversation {each.session} was not learned from: {error.message}")
+            continue
         if found is not None:
             heard.append(found)
     return heard
 
 
+def _due(hand: Hand, index: Index, settings: Learning, ended: Ended) -> list[Conversation]:
+    silent = hand.now - settings.idle
+    waiting = index.read(partial(unheard, only=ended.only))
+    due = [each for each in waiting if ended.is_over or from_us(each.last_us) <= silent]
+    due = [each for each in due if each.session != ended.besides]
+    if ended.again or not due or hand.vault.trouble is not None:
+        return due
+    with hand.vault.writer.ready():
+        rest = [replace(each, unread=_not_undone(hand, each)) for each in due]
+    return [each for each in rest if each.unread]
+
+
+def _not_undone(hand: Hand, conversation: Conversation) -> frozenset[str]:
+    """The turns behind those that were learned from in a change that a person took back: the trail has its key."""
+    made_under = hand.vault.books.made_under
+    undone = [each for each in conversation.unread if made_under(_key(hand, conversation, each))]
+    return frozenset(each for each in conversation.unread if each > max(undone, default=""))
+
+
+def _key(hand: Hand, conversation: Conversation, last: str) -> str:
+    """What the change that learns from a conversation up to this turn has in the trail, also when it was undone."""
+    return hand.vault.home.key_mark(hand.agent, f"session {conversation.session} {last}")
+
+
 def _hear(
-    hand: Hand, index: Index, conversation: Conversation, known: Knowledge, settings: Learning, model: Model | None
+    hand: Hand, index: Index, conversation: Conversation, settings: Learning, model: Model | None
 ) -> Heard | None:
-    turns = [each.item for each in index.read(lambda db: turns_after(db, conversation))]
+    whole = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
+    turns = [each for each in whole if each.id in conversation.unread]
+    if not turns:
+        return None  # forgotten meanwhile
     learned = learn_from(turns, model, hand.notes)
     said = [(each, _said(each, turns)) for each in learned.statements]
-    resolution = resolve(said, known, cast(Way, settings.conflicts))
-    operations = [
+    resolution = resolve(said, _knowledge(index, learned.statements), cast(Way, settings.conflicts))
+    page = _page(hand, conversation, whole) if settings.transcripts else None
+    path = page.path if page else conversation.page
+    operations: list[Operation] = [
         *entries(hand.agent, resolution.kept, turns),
-        AddLines(state_ledger(hand.agent), tuple(lines(conversation, turns, learned, resolution))),
-        *_pages(hand, index, conversation, resolution, settings),
+        AddLines(state_ledger(hand.agent), tuple(lines(turns, learned, resolution, path))),
+        *([page] if page else []),
+        *_conflicts(hand, resolution, turns, settings),
     ]
-    key = hand.vault.home.key_mark(hand.agent, f"session {conversation.session} {conversation.last}")
-    by = replace(tender("session"), session=conversation.session)
-    receipt = hand.make(Change(operations=tuple(operations), by=by, action=Action.APPEND, key=key))
-    if receipt is None and not hand.dry_run:
-        return None  # another process was quicker
-    for new, ref in zip_longest(resolution.added, [item.id for item in receipt.items] if receipt else ()):
-        known.settle(new, ref or UNWRITTEN)
+    if not _make(hand, conversation, turns, operations):
+        return None
     return Heard(
         session=conversation.session,
         turns=len(turns),
@@ -103,21 +145,41 @@ def _said(statement: Statement, turns: Sequence[MemoryItem]) -> datetime:
     return max(moment(turns[place]) for place in statement.turns)
 
 
-def _pages(
-    hand: Hand, index: Index, conversation: Conversation, resolution: Resolution, settings: Learning
+def _knowledge(index: Index, statements: Sequence[Statement]) -> Knowledge:
+    said = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each in statements]
+    found = index.read(partial(known_about, said=said)) if said else []
+    return Knowledge(Known.of(each.item, is_archived=each.archived) for each in found)
+
+
+def _conflicts(
+    hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem], settings: Learning
 ) -> Iterator[Operation]:
-    if settings.transcripts:
-        yield from _page(hand, index, conversation)
-    if resolution.contradicting:
-        yield conflict_page(hand, resolution.contradicting)
+    if resolution.contradicting and settings.conflicts != "keep":
+        yield conflict_page(hand, resolution, turns)
 
 
-def _page(hand: Hand, index: Index, conversation: Conversation) -> Iterator[Operation]:
-    """The page about the whole conversation, unless a person made it theirs."""
-    whole = [each.item for each in index.read(lambda db: turns_after(db, replace(conversation, until="")))]
+def _make(hand: Hand, conversation: Conversation, turns: Sequence[MemoryItem], operations: Sequence[Operation]) -> bool:
+    by = replace(tender("session"), session=conversation.session)
+    change = Change(operations=tuple(operations), by=by, action=Action.APPEND)
+    if hand.dry_run:
+        hand.make(change)
+        return True
+    key = _key(hand, conversation, max(each.id for each in turns))
+    with hand.vault.writer.ready():
+        is_again = hand.vault.books.made_under(key) is not None
+        return hand.make(change if is_again else replace(change, key=key)) is not None
+
+
+def _page(hand: Hand, conversation: Conversation, whole: Sequence[MemoryItem]) -> PutPage | None:
+    """The page about the whole conversation, unless a person made it theirs or something stands in its place."""
     zone = hand.vault.home.zone
-    path = page_path(hand.agent, conversation.session, moment(whole[0]), zone)
-    page = hand.vault.page(path)
+    path = conversation.page or page_path(hand.agent, conversation.session, moment(whole[0]), zone)
+    try:
+        page, trouble = hand.vault.page(path), f"{path} is a folder"
+    except MemfolioError as error:
+        page, trouble = None, error.message
+    if page is None and os.path.lexists(hand.vault.home.path(path)):
+        hand.notes.append(f"there is no page about conversation {conversation.session}: {trouble}")
+        return None
     text = compose_page(conversation.session, whole, zone, page.text if page else None)
-    if text is not None:
-        yield PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None)
+    return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None) if text is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memfolio.index.conversations import Conversation
+from memfolio.index.conversations import marks
 from memfolio.learn.drafting import drafted, moment
 from memfolio.learn.learned import Learned, Statement
 from memfolio.learn.resolve import Reference, Resolution
@@ -26,7 +26,7 @@ def entries(agent: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) 
 
 
 def lines(
-    conversation: Conversation, turns: Sequence[MemoryItem], learned: Learned, resolution: Resolution
+    turns: Sequence[MemoryItem], learned: Learned, resolution: Resolution, page: str | None
 ) -> Iterator[dict[str, Any]]:
     for old, new in resolution.replaced:
         yield {"op": Op.SUPERSEDE.value, "memory": old, "by": new}
@@ -40,8 +40,8 @@ def lines(
         yield _edge(turns[each.cause].id, turns[each.effect].id, "causal") | {"predicate": "hypothesis"}
     yield {  # whose session it is, the writer adds
         "op": Op.SESSION.value,
-        "until": conversation.last,
-        "turns": len(turns),
+        "read": marks(turn.id for turn in turns),
+        **({"page": page} if page else {}),
         "mentions": [
             {
                 "name": each.name,

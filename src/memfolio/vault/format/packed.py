@@ -33,19 +33,18 @@ def pack(path: str, text: bytes) -> bytes:
 
 
 def _unpacked(path: str, data: bytes) -> bytes:
-    """Unpacks piece by piece and no further than allowed: a small file may claim to hold anything."""
-    text, rest, is_begun = b"", data, False
+    """Unpacks no further than allowed, and what was packed at once: a small file may claim to hold anything."""
+    stream = zlib.decompressobj(_GZIP)
     try:
-        while rest or not is_begun:
-            is_begun, stream = True, zlib.decompressobj(_GZIP)
-            text += stream.decompress(rest, MOST - len(text) + 1)
-            if len(text) > MOST:
-                raise _damaged(path, f"unpacks to more than {MOST >> 20} MiB")
-            if not stream.eof:
-                raise _damaged(path, "is cut off")
-            rest = stream.unused_data
+        text = stream.decompress(data, MOST + 1)
     except zlib.error as error:
         raise _damaged(path, "is not a whole gzip file") from error
+    if len(text) > MOST:
+        raise _damaged(path, f"unpacks to more than {MOST >> 20} MiB")
+    if not stream.eof:
+        raise _damaged(path, "is cut off")
+    if stream.unused_data:
+        raise _damaged(path, "has more in it than one packed text")
     return text
 
 

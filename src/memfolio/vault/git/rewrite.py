@@ -30,6 +30,8 @@ _ID = 20
 _SIGNATURE = re.compile(rb"\n(?:gpgsig|gpgsig-sha256|mergetag) [^\n]*(?:\n [^\n]*)*")
 _NAMED = re.compile(rb"^(tree|parent|object) ([0-9a-f]{40})$", re.MULTILINE)
 _WORKSHOP = "memfolio-pack"
+_MOVED = "memfolio-moved.new"
+_PACKED = "packed-refs"
 _STALE = ("ORIG_HEAD", "FETCH_HEAD", "objects/info/commit-graph", "objects/pack/multi-pack-index")
 
 
@@ -144,8 +146,7 @@ class Rewriter:
         if self._targets() != targets:
             raise HistoryError("somebody else committed or moved a branch", hint="leave git alone for a moment")
         moved = tuple(name for name, (old, new) in moves.items() if old != new)
-        for name in moved:
-            self.repo.references[name].set_target(pygit2.Oid(raw=moves[name][1]))
+        self._move({name: moves[name] for name in moved})
         self._follow_in_logs()
         # Before the old commits go: whoever comes next compares the index with the commits that are noted for it.
         _mark_index(self.history)
@@ -295,6 +296,55 @@ class Rewriter:
         disk.sync_dir(folder)
         return names[0].partition(".")[0]
 
+    def _move(self, moves: dict[str, tuple[bytes, bytes]]) -> None:
+        """Let references point to other commits, each under git's own lock, which no death of ours leaves behind.
+
+        Names that git has packed lie in files of their own then, and their old ids leave the packed ones.
+        """
+        disk = self.history.disk
+        self._clear_locks()
+        for name, (old, new) in moves.items():
+            target, scratch = self._places(name)
+            disk.make_dirs(target.parent)
+            gitdir.stage(disk, target, scratch, f"{new.hex()}\n".encode())
+            with gitdir.locked(disk, target, scratch):
+                if self._targets().get(name) != old:
+                    raise HistoryError(f"{name} moved meanwhile", hint="leave git alone for a moment")
+        self._unpack()
+
+    def _clear_locks(self) -> None:
+        """Take away what a move left behind that was cut short, while the waiting file still tells that it was ours."""
+        disk = self.history.disk
+        places = [self._places(name) for name in (*self._targets(), _PACKED)]
+        for target, scratch in places:
+            lock = target.with_name(f"{target.name}.lock")
+            if os.path.lexists(lock) and not gitdir.has_foreign_lock(target, scratch):
+                disk.unlink(lock)
+        for scratch in {scratch for _, scratch in places}:
+            disk.discard(scratch)
+
+    def _places(self, name: str) -> tuple[Path, Path]:
+        """The file of a reference, and where its next content waits: for the branch, where that of commits does."""
+        common = gitdir.common_dir(self.repo)
+        scratch = gitdir.NEW_REF if name == f"refs/heads/{self.history.branch}" else _MOVED
+        return common / name, common / scratch
+
+    def _unpack(self) -> None:
+        """Take out of the packed references those that have a file of their own, which is the one that counts."""
+        disk, (target, scratch) = self.history.disk, self._places(_PACKED)
+        before = disk.read(target) or b""
+        kept: list[bytes] = []
+        is_kept = True
+        for line in before.splitlines(keepends=True):
+            if not line.startswith((b"#", b"^")):  # a line with ^ belongs to the one before it
+                is_kept = disk.stamp(target.parent / os.fsdecode(line.rstrip()[41:])) is None
+            kept += [line] if is_kept or line.startswith(b"#") else []
+        if (after := b"".join(kept)) != before:
+            gitdir.stage(disk, target, scratch, after)
+            with gitdir.locked(disk, target, scratch):
+                if disk.read(target) != before:
+                    raise HistoryError("somebody else packed references", hint="leave git alone for a moment")
+
     def _follow_in_logs(self) -> None:
         for log in self._logs():
             lines = [self._log_line(line) for line in (self.history.disk.read(log) or b"").splitlines(keepends=True)]
@@ -306,7 +356,7 @@ class Rewriter:
         if new is None or new not in self._commits:
             return b""
         before, after = self._commits.get(old or b"", bytes(_ID)).hex(), self._commits[new].hex()
-        return b"" if before == after else f"{before} {after}".encode() + line[81:]
+        return f"{before} {after}".encode() + line[81:]
 
     def _object_files(self) -> list[Path]:
         folders = os.walk(gitdir.common_dir(self.repo) / "objects")

@@ -60,7 +60,8 @@ class Past:
         tip = self._tip()
         with self._vault.writer.ready():
             wanted, current = self._then_and_now(path, to, tip)
-        return "".join(difference(each, wanted[each], current[each]) for each in _different(wanted, current))
+        paths = filter(is_rolled_back, _different(wanted, current))
+        return "".join(difference(each, wanted[each], current[each]) for each in paths)
 
     def undo(
         self,
@@ -161,7 +162,7 @@ class Past:
             touched = [each for each in touched if each == path]
         then = {each: self._vault.history.read(each, commit=commit) for each in touched}
         now = {each: self._now(each) for each in touched}
-        wanted = restore(then, now, self._state(), self._now)
+        wanted = restore(then, now, self._state(), self._now, f"{self._vault.home.now():%Y-%m}")
         return wanted, {each: now[each] if each in now else self._now(each) for each in wanted}
 
     def _commit_at(self, to: datetime | str) -> str:

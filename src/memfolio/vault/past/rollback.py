@@ -1,14 +1,16 @@
 """Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and
-what was forgotten or purged since then stays so."""
+what was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from memfolio.vault.excerpt import cut, excerpts, into_archive, memories_in
 from memfolio.vault.format.lines import read_lines, split_lines
-from memfolio.vault.paths import AUDIT, Form, archive_log, form_of, ledger_of
+from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
 
 STATE = "memory/meta/state"
@@ -18,6 +20,7 @@ LIFT = "restore"
 LASTING = frozenset({TOMBSTONE, PURGE})
 """Operations of state lines that outlive a rollback; a tombstone only as long as no later line lifts it."""
 
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])(?!\d)")
 _TELLING = (TOMBSTONE.encode(), PURGE.encode(), LIFT.encode())
 
 Files = Mapping[str, bytes | None]
@@ -31,11 +34,14 @@ def is_state(path: str) -> bool:
     return f"/{STATE}/" in path and form_of(path) is Form.LINES
 
 
-def restore(then: Files, now: Files, state: Files, read: Callable[[str], bytes | None]) -> dict[str, bytes | None]:
+def restore(
+    then: Files, now: Files, state: Files, read: Callable[[str], bytes | None], month: str
+) -> dict[str, bytes | None]:
     """What each file must become so that `then` is back, except for what was forgotten anywhere since.
 
-    `state` is every state file as it is. What is forgotten again, because it was so then, goes to the archive again,
-    for which `read` says what is there.
+    `state` is every state file as it is. Memories that leave their logs, and pages about conversations and checkpoints
+    that were not there then, go to the archive, for which `read` says what is there; a page whose name tells no month
+    goes to `month`.
     """
     wanted = {path: then.get(path) for path in {*then, *now} if is_rolled_back(path)}
     _keep_lasting(wanted, lasting_lines(now), then)
@@ -43,22 +49,47 @@ def restore(then: Files, now: Files, state: Files, read: Callable[[str], bytes |
     for path, content in wanted.items():
         if content is not None and form_of(path) is Form.LOG:
             wanted[path] = without(path, content, forgotten)
-    again = forgotten_by(lasting_lines({**state, **wanted}), {TOMBSTONE}) - forgotten
-    return wanted | (_archived(wanted, now, again, read) if again else {})
+    purged = forgotten_by(lasting_lines(state), {PURGE})
+    return wanted | _archived_memories(wanted, now, purged, read) | _archived_pages(wanted, now, read, month)
 
 
-def _archived(
-    wanted: Files, now: Files, ids: frozenset[str], read: Callable[[str], bytes | None]
+def _archived_memories(
+    wanted: Files, now: Files, purged: frozenset[str], read: Callable[[str], bytes | None]
 ) -> dict[str, bytes | None]:
-    """The archives of the logs that these memories leave, with them in it."""
+    """The archives of the logs that memories leave, with them in it."""
     archives: dict[str, bytes | None] = {}
-    for path in [path for path in wanted if form_of(path) is Form.LOG and ledger_of(path)]:
-        gone = (memories_in(path, now.get(path)) - memories_in(path, wanted[path])) & ids
-        if gone:
+    logs = [path for path in wanted if is_daily_log(path)]
+    kept = purged.union(*(memories_in(path, wanted[path]) for path in logs))
+    for path in logs:
+        if gone := memories_in(path, now.get(path)) - kept:
             target = archive_log(path)
             taken = excerpts(path, to_text(now.get(path) or b""), gone)
             archives[target] = into_archive(target, read(target), taken)
     return archives
+
+
+def _archived_pages(
+    wanted: Files, now: Files, read: Callable[[str], bytes | None], month: str
+) -> dict[str, bytes | None]:
+    """The pages that are kept as a whole and vanish, where the archive has a free name for them or has them already."""
+    archived: dict[str, bytes | None] = {}
+    for path in sorted(path for path, content in wanted.items() if content is None and now.get(path)):
+        named = _MONTH.match(path.rpartition("/")[2])
+        if target := archive_page(path, named[0] if named else month):
+            fitting = (None, now[path])
+            names = (name for name in names_from(target) if name not in archived and read(name) in fitting)
+            archived[next(names)] = now[path]
+    return archived
+
+
+def names_from(path: str) -> Iterator[str]:
+    """The name of a page, and those to take in its place."""
+    stem = path.removesuffix(".md")
+    return (path if number == 1 else f"{stem}-{number}.md" for number in count(1))
+
+
+def is_daily_log(path: str) -> bool:
+    return form_of(path) is Form.LOG and ledger_of(path) is not None
 
 
 def lasting_lines(files: Files) -> dict[str, list[bytes]]:

@@ -1,7 +1,7 @@
 """Undo: taking changes back as a change of its own, on top of whatever happened since.
 
 Entries that stand as they were appended are cut. Everything else is merged: ledgers block by block (an entry, a line),
-pages line by line. What later edits overlap is refused with the difference. Entries that leave a daily log go to the
+pages line by line. What later edits overlap is refused with the difference. Memories that leave a daily log go to the
 archive, so that nothing is only in git; what was forgotten is not brought back, unless the forgetting is undone too.
 """
 
@@ -17,14 +17,14 @@ from memfolio.errors import DiskError, InputError, NotFoundError, RefusedError, 
 from memfolio.types import Action, Attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, PutPage
-from memfolio.vault.excerpt import is_bare, lead, memories_in
+from memfolio.vault.excerpt import Excerpt, excerpts, into_archive, is_bare, lead, memories_in
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.format.entry import parse_entry
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.packed import is_packed, text_of
 from memfolio.vault.format.signature import attribution_of
 from memfolio.vault.past.merge import ledger_blocks, merge_blocks, merge_text, unified
-from memfolio.vault.past.rollback import PURGE, forgotten_by, is_state, lasting_lines, without
+from memfolio.vault.past.rollback import PURGE, forgotten_by, is_daily_log, is_state, lasting_lines, without
 from memfolio.vault.past.versions import Version
 from memfolio.vault.paths import Form, agent_of, archive_log, day_of, form_of, ledger_of
 from memfolio.vault.recent import to_bytes, to_text
@@ -155,7 +155,8 @@ class Reversal:
     seqs: list[int] = field(default_factory=list)
     _standing: dict[str, dict[str, str]] = field(default_factory=dict)
     _cuts: dict[str, set[str]] = field(default_factory=dict)
-    _gone: dict[str, dict[str, str]] = field(default_factory=dict)
+    _gone: dict[str, list[Excerpt]] = field(default_factory=dict)
+    """What was cut out of each log."""
     _begun: set[str] = field(default_factory=set)
     """Files that one of the changes began: they go when nothing is left in them."""
     _merges: list[list[Version]] = field(default_factory=list)
@@ -250,23 +251,24 @@ class Reversal:
         """Cut the entries that are to go out of these files, those that a merge has just brought back included."""
         for path in paths:
             content, cuts = self.wanted[path] or b"", self._cuts[path]
-            self._gone[path] = {each: text for each, text in _marked(path, content) if each in cuts}
-            if self._gone[path]:
+            if is_daily_log(path):
+                self._gone[path] = excerpts(path, to_text(content), cuts)
+            if any(each in cuts for each, _ in blocks_of(path, content)):
                 left = _rest_of_ledger(path, content, cuts)
                 self.wanted[path] = None if path in self._begun and is_bare(path, left) else left
 
     def _archive(self, purged: frozenset[str]) -> None:
-        """Keep the entries that leave a daily log in the archive."""
-        for path in [path for path in self.wanted if form_of(path) is Form.LOG and ledger_of(path)]:
-            kept = purged.union(each for each, _ in _marked(path, self.wanted[path]))
-            gone = {each: text for each, text in _marked(path, self.current[path]) if each not in kept}
-            gone |= {each: text for each, text in self._gone.get(path, {}).items() if each not in kept}
-            if gone:
+        """Keep the memories that leave a daily log in the archive."""
+        logs = [path for path in self.wanted if is_daily_log(path)]
+        kept = purged.union(*(memories_in(path, self.wanted[path]) for path in logs))
+        for path in logs:
+            before = self.current[path]
+            left = excerpts(path, to_text(before or b""), memories_in(path, before) - kept)
+            known = {each.id for each in left}
+            left += [each for each in self._gone.get(path, ()) if each.id not in kept | known]
+            if left:
                 target = archive_log(path)
-                head = self.load(target) or lead(target).encode()
-                there = {text.strip("\n") for _, text in _marked(target, head)}
-                texts = [text.strip("\n") for text in gone.values()]
-                self.wanted[target] = head + to_bytes("".join(f"\n{text}\n" for text in texts if text not in there))
+                self.wanted[target] = into_archive(target, self.load(target), left)
 
 
 def hold_back(versions: list[Version], forgotten: frozenset[str], purged: frozenset[str]) -> list[Version]:
@@ -305,11 +307,6 @@ def _rest_of_ledger(path: str, content: bytes, ids: set[str]) -> bytes:
     if form_of(path) is Form.LOG:
         return without(path, content, ids)
     return to_bytes("".join(piece for each, piece in _pieces(path, content) if each not in ids))
-
-
-def _marked(path: str, content: bytes | None) -> list[tuple[str, str]]:
-    """The entries of a ledger with their ids."""
-    return [(each, text) for each, text in blocks_of(path, content or b"") if each]
 
 
 def _pieces(path: str, content: bytes) -> list[tuple[str | None, str]]:

@@ -12,10 +12,10 @@ from itertools import chain
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.types import MemoryItem
 from memfolio.vault.format.log import read_log
-from memfolio.vault.past.rollback import is_state
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, day_of, form_of
-from memfolio.vault.purge.needles import Needles
-from memfolio.vault.purge.scrub import Scrub, legible
+from memfolio.vault.purge.frame import frame_of
+from memfolio.vault.purge.needles import LONG, Needles, sentences_of
+from memfolio.vault.purge.scrub import Scrub, is_made, is_text, legible
 from memfolio.vault.recent import to_text
 
 OUT_OF_REACH = (
@@ -24,13 +24,14 @@ OUT_OF_REACH = (
     "blocks of the disk that are free but not overwritten",
 )
 
-
-FRAME = (b"# ", b"## ", b"source: ", b"<!-- ")
-"""How the lines of a log begin that are ours."""
+MADE = frozenset({"consolidation", "summary", "pattern"})
+"""The sources of memories that were made of others and repeat them."""
+CORRECTION = "correction"
+"""The source of a memory that takes the place of another one; of one that was made of others if it has their ids."""
 
 
 class Quotes(StrEnum):
-    """What to do about memories that have the text too, or a line of it, and are not named."""
+    """What to do about memories that have the text or a line of it and are not named, and pages with a short one."""
 
     REFUSE = "refuse"
     PURGE = "purge"
@@ -54,7 +55,9 @@ class Plan:
 
     memories: tuple[Doomed, ...]
     texts: frozenset[str]
-    """Every form that the memories ever had."""
+    """Every form that the memories ever had; of what was made of others only if it is named."""
+    sentences: frozenset[str] = frozenset()
+    """Their sentences; what was made of others has none of its own."""
     spared: frozenset[str] = frozenset()
     """Parts of those texts that are not looked for: other memories keep them, or lines of our own have them too."""
     files: dict[str, int] = field(default_factory=dict)
@@ -62,11 +65,13 @@ class Plan:
     history: dict[str, int] = field(default_factory=dict)
     """How many versions of which files in git have something of it."""
     related: tuple[str, ...] = ()
-    """Memories that were derived from these and from others too: they stay, and may say the same in other words."""
+    """Memories that were derived from others too, or have a sentence of these: they stay, and may say the same."""
     keepers: tuple[str, ...] = ()
     """Memories that keep the same text or lines of it."""
     git: str = ""
     """Why git's history stays as it is; empty when it is rewritten."""
+    agents: frozenset[str] | None = None
+    """Whose files are changed; None for all."""
 
     @property
     def ids(self) -> dict[str, str]:
@@ -74,12 +79,12 @@ class Plan:
         return {each.id: each.agent for each in self.memories}
 
     def scrub(self) -> Scrub:
-        return Scrub(frozenset(self.ids), Needles.of(self.texts, but=self.spared))
+        return Scrub.of(self.ids, self.texts, sentences=self.sentences, spared=self.spared, agents=self.agents)
 
 
 @dataclass(slots=True)
 class Planner:
-    """Works out a plan from the files as they are and every content that they had."""
+    """Works out a plan from the files as they are and every content that they had, of agents that may be read."""
 
     files: Mapping[str, bytes]
     past: Callable[[], Iterable[tuple[str, bytes]]]
@@ -87,8 +92,12 @@ class Planner:
     quotes: Quotes
     own: bytes = b""
     """What files in the home's inside say that are not searched for memories."""
+    loose: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of the home that nobody keeps a history of."""
+    agents: frozenset[str] | None = None
     _doomed: dict[str, Doomed] = field(default_factory=dict)
     _texts: set[str] = field(default_factory=set)
+    _sentences: set[str] = field(default_factory=set)
 
     def plan(self, ids: Iterable[str], *, git: str = "", counts: bool = True) -> Plan:
         """The plan for these memories; raises NotFoundError for one that is nowhere, RefusedError for quotes.
@@ -105,21 +114,44 @@ class Planner:
         if keepers and self.quotes is Quotes.REFUSE:
             raise _quoted(list(keepers))
         spared = common.union(*keepers.values())
-        plan = Plan(memories=tuple(self._doomed.values()), texts=frozenset(self._texts), spared=spared, git=git)
+        spared |= self._short_on_pages(spared)
+        plan = Plan(
+            memories=tuple(self._doomed.values()),
+            texts=frozenset(self._texts),
+            sentences=frozenset(self._sentences),
+            spared=spared,
+            git=git,
+            agents=self.agents,
+        )
         return self._located(plan, tuple(keepers), self.past() if counts else ())
+
+    def _short_on_pages(self, spared: frozenset[str]) -> frozenset[str]:
+        """Short texts that pages of people have and keep; raises RefusedError where nobody said what to do."""
+        parts = Needles.of(self._texts, but=spared).parts
+        short = Needles(frozenset(part for part in parts if len(part) < LONG))
+        if not short.parts or self.quotes is Quotes.PURGE:
+            return frozenset()
+        found: dict[str, set[str]] = {}
+        for path, data in chain(self.files.items(), self.loose.items(), self.past()):
+            if short.are_in(data) and _is_persons(path, data):
+                found.setdefault(path, set()).update(short.found_in(to_text(data)))
+        if found and self.quotes is Quotes.REFUSE:
+            raise _on_pages(list(found))
+        return frozenset(chain.from_iterable(found.values()))
 
     def _located(self, plan: Plan, keepers: tuple[str, ...], past: Iterable[tuple[str, bytes]]) -> Plan:
         scrub = plan.scrub()
         after = {path: scrub(path, data) for path, data in self.files.items()}
         lost = {path: len(data) - len(after[path]) for path, data in self.files.items() if data != after[path]}
         history = Counter(path for path, data in past if scrub(path, data) != data)
-        related = tuple(item.id for _, item in self._derived() if item.id not in self._doomed)
-        return replace(plan, files=lost, history=dict(history), related=related, keepers=keepers)
+        related = [item.id for _, item in self._derived() if item.id not in self._doomed]
+        related += self._found(scrub, scrub.fine)
+        return replace(plan, files=lost, history=dict(history), related=tuple(dict.fromkeys(related)), keepers=keepers)
 
     def _doom(self, ids: Iterable[str], why: str) -> None:
         """Take memories into the plan, with every text that they ever had."""
         wanted = frozenset(ids)
-        finder = Finder(wanted)
+        finder = Finder(wanted, is_named=not why)
         for path, data in chain(self.files.items(), self.past()):
             finder.look_at(path, data)
         if missing := wanted - finder.found.keys():
@@ -128,16 +160,24 @@ class Planner:
                 hint="`recall` shows the ids of memories",
             )
         self._texts |= finder.texts
+        self._sentences |= finder.sentences
         for each, (path, content) in finder.found.items():
             self._doomed[each] = Doomed(id=each, agent=agent_of(path) or "", path=path, content=content, why=why)
 
     def _add_derived(self) -> None:
-        """Take in what was derived from purged memories alone."""
-        while found := [item.id for _, item in self._derived() if self._has_no_other_source(item)]:
-            self._doom(found, "derived from these alone")
+        """Take in what was derived from purged memories alone, and what sums up one of them."""
+        while found := {item.id: item for _, item in self._derived() if self._goes_along(item)}:
+            alone = [each for each, item in found.items() if self._has_no_other_source(item)]
+            if alone:
+                self._doom(alone, "derived from these alone")
+            if summaries := found.keys() - set(alone):
+                self._doom(sorted(summaries), "sums up one of these")
+
+    def _goes_along(self, item: MemoryItem) -> bool:
+        return item.id not in self._doomed and (_sums_up(item) or self._has_no_other_source(item))
 
     def _has_no_other_source(self, item: MemoryItem) -> bool:
-        return item.id not in self._doomed and self._doomed.keys() >= set(item.derived_from)
+        return self._doomed.keys() >= set(item.derived_from)
 
     def _derived(self) -> Iterator[tuple[str, MemoryItem]]:
         marks = [each.encode() for each in self._doomed]
@@ -147,18 +187,22 @@ class Planner:
 
     def _common(self) -> frozenset[str]:
         """What of the texts stands in lines of our own, such as a date or a type: cutting it there would break them."""
-        needles = Needles.of(self._texts)
+        needles = Needles.of(self._texts, sentences=self._sentences)
         found = set(needles.found_in(to_text(self.own)))
         scrub = Scrub(frozenset(self._doomed), needles)
         for path, data in map(legible, self.files.keys(), self.files.values()):
-            if needles.are_in(data) and needles.are_in(frame := _frame(path, data, scrub)):
-                found.update(needles.found_in(to_text(frame)))
+            if needles.are_in(data):
+                rest = scrub.without_entries(path, data) if form_of(path) is Form.LOG else data
+                found.update(needles.found_in(frame_of(path, rest)))
         return frozenset(found)
 
     def _quotes(self, common: frozenset[str]) -> dict[str, set[str]]:
         """The memories that are to stay and have something of the texts, with what that is."""
-        needles, found = Needles.of(self._texts, but=common), dict[str, set[str]]()
-        scrub = Scrub(frozenset(self._doomed), needles)
+        needles = Needles.of(self._texts, but=common)
+        return self._found(Scrub(frozenset(self._doomed), needles), needles)
+
+    def _found(self, scrub: Scrub, needles: Needles) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
         for path, data in self._logs():
             rest = scrub.without_entries(path, data) if scrub.touches(data) else b""
             for item in _items(path, rest) if needles.are_in(rest) else ():
@@ -171,14 +215,11 @@ class Planner:
         return ((path, data) for path, data in readable if form_of(path) is Form.LOG)
 
 
-def _frame(path: str, data: bytes, scrub: Scrub) -> bytes:
-    """What of a file is not somebody's content: the trail, the configuration, state, and the headings of entries."""
-    if path.startswith(f"{AUDIT}/") or path == CONFIG or is_state(path):
-        return data
-    if form_of(path) is not Form.LOG:
-        return b""
-    lines = scrub.without_entries(path, data).splitlines()
-    return b"\n".join(line for line in lines if line.startswith(FRAME))
+def _is_persons(path: str, data: bytes) -> bool:
+    """Whether a person wrote a page, so that words in it may be there for another reason."""
+    if form_of(path) is not Form.PAGE or is_made(path) or path == CONFIG or path.startswith(f"{AUDIT}/"):
+        return False
+    return is_text(path, data)
 
 
 @dataclass(slots=True)
@@ -186,9 +227,12 @@ class Finder:
     """Looks for memories in contents of logs and collects what they say."""
 
     ids: frozenset[str]
+    is_named: bool = True
+    """Whether the text of what was made of others is looked for too; it repeats memories that are to stay."""
     found: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Where each memory was first seen, and what it said there."""
     texts: set[str] = field(default_factory=set)
+    sentences: set[str] = field(default_factory=set)
     _scrub: Scrub = field(init=False)
     _read: set[bytes] = field(default_factory=set)
 
@@ -212,7 +256,10 @@ class Finder:
         for item in items:
             if item.id in self.ids:
                 self.found.setdefault(item.id, (path, item.content))
-                self.texts.add(item.content)
+                if not _sums_up(item):
+                    self.sentences |= sentences_of(item.content)
+                if self.is_named or not _sums_up(item):
+                    self.texts.add(item.content)
 
 
 def _items(path: str, data: bytes) -> list[MemoryItem]:
@@ -222,9 +269,21 @@ def _items(path: str, data: bytes) -> list[MemoryItem]:
     return [found.entry.item for found in read_log(to_text(data), day=day, tz=UTC, agent=agent).entries]
 
 
+def _sums_up(item: MemoryItem) -> bool:
+    return item.source in MADE or (item.source == CORRECTION and len(item.derived_from) > 1)
+
+
 def _quoted(ids: list[str]) -> RefusedError:
     few = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
     return RefusedError(
         f"{len(ids)} other {'memory has' if len(ids) == 1 else 'memories have'} the same text or a line of it: {few}",
         hint="name them too, or say --quotes purge to destroy them as well, --quotes keep to leave them as they are",
+    )
+
+
+def _on_pages(paths: list[str]) -> RefusedError:
+    few = ", ".join(sorted(paths)[:5]) + (" …" if len(paths) > 5 else "")
+    return RefusedError(
+        f"the text is short, and people's pages have it too: {few}",
+        hint="say --quotes purge to cut it there as well, --quotes keep to leave it wherever it stands",
     )

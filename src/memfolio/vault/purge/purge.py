@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
 from memfolio.state import Op
-from memfolio.types import Action, Attribution, check_attribution
+from memfolio.types import Action, Attribution, Store, check_attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.excerpt import is_bare
 from memfolio.vault.forgotten import forgotten_in
 from memfolio.vault.git.rewrite import Rewritten, check_reach, rewrite, versions
 from memfolio.vault.home import OWNER
-from memfolio.vault.paths import is_tracked, state_ledger
+from memfolio.vault.paths import INTERNAL, is_tracked, state_ledger
 from memfolio.vault.purge import journal
+from memfolio.vault.purge.freed import freed_by
 from memfolio.vault.purge.journal import Job
-from memfolio.vault.purge.needles import parts_of
+from memfolio.vault.purge.needles import Needles, parts_of
 from memfolio.vault.purge.plan import Plan, Planner, Quotes
 from memfolio.vault.purge.proof import Proof, prove, walk
-from memfolio.vault.purge.scrub import Scrub, legible
+from memfolio.vault.purge.scrub import Scrub, is_text, legible
 from memfolio.vault.settle import TORN
 from memfolio.vault.survey import look_over
 
@@ -53,7 +54,7 @@ class Purged:
 
     @property
     def is_clean(self) -> bool:
-        return self.proof is not None and not self.proof.left
+        return self.proof is not None and self.proof.is_clean
 
 
 def purge(
@@ -64,24 +65,34 @@ def purge(
     dry_run: bool = False,
     quotes: Quotes | str = Quotes.REFUSE,
     rebuild: Rebuild | None = None,
+    agents: Iterable[str] | None = None,
 ) -> Purged:
-    """Destroy memories for good, and what was derived from them alone; with `dry_run`, only say what would go.
+    """Destroy memories for good, and what was derived from them; with `dry_run`, only say what would go.
 
-    Raises NotFoundError for a memory that is nowhere, RefusedError where git is in somebody's hands or other memories
-    have the text too. Without `rebuild`, the search indexes are deleted and build themselves when they are needed.
+    Nothing of other agents than `agents` is read for the plan or changed; None stands for all. Raises NotFoundError for
+    a memory that is nowhere, RefusedError where git is in somebody's hands or other memories have the text too. Without
+    `rebuild`, the search indexes are deleted and build themselves when they are needed.
     """
     check_attribution(by)
-    wanted, mode = list(ids), _mode(quotes)
+    wanted, mode, whose = list(ids), _mode(quotes), None if agents is None else frozenset(agents)
     with _alone(vault):
         if job := journal.load(vault.home):
             _carry_out(vault, job, rebuild)
         with vault.writer.ready():
             why_not = _without_git(vault)
-            plan = _planner(vault, mode, why_not).plan(wanted, git=why_not, counts=dry_run)
+            plan = _planner(vault, mode, why_not, whose).plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
-            job = Job(ids=plan.ids, texts=plan.texts, spared=plan.spared, by=by, rewrites=not why_not)
-            journal.save(vault.home, job)
+            job = Job(
+                ids=plan.ids,
+                texts=plan.texts,
+                sentences=plan.sentences,
+                spared=plan.spared,
+                by=by,
+                rewrites=not why_not,
+                agents=plan.agents,
+            )
+            _begin(vault, job)
             with _begun():
                 seqs = _clean_files(vault, job)
         with _begun():
@@ -90,9 +101,18 @@ def purge(
         return Purged(plan=plan, seqs=(*seqs, *more), history=history, proof=proof)
 
 
-def _planner(vault: Vault, mode: Quotes, why_not: str) -> Planner:
+def _planner(vault: Vault, mode: Quotes, why_not: str, agents: frozenset[str] | None) -> Planner:
+    """The planner for what these agents have."""
     own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
-    return Planner(_files(vault), lambda: () if why_not else versions(vault.history), mode, own)
+    reach = Scrub(frozenset(), Needles(frozenset()), agents=agents)
+    return Planner(
+        files={path: data for path, data in _files(vault).items() if not reach.is_foreign(path)},
+        past=lambda: () if why_not else (each for each in versions(vault.history) if not reach.is_foreign(each[0])),
+        quotes=mode,
+        own=own,
+        loose={path: data for path, data in _loose(vault, reach) if not _is_fragment(path)},
+        agents=agents,
+    )
 
 
 def _mode(quotes: str) -> Quotes:
@@ -108,13 +128,13 @@ def resume(vault: Vault) -> None:
         with _alone(vault):
             job = journal.load(vault.home)
             proof = _carry_out(vault, job, None)[2] if job else None
-            journal.drop(vault.home)
     except MemfolioError as error:
         vault.notices.append(f"a purge is not finished: {error.message}; it goes on when the home is next opened")
         return
     if proof:
-        left = f"something is left in {', '.join(proof.left)}" if proof.left else "nothing of it is left"
-        vault.notices.append(f"a purge that was interrupted is finished: {left}")
+        told = [f"something is left in {', '.join(proof.left)}"] if proof.left else []
+        told += [f"not looked for: {each}" for each in proof.unsought]
+        vault.notices.append(f"a purge that was interrupted is finished: {'; '.join(told) or 'nothing of it is left'}")
 
 
 @contextmanager
@@ -125,6 +145,16 @@ def _alone(vault: Vault) -> Iterator[None]:
         raise vault.trouble
     with disk_errors(vault.home.root), vault.committer.holding():
         yield
+
+
+def _begin(vault: Vault, job: Job) -> None:
+    try:
+        journal.save(vault.home, job)
+    except OSError:
+        with _begun():
+            if vault.home.disk.stamp(vault.home.internal / journal.NAME) is not None:  # only syncing it has failed
+                raise
+        raise
 
 
 @contextmanager
@@ -177,7 +207,7 @@ def _carry_out(vault: Vault, job: Job, rebuild: Rebuild | None) -> tuple[tuple[i
         vault.books.recent.rewrite()
         _sweep(vault, scrub)
         left = _clean_cache(vault, job, rebuild)
-        proof = prove(vault, scrub.needles, left)
+        proof = prove(vault, scrub, left, job.unsought())
         journal.drop(vault.home)
     return seqs, history, proof
 
@@ -207,6 +237,10 @@ def _operations(vault: Vault, job: Job, scrub: Scrub) -> tuple[Operation, ...]:
     for each, agent in job.ids.items():
         if each not in marked:
             marks.setdefault(agent, []).append({"op": Op.PURGE.value, "memory": each})
+    for each, agent in freed_by(files, job.ids).items():
+        if not scrub.is_foreign(f"{state_ledger(agent).base}/"):
+            line = {"op": Op.STORE.value, "memory": each, "store": Store.SHORT_TERM.value}
+            marks.setdefault(agent, []).append(line)
     if not marks:
         return tuple(pages)
     folders = tuple(f"{state_ledger(agent).base}/" for agent in marks)
@@ -224,26 +258,27 @@ def _sweep(vault: Vault, scrub: Scrub) -> None:
 
     The rest of the home's inside has no texts, once the recent bytes are written afresh.
     """
-    disk, internal = vault.home.disk, vault.home.internal
-    for path in walk(vault.home.root):
-        relative = path.relative_to(vault.home.root).parts
-        is_fragment = relative[:2] == (internal.name, TORN) or path.name.endswith(".tmp")
-        if not is_fragment and (relative[0] in (".git", internal.name) or is_tracked("/".join(relative))):
-            continue
-        data = disk.read(path) or b""
+    disk, root = vault.home.disk, vault.home.root
+    for path, data in _loose(vault, scrub):
         if not scrub.needles.are_in(data):
             continue
-        if is_fragment:
-            disk.remove(path)
-        elif _is_text(data):
-            disk.put(path, scrub.needles.cut(data))
+        if _is_fragment(path):
+            disk.remove(root / path)
+        elif is_text(path, data):
+            disk.put(root / path, scrub.needles.cut(data))
 
 
-def _is_text(data: bytes) -> bool:
-    try:
-        return "\0" not in data.decode()
-    except UnicodeDecodeError:
-        return False
+def _loose(vault: Vault, scrub: Scrub) -> Iterator[tuple[str, bytes]]:
+    """The files of the home that nobody keeps a history of."""
+    for path in walk(vault.home.root):
+        named = path.relative_to(vault.home.root).as_posix()
+        is_inside = named.startswith((".git/", f"{vault.home.internal.name}/")) or is_tracked(named)
+        if (_is_fragment(named) or not is_inside) and not scrub.is_foreign(named):
+            yield named, vault.home.disk.read(path) or b""
+
+
+def _is_fragment(path: str) -> bool:
+    return path.startswith(f"{INTERNAL}/{TORN}/") or path.endswith(".tmp")
 
 
 def _clean_cache(vault: Vault, job: Job, rebuild: Rebuild | None) -> list[str]:
@@ -253,5 +288,6 @@ def _clean_cache(vault: Vault, job: Job, rebuild: Rebuild | None) -> list[str]:
     if rebuild is not None:
         return list(rebuild([text for text in job.texts if parts_of(text).isdisjoint(job.spared)]))
     for path in walk(vault.config.cache):
-        disk.remove(path)
+        if job.agents is None or path.name.partition(".")[0] in job.agents:
+            disk.remove(path)
     return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from memfolio.errors import DiskError
@@ -12,13 +14,40 @@ from memfolio.vault.format.packed import pack, plain_name, text_of
 from memfolio.vault.past.rollback import is_state, record_of
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, form_of, ledger_of
 from memfolio.vault.purge.needles import Needles
+from memfolio.vault.purge.records import other_line, state_line
 from memfolio.vault.recent import to_bytes, to_text
 
 EDGE = "edge"
-"""The operation of state lines that say something of their own about two memories; others have only ids and times."""
+"""The operation of state lines that say something of their own about two memories."""
 
 MARGIN = 64
 """Bytes behind an entry that must be the same too before it counts as ending where it did."""
+
+_MADE = re.compile(
+    r"(?:agents/[^/]+|shared)/(?:MEMORY\.md|sessions/.+|memory/archive/.+"
+    r"|memory/(?:weekly|monthly|quarterly|yearly|graph|checkpoints|conflicts)/.+)"
+)
+_ITEM = re.compile(rb"[ \t]*(?:[-*|]|\d+\.)[ \t]")
+_ID = rb"\^?[MH]-[\w-]+"
+_EMPTY = re.compile(rb"[ \t]*\([\s,]*\)")
+_NEVER = re.compile(rb"(?!)")
+_BLANK_LINES = re.compile(rb"\n(?:[ \t]*\n){2,}")
+_BLANK_END = re.compile(rb"\n[ \t\n]*\n(?=<!-- memfolio:end -->|\Z)")
+
+
+def is_made(path: str) -> bool:
+    """Whether memfolio writes this page: what it says is taken from memories."""
+    return _MADE.fullmatch(path) is not None
+
+
+def is_text(path: str, data: bytes) -> bool:
+    """Whether bytes can be cut out of a file without breaking it; what is appended to is text whatever happened."""
+    if form_of(path) is not Form.PAGE:
+        return True
+    try:
+        return b"\0" not in data and bool(path.endswith(".md") or data.decode() is not None)
+    except UnicodeDecodeError:
+        return False
 
 
 def legible(path: str, data: bytes) -> tuple[str, bytes]:
@@ -35,31 +64,72 @@ class Scrub:
 
     ids: frozenset[str]
     needles: Needles
+    """What is cut wherever it stands."""
+    fine: Needles = field(default_factory=lambda: Needles(frozenset()))
+    """That and the sentences of it, which are cut from what memfolio writes; a person may have them too."""
+    agents: frozenset[str] | None = None
+    """Whose files are changed; None for all."""
     _marks: tuple[bytes, ...] = ()
+    _cited: re.Pattern[bytes] = _NEVER
+    """An id, or a link to it."""
+    _closing: re.Pattern[bytes] = _NEVER
+    """Ids in parentheses at the end of a line."""
     _seen: dict[str, tuple[bytes, list[tuple[int, int]], int]] = field(default_factory=dict)
     """For each log a content, the spans in it, and up to where another one must be the same to have the same spans."""
 
     def __post_init__(self) -> None:
         self._marks = tuple(each.encode() for each in self.ids)
+        if self._marks:
+            one = rb"\^?(?:" + rb"|".join(map(re.escape, self._marks)) + rb")(?![\w-])"
+            self._cited = re.compile(rb"\[\[" + one + rb"[^\]\n]*\]\]|" + one)
+            self._closing = re.compile(
+                rb"[ \t]*\((?:" + _ID + rb", )*" + one + rb"(?:, " + _ID + rb")*\)(?=[.\s]*$)", re.MULTILINE
+            )
+
+    @classmethod
+    def of(
+        cls,
+        ids: Iterable[str],
+        texts: frozenset[str],
+        *,
+        sentences: frozenset[str] = frozenset(),
+        spared: frozenset[str] = frozenset(),
+        agents: frozenset[str] | None = None,
+    ) -> Scrub:
+        """The scrub for memories and all that they ever said, except for what is spared."""
+        fine = Needles.of(texts, but=spared, sentences=sentences)
+        return cls(frozenset(ids), Needles.of(texts, but=spared), fine, agents)
 
     def __call__(self, path: str, data: bytes) -> bytes:
-        """The file without the memories; the trail has no content and stays, and so does the configuration."""
+        """The file without the memories; the trail, the configuration and files that are no text stay."""
+        if self.is_foreign(path):
+            return data
         named, text = legible(path, data)
-        after = self._plain(named, text)
+        after = self._plain(named, text) if is_text(named, text) else text
         return data if after == text else pack(path, after)
+
+    def is_foreign(self, path: str) -> bool:
+        """Whether a file is that of an agent whose files are left alone."""
+        agent = agent_of(path)
+        return self.agents is not None and agent is not None and agent not in self.agents
 
     def _plain(self, path: str, data: bytes) -> bytes:
         if path.startswith(f"{AUDIT}/") or path == CONFIG or not self.touches(data):
             return data
         form = form_of(path)
         if form is Form.LINES:
-            return b"".join(line for line in split_lines(data) if self._stays(path, line))
-        data = self.without_entries(path, data) if form is Form.LOG else self._without_lines(path, data)
-        return self.needles.cut(data) if self.needles.are_in(data) else data
+            return b"".join(self._line(path, line) for line in split_lines(data))
+        if form is Form.LOG:
+            return _cut(self.needles, self._each(self._without_closing, self.without_entries(path, data)))
+        whole = self._without_copies(path, data)
+        if not is_made(path):
+            return _cut(self.needles, self._each(lambda line: self._freed(self._without_closing(line)), whole))
+        after = _cut(self.fine, self._each(lambda line: b"" if _ITEM.match(line) else self._freed(line), whole))
+        return data if after == data else _BLANK_END.sub(b"\n", _BLANK_LINES.sub(b"\n\n", after))
 
     def touches(self, data: bytes) -> bool:
         """Whether the data has, or cites, any of the memories."""
-        return self._cites(data) or self.needles.are_in(data)
+        return self._cites(data) or self.fine.are_in(data) or self.needles.are_in(data)
 
     def _cites(self, data: bytes) -> bool:
         return any(mark in data for mark in self._marks)
@@ -91,15 +161,47 @@ class Scrub:
         is_same = bool(spans) and len(data) >= end and data[:end] == before[:end]
         return spans if is_same and not any(mark in data[end:] for mark in self._marks) else []
 
-    def _without_lines(self, path: str, data: bytes) -> bytes:
-        """A page without lines that cite the memories; a copy of a log has whole entries, which go as such."""
-        if any(b"^" + mark in data for mark in self._marks):
-            blocks = split_log(to_text(data), agent_of(path) or "")
-            data = to_bytes("".join(block.text for block in blocks if block.id not in self.ids))
-        return b"".join(line for line in data.splitlines(keepends=True) if not self._cites(line))
+    def _without_copies(self, path: str, data: bytes) -> bytes:
+        """A page without whole entries of the memories, which a copy of a log has."""
+        if not any(b"^" + mark in data for mark in self._marks):
+            return data
+        blocks = split_log(to_text(data), agent_of(path) or "")
+        return to_bytes("".join(block.text for block in blocks if block.id not in self.ids))
 
-    def _stays(self, path: str, line: bytes) -> bool:
-        """Whether a line of JSON stays: one that has the text, or is about the memory, goes as a whole."""
+    def _each(self, change: Callable[[bytes], bytes], data: bytes) -> bytes:
+        """The data with another line in place of each that cites the memories."""
+        if not self._cites(data):
+            return data
+        return b"".join(change(line) if self._cites(line) else line for line in data.splitlines(keepends=True))
+
+    def _without_closing(self, line: bytes) -> bytes:
+        """A line that does not end with the ids; one of ours, `- … (ID)`, goes as a whole."""
+        if not self._closing.search(line):
+            return line
+        return b"" if _ITEM.match(line) else self._closing.sub(b"", line)
+
+    def _freed(self, line: bytes) -> bytes:
+        """A line without the ids of the memories."""
+        return _EMPTY.sub(b"", self._cited.sub(b"", line)) if self._cites(line) else line
+
+    def _line(self, path: str, line: bytes) -> bytes:
+        """What becomes of a line of JSON: a state line loses values, of others those stay that have another source."""
         if not self.touches(line):
-            return True
-        return is_state(path) and not self.needles.are_in(line) and record_of(line).get("op") != EDGE
+            return line
+        record = record_of(line)
+        if not is_state(path):
+            is_kept = bool(record) and not self.needles.are_in(line)
+            return other_line(record, lambda value: self._cites(value.encode("utf-8", "replace"))) if is_kept else b""
+        if not record:
+            return b"" if self.fine.are_in(line) else line
+        if record.get("op") == EDGE and self._cites(line):
+            return b""
+        after = state_line(record, self._has)
+        return line if record_of(after) == record else after
+
+    def _has(self, value: str) -> bool:
+        return value in self.ids or self.fine.are_in(value.encode("utf-8", "replace"))
+
+
+def _cut(needles: Needles, data: bytes) -> bytes:
+    return needles.cut(data) if needles.are_in(data) else data

@@ -1,0 +1,97 @@
+"""Doing what a person asks for: their words are kept once, and stand against what was only overheard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.errors import ModelError
+from memfolio.memory import Memory
+from memfolio.stores.heed import Heeded, heed
+from memfolio.stores.triggers import detect
+from memfolio.tuning import Triggers
+from memfolio.types import MemoryItem
+
+
+class FailingModel:
+    """A model that does not answer."""
+
+    name = "failing"
+
+    def ask(self, task: str, material: str, answer: type[Any]) -> Any:
+        raise ModelError("it is down")
+
+
+def kept(memory: Memory, text: str, user: str | None = None) -> MemoryItem:
+    found = memory.heed(text, user=user)
+    assert found is not None
+    assert found.remembered is not None
+    return found.remembered
+
+
+def test_words_of_the_person_are_kept_with_what_they_are_about(memory: Memory) -> None:
+    item = kept(memory, "Remember that I live in Berlin.", "alex")
+    assert (item.content, item.source, item.user) == ("I live in Berlin", "trigger", "alex")
+    about = {name: item.attributes[name] for name in ("subject", "predicate", "object", "single")}
+    assert about == {"subject": "alex", "predicate": "lives_in", "object": "Berlin", "single": True}
+
+
+@pytest.mark.parametrize("user", ["alex", None])
+def test_later_contradiction_is_seen(memory: Memory, clock: SettableClock, user: str | None) -> None:
+    kept(memory, "Remember that I live in Berlin.", user)
+    clock.advance(days=1)
+    memory.observe("user", "I live in Munich.", session="s-1", user=user)
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.conflicts == 1
+
+
+def test_the_same_is_kept_once(memory: Memory, clock: SettableClock) -> None:
+    first = kept(memory, "Remember that I live in Berlin.", "alex")
+    clock.advance(days=1)
+    before = memory.vault.head
+    again = memory.heed("Please remember: I live in Berlin!", user="alex")
+    assert again is not None
+    assert (again.remembered, again.notes) == (memory.get(first.id), ("this is remembered already",))
+    assert memory.vault.head == before
+
+
+@pytest.mark.parametrize("said", ["I live in Berlin.", "I live in Munich."])
+def test_what_was_overheard_gives_way(memory: Memory, clock: SettableClock, said: str) -> None:
+    [overheard] = memory.flush(f"User: {said}", user="alex").memories
+    clock.advance(days=1)
+    item = kept(memory, "Remember that I live in Berlin.", "alex")
+    assert memory.get(overheard.id).superseded_by == item.id  # type: ignore[union-attr]
+
+
+def test_what_a_person_asked_for_before_stays_and_is_told(memory: Memory, clock: SettableClock) -> None:
+    first = kept(memory, "Remember that I live in Berlin.", "alex")
+    clock.advance(days=1)
+    found = memory.heed("Remember that I live in Munich.", user="alex")
+    assert found is not None
+    assert found.notes == (f"this contradicts {first.id}: I live in Berlin",)
+
+
+def test_what_was_forgotten_can_be_asked_for_again(memory: Memory, clock: SettableClock) -> None:
+    first = kept(memory, "Remember that I live in Berlin.")
+    memory.forget(first.id)
+    clock.advance(days=1)
+    assert kept(memory, "Remember that I live in Berlin.").id != first.id
+
+
+def test_model_that_fails_is_told_and_loses_nothing(memory: Memory) -> None:
+    trigger = detect("Remember that I like tea", Triggers())
+    assert trigger is not None
+    found: Heeded = heed(memory.vault, memory.library, "main", memory.core, trigger, model=FailingModel())
+    assert found.remembered is not None
+    assert found.notes == ("routed without the model: it is down",)
+
+
+def test_what_is_to_be_forgotten_is_only_shown(memory: Memory) -> None:
+    tea = memory.remember("Alex likes green tea")
+    found = memory.heed("Forget that Alex likes green tea")
+    assert found is not None
+    assert [each.id for each in found.fits] == [tea.id]
+    assert memory.get(tea.id).forgotten_at is None  # type: ignore[union-attr]
