@@ -252,6 +252,7 @@ def test_one_conversation_is_one_change_and_is_undone_as_one(memory: Memory, hom
     before = memory.vault.head
     memory.end_session("s-1")
     assert memory.vault.head == before + 1
+    assert memory.audit.log(limit=1)[0].summary == "learned from conversation s-1"
     memory.audit.undo(before + 1, by=OWNER)
     assert learned(memory) == []
     assert not (home / "agents/main/sessions/2026-11-15-s-1.md").exists()

@@ -139,7 +139,11 @@ class _Texts:
         ledgers = [path for path in line.paths if is_state(path)]
         known = {each: text for path in line.paths if path not in ledgers for each, text in self._load(path).items()}
         records = [record_of(to_bytes(self._load(path).get(each, ""))) for path in ledgers for each in line.ids]
-        return [_deed(record, known) for record in records if "op" in record]
+        records = [record for record in records if "op" in record]
+        if whole := next((words for record in records if (words := _whole(record))), None):
+            return [whole]
+        once = {str(record.get("memory")): record for record in reversed(records)}
+        return [_deed(record, known) for record in reversed(once.values())]
 
     def _load(self, path: str) -> dict[str, str]:
         if path not in self._files:
@@ -166,6 +170,16 @@ def _taken_back(seqs: Sequence[int]) -> str:
     if len(seqs) <= FEW:
         return f"takes back change {', '.join(map(str, seqs))}"
     return f"takes back {len(seqs)} changes, {min(seqs)} to {max(seqs)}"
+
+
+def _whole(record: Mapping[str, Any]) -> str | None:
+    """What a state line says of the whole change that it belongs to."""
+    match record["op"]:
+        case "session":
+            return f"learned from conversation {record.get('session')}"
+        case "job":
+            return f"job {record.get('job')}"
+    return None
 
 
 def _deed(record: Mapping[str, Any], known: Mapping[str, str]) -> str:
