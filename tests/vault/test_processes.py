@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from memfolio.errors import HomeBusyError, PageChangedError
+from memfolio.testing import Crash, CrashingDisk
 from memfolio.types import Action
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.disk import Disk
+from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 from tests.vault.conftest import Tally
@@ -317,3 +319,17 @@ def test_a_holder_that_wakes_after_its_lock_file_was_replaced_is_not_alone_with_
     other.close()
     check_home(home, {})
     check_git(home)
+
+
+def test_handle_of_a_dead_process_is_nobodys_to_close(tmp_path: Path) -> None:
+    """Else locks that outlive a test keep the forked processes of the next from beginning anew."""
+    disk, path = CrashingDisk(2), tmp_path / "lock"
+    lock = FileLock(path, disk, timeout=1.0)
+    with lock():
+        pass
+    with pytest.raises(Crash):
+        disk.mkdir(tmp_path / "folder")
+    with path.open("w") as file:  # which has the number of the lock's handle
+        lock.begin_anew()
+        file.write("still open")
+    assert path.read_text() == "still open"
