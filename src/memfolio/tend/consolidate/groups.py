@@ -9,16 +9,19 @@ the number of memories.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from math import floor, inf
 
-Members = Sequence[str]
-Key = str | tuple[str, str]
-Postings = dict[tuple[int, Key], dict[int, list[int]]]
-"""By size and key, and by the place that the key ends at in them: the sets."""
+Members = Sequence[int]
+"""The members of a set as numbers, the rarest first."""
+Postings = dict[int, dict[int, list[int]]]
+"""The sets by their size and by what they are looked up."""
 SMALL = 6
 """Up to this size sets are looked up by two members at once; the pairs of larger ones are too many."""
+PAIR = 1 << 32
+"""What the first of two members counts in their key, one more than there are members."""
 
 
 def group(sets: Sequence[frozenset[str]], threshold: float, *, common: float = inf) -> list[list[int]]:
@@ -41,12 +44,11 @@ def group(sets: Sequence[frozenset[str]], threshold: float, *, common: float = i
 def _alike(kinds: Sequence[frozenset[str]], threshold: float, common: float) -> Iterator[list[int]]:
     """The same for sets that are all different and not empty."""
     counts = Counter(member for each in kinds for member in each)
-    ordered = [sorted(each, key=lambda member: (counts[member], member)) for each in kinds]
+    rank = {member: number for number, member in enumerate(sorted(counts, key=lambda each: (counts[each], each)), 1)}
+    ordered = [sorted(rank[member] for member in each) for each in kinds]
     sizes = sorted({len(each) for each in kinds})
-    postings = _postings(ordered, sizes, threshold)
-    for size, key in list(postings):
-        if counts[key if isinstance(key, str) else key[0]] > common:  # the rarer of two comes first
-            del postings[size, key]
+    telling = sum(1 for count in counts.values() if count <= common)
+    postings = _postings(ordered, sizes, threshold, telling)
     taken = [False] * len(kinds)
     for seed in range(len(kinds)):
         if not taken[seed]:
@@ -59,14 +61,16 @@ def _alike(kinds: Sequence[frozenset[str]], threshold: float, common: float) -> 
             yield kin
 
 
-def _postings(ordered: Sequence[Members], sizes: Sequence[int], threshold: float) -> Postings:
-    found: Postings = defaultdict(dict)
+def _postings(ordered: Sequence[Members], sizes: Sequence[int], threshold: float, telling: int) -> Postings:
+    """Where the sets are looked up; what is not among the `telling` members, the rarest, leads to none."""
+    found: Postings = {size: {} for size in sizes}
     least = {size: _least(size, sizes, threshold) for size in sizes}
     for number, members in enumerate(ordered):
         size = len(members)
         for is_paired, need in least[size].items():
-            for place, key in _keys(members, need, is_paired):
-                found[size, key].setdefault(place, []).append(number)
+            for key in _keys(members, need, is_paired):
+                if (key // PAIR or key) <= telling:  # the rarer of two, or the only one
+                    found[size].setdefault(key, []).append(number)
     return found
 
 
@@ -85,12 +89,12 @@ def _are_paired(one: int, other: int, need: int) -> bool:
     return need > 1 and max(one, other) <= SMALL
 
 
-def _keys(members: Members, need: int, is_paired: bool) -> Iterable[tuple[int, Key]]:
-    """By what a set is looked up that must share so many members, each with the place at which it ends."""
+def _keys(members: Members, need: int, is_paired: bool) -> Sequence[int]:
+    """By what a set is looked up that must share so many members."""
     if not is_paired:
-        return enumerate(members[: len(members) - need + 1])
+        return members[: len(members) - need + 1]
     first = members[: len(members) - need + 2]
-    return [(place, (one, first[place])) for place in range(len(first)) for one in first[:place]]
+    return [one * PAIR + other for one, other in combinations(first, 2)]
 
 
 def _candidates(
@@ -102,12 +106,10 @@ def _candidates(
         need = needed(own, size, threshold)
         if need > min(own, size):
             continue
-        is_paired = _are_paired(own, size, need)
-        last = size - need + is_paired
-        for _, key in _keys(members, need, is_paired):
-            listed = postings.get((size, key), {})
-            for place in [place for place in listed if place <= last]:
-                listed[place] = free = [number for number in listed[place] if not taken[number]]
+        there = postings[size]
+        for key in _keys(members, need, _are_paired(own, size, need)):
+            if listed := there.get(key):
+                there[key] = free = [number for number in listed if not taken[number]]
                 yield from free
 
 
