@@ -35,6 +35,7 @@ size: install ## Measure the code: lines, longest functions, broad excepts
 bench: install ## Measure speed and size, each figure beside its floor
 	$(BIN)/python -m bench.vault
 	$(BIN)/python -m bench.verbs
+	$(BIN)/python -m bench.life
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)
