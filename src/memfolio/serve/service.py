@@ -53,7 +53,7 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class Schedule:
     """What makes a system run a command regularly, and what ends that."""
 
     platform: str
@@ -108,7 +108,7 @@ def usual_platform() -> str:
     return first if serves else rest[0]
 
 
-def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bool = False) -> Service:
+def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bool = False) -> Schedule:
     """The service that runs `command` for `home`; a plan of one may be made where there is no such scheduler."""
     name = service_name(home)
     if platform == "systemd":
@@ -126,11 +126,11 @@ def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bo
     raise InputError(f"there is no platform {platform!r}", hint=f"known are {', '.join(PLATFORMS)}")
 
 
-def _systemd(name: str, command: Sequence[str]) -> Service:
+def _systemd(name: str, command: Sequence[str]) -> Schedule:
     folder, timer = _configuration() / "systemd" / "user", f"{name}.timer"
     told = ("systemctl", "--user")
     reload = Step(command=(*told, "daemon-reload"))
-    return Service(
+    return Schedule(
         platform="systemd",
         name=name,
         files={
@@ -151,11 +151,11 @@ def _configuration() -> Path:
     return Path(said.out.rstrip("\n")) if said and said.status == 0 else Path.home() / ".config"
 
 
-def _launchd(name: str, command: Sequence[str]) -> Service:
+def _launchd(name: str, command: Sequence[str]) -> Schedule:
     path = Path.home() / "Library" / "LaunchAgents" / f"{name}.plist"
     domain = f"gui/{getattr(os, 'getuid', int)()}"  # Windows, where this can only be looked at, has no such number
     stop = Step(command=("launchctl", "bootout", f"{domain}/{name}"), may_fail=True)
-    return Service(
+    return Schedule(
         platform="launchd",
         name=name,
         files={path: units.launchd_agent(name, command)},
@@ -165,9 +165,9 @@ def _launchd(name: str, command: Sequence[str]) -> Service:
     )
 
 
-def _windows(name: str, command: Sequence[str]) -> Service:
+def _windows(name: str, command: Sequence[str]) -> Schedule:
     path = Path.home() / "AppData" / "Local" / "memfolio" / f"{name}.xml"
-    return Service(
+    return Schedule(
         platform="windows",
         name=name,
         files={path: units.windows_task(command)},
@@ -177,7 +177,7 @@ def _windows(name: str, command: Sequence[str]) -> Service:
     )
 
 
-def cron_service(name: str, line: str, table: str) -> Service:
+def cron_service(name: str, line: str, table: str) -> Schedule:
     """The service of a user whose table of cron is `table`: all of its other lines stay as they are."""
     lines = table.splitlines(keepends=True)
     others = "".join(each for each in lines if not each.rstrip("\n").endswith(f" # {name}"))
@@ -187,7 +187,7 @@ def cron_service(name: str, line: str, table: str) -> Service:
     delete = f"{edit}delete the line that ends with # {name}"
     # Systems differ in what they make of an empty table; putting it away means the same to all of them.
     less = Step(command=("crontab", "-") if others else ("crontab", "-r"), stdin=others, instead=delete)
-    return Service(
+    return Schedule(
         platform="cron",
         name=name,
         line=line,
@@ -207,7 +207,7 @@ def _read_table() -> str | None:
     return "" if said.status else said.out
 
 
-def install(service: Service) -> dict[Path, bool]:
+def install(service: Schedule) -> dict[Path, bool]:
     """Write the files and have the system take them up; says of each file whether it had to be written.
 
     Raises ConflictError, and changes nothing, where somebody else's file has the name of ours.
@@ -225,7 +225,7 @@ def install(service: Service) -> dict[Path, bool]:
     return written
 
 
-def uninstall(service: Service) -> list[Path]:
+def uninstall(service: Schedule) -> list[Path]:
     """Have the system let go and delete the files; returns those that were there. Somebody else's files stay."""
     disk = Disk()
     with disk_errors(Path.home()):
@@ -238,7 +238,7 @@ def uninstall(service: Service) -> list[Path]:
     return ours
 
 
-def look(service: Service) -> Found:
+def look(service: Schedule) -> Found:
     """How the service stands; changes nothing."""
     disk = Disk()
     with disk_errors(Path.home()):
@@ -259,7 +259,7 @@ def _check_ours(path: Path, data: bytes | None) -> None:
         raise ConflictError(f"{path} is not from memfolio", hint="move it away, then install again")
 
 
-def _check_done(service: Service, done: str, failures: Sequence[tuple[Step, str]]) -> None:
+def _check_done(service: Schedule, done: str, failures: Sequence[tuple[Step, str]]) -> None:
     if failures:
         first, reason = failures[0]
         what = f"the files of {service.name} are {done}" if service.files else "the table of cron is as it was"

@@ -12,7 +12,7 @@ from memfolio.serve.cli.call import Answer, Command, DryRun, Options, anywhere, 
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
-    from memfolio.serve.service import Service
+    from memfolio.serve.service import Schedule
 
 Platform = Annotated[
     str | None,
@@ -86,7 +86,7 @@ def said(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def known(options: Options, platform: str | None) -> Iterable[Service]:
+def known(options: Options, platform: str | None) -> Iterable[Schedule]:
     """The services that this home may have on this system; also of a home that is gone."""
     from memfolio.serve import service as services
 
@@ -100,7 +100,7 @@ def known(options: Options, platform: str | None) -> Iterable[Service]:
                 raise
 
 
-def document(service: Service) -> dict[str, Any]:
+def document(service: Schedule) -> dict[str, Any]:
     """A service for programs."""
     return {
         "platform": service.platform,
@@ -111,7 +111,7 @@ def document(service: Service) -> dict[str, Any]:
     }
 
 
-def draw_plan(screen: Screen, service: Service) -> None:
+def draw_plan(screen: Screen, service: Schedule) -> None:
     for path, data in service.files.items():
         screen.say(str(path), "bold")
         screen.say(text_of(data))
