@@ -18,24 +18,10 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from memfolio import machine
+from memfolio import machine, tuning
 from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError
 from memfolio.machine import default_home, expand
 from memfolio.settings import FORMAT, KEY_VARIABLES, KEYS, MODEL_VARIABLES, SECTIONS, Key, default_toml, toml
-from memfolio.tuning import (
-    Backup,
-    Consolidation,
-    Core,
-    Decay,
-    Flush,
-    Learning,
-    Packing,
-    Ranking,
-    Retention,
-    Shelves,
-    Tending,
-    Triggers,
-)
 
 __all__ = ["FILE_NAME", "FORMAT", "KEYS", "Config", "Key", "default_home", "default_toml", "load_config"]
 
@@ -82,18 +68,18 @@ class Config:
     model_timeout: float
     model_budget: int
     model_key: str = field(repr=False)
-    recall: Ranking
-    decay: Decay
-    context: Packing
-    stores: Shelves
-    core: Core
-    consolidate: Consolidation
-    learn: Learning
-    triggers: Triggers
-    flush: Flush
-    retention: Retention
-    backup: Backup
-    tend: Tending
+    recall: tuning.Ranking
+    decay: tuning.Decay
+    context: tuning.Packing
+    stores: tuning.Shelves
+    core: tuning.Core
+    consolidate: tuning.Consolidation
+    learn: tuning.Learning
+    triggers: tuning.Triggers
+    flush: tuning.Flush
+    retention: tuning.Retention
+    backup: tuning.Backup
+    tend: tuning.Tending
 
     @property
     def zone(self) -> ZoneInfo:
@@ -145,7 +131,7 @@ def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): values.pop(name) for name in names}
 
 
-def _check_order(decay: Decay) -> None:
+def _check_order(decay: tuning.Decay) -> None:
     if not decay.active >= decay.dormant >= decay.archived:
         raise ConfigError(
             f"decay.active is {decay.active}, decay.dormant {decay.dormant} and decay.archived {decay.archived}; "
