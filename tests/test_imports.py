@@ -12,7 +12,20 @@ PACKAGE = Path(__file__).parent.parent / "src" / "memfolio"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LEVELS = (
-    *("errors", "types", "clock", "text", "duration", "machine", "tuning", "decay", "settings", "config", "state"),
+    *(
+        "errors",
+        "types",
+        "sources",
+        "clock",
+        "text",
+        "duration",
+        "machine",
+        "tuning",
+        "decay",
+        "settings",
+        "config",
+        "state",
+    ),
     *("vault", "intake", "index", "embed", "llm", "learn", "graph", "recall", "stores", "procedures"),
     *("knowledge", "govern", "mind", "tend", "reason", "status", "life", "memory", "aio", "bench", "serve", "testing"),
 )

@@ -119,6 +119,11 @@ def estimate_tokens(text: str) -> int:
     return (ascii_count + 2 * rest + 2 * wide + 3) // 4
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
 def searchable(text: str) -> str:
     """`text` as it goes into FTS5: compatible forms unified, symbols and characters of unspaced scripts set apart.
 

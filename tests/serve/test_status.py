@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.serve.cli.output import counted
 from memfolio.serve.cli.status import readable
+from memfolio.text import counted
 from tests.serve.calls import Run, RunJson, terminal
 
 

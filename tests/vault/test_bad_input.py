@@ -31,6 +31,7 @@ from memfolio.errors import (
 from memfolio.memory import Memory
 from memfolio.types import Attribution, MemoryItem
 from memfolio.vault.disk import Disk
+from memfolio.vault.past.digest import write_digest
 from memfolio.vault.paths import audit_ledger, state_ledger
 from memfolio.vault.vault import Vault
 from tests.vault.proof import BOT, check_home, configured, fork, item, snapshot, wait
@@ -132,7 +133,7 @@ def test_lines_for_the_trail_are_refused(vault: Vault) -> None:
 
 @pytest.mark.parametrize("month", ["0000-05", "２０２６-11", "2026-13", "2026-1", "2026-11\n", ""])
 def test_a_digest_of_no_month_is_refused(vault: Vault, month: str) -> None:
-    refuses(vault, InputError, lambda: vault.digest(month))
+    refuses(vault, InputError, lambda: write_digest(vault, month))
 
 
 def test_a_trail_that_is_a_link_is_a_typed_error_whatever_is_asked(home: Path, tmp_path: Path, vault: Vault) -> None:
@@ -143,7 +144,7 @@ def test_a_trail_that_is_a_link_is_a_typed_error_whatever_is_asked(home: Path, t
         vault.alerts,
         vault.verify,
         vault.doctor,
-        lambda: vault.digest("2026-11"),
+        lambda: write_digest(vault, "2026-11"),
         lambda: Memory(vault, "main").status(),
         lambda: vault.add("main", [item("words")], BOT),
     ]
@@ -170,7 +171,7 @@ def test_what_was_closed_is_not_written_and_can_still_be_read(home: Path, vault:
             act()
         assert "open it again" in caught.value.hint
     assert [each.content for each in vault.entries("main")] == ["already there"]
-    assert vault.digest("2026-11")
+    assert write_digest(vault, "2026-11")
     vault.close()
     assert snapshot(home) == before
 

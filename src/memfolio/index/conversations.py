@@ -11,11 +11,10 @@ import apsw
 from memfolio.index.filter import Filter
 from memfolio.index.lookup import Located, located
 from memfolio.index.rows import clean
+from memfolio.sources import OVERHEARD
 from memfolio.text import match_expression, terms
 from memfolio.types import Kind
 
-LEARNED = "extraction"
-"""The source of what was learned from a conversation."""
 SPOKEN = Filter(forms=("memory",))
 _TURNS = "m.session IS NOT NULL AND m.role IS NOT NULL AND m.id < 'M-:' AND m.id > 'M-'"
 MARK = 8
@@ -96,7 +95,7 @@ def turns_of(connection: apsw.Connection, session: str) -> list[Located]:
     return list(located(connection, rest, (*values, session)))
 
 
-_KNOWN = f"""m.form = 'memory' AND (m.kind <> '{Kind.EPISODIC.value}' OR m.source IN ('{LEARNED}', 'flush')) AND (
+_KNOWN = f"""m.form = 'memory' AND (m.kind <> '{Kind.EPISODIC.value}' OR m.source IN {OVERHEARD}) AND (
     m.origin <> 'untrusted' OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'))"""
 _MATCHING = "m.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
 _HOLDS = "m.superseded_by IS NULL AND m.forgotten_at IS NULL"

@@ -13,21 +13,20 @@ import apsw
 
 from memfolio.index.filter import ARCHIVED, LEVELS, Filter
 from memfolio.index.rows import ROLES, from_us, to_us
+from memfolio.sources import LEARNED, PATTERN
 from memfolio.types import Type
 from memfolio.vault.format.fields import local
 
-PATTERN = "pattern"
 SUMMARY = "summary"
 DAY_SUMMARY = "day-summary"
-EXTRACTED = "extraction"
-CONCLUDED = (PATTERN, EXTRACTED)
+CONCLUDED = (PATTERN, LEARNED)
 """The sources of what is told of a day and does not count among what happened on it."""
 LONG = 20_000
 """Characters of a memory that are read."""
 
 _STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED,)).where()
 _TOLD = f"""{_STANDING} AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
-    AND (m.source <> '{EXTRACTED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error'))
+    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error'))
     AND (m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"""
 """What a day tells; what was made of other memories would tell the same once more, but for what was concluded.
 What is in the archive without a line that says so was undone."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from memfolio.index.rows import clean, to_us
 from memfolio.index.within import ShortTerm, stores_of
+from memfolio.sources import LEARNED
 from memfolio.types import Kind, Store, Type
 
 ARCHIVED = "archived"
@@ -34,7 +35,7 @@ _TRUSTED = """m.origin <> 'untrusted'
         AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
 """What strangers wrote counts from when somebody confirms it."""
 
-_ORIGINAL = """m.source <> 'extraction' OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
+_ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
     WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
 
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import apsw
 
 from memfolio.decay import Life
+from memfolio.sources import OVERHEARD
 
 LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
 _LOOK = "m.content, m.source, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
-DERIVED = """CASE WHEN m.source IN ('extraction', 'flush') THEN 2
+DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
     WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
 
 

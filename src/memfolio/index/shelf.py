@@ -7,10 +7,8 @@ import apsw
 from memfolio.index.filter import Filter
 from memfolio.index.lookup import Located, located
 from memfolio.index.within import WITHIN, ShortTerm
+from memfolio.sources import SUMMED_UP
 from memfolio.types import Store
-
-MADE = ("consolidation", "summary", "pattern")
-"""The sources of what was summed up; it is not summed up again."""
 
 
 def working(connection: apsw.Connection, *, least_used: bool) -> list[str]:
@@ -24,10 +22,10 @@ def working(connection: apsw.Connection, *, least_used: bool) -> list[str]:
 def ripe(connection: apsw.Connection, *, importance: float, uses: int) -> list[Located]:
     """The memories of the first two stores that proved important, oldest first."""
     condition, values = Filter(forms=("memory",)).where()
-    rest = f"""WHERE {condition} AND m.source NOT IN ({", ".join("?" * len(MADE))})
+    rest = f"""WHERE {condition} AND m.source NOT IN ({", ".join("?" * len(SUMMED_UP))})
         AND (m.store = 'working' AND m.importance >= ? OR m.store = 'short_term'
             AND (m.importance >= ? OR m.access_count >= ?)) ORDER BY m.created_at, m.id"""
-    return list(located(connection, rest, (*values, *MADE, importance, importance, uses)))
+    return list(located(connection, rest, (*values, *SUMMED_UP, importance, importance, uses)))
 
 
 def store_counts(connection: apsw.Connection, short_term: ShortTerm) -> dict[str, int]:

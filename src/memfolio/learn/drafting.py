@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from memfolio.learn.learned import Statement
+from memfolio.sources import LEARNED
 from memfolio.types import MemoryItem, Origin, Store
 from memfolio.vault.format.draft import Draft
 
-LEARNED = "extraction"
-"""The source of what was learned from a conversation."""
 _TRUST = (Origin.UNTRUSTED, Origin.SYSTEM, Origin.AGENT, Origin.OWNER)
 
 

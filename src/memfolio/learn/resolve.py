@@ -14,14 +14,13 @@ from typing import Any, Literal
 
 from memfolio.learn.learned import Statement, Turn
 from memfolio.learn.rules import learn
+from memfolio.sources import OVERHEARD
 from memfolio.types import MemoryItem
 from memfolio.vault.change import NewId
 
 _SIGNS = re.compile(r"[^\w+#]+")
 LONG = 300
 """Characters in which one thing is said."""
-OVERHEARD = frozenset({"extraction", "flush"})
-"""The sources of what nobody said in order to have it remembered."""
 Slot = tuple[str, str]
 Reference = str | NewId
 Way = Literal["supersede", "keep", "ask"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memfolio.errors import ConflictError, ModelError, RefusedError
-from memfolio.learn.resolve import OVERHEARD
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
+from memfolio.sources import OVERHEARD
 from memfolio.state import Op
 from memfolio.stores.core import Core
 from memfolio.stores.extract import lines, resolved, stated

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from memfolio.index.index import Index
 from memfolio.index.lookup import by_id, lines_about
-from memfolio.index.shelf import MADE
 from memfolio.index.ties import made_of
+from memfolio.sources import CORRECTION, OVERHEARD, SUMMED_UP, sums_up
 from memfolio.types import MemoryItem, Store
 
-LEARNED = frozenset({"extraction", "flush", "correction", "pattern", *MADE})
+MADE = frozenset({*OVERHEARD, *SUMMED_UP, CORRECTION})
 """The sources of what may be made of other memories; whatever else names them was said for its own sake."""
 
 
@@ -31,7 +31,7 @@ def kin_of(index: Index, ids: Collection[str]) -> Kin:
         if found is None or not _is_made(found.item):
             continue
         others = [each for each in found.item.derived_from if each not in going]
-        if _sums_up(found.item):
+        if sums_up(found.item):
             summaries[made] = None
         if made in summaries or not any(_is_left(index, each) for each in others):
             going[made] = None
@@ -41,11 +41,7 @@ def kin_of(index: Index, ids: Collection[str]) -> Kin:
 
 def _is_made(item: MemoryItem) -> bool:
     kept = item.pinned or item.store is Store.VAULT or item.forgotten_at
-    return bool(item.derived_from) and item.source in LEARNED and not kept
-
-
-def _sums_up(item: MemoryItem) -> bool:
-    return item.source in MADE or (item.source == "correction" and len(item.derived_from) > 1)
+    return bool(item.derived_from) and item.source in MADE and not kept
 
 
 def _is_left(index: Index, id: str) -> bool:

@@ -8,13 +8,14 @@ from datetime import date, time, tzinfo
 from functools import partial
 
 from memfolio.index import days as index_days
-from memfolio.index.days import CONCLUDED, DAY_SUMMARY, PATTERN, SUMMARY, Told, at_time, local_day
+from memfolio.index.days import CONCLUDED, DAY_SUMMARY, SUMMARY, Told, at_time, local_day
 from memfolio.index.index import Index
+from memfolio.sources import PATTERN
 from memfolio.state import Op
-from memfolio.tend.digest.compose import counted
 from memfolio.tend.digest.gist import MOST, WORD, Line, highlights_of, line_of, themes_of, unconcluded
 from memfolio.tend.extract import is_secret, keys
 from memfolio.tend.hand import Hand, tender
+from memfolio.text import counted
 from memfolio.types import Action, Type
 from memfolio.vault.change import AddEntries, AddLines, Change
 from memfolio.vault.format.draft import Draft

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from memfolio.index.index import Index
 from memfolio.llm.model import Model
-from memfolio.tend.digest.compose import counted
 from memfolio.tend.due import Period
 from memfolio.tend.hand import Hand
+from memfolio.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +20,6 @@ from memfolio.errors import (
     HomeError,
     HomeMissingError,
     HomeReadOnlyError,
-    InputError,
     MemfolioError,
     NotOwnerError,
 )
@@ -62,7 +60,6 @@ if TYPE_CHECKING:  # what looks back is loaded when somebody does
     from memfolio.vault.past.past import Past
     from memfolio.vault.past.report import Finding
 
-_MONTH = re.compile(r"(?!0000)[0-9]{4}-(0[1-9]|1[0-2])")
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 PURGE = "purge.json"
@@ -138,6 +135,11 @@ class Vault:
         self.trouble = error
         self._glance_at_others()
         self.books.epoch += 1
+
+    @property
+    def can_write(self) -> bool:
+        """Whether changes can be made here and now."""
+        return self.trouble is None and not self._is_closed
 
     @property
     def is_busy(self) -> bool:
@@ -422,19 +424,6 @@ class Vault:
         with disk_errors(self.home.root):
             return doctor(self)
 
-    def digest(self, month: str) -> str:
-        """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed."""
-        from memfolio.vault.past.digest import TRIGGER, digest_path, render_digest
-
-        path = digest_path(check_month(month))
-        with disk_errors(self.home.root):
-            text = render_digest(month, self.trail.lines(containing=[month.encode()]))
-        page = self.page(path)
-        if self.trouble is None and not self._is_closed and (page is None or page.content != text.encode()):
-            by = Attribution(actor="system:audit", approval=Approval.AUTO, trigger=TRIGGER)
-            self.put_page(path, text, expects=page.hash if page else None, by=by)
-        return text
-
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
         return [item for path in self._logs(agent, day) for item in self._read_log(path)]
@@ -516,9 +505,3 @@ def _common(drafts: Sequence[Draft], name: str) -> str | None:
     values = set(map(attrgetter(name), drafts))
     value = values.pop() if len(values) == 1 else None
     return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None
-
-
-def check_month(month: str) -> str:
-    if not _MONTH.fullmatch(month):
-        raise InputError(f"{month[:20]!r} is not a month", hint="write it like 2026-11")
-    return month

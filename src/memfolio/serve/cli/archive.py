@@ -11,7 +11,8 @@ from memfolio.errors import InputError, NotFoundError
 from memfolio.serve.cli.brief import beginning
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options
 from memfolio.serve.cli.mend import changed, is_shared
-from memfolio.serve.cli.output import Screen, as_document, counted
+from memfolio.serve.cli.output import Screen, as_document
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.index.aging import Below, Weak

@@ -12,7 +12,8 @@ import typer
 
 from memfolio.errors import InputError
 from memfolio.serve.cli.call import Answer, Command, Options, leave_logging_to_us, register
-from memfolio.serve.cli.output import Screen, counted, fields_of
+from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.bench.retrieval import Measured, Tally

@@ -21,7 +21,8 @@ from memfolio.serve.cli.call import (
     is_home,
     read_text,
 )
-from memfolio.serve.cli.output import Screen, counted, fields_of
+from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory

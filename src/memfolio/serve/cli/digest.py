@@ -9,8 +9,9 @@ import typer
 from memfolio.errors import InputError
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.call import Answer, Command, DryRun, Options
-from memfolio.serve.cli.output import Screen, counted
+from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.times import read_moment
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.tend.digest.build import Built

@@ -10,7 +10,8 @@ import typer
 from memfolio.errors import InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Agent, Answer, Command, DryRun, Home, Json, Options, register
 from memfolio.serve.cli.errors import EXIT_CODES
-from memfolio.serve.cli.output import Screen, counted, fields_of
+from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.graph.graph import Entity, Graph, Merged

@@ -10,7 +10,8 @@ import typer
 from memfolio.serve.cli.brief import beginning
 from memfolio.serve.cli.call import Answer, Command, DryRun, Options
 from memfolio.serve.cli.difference import for_people
-from memfolio.serve.cli.output import Screen, as_document, counted, fields_of
+from memfolio.serve.cli.output import Screen, as_document, fields_of
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.tend.consolidate.consolidate import Consolidated

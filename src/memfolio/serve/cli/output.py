@@ -65,11 +65,6 @@ def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
     return {name: value for name, value in fields_of(item).items() if value is not None} | more
 
 
-def counted(number: int, one: str, several: str = "") -> str:
-    """`1 file`, `2 files`."""
-    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
-
-
 class Screen:
     """Where people read: the terminal, or a file when the output is sent to one."""
 

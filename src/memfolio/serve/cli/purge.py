@@ -10,7 +10,8 @@ import typer
 from memfolio.errors import RefusedError
 from memfolio.serve.cli.brief import beginning
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options
-from memfolio.serve.cli.output import Screen, counted
+from memfolio.serve.cli.output import Screen
+from memfolio.text import counted
 from memfolio.types import check_attribution
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.brief import beginning, happened
 from memfolio.serve.cli.call import Answer, Command, Options
-from memfolio.serve.cli.output import Screen, counted, fields_of, safe
+from memfolio.serve.cli.output import Screen, fields_of, safe
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.index.counts import Counts

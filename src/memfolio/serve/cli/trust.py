@@ -14,9 +14,10 @@ from memfolio.serve.cli import complete
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
 from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.entries import draw_entries
-from memfolio.serve.cli.output import Screen, counted
+from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.pages import page_path
 from memfolio.serve.cli.times import find_time
+from memfolio.text import counted
 from memfolio.types import Action
 from memfolio.vault.paths import CONFIG, GITIGNORE
 
@@ -54,11 +55,12 @@ def log(
 ) -> Answer:
     """Show what happened in the whole home, newest first: who changed what, and why."""
     from memfolio.intake import choose
+    from memfolio.vault.past.digest import write_digest
     from memfolio.vault.past.view import Filter
 
     with options.memory() as memory:
         if digest is not None:
-            text = memory.vault.digest(digest)
+            text = write_digest(memory.vault, digest)
             return Answer({"month": digest, "text": text}, lambda screen: screen.page(text))
         wanted = Filter(
             path=path,

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
-from memfolio.index.days import PATTERN
+from memfolio.sources import PATTERN
 from memfolio.tend.digest.gist import Gist, Line
 from memfolio.tend.digest.period import MONTHLY, NOUNS, QUARTERLY, WEEKLY, Period, parts
 from memfolio.tend.digest.themes import Theme, recurring, themes, trends
 from memfolio.tend.extract import extract
+from memfolio.text import counted
 from memfolio.types import Type
 
 THEMES = 12
@@ -121,8 +122,3 @@ def _best(lines: Sequence[Line], limit: int) -> Iterable[Line]:
 
 def _link(day: date) -> str:
     return f"[[{day.isoformat()}]]"
-
-
-def counted(number: int, one: str, several: str = "") -> str:
-    """`1 day`, `2 days`."""
-    return f"{number} {one if number == 1 else several or f'{one}s'}"

@@ -11,7 +11,8 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from memfolio.index.days import CONCLUDED, EXTRACTED, PATTERN, Told
+from memfolio.index.days import CONCLUDED, Told
+from memfolio.sources import LEARNED, PATTERN
 from memfolio.tend.extract import extract, is_secret, key_of, sentences_of, shortened
 from memfolio.text import terms
 from memfolio.types import Type
@@ -112,12 +113,12 @@ def line_of(memory: Told, words: str, weight: float = 1.0) -> Line:
 
 def cited(memory: Told) -> tuple[str, ...]:
     """The ids that a line about a memory names: what was concluded names its sources too."""
-    return (memory.id, *memory.sources[:SOURCES]) if memory.source == EXTRACTED else (memory.id,)
+    return (memory.id, *memory.sources[:SOURCES]) if memory.source == LEARNED else (memory.id,)
 
 
 def unconcluded(episodes: Iterable[Told], found: Iterable[Told]) -> list[Told]:
     """Those from which nothing that is told anyway was concluded: they would say it once more."""
-    sources = {source for each in found if each.source == EXTRACTED for source in each.sources}
+    sources = {source for each in found if each.source == LEARNED for source in each.sources}
     return [each for each in episodes if each.id not in sources]
 
 

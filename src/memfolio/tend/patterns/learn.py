@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memfolio.clock import EPOCH
-from memfolio.index.days import PATTERN, known_patterns, told_between
+from memfolio.index.days import known_patterns, told_between
 from memfolio.index.index import Index
+from memfolio.sources import PATTERN
 from memfolio.tend.hand import Hand, tender
 from memfolio.tend.patterns.find import Pattern, find
 from memfolio.types import Action, Kind

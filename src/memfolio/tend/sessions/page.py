@@ -8,9 +8,10 @@ from datetime import datetime, tzinfo
 from hashlib import blake2b
 
 from memfolio.learn.drafting import moment
-from memfolio.tend.digest.compose import counted, inline
+from memfolio.tend.digest.compose import inline
 from memfolio.tend.extract import extract
 from memfolio.tend.ours import is_ours, marked, renewed
+from memfolio.text import counted
 from memfolio.types import MemoryItem
 from memfolio.vault.format.fields import local
 from memfolio.vault.paths import agent_root

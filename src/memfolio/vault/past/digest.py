@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
-from memfolio.types import Action
+from memfolio.errors import InputError
+from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.audit import TrailLine
+from memfolio.vault.disk import disk_errors
 from memfolio.vault.paths import AUDIT, Sensitivity, sensitivity
+
+if TYPE_CHECKING:
+    from memfolio.vault.vault import Vault
 
 MOST = 10
 TRIGGER = "digest"
 """Writing a digest is a change too; left out, so that a digest made twice is the same."""
+AUDITOR = Attribution(actor="system:audit", approval=Approval.AUTO, trigger=TRIGGER)
+_MONTH = re.compile(r"(?!0000)[0-9]{4}-(0[1-9]|1[0-2])")
 
 
 def digest_path(month: str) -> str:
     return f"{AUDIT}/{month}/digest.md"
+
+
+def write_digest(vault: Vault, month: str) -> str:
+    """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed."""
+    path = digest_path(check_month(month))
+    with disk_errors(vault.home.root):
+        text = render_digest(month, vault.trail.lines(containing=[month.encode()]))
+    page = vault.page(path)
+    if vault.can_write and (page is None or page.content != text.encode()):
+        vault.put_page(path, text, expects=page.hash if page else None, by=AUDITOR)
+    return text
+
+
+def check_month(month: str) -> str:
+    if not _MONTH.fullmatch(month):
+        raise InputError(f"{month[:20]!r} is not a month", hint="write it like 2026-11")
+    return month
 
 
 def render_digest(month: str, lines: Iterable[TrailLine]) -> str:

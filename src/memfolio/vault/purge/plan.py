@@ -10,6 +10,7 @@ from enum import StrEnum
 from itertools import chain
 
 from memfolio.errors import NotFoundError, RefusedError
+from memfolio.sources import sums_up
 from memfolio.types import MemoryItem
 from memfolio.vault.format.log import read_log
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, day_of, form_of
@@ -23,11 +24,6 @@ OUT_OF_REACH = (
     "what a model, an embedding service or another program was given",
     "blocks of the disk that are free but not overwritten",
 )
-
-MADE = frozenset({"consolidation", "summary", "pattern"})
-"""The sources of memories that were made of others and repeat them."""
-CORRECTION = "correction"
-"""The source of a memory that takes the place of another one; of one that was made of others if it has their ids."""
 
 
 class Quotes(StrEnum):
@@ -174,7 +170,7 @@ class Planner:
                 self._doom(sorted(summaries), "sums up one of these")
 
     def _goes_along(self, item: MemoryItem) -> bool:
-        return item.id not in self._doomed and (_sums_up(item) or self._has_no_other_source(item))
+        return item.id not in self._doomed and (sums_up(item) or self._has_no_other_source(item))
 
     def _has_no_other_source(self, item: MemoryItem) -> bool:
         return self._doomed.keys() >= set(item.derived_from)
@@ -256,9 +252,9 @@ class Finder:
         for item in items:
             if item.id in self.ids:
                 self.found.setdefault(item.id, (path, item.content))
-                if not _sums_up(item):
+                if not sums_up(item):
                     self.sentences |= sentences_of(item.content)
-                if self.is_named or not _sums_up(item):
+                if self.is_named or not sums_up(item):
                     self.texts.add(item.content)
 
 
@@ -267,10 +263,6 @@ def _items(path: str, data: bytes) -> list[MemoryItem]:
     if day is None or agent is None:
         return []
     return [found.entry.item for found in read_log(to_text(data), day=day, tz=UTC, agent=agent).entries]
-
-
-def _sums_up(item: MemoryItem) -> bool:
-    return item.source in MADE or (item.source == CORRECTION and len(item.derived_from) > 1)
 
 
 def _quoted(ids: list[str]) -> RefusedError:
