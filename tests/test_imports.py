@@ -20,13 +20,14 @@ LEVELS = (
         "text",
         "duration",
         "machine",
+        "policy",
         "tuning",
         "decay",
         "settings",
         "config",
         "state",
     ),
-    *("vault", "intake", "index", "embed", "llm", "learn", "graph", "recall", "stores", "procedures"),
+    *("redact", "vault", "intake", "index", "embed", "llm", "learn", "graph", "recall", "stores", "procedures"),
     *("knowledge", "govern", "mind", "tend", "reason", "status", "life", "memory", "aio", "bench", "serve", "testing"),
 )
 """A room may import itself and what stands before it."""

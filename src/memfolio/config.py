@@ -80,6 +80,13 @@ class Config:
     retention: tuning.Retention
     backup: tuning.Backup
     tend: tuning.Tending
+    policy: tuning.Governing
+    proposals: tuning.Proposing
+    reflection: tuning.Reflecting
+    redact: tuning.Redaction
+    alerts: tuning.Watching
+    speaker: str
+    """`owner` or `agent`; empty where nobody said."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -220,7 +227,8 @@ def _valid(
         return key.read(value, as_text=as_text)
     except (ValueError, OverflowError) as cause:
         default = "" if key.default is None else f" ({toml(key.default)})"
-        hint = f"correct it, or remove it to use the default{default}{_nearest_zone(key, value)}"
+        why = f"{cause}; " if key.name == "policy.rows" and str(cause) else ""
+        hint = f"{why}correct it, or remove it to use the default{default}{_nearest_zone(key, value)}"
         is_private = key.is_secret or (key.name.endswith(".url") and "@" in str(value))  # which may hold a password
         shown = "not usable" if is_private else _show(value)
         raise error(f"{where} is {shown}; wanted {key.wants}", hint=hint) from cause

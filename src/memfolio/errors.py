@@ -12,11 +12,14 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
     ├── NotFoundError                 no such memory, page, change or commit
     ├── ConflictError                 somebody else changed it first
     │   ├── PageChangedError          carries the page's current content and hash
+    │   ├── EditConflictError         carries what a memory says, what was seen of it, and what was to be said
     │   └── UndoConflictError         carries the overlapping difference
     ├── EmbedderError                 texts cannot be turned into vectors: not installed, not reachable, not usable
     ├── ModelError                    a language model did not answer, or not with what was asked for
     ├── RefusedError                  the rules of this home do not allow it
-    │   └── NotOwnerError             another machine writes this home
+    │   ├── NotOwnerError             another machine writes this home
+    │   ├── PolicyError               the policy does not let this actor do it; names the row that decided
+    │   └── ProposedError             the policy wants it approved: it was proposed instead, and is named
     ├── SearchIndexError              the index does not answer; the memories themselves are safe
     │   ├── IndexBusyError            another process holds it for too long
     │   ├── IndexDamagedError         its file is damaged, or of another version
@@ -92,6 +95,22 @@ class PageChangedError(ConflictError):
         self.current_hash = current_hash
 
 
+class EditConflictError(ConflictError):
+    """Somebody else changed the same words of a memory; nothing was written."""
+
+    code = "edit-conflict"
+
+    def __init__(self, id: str, *, current: str, base: str, wanted: str) -> None:
+        super().__init__(
+            f"{id} was changed by somebody else and says: {current[:200]}",
+            hint="decide what is right, and correct that one",
+        )
+        self.id = id
+        self.current = current
+        self.base = base
+        self.wanted = wanted
+
+
 class UndoConflictError(ConflictError):
     """The change cannot be taken back because later edits overlap it; `diff` shows where."""
 
@@ -120,6 +139,31 @@ class RefusedError(MemfolioError):
 
 class NotOwnerError(RefusedError):
     code = "not-owner"
+
+
+class PolicyError(RefusedError):
+    """A row of the policy stands against it; `can_propose` says that somebody else may approve it."""
+
+    code = "policy"
+
+    def __init__(self, message: str, *, row: str, can_propose: bool = False, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.row = row
+        self.can_propose = can_propose
+
+
+class ProposedError(RefusedError):
+    """It was not done but proposed, as `proposal`, because of a row of the policy."""
+
+    code = "proposed"
+
+    def __init__(self, proposal: str, *, row: str) -> None:
+        super().__init__(
+            f"this needs approval and was proposed as {proposal} (policy: {row})",
+            hint=f"`memfolio approve {proposal}` does it, `memfolio reject {proposal}` drops it",
+        )
+        self.proposal = proposal
+        self.row = row
 
 
 class SearchIndexError(MemfolioError):

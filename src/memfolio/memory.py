@@ -13,6 +13,7 @@ from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, MemfolioError, NotFoundError
+from memfolio.govern.gate import OWNER, Gate
 from memfolio.index.counts import count
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
@@ -54,6 +55,8 @@ class Memory(Life):
         self.vault = vault
         self.agent = check_agent(agent)
         self.library = Library(vault, self.agent, embedder=embedder, background=background)
+        self._origin = Origin.OWNER if vault.config.speaker == OWNER else Origin.AGENT
+        self.gate = vault.guard = Gate(vault, self.agent, origin_of=self._origin_of)
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None
 
@@ -71,13 +74,15 @@ class Memory(Life):
         clock: Clock | None = None,
         embedder: Embedder | None = None,
         background: bool = True,
+        speaker: str | None = None,
     ) -> Self:
         """Open a home, creating what is missing; what is not named comes from the environment, else the defaults.
 
         With `background`, a thread makes vectors and another one notices edits of the files; without, both happen when
-        something is asked. `embedder` takes the place of the configured one.
+        something is asked. `embedder` takes the place of the configured one. `speaker` is "owner" where a person
+        speaks through this object, "agent" where nobody may be taken for one; else changes say who makes them.
         """
-        config = load_config(home, overrides={"agent": agent})
+        config = load_config(home, overrides={"agent": agent, "speaker": speaker})
         vault = Vault.open(config=config, clock=clock)
         try:
             return cls(vault, config.agent, embedder=embedder, background=background)
@@ -123,14 +128,14 @@ class Memory(Life):
         confidence: float = 1.0,
         session: str | None = None,
         user: str | None = None,
-        origin: Origin | str = Origin.AGENT,
+        origin: Origin | str | None = None,
         valid_from: datetime | None = None,
         valid_until: datetime | None = None,
         attributes: Mapping[str, Any] | None = None,
     ) -> MemoryItem:
         """Keep something on purpose. `at` is when it happened; the same `key` twice is one memory.
 
-        `tier` is another name for `store`.
+        `tier` is another name for `store`. Whose word it is follows from who speaks, unless `origin` says otherwise.
         """
         draft = draft_of(
             content=text,
@@ -145,7 +150,7 @@ class Memory(Life):
             confidence=confidence,
             session=session,
             user=user,
-            origin=origin,
+            origin=self._origin if origin is None else origin,
             valid_from=valid_from,
             valid_until=valid_until,
             attributes=attributes,
@@ -358,6 +363,10 @@ class Memory(Life):
         self.library.attend()
         mend.note(self.vault, found, line, by)
         return self._located(id)[1].item
+
+    def _origin_of(self, id: str) -> Origin | None:
+        found = self.library.locate(id)
+        return found[1].item.origin if found else None
 
     def explain(self, id: str) -> Explanation:
         """Where a memory comes from, what it replaced or what replaced it, and what was said about it."""

@@ -17,13 +17,18 @@ from memfolio.tuning import (
     Core,
     Decay,
     Flush,
+    Governing,
     Learning,
     Packing,
+    Proposing,
     Ranking,
+    Redaction,
+    Reflecting,
     Retention,
     Shelves,
     Tending,
     Triggers,
+    Watching,
 )
 from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
 
@@ -193,6 +198,11 @@ SECTIONS: Mapping[str, type[Any]] = {
     "retention": Retention,
     "backup": Backup,
     "tend": Tending,
+    "policy": Governing,
+    "proposals": Proposing,
+    "reflection": Reflecting,
+    "redact": Redaction,
+    "alerts": Watching,
 }
 """Sections whose keys are the fields of a class."""
 
@@ -424,6 +434,15 @@ KEYS: tuple[Key, ...] = (
         doc="The agent whose memory is meant when none is named.",
         wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash",
         accepts=AGENT_PATTERN.fullmatch,
+        in_file=False,
+    ),
+    Key(
+        name="speaker",
+        kind="text",
+        default="",
+        doc="Who speaks through this process; by default a person at the command line, and the agent in a program.",
+        wanted="owner or agent",
+        accepts=("", "owner", "agent").__contains__,
         in_file=False,
     ),
     Key(

@@ -10,6 +10,8 @@ FLUSHED = "flush"
 """Saved from a transcript before it was cut."""
 CORRECTION = "correction"
 PATTERN = "pattern"
+REFLECTION = "reflection"
+"""Learned by looking back, with somebody's approval."""
 OVERHEARD = (LEARNED, FLUSHED)
 """What nobody said in order to have it remembered."""
 SUMMED_UP = ("consolidation", "summary", PATTERN)

@@ -35,6 +35,7 @@ class Op(StrEnum):
     SESSION = "session"
     FLUSH = "flush"
     CONTEXT = "context"
+    REVIEW = "review"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from memfolio.policy import PRESETS, are_rows
+
+PERSONAL = ("email", "phone", "iban", "card", "ip")
+"""The kinds of personal data that can be taken out of texts."""
+
 
 def _weight(default: float, doc: str, high: float = 10.0) -> Any:
     return field(default=default, metadata={"doc": doc, "low": 0.0, "high": high})
@@ -273,3 +278,69 @@ class Tending:
     seconds: float = field(
         default=600.0, metadata={"doc": "After how many seconds no further job is begun.", "low": 1.0, "high": 86400.0}
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governing:
+    """Who may do what."""
+
+    preset: str = _one_of("balanced", tuple(PRESETS), "The table of who may do what.")
+    rows: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Rows before those of the preset, as in `forget by agent from owner: propose`; the first decides.",
+            "wanted": "a list of rows of the form `DEED by ROLE [from ORIGIN]: apply, propose or refuse`",
+            "accepts": are_rows,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposing:
+    """How proposals are decided on."""
+
+    review: str = _one_of(
+        "batch",
+        ("batch", "automatic", "manual"),
+        "Who decides: the agent when a session starts, nobody for trusted agents that are sure, or only a person.",
+    )
+    confidence: float = _share(0.8, "From which confidence on a trusted agent's proposal is committed automatically.")
+    expire: timedelta = _span(timedelta(days=30), "After which time an undecided proposal is dropped; zero is never.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflecting:
+    """When an agent reflects, and how much it may say."""
+
+    enabled: bool = _switch(True, "Whether `tend` makes reflections; each waits for approval.")
+    threshold: int = _count(50, "From how many entries since the last reflection on `tend` makes one.", 1, 10**6)
+    session: int = _count(
+        40, "From how many turns on a conversation is reflected on at its end; 0 is never.", 0, 10**6
+    )
+    tokens: int = _count(8000, "Tokens, by estimate, that a reflection may have.", 500, 10**6)
+    items: int = _count(7, "How many proposals each of its sections has at most.", 1, 1000)
+    evolution: int = _count(2000, "Tokens, by estimate, that meta/evolution.md may have.", 200, 10**6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """What is taken out of a text before it is written or sent anywhere."""
+
+    secrets: bool = _switch(True, "Whether keys, tokens, passwords and private keys are taken out.")
+    personal: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Which personal data is taken out too: email, phone, iban, card, ip.",
+            "wanted": "a list of email, phone, iban, card or ip",
+            "accepts": lambda given: set(given) <= set(PERSONAL),
+        },
+    )
+    allow: tuple[str, ...] = _phrases("Texts that look like secrets and are none.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """What the owner is told about without asking."""
+
+    bytes: int = _count(10**9, "From how many bytes of files on a home has grown past its budget.", 10**4, 10**15)
+    confidence: float = _share(0.9, "From which confidence on two facts that contradict each other raise an alert.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from memfolio.errors import ConflictError, ModelError, RefusedError
+from memfolio.errors import ConflictError, ModelError, PolicyError, RefusedError
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
 from memfolio.sources import OVERHEARD
@@ -13,9 +15,9 @@ from memfolio.stores.core import Core
 from memfolio.stores.extract import lines, resolved, stated
 from memfolio.stores.route import Routed, draft, route, route_by_model
 from memfolio.stores.triggers import Asked, Trigger
-from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.types import Action, Attribution, MemoryItem, Store
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
-from memfolio.vault.format.draft import check_text
+from memfolio.vault.format.draft import Draft, check_text
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 
@@ -74,15 +76,26 @@ def _remember(
         made = draft(routed, statement, user)._replace(session=session)
         overheard = ({"op": Op.SUPERSEDE.value, "memory": each.id, "by": NewId(0)} for each in known)
         records = (*lines(resolution), *overheard)
-        further = (AddLines(state_ledger(agent), records),) if records else ()
-        change = Change(operations=(AddEntries(agent, (made,)), *further), by=BY, action=Action.APPEND)
-        remembered = vault.apply(change).items[0]
+        try:
+            remembered = _kept(vault, agent, made, records)
+        except PolicyError:
+            if made.store is not Store.VAULT:
+                raise
+            pinned = {"op": Op.PIN.value, "memory": NewId(0), "pinned": True}
+            remembered = _kept(vault, agent, made._replace(store=Store.LONG_TERM), (*records, pinned))
+            notes.append("pinned in long-term memory, since only its owner writes the vault")
     else:
         notes.append("this is remembered already")
     notes += [f"this contradicts {each.old.ref}: {each.old.text}" for each in resolution.contradicting]
     if routed.core_update:
         notes += _into_core(core, routed)
     return Heeded(trigger=trigger, routed=routed, remembered=asked_for or remembered, notes=tuple(notes))
+
+
+def _kept(vault: Vault, agent: str, made: Draft, records: Sequence[Mapping[str, Any]]) -> MemoryItem:
+    further = (AddLines(state_ledger(agent), tuple(records)),) if records else ()
+    change = Change(operations=(AddEntries(agent, (made,)), *further), by=BY, action=Action.APPEND)
+    return vault.apply(change).items[0]
 
 
 def _routed(text: str, model: Model | None, user: str | None) -> tuple[Routed, list[str]]:

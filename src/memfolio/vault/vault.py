@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
@@ -64,6 +64,7 @@ FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 PURGE = "purge.json"
 """The file in the home's inside that tells of a purge which is under way."""
+Guard = Callable[[Change], AbstractContextManager[Change]]
 PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
 
@@ -77,6 +78,8 @@ class Vault:
         self.trail = Trail(config.home, self.home.disk)
         self.problems: dict[str, str] = {}
         self.trouble: MemfolioError | None = None
+        self.guard: Guard | None = None
+        """What every change has to pass; it may be changed there, or refused."""
         self._is_closed = False
         window = None if config.git_enabled else config.stale_editor_window
         recent = Recent(self.home.internal, self.home.disk, window=window)
@@ -280,7 +283,10 @@ class Vault:
             self.survey()
         if self.trouble is not None:
             raise self.trouble
-        return self.writer.apply(change)
+        if self.guard is None:
+            return self.writer.apply(change)
+        with self.guard(change) as allowed:
+            return self.writer.apply(allowed)
 
     def preview(self, change: Change) -> str:
         """What a change would do, as a difference; nothing is written."""

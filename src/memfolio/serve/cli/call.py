@@ -111,7 +111,8 @@ class Options:
         try:
             if not self.as_json:
                 self.wait.start(f"Opening {config.home}")
-            with Memory.open(config.home, config.agent, background=False) as memory:
+            speaker = config.speaker or "owner"
+            with Memory.open(config.home, config.agent, background=False, speaker=speaker) as memory:
                 for index in memory.library.indexes():
                     index.progress = self.wait
                 try:

@@ -12,6 +12,8 @@ from memfolio.errors import (
     InputError,
     MemfolioError,
     NotFoundError,
+    PolicyError,
+    ProposedError,
     RefusedError,
     UndoConflictError,
 )
@@ -44,10 +46,23 @@ def exit_code(error: MemfolioError) -> int:
 
 
 def report(error: MemfolioError, *, as_json: bool) -> int:
-    """Say what went wrong and return the exit code."""
-    diff = error.diff if isinstance(error, UndoConflictError) else ""
-    _say(error.code, error.message, error.hint, as_json=as_json, diff=diff)
+    """Say what went wrong and return the exit code; what was proposed instead is an answer like others."""
+    if isinstance(error, ProposedError):
+        return _report_proposed(error, as_json=as_json)
+    more = {"diff": error.diff} if isinstance(error, UndoConflictError) else {}
+    more |= {"policy": error.row} if isinstance(error, PolicyError) else {}
+    _say(error.code, error.message, error.hint, as_json=as_json, **more)
     return exit_code(error)
+
+
+def _report_proposed(error: ProposedError, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"proposed": error.proposal, "policy": error.row, "hint": error.hint})
+    else:
+        screen = Screen()
+        screen.say(f"proposed as {error.proposal}, since the policy says `{error.row}`", "bold")
+        screen.say(f"  {error.hint}")
+    return 0
 
 
 def report_usage(error: typer.BadParameter, *, as_json: bool) -> int:
@@ -74,13 +89,15 @@ def plainly(message: str) -> str:
     return message
 
 
-def _say(code: str, message: str, hint: str, *, as_json: bool, diff: str = "") -> None:
+def _say(code: str, message: str, hint: str, *, as_json: bool, diff: str = "", policy: str = "") -> None:
     if as_json:
-        document = {"code": code, "message": message, "hint": hint}
-        print_json({"error": document | ({"diff": diff} if diff else {})})
+        document = {"code": code, "message": message, "hint": hint, "diff": diff, "policy": policy}
+        print_json({"error": {name: value for name, value in document.items() if value or name == "hint"}})
         return
     screen = Screen(errors=True)
     screen.say(f"memfolio: {message}", style="bold red")
+    if policy:
+        screen.say(f"  the row that decided: {policy}", style="yellow")
     if hint:
         screen.say(f"  {hint}", style="yellow")
     if diff:
