@@ -140,7 +140,9 @@ def test_settings_of_an_agent_count_from_when_they_are_saved(home: Path, opened:
         memory.remember("the ford is flooded")
 
 
-@pytest.mark.parametrize("text", ["policy = 'reigns'\n", "reads = 'all'\n", "rank = 1\n", "policy = \n", "retired = 1\n"])
+@pytest.mark.parametrize(
+    "text", ["policy = 'reigns'\n", "reads = 'all'\n", "rank = 1\n", "policy = \n", "retired = 1\n"]
+)
 def test_broken_settings_of_an_agent_let_nothing_be_written(opened: Open, text: str) -> None:
     memory = opened("scout", settings=text)
     with pytest.raises(ConfigError, match=r"agent\.toml"):
@@ -159,12 +161,12 @@ def test_agent_cannot_raise_itself(home: Path, opened: Open) -> None:
 def test_rewriting_core_memory_needs_approval_and_a_line_does_not(opened: Open) -> None:
     memory = opened()
     for line in ("Works on the bridge", "Waits for the permit", "Meets Ada on Monday"):
-        memory.core.add("active", line)
-    memory.core.replace("active", "Waits for the permit", "Has the permit")
+        memory.core.add("Active Context", line)
+    memory.core.replace("Active Context", "Waits for the permit", "Has the permit")
     with pytest.raises(RefusedError):
-        memory.core.rewrite("active", ["Everything is different"])
+        memory.core.rewrite("Active Context", ["Everything is different"])
     assert "Has the permit" in memory.core.read().text
-    memory.core.rewrite("active", ["Everything is different"], by=HUMAN)
+    memory.core.rewrite("Active Context", ["Everything is different"], by=HUMAN)
 
 
 def test_quarantine_is_lifted_by_a_person_only(opened: Open) -> None:
