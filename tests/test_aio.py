@@ -15,7 +15,7 @@ import pytest
 from memfolio import AsyncMemory, Memory, NotFoundError
 from memfolio.vault.vault import Vault
 
-NOT_AWAITED = {"audit", "core", "graph", "subscribe"}
+NOT_AWAITED = {"agents", "audit", "core", "graph", "proposals", "reflections", "subscribe"}
 PUBLIC = sorted(name for name in dir(Memory) if not name.startswith("_"))
 VERBS = [name for name in PUBLIC if name not in NOT_AWAITED]
 

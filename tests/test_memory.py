@@ -60,7 +60,7 @@ def test_remembered_can_be_got_again_with_everything_it_had(memory: Memory) -> N
         importance=1,
         confidence=0.25,
         tags=("weather", "two words"),
-        tier="vault",
+        tier="working",
         source="chat",
         key="k-1",
         at=NOON,
@@ -72,7 +72,7 @@ def test_remembered_can_be_got_again_with_everything_it_had(memory: Memory) -> N
         attributes={"ref": ["any", 1]},
     )
     assert memory.get(item.id) == item
-    assert (item.store, item.origin, item.event_time) == (Store.VAULT, Origin.OWNER, NOON)
+    assert (item.store, item.origin, item.event_time) == (Store.WORKING, Origin.OWNER, NOON)
 
 
 def test_what_happened_earlier_stands_in_the_log_of_its_day(memory: Memory, home: Path) -> None:

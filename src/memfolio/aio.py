@@ -12,6 +12,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
+from memfolio.govern.agents.agents import Agents
+from memfolio.govern.proposals.proposals import Proposals
+from memfolio.govern.reflection.reflections import Reflections
 from memfolio.graph.graph import Graph
 from memfolio.memory import Memory
 from memfolio.stores.core import Core
@@ -50,10 +53,12 @@ class AsyncMemory:
         clock: Clock | None = None,
         embedder: Embedder | None = None,
         background: bool = True,
+        speaker: str | None = None,
     ) -> Self:
         """Open a home as `Memory.open` does; one that nobody waits for any more is closed again."""
         thread = ThreadPoolExecutor(1)
-        opening = thread.submit(Memory.open, home, agent, clock=clock, embedder=embedder, background=background)
+        given: dict[str, Any] = {"clock": clock, "embedder": embedder, "background": background, "speaker": speaker}
+        opening = thread.submit(Memory.open, home, agent, **given)
         try:
             return cls(await asyncio.wrap_future(opening))
         except asyncio.CancelledError:
@@ -72,6 +77,7 @@ class AsyncMemory:
     forget = _awaited(Memory.forget)
     restore = _awaited(Memory.restore)
     correct = _awaited(Memory.correct)
+    update = _awaited(Memory.update)
     confirm = _awaited(Memory.confirm)
     pin = _awaited(Memory.pin)
     explain = _awaited(Memory.explain)
@@ -90,6 +96,11 @@ class AsyncMemory:
     archive = _awaited(Memory.archive)
     backup = _awaited(Memory.backup)
     purge = _awaited(Memory.purge)
+    propose = _awaited(Memory.propose)
+    reflect = _awaited(Memory.reflect)
+    undo = _awaited(Memory.undo)
+    watch = _awaited(Memory.watch)
+    acknowledge = _awaited(Memory.acknowledge)
     status = _awaited(Memory.status)
     sync = _awaited(Memory.sync)
     reindex = _awaited(Memory.reindex)
@@ -109,6 +120,18 @@ class AsyncMemory:
     def graph(self) -> Graph:
         """As `Memory.graph`, likewise."""
         return self.memory.graph
+
+    @property
+    def proposals(self) -> Proposals:
+        return self.memory.proposals
+
+    @property
+    def reflections(self) -> Reflections:
+        return self.memory.reflections
+
+    @property
+    def agents(self) -> Agents:
+        return self.memory.agents
 
     def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
         """As `Memory.subscribe`; the callback comes on a worker thread."""

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import NotFoundError
+from memfolio.govern.proposable import proposable
+from memfolio.governed import Governed
 from memfolio.index.lookup import Located
 from memfolio.intake import one_id
-from memfolio.llm.model import Model
+from memfolio.policy import Deed
 from memfolio.recall.asking import arguments
-from memfolio.recall.library import Library
 from memfolio.types import Attribution, MemoryItem, check_attribution, check_token
-from memfolio.vault.paths import agent_of
-from memfolio.vault.vault import Vault
+from memfolio.vault.paths import SHARED, agent_of
 
 if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.graph.graph import Graph
@@ -38,25 +38,16 @@ if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.vault.purge.purge import Purged
 
 PURGER = Attribution(actor="bot:trigger-forget", trigger="purge")
+ARCHIVER = Attribution(actor="bot:trigger-forget", trigger="archive")
 USER = Attribution(actor="bot:auto-detect", trigger="used")
 MANY = 10**6
 """More than anybody asks for."""
 
 
-class Life:
+class Life(Governed):
     """What every `Memory` can do beside noting and finding."""
 
-    vault: Vault
-    agent: str
-    library: Library
     _attendant: Attendant | None
-
-    @cached_property
-    def _model(self) -> Model | None:
-        """The language model that sums up and learns; None where none is configured."""
-        from memfolio.llm.open import open_model
-
-        return open_model(self.vault.config)
 
     def consolidate(
         self,
@@ -102,9 +93,11 @@ class Life:
 
         return tend(
             self.vault,
-            self.library.index,
+            self.library,
             self.agent,
             model=self._model,
+            proposals=self.proposals,
+            reflect=self._reflected,
             jobs=jobs,
             sessions=sessions,
             dry_run=dry_run,
@@ -121,14 +114,16 @@ class Life:
         ended = Ended(only=[check_token("session", arguments.text("session", session))], is_over=True, again=True)
         with self._tending(dry_run=dry_run) as hand:
             heard = hear_out(hand, self.library.index, self.vault.config.learn, ended, model=self._model)
+        if heard and not dry_run:
+            self._reflect_if_due()
         return heard[0] if heard else None
 
     @cached_property
     def core(self) -> Core:
         """Core memory, MEMORY.md: what an agent always has before its eyes."""
-        from memfolio.stores.core import Core
+        from memfolio.govern.core import GovernedCore
 
-        return Core(self.vault, self.agent, find=self._find)
+        return GovernedCore(self.vault, self.agent, find=self._find, propose=self._propose)
 
     @cached_property
     def graph(self) -> Graph:
@@ -283,8 +278,9 @@ class Life:
         self.library.attend()
         given = [arguments.text("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
         places = [(each, found.path) for each in given if (found := self._find(each))]
-        for agent in dict.fromkeys(agent_of(path) for _, path in places):
-            used(self.vault, agent or self.agent, [each for each, path in places if agent_of(path) == agent], by)
+        for agent in (self.agent, SHARED):  # what is only read is for its own agent to keep awake
+            if mine := [each for each, path in places if agent_of(path) == agent]:
+                used(self.vault, agent, mine, by)
 
     def weak(self, limit: int = 20) -> list[Weak]:
         """The facts of which least is left, weakest first; `confirm` keeps one, `forget` lets it go."""
@@ -298,6 +294,7 @@ class Life:
         )
         return self.library.index.read(lambda connection: weak(connection, now, decay, most))
 
+    @proposable("archive")
     def archive(
         self, id: str | None = None, *, below: Below | None = None, dry_run: bool = False, by: Attribution | None = None
     ) -> Mended | Retained:
@@ -305,14 +302,13 @@ class Life:
         from memfolio.tend.archive import archive_one
         from memfolio.tend.retention import RETAINER, retain
 
-        by = by or RETAINER
         if id is None:
-            return retain(self._hand(dry_run=dry_run), self.library.index, below, by)
+            return retain(self._hand(dry_run=dry_run), self.library.index, below, by or RETAINER)
         found = self.library.locate(one_id(id))
         if found is None:
             raise NotFoundError(f"agent {self.agent} has no memory {id[:80]!r}", hint="`recall` finds memories")
         paths = self.library.places(found[0], found[1].item.id)
-        return archive_one(self.vault, found[1], paths, by, dry_run=dry_run)
+        return archive_one(self.vault, found[1], paths, by or ARCHIVER, dry_run=dry_run)
 
     def purge(self, *what: str, dry_run: bool = False, quotes: str = "refuse", by: Attribution = PURGER) -> Purged:
         """Destroy memories, named by id or description: in files, archive, history and index; nothing undoes it.
@@ -322,7 +318,8 @@ class Life:
         """
         from memfolio.stores.purge import purge
 
-        return purge(self.vault, self.library, what, check_attribution(by), dry_run=dry_run, quotes=quotes)
+        self.gate.check(Deed.PURGE, check_attribution(by))
+        return purge(self.vault, self.library, what, by, dry_run=dry_run, quotes=quotes)
 
     def backup(self, folder: str | Path | None = None, *, keep: int | None = None, dry_run: bool = False) -> BackedUp:
         """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""

@@ -14,6 +14,9 @@ from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, MemfolioError, NotFoundError
 from memfolio.govern.gate import OWNER, Gate
+from memfolio.govern.proposable import proposable
+from memfolio.govern.redaction import clean_change
+from memfolio.governed import FORGETTER
 from memfolio.index.counts import count
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
@@ -25,6 +28,7 @@ from memfolio.recall.context.compose import Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
+from memfolio.redact.redactor import Redactor
 from memfolio.state import Op
 from memfolio.status import Status, sizes
 from memfolio.stores import mend
@@ -34,17 +38,17 @@ from memfolio.tend.attendant import Attendant
 from memfolio.tend.cited import without_citations
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
 from memfolio.vault.audit import TrailLine
-from memfolio.vault.change import Operation
+from memfolio.vault.change import Change, Operation
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import check_agent
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:
+    from memfolio.govern.update import Updated
     from memfolio.vault.past.past import Past
 
 OBSERVER = Attribution(actor="bot:auto-detect", trigger="observe")
 REMEMBERER = Attribution(actor="bot:trigger-remember", trigger="remember")
-FORGETTER = Attribution(actor="bot:trigger-forget", trigger="forget")
 RECENT = 5
 
 
@@ -56,7 +60,8 @@ class Memory(Life):
         self.agent = check_agent(agent)
         self.library = Library(vault, self.agent, embedder=embedder, background=background)
         self._origin = Origin.OWNER if vault.config.speaker == OWNER else Origin.AGENT
-        self.gate = vault.guard = Gate(vault, self.agent, origin_of=self._origin_of)
+        self._redactor = Redactor(vault.config.redact, vault.home.hash)
+        self.gate = vault.guard = Gate(vault, self.agent, origin_of=self._origin_of, clean=self._clean)
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None
 
@@ -112,6 +117,7 @@ class Memory(Life):
             self._attendant.saw(items[-1].session)
         return items
 
+    @proposable("remember")
     def remember(
         self,
         text: str,
@@ -204,6 +210,7 @@ class Memory(Life):
         user: str | None = None,
         include: Iterable[str] | str = (),
         level: str | None = None,
+        agents: Iterable[str] | str | None = None,
     ) -> Hits:
         """The memories that answer a question, best first. Filters are exact and count before the limit.
 
@@ -212,7 +219,8 @@ class Memory(Life):
         `since` and `until` are about when it happened, `valid_at` about what was true then, `as_of` about what was
         known then; a time may be text such as "last_week". `depth` also brings what the hits lead to, in up to three
         hops. `include` brings back what is out of sight: "archived", "superseded", "dormant", "quarantined"; `level`
-        looks only into days or their digests: "daily", "weekly", "monthly", "quarterly".
+        looks only into days or their digests: "daily", "weekly", "monthly", "quarterly". `agents` are those whose
+        memory is asked, of all that this one may read.
         """
         asked = Query.from_args(
             query,
@@ -234,6 +242,7 @@ class Memory(Life):
             user=user,
             include=include,
             level=level,
+            agents=agents,
             inline=self.vault.config.recall.inline,
             is_known=self.library.is_known,
         )
@@ -269,6 +278,7 @@ class Memory(Life):
         found = self.library.locate(id)
         return found[1] if found else None
 
+    @proposable("forget")
     def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
         """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
 
@@ -329,31 +339,40 @@ class Memory(Life):
             )
         return described
 
+    @proposable("restore")
     def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> Mended:
         """Bring back a memory that was forgotten or archived."""
         index, found = self._located(id)
         paths = self.library.places(index, found.item.id)
         return mend.restore(self.vault, found, paths, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
-    def correct(self, id: str, text: str, *, by: Attribution | None = None) -> MemoryItem:
+    @proposable("correct")
+    def correct(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> MemoryItem:
         """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable.
 
-        It takes the place of what was made of that one, too.
+        It takes the place of what was made of that one, too. What somebody else changed meanwhile is kept beside it, as
+        far as the two do not overlap: `base` is what the writer saw, else what the memory that is named says.
         """
-        text, by = text_of(text), _by(by, REMEMBERER, "correct")
-        index, found = self._located(id)
-        self.library.attend()
-        kin = kin_of(index, [found.item.id])
-        item = replace(mend.correct(self.vault, found, text, by, kin).items[0], pinned=found.item.pinned)
-        if found.item.id in self.core.read().text:
-            self.core.unpin(found.item.id, by=by)
-            self.core.pin(item.id, by=by)
-        return item
+        return self.update(id, text, base=base, by=by).memory
 
+    def update(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> Updated:
+        """`correct`, with all that came of it: what was merged, contradicted and superseded, and the difference.
+
+        Raises EditConflictError where two edits overlap.
+        """
+        from memfolio.govern.update import update
+
+        text, by = text_of(text), _by(by, REMEMBERER, "correct")
+        _, found = self._located(id)
+        self.library.attend()
+        return update(self.vault, self.library, found, text, by, base=base)
+
+    @proposable("confirm")
     def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
         """Say that a memory is right: it is certain from then on and does not fade."""
         return self._note(id, {"op": Op.CONFIRM.value}, _by(by, REMEMBERER, "confirm"))
 
+    @proposable("pin")
     def pin(self, id: str, *, pinned: bool = True, by: Attribution | None = None) -> MemoryItem:
         """Keep a memory from fading and from being archived, or with `pinned=False` let it go again."""
         return self._note(id, {"op": Op.PIN.value, "pinned": pinned}, _by(by, REMEMBERER, "pin"))
@@ -363,6 +382,13 @@ class Memory(Life):
         self.library.attend()
         mend.note(self.vault, found, line, by)
         return self._located(id)[1].item
+
+    def _clean(self, change: Change) -> Change:
+        return clean_change(change, self._redactor, self._content)
+
+    def _content(self, path: str) -> bytes | None:
+        page = self.vault.page(path)
+        return page.content if page else None
 
     def _origin_of(self, id: str) -> Origin | None:
         found = self.library.locate(id)

@@ -314,9 +314,7 @@ class Reflecting:
 
     enabled: bool = _switch(True, "Whether `tend` makes reflections; each waits for approval.")
     threshold: int = _count(50, "From how many entries since the last reflection on `tend` makes one.", 1, 10**6)
-    session: int = _count(
-        40, "From how many turns on a conversation is reflected on at its end; 0 is never.", 0, 10**6
-    )
+    session: int = _count(40, "From how many turns on a conversation is reflected on at its end; 0 is never.", 0, 10**6)
     tokens: int = _count(8000, "Tokens, by estimate, that a reflection may have.", 500, 10**6)
     items: int = _count(7, "How many proposals each of its sections has at most.", 1, 1000)
     evolution: int = _count(2000, "Tokens, by estimate, that meta/evolution.md may have.", 200, 10**6)

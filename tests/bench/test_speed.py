@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memfolio.bench.speed import Talk, speed, within
+from memfolio.bench.retrieval import within
+from memfolio.bench.speed import Talk, speed
 
 
 def test_recall_is_timed_beside_the_bare_search() -> None:

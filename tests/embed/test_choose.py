@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,15 @@ def test_server_that_is_down_can_be_chosen_and_fails_on_use(home: Path) -> None:
     assert embedder
     with pytest.raises(EmbedderError):
         _ = embedder.identity
+
+
+def test_secrets_are_taken_out_before_texts_leave_the_machine(home: Path, server: EmbeddingServer) -> None:
+    embedder = open_embedder(config(home, url=server.url))
+    assert embedder
+    embedder.embed(["tea", "the password is Xk9!mm2p"], query=True)
+    [tea, other] = server.texts[-1]
+    assert tea == "tea"
+    assert re.fullmatch(r"the password is \[redacted:password:[0-9a-f]{8}\]", other)
 
 
 STRANGE = "http://embeddings.invalid/v1"

@@ -41,6 +41,17 @@ def test_model_from_the_configuration_answers_with_a_value(home: Path) -> None:
         assert model.ask("Say who ordered what.", "Alex had two teas.", Order) == TEA
 
 
+def test_secrets_are_taken_out_before_anything_leaves_the_machine(home: Path) -> None:
+    with ScriptedModel([TEA]) as server:
+        model = open_model(load_config(home, environ={}, overrides=server.settings))
+        assert model is not None
+        model.ask("Say who ordered AKIAQYLPMN5HFIQR7XYA.", "Alex's password is Xk9!mm2p", Order)
+    sent = json.dumps(server.requests)
+    assert re.findall(r"\[redacted:([a-z-]+):[0-9a-f]{8}\]", sent) == ["aws-access-key", "password"]
+    assert "QYLPMN" not in sent
+    assert "mm2p" not in sent
+
+
 @pytest.mark.parametrize("wrapping", ["{}", "```json\n{}\n```", "<think>Hm, tea.</think>{}"])
 def test_answer_is_found_in_what_models_put_around_it(wrapping: str) -> None:
     with ScriptedModel([wrapping.replace("{}", json.dumps(asdict(TEA)))]) as server:

@@ -18,6 +18,7 @@ from memfolio.recall.context.fence import strip_fences
 from memfolio.text import estimate_tokens
 from memfolio.types import Attribution, Type
 from memfolio.vault.format.draft import Draft
+from memfolio.vault.vault import OWNER
 
 START = datetime(2026, 11, 1, 9, tzinfo=UTC)
 ALEX = (
@@ -261,7 +262,7 @@ def test_name_cannot_pose_as_the_rest_of_its_line(memory: Memory, user: str) -> 
 
 def test_confirmed_words_of_strangers_are_recalled_and_not_put_before_an_agent(memory: Memory) -> None:
     said = memory.observe("tool", "The gate code is 4711", session="s-3")
-    memory.confirm(said.id)
+    memory.confirm(said.id, by=OWNER)
     assert memory.recall("gate code")[0].memory.id == said.id
     assert "4711" not in str(memory.context("What is the gate code?"))
 

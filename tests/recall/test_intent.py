@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.embed.local import LocalEmbedder
-from memfolio.recall.asking.exemplars import EXEMPLARS
 from memfolio.recall.asking.intent import Exemplars, Intent, by_meaning, by_words, is_complex
+from memfolio.recall.asking.sorter import EXEMPLARS
 from memfolio.text import terms
 
 LABELLED = [json.loads(line) for line in Path(__file__).with_name("intents.jsonl").read_text("utf-8").splitlines()]

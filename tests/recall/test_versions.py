@@ -11,6 +11,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError
+from memfolio.vault.vault import OWNER
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_words_of_strangers_are_in_quarantine_until_they_are_confirmed(memory: M
     for depth in (0, 2):
         assert not memory.recall("wire transfer", depth=depth, include=["archived", "superseded", "dormant"])
     assert memory.recall("wire transfer", include="quarantined")
-    memory.confirm(strange.id)
+    memory.confirm(strange.id, by=OWNER)
     assert [hit.memory.id for hit in memory.recall("wire transfer")] == [strange.id]
 
 
@@ -136,7 +137,7 @@ def test_what_was_confirmed_later_was_not_known_then(memory: Memory, clock: Sett
     clock.advance(hours=1)
     before = clock.now()
     clock.advance(hours=1)
-    memory.confirm(strange.id)
+    memory.confirm(strange.id, by=OWNER)
     assert not memory.recall("wire transfer", as_of=before)
     assert memory.recall("wire transfer", as_of=clock.now())
 

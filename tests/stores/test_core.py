@@ -133,7 +133,7 @@ def test_page_that_a_person_made_too_long_is_told_and_can_only_shrink(
     page.parent.mkdir(parents=True)
     (home / "memfolio.toml").write_text("[core]\ntokens = 100\n")
     page.write_text("## Identity\n" + "".join(f"- fact number {n}\n" for n in range(60)))
-    with Memory.open(home, clock=clock, background=False) as memory:
+    with Memory.open(home, clock=clock, background=False, speaker="owner") as memory:
         core = Core(memory.vault, memory.agent)
         assert core.read().over_cap > 0
         assert "shorten it" in str(core.read().notice)

@@ -23,8 +23,7 @@ from memfolio.serve.cli.digest import digest
 from memfolio.stores.purge import purge
 from memfolio.tend.archive import archive, compress
 from memfolio.tend.digest.build import Built, build
-from memfolio.tend.digest.compose import inline
-from memfolio.tend.digest.page import built_from, new_page, renewed
+from memfolio.tend.digest.compose import built_from, inline, new_page, renewed
 from memfolio.tend.digest.period import LEVELS, parts, period_named, period_of
 from memfolio.tend.hand import Hand, tender
 from memfolio.tend.ours import is_ours

@@ -50,8 +50,7 @@ class Tally(list[Asked]):
 
     def milliseconds(self, share: float) -> float:
         """The time within which this share of the questions was answered."""
-        times = sorted(each.seconds for each in self) or [0.0]
-        return 1000 * times[max(0, ceil(share * len(times)) - 1)]
+        return within([each.seconds for each in self] or [0.0], share)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +83,11 @@ class Measured:
         return [
             (name, len(each[0]), [share for tally in each for share in tally.share().values()]) for name, each in groups
         ]
+
+
+def within(seconds: Sequence[float], share: float) -> float:
+    """The milliseconds within which this share of them lies."""
+    return 1000 * sorted(seconds)[max(0, ceil(share * len(seconds)) - 1)]
 
 
 def measure(

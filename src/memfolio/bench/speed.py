@@ -6,12 +6,12 @@ import gc
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, islice
-from math import ceil
 
+from memfolio.bench.retrieval import Progress, within
 from memfolio.bench.scratch import scratch
 from memfolio.index.database import Connection
 from memfolio.memory import Memory
@@ -27,9 +27,6 @@ FLATTENED = 20
 SMALL_WORDS = "the a to of and in is it that was for on you with as have be this at not but what we they".split()
 ASKED = ("When did {name} say that", "What do you know about", "Which", "Who told me about", "Where was the")
 FLOOR = "SELECT rowid, bm25(words, 1.0, 0.6) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?"
-
-Progress = Callable[[str, int, int], None]
-"""Called with the size of the home, how many memories are in it, and how many there will be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +95,7 @@ def _measure(size: int, progress: Progress) -> Speed:
         built = time.perf_counter() - started
         taken = _ask(memory, [talk.question() for _ in range(QUESTIONS)])
         resident = _resident_mb()
-    times = [within(ours, share) for ours in taken for share in (0.5, 0.95)]
+    times = [round(within(ours, share), 2) for ours in taken for share in (0.5, 0.95)]
     return Speed(
         memories=size,
         p50_ms=times[0],
@@ -146,11 +143,6 @@ def _bare(memory: Memory, text: str) -> None:
             index.matrix.scan(connection, embedder.embed([" ".join(words)])[0]).nearest(breadth)
 
     index.read(search)
-
-
-def within(seconds: Sequence[float], share: float) -> float:
-    """The milliseconds within which this share of them lies."""
-    return round(1000 * sorted(seconds)[max(0, ceil(share * len(seconds)) - 1)], 2)
 
 
 def _resident_mb() -> float:

@@ -11,6 +11,7 @@ from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.http import HttpEmbedder
 from memfolio.embed.post import is_loopback
 from memfolio.errors import ConfigError
+from memfolio.redact.redactor import Redactor
 
 
 def open_embedder(config: Config) -> Embedder | None:
@@ -53,6 +54,7 @@ def _http(provider: str, config: Config) -> HttpEmbedder:
         budget=config.embedding_budget,
         timeout=config.embedding_timeout,
         may_have_key=_may_have_key(config, DIALECTS[provider].address),
+        clean=Redactor(config.redact).clean,
     )
 
 

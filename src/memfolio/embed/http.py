@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,8 @@ class HttpEmbedder:
 
     A server that asks to come back soon is asked up to twice more. One that is silent, or asks to come back later, is
     left alone meanwhile: every call fails at once with the same error, so that nobody waits for it again and again.
-    A text that it refuses keeps no other from being embedded: its beginning is sent, or it gets zeros.
+    A text that it refuses keeps no other from being embedded: its beginning is sent, or it gets zeros. What is sent
+    goes through `clean` first.
     """
 
     is_costly = True
@@ -65,6 +66,7 @@ class HttpEmbedder:
         rest: float = 15.0,
         may_have_key: bool = True,
         max_bytes: int = _MAX_BYTES,
+        clean: Callable[[str], str] = str,
     ) -> None:
         base = url or dialect.address
         _check(base, key)
@@ -84,6 +86,7 @@ class HttpEmbedder:
         self._batch = batch
         self._budget = Budget(budget, spending(self._server.url, self._model))
         self._rest = rest
+        self._clean = clean
         self._resting: tuple[float, EmbedderError] | None = None
         self._identity: Identity | None = None
         self._lock = Lock()
@@ -159,7 +162,7 @@ class HttpEmbedder:
         batch: dict[int, str] = {}
         size = 0
         for place, text in enumerate(texts):
-            if sent := text.strip().encode("utf-8", "replace")[:MAX_TEXT]:
+            if sent := self._clean(text).strip().encode("utf-8", "replace")[:MAX_TEXT]:
                 if batch and (len(batch) == self._batch or size + len(sent) > MAX_BATCH):
                     yield batch
                     batch, size = {}, 0

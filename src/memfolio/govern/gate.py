@@ -15,8 +15,8 @@ from memfolio.errors import PolicyError
 from memfolio.govern.deeds import Part, agents_of, parts_of
 from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
 from memfolio.types import Action, Approval, Attribution, Origin
-from memfolio.vault.agents import AgentSettings, agent_file, read_agent
-from memfolio.vault.change import AddEntries, AddLines, Change, Operation
+from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file, read_agent
+from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
 from memfolio.vault.paths import SHARED, Ledger
 from memfolio.vault.vault import Vault
 
@@ -107,10 +107,14 @@ class Gate:
 
     def check(self, deed: Deed, by: Attribution, origin: Origin | None = None) -> Row:
         """The row that lets an actor do something; PolicyError where none does."""
-        row = self.policy.decide(deed, self.role_of(by), origin)
+        row = self.policy.decide(deed, self._as_far(deed, self.role_of(by)), origin)
         if row.verdict is not Verdict.APPLY:
             raise self._refusal(deed, row, can_propose=True)
         return row
+
+    def lets(self, deed: Deed, by: Attribution) -> bool:
+        """Whether an actor may do something without asking."""
+        return self.policy.decide(deed, self._as_far(deed, self.role_of(by))).verdict is Verdict.APPLY
 
     def role_of(self, by: Attribution) -> Role:
         """Who acts; PolicyError where an agent that proposes gives itself out for somebody else."""
@@ -119,7 +123,7 @@ class Gate:
         if self._speaker == OWNER:
             return Role.SYSTEM if is_system else Role.OWNER
         settings = self.settings
-        own = Role.AGENT if settings.policy == "writes" else Role.SUBAGENT
+        own = Role.SUBAGENT if settings.policy == PROPOSES else Role.AGENT
         if is_system:
             return Role.SYSTEM
         if self._speaker == AGENT:
@@ -143,7 +147,7 @@ class Gate:
         if self.settings.retired:
             raise PolicyError(f"{self._agent} is retired", row=RETIRED, hint=f"`memfolio agent unretire {self._agent}`")
         foreign = {each for each in agents_of(change) if each not in (self._agent, SHARED, None)}
-        if foreign and change.action is not Action.PROPOSE:
+        if foreign and not _only_proposes(change):
             raise PolicyError(
                 f"{self._agent} cannot write to the memory of {min(filter(None, foreign))}",
                 row=FOREIGN,
@@ -159,15 +163,21 @@ class Gate:
                 raise PolicyError(f"{self._agent} cannot speak for the owner", row=SELF, hint="leave the origin out")
 
     def _decide(self, part: Part, role: Role) -> Row:
-        origin = part.origin
-        if role is Role.SYSTEM and part.deed not in TENDING and self._speaker != OWNER and not self.settings.writes:
-            role = Role.SUBAGENT  # who proposes could give itself out for memfolio, too
+        origin, role = part.origin, self._as_far(part.deed, role)
         if origin is None and part.memory and self.policy.minds_origin(part.deed, role):
             origin = self._origin_of(part.memory)
         key = part.deed, role, origin
         if key not in self._rows:
             self._rows[key] = self.policy.decide(*key)
         return self._rows[key]
+
+    def _as_far(self, deed: Deed, role: Role) -> Role:
+        """The role that counts for a deed: an agent could give itself out for memfolio, too."""
+        if role is not Role.SYSTEM or deed in TENDING or self._speaker == OWNER:
+            return role
+        if self.settings.policy == PROPOSES:
+            return Role.SUBAGENT
+        return Role.AGENT if self._speaker == AGENT else role
 
     def _refusal(self, deed: Deed, row: Row, *, can_propose: bool) -> PolicyError:
         can_propose = can_propose and row.verdict is Verdict.PROPOSE
@@ -186,6 +196,13 @@ class Gate:
     def _content(self, path: str) -> bytes | None:
         page = self._vault.page(path)
         return page.content if page else None
+
+
+def _only_proposes(change: Change) -> bool:
+    """Whether nothing is written but pages of proposals."""
+    pages = [each.path for each in change.operations if isinstance(each, PutPage) and each.content is not None]
+    is_whole = change.action is Action.PROPOSE and len(pages) == len(change.operations)
+    return is_whole and all("/memory/meta/proposals/" in path for path in pages)
 
 
 def _joined(change: Change, decision: Decision) -> Change:

@@ -129,8 +129,8 @@ def propose(nodes: Iterable[Node], threshold: float, ties: Iterable[Tie] = ()) -
     """
     related = {frozenset((tie.source, tie.target)) for tie in ties}
     known = {node.id: node for node in nodes}
-    compared = {pair for ids in _blocks(known.values()).values() if len(ids) <= CROWD for pair in _pairs(ids)}
-    compared = {pair for pair in compared if frozenset(pair) not in related}
+    blocks = (sorted(ids) for ids in _blocks(known.values()).values() if len(ids) <= CROWD)
+    compared = {pair for ids in blocks for pair in combinations(ids, 2) if frozenset(pair) not in related}
     found = [pair for one, other in compared if (pair := _compare(known[one], known[other])).score >= threshold]
     partners = Counter(_shorter(pair, known) for pair in found if pair.why == SHORT)
     kept = [pair for pair in found if pair.why != SHORT or partners[_shorter(pair, known)] == 1]
@@ -152,10 +152,6 @@ def _compare(one: Node, other: Node) -> Pair:
 def _names(node: Node) -> list[str]:
     """What somebody is called; `Tomas's sister` is no name, least of all one that begins with Tomas."""
     return [node.name, *(each for each in node.aliases if not _POSSESSIVE.search(each))]
-
-
-def _pairs(ids: set[str]) -> Iterator[tuple[str, str]]:
-    return combinations(sorted(ids), 2)
 
 
 def _blocks(nodes: Iterable[Node]) -> dict[str, set[str]]:

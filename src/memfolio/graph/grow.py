@@ -73,7 +73,8 @@ class _Growth:
         self._notes: list[str] = []
 
     def make(self) -> Grown:
-        cast = gather(self._given, read_vocabulary(self._vocabulary()))
+        vocabulary = self._hand.vault.page(f"{self._folder}/relations.md")
+        cast = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else DEFAULT))
         sessions = len(self._given.sessions) - new_sessions(self._given)
         facts = len(new_facts(self._given))
         written = dict(filter(None, map(self._grown, self._touched(cast))))
@@ -87,10 +88,6 @@ class _Growth:
             self._hand.make(Change(operations=tuple(operations), by=GROWER, action=Action.EDIT))
             self._hand.notes += notes
         return Grown(pages=tuple(written), sessions=sessions, facts=facts, notes=notes)
-
-    def _vocabulary(self) -> str:
-        page = self._hand.vault.page(f"{self._folder}/relations.md")
-        return DEFAULT if page is None else page.text
 
     def _touched(self, cast: Cast) -> list[Figure]:
         """Whose pages are due, by their ids."""
@@ -108,7 +105,8 @@ class _Growth:
             return None
         page = EntityText(old)
         self._add(page, figure)
-        if before and page.text == old and not self._is_miscounted(figure):
+        is_miscounted = figure.page and figure.seen and figure.page.mentions != len(figure.seen)
+        if before and page.text == old and not is_miscounted:
             return None
         if figure.seen or figure.ended or figure.id in self._given.stale:
             page.set_field("mentions", str(len(figure.seen)))
@@ -117,9 +115,6 @@ class _Growth:
             return None
         put = PutPage(path, page_bytes(page.text), before.hash if before else None)
         return figure.id, (Written(path=path, text=page.text), put)
-
-    def _is_miscounted(self, figure: Figure) -> bool:
-        return figure.page is not None and bool(figure.seen) and figure.page.mentions != len(figure.seen)
 
     def _add(self, page: EntityText, figure: Figure) -> None:
         self._drop(page, figure)

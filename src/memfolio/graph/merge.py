@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from memfolio.errors import ConflictError, NotFoundError
-from memfolio.graph.page import ORDER, EntityText, Part, Written, page_bytes, read_text
+from memfolio.graph.page import FENCE, ORDER, EntityText, Part, Written, page_bytes, read_text
 from memfolio.graph.registry import overview
 from memfolio.index.graph import Node, Tie, nodes, nodes_named, ties
 from memfolio.index.index import Index
@@ -17,7 +16,6 @@ from memfolio.vault.vault import Vault
 
 _SECTIONS = {name.casefold(): name for name in ORDER}
 _OF_PAGES = BOOKKEEPING | OWN_KEYS
-_FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
 def one_named(index: Index, name: str) -> Node:
@@ -110,7 +108,7 @@ def _join_part(text: EntityText, part: Part) -> list[str]:
     ours = _SECTIONS.get(part.title.casefold())
     if not ours and part.heading not in (each.heading for each in text.parts()):
         return [part.heading, "", *lines, *([""] if lines else [])]
-    known = [] if any(map(_FENCE.match, lines)) else text.told(part.title)
+    known = [] if any(map(FENCE.match, lines)) else text.told(part.title)
     added = "\n".join(line for line in lines if line not in known).strip("\n")
     text.add(ours or part.title, added.split("\n") if added.strip() else ())
     return []
@@ -119,6 +117,6 @@ def _join_part(text: EntityText, part: Part) -> list[str]:
 def _closed(lines: list[str]) -> list[str]:
     """Lines in which a code fence that is opened is also closed, so that it takes in nothing that comes behind."""
     fence = ""
-    for match in filter(None, map(_FENCE.match, lines)):
+    for match in filter(None, map(FENCE.match, lines)):
         fence = match[1] if not fence else "" if match[1] == fence else fence
     return [*lines, fence] if fence else lines

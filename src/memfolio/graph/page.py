@@ -25,7 +25,7 @@ SUMMARISED = "summarised"
 """The field that tells a summary of ours from a person's."""
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)[\r\n]*")
 _LISTED = re.compile(r"([ \t]*)-[ \t]+(.*)[\r\n]*")
-_FENCE = re.compile(r" {0,3}(```|~~~)")
+FENCE = re.compile(r" {0,3}(```|~~~)")
 _CITED = re.compile(r"[ \t]*[-*+][ \t].*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r\n]*")
 _RELATION = re.compile(r"- ([\w-]+): \[\[([\w.-]+)\]\](?: \([\w-]+\))?[\r\n]*")
 _PLAIN = re.compile(r"\w[\w .'’-]*")
@@ -275,7 +275,8 @@ class EntityText:
 
     def parts(self) -> list[Part]:
         """What stands before the first heading, and below each one, without empty lines around it."""
-        starts = [self._body(), *(at for at, _ in self._headings())]
+        end = self._front_matter()[1]
+        starts = [end + 1 if end else 0, *(at for at, _ in self._headings())]
         titles = ["", *(title for _, title in self._headings())]
         spans = zip(titles, starts, [*starts[1:], len(self._lines)], strict=True)
         return [self._part(title, start, end) for title, start, end in spans]
@@ -309,10 +310,8 @@ class EntityText:
     def told(self, section: str) -> list[str]:
         """The lines of one section that are not empty."""
         span = self._section(section)
-        return self._told(span[0] + 1, span[1]) if span else []
-
-    def _told(self, start: int, end: int) -> list[str]:
-        return [line.rstrip("\r\n") for line in self._lines[start:end] if line.strip()]
+        lines = self._lines[span[0] + 1 : span[1]] if span else []
+        return [line.rstrip("\r\n") for line in lines if line.strip()]
 
     def has_own_summary(self) -> bool:
         """Whether a person wrote the summary, or edited the one that was written here."""
@@ -325,17 +324,12 @@ class EntityText:
         start, end = front_matter(text)
         return (text.count("\n", 0, start), text.count("\n", 0, end)) if end else (0, 0)
 
-    def _body(self) -> int:
-        """The line behind the front matter."""
-        end = self._front_matter()[1]
-        return end + 1 if end else 0
-
     def _headings(self) -> list[tuple[int, str]]:
         """Where headings stand and what they say."""
         found, fence = [], ""
         for at in range(self._front_matter()[1], len(self._lines)):
             line = self._lines[at]
-            if match := _FENCE.match(line):
+            if match := FENCE.match(line):
                 fence = match[1] if not fence else "" if match[1] == fence else fence
             elif not fence and (heading := _HEADING.fullmatch(line)):
                 found.append((at, heading[1].strip(" \t#\r")))

@@ -49,7 +49,7 @@ def neighbours(ties: Ties, start: str, hops: int) -> list[Neighbour]:
     return found
 
 
-def path(ties: Ties, start: str, end: str, hops: int = MOST_HOPS) -> list[Step] | None:
+def path(ties: Ties, start: str, end: str) -> list[Step] | None:
     """The shortest way between two entities, over relations in either direction; None where there is none.
 
     It is looked for from both ends, so that only what lies near them is read.
@@ -58,7 +58,7 @@ def path(ties: Ties, start: str, end: str, hops: int = MOST_HOPS) -> list[Step] 
         return []
     sides: list[dict[str, Step | None]] = [{start: None}, {end: None}]
     edges = [{start}, {end}]
-    for _ in range(hops):
+    for _ in range(MOST_HOPS):
         near = 0 if len(edges[0]) <= len(edges[1]) else 1
         reached, there = sides[near], sides[1 - near]
         edge: set[str] = set()
@@ -67,7 +67,8 @@ def path(ties: Ties, start: str, end: str, hops: int = MOST_HOPS) -> list[Step] 
                 reached[step.there] = step
                 edge.add(step.there)
         if met := sorted(edge & there.keys()):
-            return _joined(sides[0], sides[1], min(met, key=lambda each: (len(_way(there, each)), each)))
+            middle = min(met, key=lambda each: (len(_way(there, each)), each))
+            return [*_way(sides[0], middle), *(step.back for step in reversed(_way(sides[1], middle)))]
         if not edge:
             return None
         edges[near] = edge
@@ -92,7 +93,3 @@ def _way(side: dict[str, Step | None], at: str) -> list[Step]:
         steps.append(step)
         at = step.here
     return steps[::-1]
-
-
-def _joined(front: dict[str, Step | None], back: dict[str, Step | None], met: str) -> list[Step]:
-    return [*_way(front, met), *(step.back for step in reversed(_way(back, met)))]

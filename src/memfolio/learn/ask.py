@@ -145,19 +145,19 @@ def _statements(said: Iterable[Said], turns: Sequence[Turn], places: range) -> I
 
 
 def _statement(said: Said, turns: Sequence[Turn], places: range) -> Statement | None:
-    text, sources = _line(said.text), _sources(said.turns, places)
-    type_name = said.type.strip().lower()
+    text, places_told = _line(said.text), _sources(said.turns, places)
+    sources, type_name = [turns[place] for place in places_told], said.type.strip().lower()
     if not (text and sources and len(text) <= MAX_STATEMENT and type_name in _TYPES) or _is_idle(text):
         return None
-    if not _is_grounded(text, [turns[place] for place in sources]):
+    if not _is_grounded(text, sources):
         return None
     type_ = Type(type_name)
-    subject, predicate, object_ = _about(said, [turns[place] for place in sources])
+    subject, predicate, object_ = _about(said, sources)
     return Statement(
         text=text,
         type=type_,
         kind=default_kind(type_),
-        turns=sources,
+        turns=places_told,
         subject=subject,
         predicate=predicate,
         object=object_,
@@ -250,12 +250,8 @@ def _merged(mentions: Iterable[Mention]) -> list[Mention]:
     for each in mentions:
         key = (each.name.casefold(), each.type)
         before = found.get(key, each)
-        found[key] = Mention(
-            name=before.name,
-            type=before.type,
-            aliases=tuple(dict.fromkeys((*before.aliases, *each.aliases))),
-            turns=tuple(dict.fromkeys((*before.turns, *each.turns))),
-        )
+        aliases, turns = (*before.aliases, *each.aliases), (*before.turns, *each.turns)
+        found[key] = replace(before, aliases=tuple(dict.fromkeys(aliases)), turns=tuple(dict.fromkeys(turns)))
     return list(found.values())
 
 

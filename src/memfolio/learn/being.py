@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from memfolio.learn.gazetteer import LANGUAGES, NAMES, TIMES
+from memfolio.learn.gazetteer import LANGUAGES, NAMES, TIMES, WHEN
 from memfolio.learn.patterns import BEING, Pattern, fact, matched
 from memfolio.learn.said import Said, Who
-from memfolio.learn.times import WHEN
 from memfolio.types import Type
 
 _GROUP = re.compile(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from memfolio.learn.gazetteer import TOOLS
+from memfolio.learn.gazetteer import OFTEN, TOOLS, WHEN
 from memfolio.learn.patterns import VERBS, Pattern, fact, matched
 from memfolio.learn.said import Said, Who
-from memfolio.learn.times import OFTEN, WHEN
 from memfolio.types import Type
 
 _LASTING = re.compile(r"\b(?:since|for (?:\w+ ){1,3}(?:years?|months?|weeks?|days?|decades?))\b")

@@ -1,6 +1,8 @@
-"""Words that name things: common technologies, places, companies, first names, and capitals that name nothing."""
+"""Words that name things: technologies, places, companies, first names, times, and capitals that name nothing."""
 
 from __future__ import annotations
+
+import re
 
 
 def _by_key(text: str) -> dict[str, str]:
@@ -110,6 +112,18 @@ january february march april may june july august september october november dec
 sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
 saturdays sundays mon tue wed thu fri sat sun christmas easter halloween thanksgiving spring summer autumn fall winter
 """.split()
+)
+WHEN = re.compile(
+    r"\b(?:tomorrow|tonight|today|next (?:week|month|year|spring|summer|fall|autumn|winter|\w+day)|this (?:week|month"
+    r"|year|weekend|spring|summer|fall|autumn|winter|afternoon|evening|\w+day)|(?:on|by|in|until|before|from|this"
+    r"|at) (?:the )?(?:\d|mon|tues|wednes|thurs|fri|satur|sun|jan|feb|march|apr|may\b|june|july|aug|sept|oct|nov|dec"
+    r"|end of|noon|midnight|christmas|easter|spring|summer|autumn|winter|(?:a|two|three|four|five|six|a few) (?:day"
+    r"|week|month|year))|(?:jan|feb|march|apr|may|june|july|aug|sept?|oct|nov|dec)[a-z]* \d)",
+    re.IGNORECASE,
+)
+OFTEN = re.compile(
+    r"\b(?:every|each|once|twice|daily|weekly|monthly|regularly|usually|often|always|never|on \w+days|times a"
+    r"|weekends|most)\b"
 )
 NO_NAMES = frozenset(
     """

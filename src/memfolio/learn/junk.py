@@ -19,11 +19,7 @@ _FORMAL = {
     "cant": "can't", "isnt": "isn't", "didnt": "didn't", "gotta": "have to", "i'm": "I'm", "i've": "I've",
     "i'll": "I'll", "i'd": "I'd", "name's": "name is", "theyre": "they're", "thats": "that's", "whats": "what's",
 }  # fmt: skip
-_INFORMAL = re.compile(
-    r"(?<![\w.'/-])(?:i|im|ive|dont|doesnt|hes|shes|cant|isnt|didnt|gotta|i'm|i've|i'll|i'd|name's|theyre|thats"
-    r"|whats)(?![\w.'/-])",
-    re.I,
-)
+_INFORMAL = re.compile(rf"(?<![\w.'/-])(?:{'|'.join(_FORMAL)})(?![\w.'/-])", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _ASIDE = re.compile(r"\[[^\[\]\n]{0,400}\]|\*[a-z][^*\n]{0,60}\*(?=\s|$)")
 _URL = re.compile(r"\b(?:https?://|www\.)\S+")
@@ -93,8 +89,8 @@ def readable(content: str) -> list[str]:
     text = _INFORMAL.sub(lambda found: _FORMAL[found[0].lower()], text)
     if "<" in text or "Remembered data" in text:
         text = _without_injected(text)
-    if "-" in text:
-        text = _without_remembered(text)
+    if "-" in text:  # what was recalled bears the ids of memories
+        text = "\n".join(line for line in text.splitlines() if not ID_PATTERN.search(line))
     if "```" in text or "~~~" in text:
         text = "\n".join(_FENCE.split(text)[::2])
     if "[" in text or "*" in text:
@@ -102,11 +98,6 @@ def readable(content: str) -> list[str]:
     if "://" in text or "www." in text:
         text = _URL.sub("", text)
     return [line for line in map(_line, text.splitlines()) if line]
-
-
-def _without_remembered(text: str) -> str:
-    """The lines that are no copy of what was recalled: those bear the id of a memory."""
-    return "\n".join(line for line in text.splitlines() if not ID_PATTERN.search(line))
 
 
 def _without_injected(text: str) -> str:
@@ -121,13 +112,9 @@ def _without_injected(text: str) -> str:
         elif closing < 0:
             return "".join(kept)
         else:
-            place = _after_tag(text, closing)
+            end = text.find(">", closing, closing + 120)
+            place = end + 1 if end >= 0 else len(text)
     return "".join([*kept, text[place:]])
-
-
-def _after_tag(text: str, opening: int) -> int:
-    end = text.find(">", opening, opening + 120)
-    return end + 1 if end >= 0 else len(text)
 
 
 def _line(line: str) -> str:

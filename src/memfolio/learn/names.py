@@ -6,18 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from memfolio.learn.cues import BESIDE, LIVELY, PERSONAL, PLACED, USED, type_by_cues
-from memfolio.learn.gazetteer import (
-    AMBIGUOUS_TOOLS,
-    LANGUAGES,
-    NAMES,
-    NO_NAMES,
-    ORGANIZATIONS,
-    PLACES,
-    TIMES,
-    TOOLS,
-)
+from memfolio.learn.gazetteer import AMBIGUOUS_TOOLS, LANGUAGES, NAMES, NO_NAMES, ORGANIZATIONS, PLACES, TIMES, TOOLS
 from memfolio.learn.learned import Mention
+from memfolio.learn.said import KIN, PETS
 from memfolio.learn.verbs import ADVERBS, is_finite, lemma_of
 
 _PART = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ][\w&+#]*(?:[.'-](?=\w)[\w&+#]+)*"
@@ -46,6 +37,49 @@ _ALIAS = re.compile(
 )
 _WORD = re.compile(r"\S+")
 _TITLE = re.compile(r"[\"“][^\"“”\n]{2,80}[\"”]")
+# Words around a name that tell of what type it is.
+_BEFORE = {
+    "project": r"\bproject|codenamed?|working on|(?:launch(?:ed|ing)?|release)(?: of)?|repo(?:sitory)?"
+    r"|(?:app|project) (?:called|named)|renamed? .{0,30}(?:from|to)|maintains?|develops?|builds?|built|building|ship",
+    "organization": r"\b(?:at|band is|(?:band|company) (?:called|named))|\b(?:works?|working|worked|job|position|role"
+    r"|intern(?:ship)?|career|engineer|manager|consultant|developer|nurse|teacher|analyst|designer|currently|employed"
+    r"|start(?:ed|ing)?|offer|interview\w*|studie[sd]|study|studying|interned) (?:at|for|from|with|by)|joined|joining"
+    r"|company|startup|client|employer|bank with|left|quit",
+    "tool": r"\b(?:us(?:e|es|ed|ing)|via|tool|library|framework|editor|running|database is|install\w*"
+    r"|(?:written|built|made|coded|implemented|hosted|deployed|stored|run|runs|running) (?:in|on|with|using)"
+    r"|(?:switch\w*|migrat\w+) (?:over )?(?:from [\w ]{1,20} )?to)",
+    "person": r"\b(?:named|friend|met|meet|meeting|told|asked|ask|tell|call|thanks|thank|hi|hey|dear|married|marry|miss"
+    rf"|ping|email|contact|(?:{PETS})s?,?|name is|i'm|i am|this is)",
+    "place": r"\b(?:lives?|living|lived|moved?|moving|relocat\w+|based|born|raised|grew up|located|stay(?:ed|ing)?"
+    r"|office|apartment|flat|house|hotel|arriv\w+|work(?:s|ing)?|trip|fly|flying|flew|travel\w*|vacation|holiday|weekend"
+    r"|from|drive|drove|go|going|went|visit\w*|been|back|road|train|town|city|village|people|conference|school|marathon"
+    r"|headquarters|hike[ds]?|walk(?:ed|s)?)(?: (?:in|to|from|near|at|of|around|outside|through|called))?|near|outside",
+}
+_AFTER = {
+    "project": r"\s+(?:project|app|service|repo|codebase|api|dashboard|website|release|deployment|backend|frontend"
+    r"|launch|is licensed|runs on|depends on|talks to|stores|uses|is written|is built|deploys)\b",
+    "organization": r"\s+(?:office|team|headquarters|employees|stock|contract|hired|acquired)\b",
+    "person": r"(?:'s (?:birthday|wife|husband|mother|father|house|sister|brother|mom|dad|daughter|son|job|number|party"
+    r"|wedding|email)|\s+(?:says?|said|works?|lives?|told|asked|loves?|likes?|hates?|prefers?|thinks?|wants?"
+    r"|is (?:my|our|a|an|the|his|her|allergic|from|turning)|joined|moved|plays?|speaks?|handles?|called"
+    r"|married|owns?|got|just|was born|studies|teaches|will|sent|has been|turned))\b",
+}
+_PRECEDING = {
+    type_: re.compile(rf"(?:{words})\s+(?:the\s+)?[\"'(]?$", re.IGNORECASE) for type_, words in _BEFORE.items()
+}
+_FOLLOWING = {type_: re.compile(words) for type_, words in _AFTER.items()}
+_BESIDE = re.compile(r"\bwith\s+$")
+_LIVELY = re.compile(
+    r"'s (?:birthday|wife|husband|mother|father|sister|brother|mom|dad|daughter|son)\b| (?:works (?:at|for|as|in|from)"
+    r"|lives (?:in|with)|is (?:allergic|turning|\d)|was born|moved to|got married|married|joined|speaks|studies|teaches"
+    rf"|is (?:my|our|the|an?) (?:\w+ )?(?:{'|'.join(sorted(KIN))}|CEO|CTO|CFO|lead|engineer|developer|designer)"
+    r"|turned \d|(?:called|told) (?:me|us)|and I)\b"
+)
+"""What only people do."""
+_USED = _PRECEDING["tool"]
+_PLACED = re.compile(r"\b(?:in|to|from|near|at|around|visit\w*|of)\s+$")
+_PERSONAL = re.compile(rf"\b(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?|(?i:{'|'.join(sorted(KIN))})s?,?)\s+$")
+"""A title, or what somebody is to somebody."""
 
 
 @dataclass(slots=True)
@@ -150,9 +184,9 @@ def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | 
     first, last = low.split()[0], low.split()[-1]
     opens = sentence[:start].strip(" \"'(*,").lower() in _OPENING
     before, after = sentence[max(0, start - 60) : start], sentence[end : end + 40]
-    if PERSONAL.search(before):
+    if _PERSONAL.search(before):
         return ("person", 4)
-    if first in NAMES and (low in PLACES or low in TOOLS) and not PLACED.search(before) and not USED.search(before):
+    if first in NAMES and (low in PLACES or low in TOOLS) and not _PLACED.search(before) and not _USED.search(before):
         return ("person", 3)
     known = "place" if low in PLACES else "organization" if low in ORGANIZATIONS else ""
     if low in TOOLS and not (opens and low in AMBIGUOUS_TOOLS and not _acts(after)):
@@ -174,7 +208,7 @@ def _opens_with_name(name: str, after: str) -> bool:
         return lemma_of(low.split()[0]) == "" and low.split()[0] not in ADVERBS
     if lemma_of(low) or low in ADVERBS or low.endswith(("ing", "ly", "ed", "s")):
         return False
-    return bool(LIVELY.match(after)) or (_acts(after) and type_by_cues("", after) not in ("", "person"))
+    return bool(_LIVELY.match(after)) or (_acts(after) and _type_by_cues("", after) not in ("", "person"))
 
 
 def _acts(after: str) -> bool:
@@ -183,11 +217,18 @@ def _acts(after: str) -> bool:
 
 
 def _by_cues(name: str, before: str, after: str) -> tuple[str, int] | None:
-    if type_ := type_by_cues(before, after):
+    if type_ := _type_by_cues(before, after):
         return (type_, 2)
     if re.search(r"[a-z][A-Z]|\d", name):
         return ("tool", 1)
     if " " in name:
         return ("concept", 1)
     acts = (_acts(after) and not name.endswith("s") and "." not in name) or after.startswith((" and I ", " and my "))
-    return ("person", 1) if acts or BESIDE.search(before) else None
+    return ("person", 1) if acts or _BESIDE.search(before) else None
+
+
+def _type_by_cues(before: str, after: str) -> str:
+    """The type that the words around a name tell; empty if they tell none."""
+    following = (type_ for type_, cue in _FOLLOWING.items() if cue.match(after))
+    preceding = (type_ for type_, cue in _PRECEDING.items() if cue.search(before))
+    return next(following, "") or next(preceding, "")

@@ -21,6 +21,7 @@ from memfolio.vault.change import NewId
 _SIGNS = re.compile(r"[^\w+#]+")
 LONG = 300
 """Characters in which one thing is said."""
+ABOUT = ("subject", "predicate", "object", "negated", "is_single")
 Slot = tuple[str, str]
 Reference = str | NewId
 Way = Literal["supersede", "keep", "ask"]
@@ -53,14 +54,13 @@ class Known:
     @classmethod
     def of(cls, item: MemoryItem, *, is_archived: bool = False) -> Known:
         """A memory as something known; what it is about stands in its attributes where it was learned, else in it."""
-        about = item.attributes if "subject" in item.attributes else _about(item.content)
-        words = {name: str(about.get(name, "")) for name in ("subject", "predicate", "object")}
+        given = item.attributes
+        learned: dict[str, Any] = {name: str(given.get(name, "")) for name in ABOUT[:3]}
+        learned |= {"negated": given.get("negated") is True, "is_single": given.get("single") is True}
         return cls(
             ref=item.id,
             text=item.content,
-            **words,
-            negated=about.get("negated") is True,
-            is_single=about.get("single") is True,
+            **(learned if "subject" in given else about(item.content[:LONG])),
             at=item.event_time or item.created_at,
             is_protected=item.pinned or item.decay_rate == 0 or item.source not in OVERHEARD,
             forgotten_at=item.forgotten_at,
@@ -107,7 +107,8 @@ class Knowledge:
 
     def same(self, new: Known) -> Known | None:
         """What says the same, the last that did."""
-        alike = [each for each in self._slots.get(new.slot, ()) if new.object and _agree(each, new)]
+        there = self._slots.get(new.slot, ()) if new.object else ()
+        alike = [each for each in there if _is_same(each, new) and each.negated == new.negated]
         return alike[-1] if alike else self._texts.get(plain(new.text))
 
     def detect(self, new: Known) -> list[Known]:
@@ -129,7 +130,8 @@ def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowled
     """What to write of these statements, each with the time at which it was said."""
     found = Resolution()
     for statement, at in statements:
-        new = _known(statement, at, NewId(len(found.kept)))
+        what: dict[str, Any] = {name: getattr(statement, name) for name in ABOUT}
+        new = Known(ref=NewId(len(found.kept)), text=statement.text, at=at, **what)
         same = knowledge.same(new)
         if same is not None and same.forgotten_at is not None and at <= same.forgotten_at:
             continue  # who forgot it does not want it back from an old conversation
@@ -159,39 +161,21 @@ def plain(text: str) -> str:
     return " ".join(_SIGNS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).split())
 
 
-def _known(statement: Statement, at: datetime, ref: NewId) -> Known:
-    return Known(
-        ref=ref,
-        text=statement.text,
-        subject=statement.subject,
-        predicate=statement.predicate,
-        object=statement.object,
-        negated=statement.negated,
-        is_single=statement.is_single,
-        at=at,
-    )
-
-
-def _about(text: str) -> dict[str, Any]:
-    """What a sentence is about, where it says one thing."""
-    statements = learn([Turn(content=text[:LONG])]).statements
-    if len(statements) != 1:
-        return {}
-    [one] = statements
-    words = {"subject": one.subject, "predicate": one.predicate, "object": one.object}
-    return {**words, "single": one.is_single, "negated": one.negated}
+def about(text: str, speaker: str | None = None) -> dict[str, Any]:
+    """What a text is about as far as the rules can tell, where it says one thing."""
+    found = learn([Turn(content=text, speaker=speaker or "The user")]).statements
+    return {name: getattr(found[0], name) for name in ABOUT} if len(found) == 1 else {}
 
 
 def _is_current(known: Known) -> bool:
     return known.forgotten_at is None and not known.is_replaced
 
 
-def _agree(one: Known, other: Known) -> bool:
-    return plain(one.object) == plain(other.object) and one.negated == other.negated
+def _is_same(one: Known, other: Known) -> bool:
+    return plain(one.object) == plain(other.object)
 
 
 def _contradict(one: Known, other: Known) -> bool:
-    same = plain(one.object) == plain(other.object)
-    if same:
+    if _is_same(one, other):
         return one.negated != other.negated
     return one.is_single and other.is_single and not (one.negated or other.negated)

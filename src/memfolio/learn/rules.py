@@ -8,14 +8,12 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from memfolio.learn.answers import answered
-from memfolio.learn.causes import caused
 from memfolio.learn.junk import is_given, is_made_up, is_secret, is_small_talk, is_taken_back, readable
 from memfolio.learn.learned import Learned, Relation, Statement, Turn
 from memfolio.learn.names import Names
-from memfolio.learn.relations import introduced, kinship, related
+from memfolio.learn.relations import caused, introduced, kinship, related
 from memfolio.learn.said import Known, spoken_of, take_apart
-from memfolio.learn.sentences import clauses, opened, sentences
-from memfolio.learn.shared import shared
+from memfolio.learn.sentences import clauses, opened, sentences, shared
 from memfolio.learn.statements import noted, stated
 from memfolio.learn.voice import Voice
 from memfolio.learn.wishes import wished

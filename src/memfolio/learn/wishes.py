@@ -42,13 +42,14 @@ _ONCE = re.compile(
 )
 _WHEN = re.compile(r"(?P<when>(?:when|whenever|if|before|after) [^,]+), (?:please )?(?P<what>.+)", re.IGNORECASE)
 _REMIND = re.compile(
-    r"(?:please\s+)?(?:remind me|don't let me forget|I must not forget|don't forget)(?P<what> (?:to|about|that) .+)",
-    re.I,
+    r"(?:please\s+)?(?:remind me|don't let me forget|I must not forget|don't forget) "
+    r"(?P<what>(?!.*(?-i:\byou\b))(?:to|about|that) .+)",
+    re.IGNORECASE,
 )
 _DECIDED = re.compile(
     r"(?:(?:ok(?:ay)?|alright|so|great|then|yes|decision|decided),?:? )*(?:let's|let us|we'll|we will|we are going to"
     r"|we're going to|we should|I'll|I will|I'm going to) (?P<verb>go with|stick with|stick to|settle on|switch to"
-    r"|move to|choose|use) (?P<what>(?!it\b|this\b|that\b|them\b|you|the flow|these|those)\w.+)",
+    r"|move to|choose|use) (?P<what>(?!.*(?-i:\byou\b))(?!it\b|this\b|that\b|them\b|you|the flow|these|those)\w.+)",
     re.IGNORECASE,
 )
 _STEPS = re.compile(
@@ -64,13 +65,21 @@ _STEPS = re.compile(
 )
 _OPINION = re.compile(
     r"(?:(?:in my (?:humble )?opinion|imo|imho|personally),?\s+(?:I (?:think|feel|believe) (?:that )?)?|I "
-    r"(?:(?:really|still|honestly|personally|also) )*(?:think|believe|feel|find) (?:that )?)(?P<what>(?!(?:it|it's"
-    r"|this|that|that's|they|he|she|you|your|so|about|of|I|I'm|I'll|I've|we|we're|we'll|there|these|those|what|my"
+    r"(?:(?:really|still|honestly|personally|also) )*(?:think|believe|feel|find) (?:that )?)"
+    r"(?P<what>(?!.*\b(?:you|your)\b)(?!(?:it|it's|this|that|that's|they|he|she|you|your|so|about|of|I|I'm|I'll|I've|we|we're|we'll|there|these|those|what|my"
     r"|like|the best way|in|for|better|good|bad|more|a bit|really|pretty|a lot)\b)\S+(?: \S+){0,6}? (?:is|are|was"
     r"|were|should|has|have|needs?|makes?|deserves?|isn't|aren't|shouldn't) \S.+)",
     re.IGNORECASE,
 )
 _CALL = re.compile(r"(?:please )?(?:just )?[Cc]all me (?P<what>[A-Z][\w-]+)\b(?! (?:a|an|the|when|if|at|on|back))")
+_FORMS: tuple[tuple[re.Pattern[str], str, Type, Kind, str, str], ...] = (
+    # how it is said, as it is told of the speaker, type, kind, predicate, topic
+    (_STEPS, "", Type.LESSON, Kind.PROCEDURAL, "how_to", "procedure"),
+    (_DECIDED, "decided to {verb} {what}", Type.DECISION, Kind.EPISODIC, "decided", "decision"),
+    (_REMIND, "wants to be reminded {what}", Type.TASK, Kind.EPISODIC, "has_to", "task"),
+    (_OPINION, "thinks that {what}", Type.OBSERVATION, Kind.OPINION, "thinks", "opinion"),
+    (_CALL, "wants to be called {what}", Type.FACT, Kind.SEMANTIC, "called", "name"),
+)
 
 
 def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | None:
@@ -78,10 +87,7 @@ def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | N
     if len(sentence) > 600 or sentence.endswith("?"):
         return None
     bare = sentence.rstrip(".! ")
-    for read in (_order, _step, _decision, _reminder, _opinion, _call):
-        if (read is not _order or alone) and (made := read(bare, voice, turn)):
-            return made
-    return None
+    return (_order(bare, voice, turn) if alone else None) or _told(bare, voice, turn)
 
 
 def _order(text: str, voice: Voice, turn: int) -> Statement | None:
@@ -115,59 +121,16 @@ def _wish(told: str, what: str, how: str, voice: Voice, turn: int) -> Statement:
     )  # fmt: skip
 
 
-def _step(text: str, voice: Voice, turn: int) -> Statement | None:
-    found = _STEPS.match(text)
-    if found is None:
-        return None
-    goal = (found["goal"] or "").strip()
-    return _made(voice.retell(text), Type.LESSON, Kind.PROCEDURAL, "how_to", goal, voice, turn, "procedure")
-
-
-def _decision(text: str, voice: Voice, turn: int) -> Statement | None:
-    found = _DECIDED.match(text)
-    if found is None or re.search(r"\byou\b", found["what"]):
-        return None
-    what = voice.retell("x " + found["what"])[2:]
-    told = f"{voice.name} decided to {found['verb'].lower()} {what}"
-    return _made(told, Type.DECISION, Kind.EPISODIC, "decided", found["what"], voice, turn, "decision")
-
-
-def _reminder(text: str, voice: Voice, turn: int) -> Statement | None:
-    found = _REMIND.match(text)
-    if found is None or re.search(r"\byou\b", text):
-        return None
-    told = f"{voice.name} wants to be reminded{voice.retell('x' + found['what'])[1:]}"
-    return _made(told, Type.TASK, Kind.EPISODIC, "has_to", found["what"].strip(), voice, turn, "task")
-
-
-def _opinion(text: str, voice: Voice, turn: int) -> Statement | None:
-    found = _OPINION.match(text)
-    if found is None or re.search(r"\b(?:you|your)\b", text, re.IGNORECASE):
-        return None
-    told = f"{voice.name} thinks that {voice.retell('x ' + found['what'])[2:]}"
-    return _made(told, Type.OBSERVATION, Kind.OPINION, "thinks", found["what"], voice, turn, "opinion")
-
-
-def _call(text: str, voice: Voice, turn: int) -> Statement | None:
-    found = _CALL.match(text)
-    if found is None:
-        return None
-    told = f"{voice.name} wants to be called {found['what']}"
-    return _made(told, Type.FACT, Kind.SEMANTIC, "called", found["what"], voice, turn, "name", single=True)
-
-
-def _made(
-    text: str,
-    type: Type,
-    kind: Kind,
-    predicate: str,
-    thing: str,
-    voice: Voice,
-    turn: int,
-    topic: str,
-    single: bool = False,
-) -> Statement:
-    return Statement(
-        text=text, type=type, kind=kind, turns=(turn,), subject=voice.name, predicate=predicate, object=thing,
-        is_single=single, confidence=0.8, importance=0.8 if topic == "name" else 0.6, tags=tags_of(topic, thing),
-    )  # fmt: skip
+def _told(text: str, voice: Voice, turn: int) -> Statement | None:
+    for pattern, told, type_, kind, predicate, topic in _FORMS:
+        if found := pattern.match(text):
+            parts = found.groupdict("")
+            what = (parts.get("what") or parts.get("goal", "")).strip()
+            retold = voice.retell(f"x {what}")[2:]
+            words = told.format(verb=parts.get("verb", "").lower(), what=retold)
+            return Statement(
+                text=f"{voice.name} {words}" if told else voice.retell(text), type=type_, kind=kind, turns=(turn,),
+                subject=voice.name, predicate=predicate, object=what, is_single=topic == "name", confidence=0.8,
+                importance=0.8 if topic == "name" else 0.6, tags=tags_of(topic, what),
+            )  # fmt: skip
+    return None

@@ -6,6 +6,7 @@ from memfolio.config import Config
 from memfolio.llm.model import Model
 from memfolio.llm.provider import Endpoint
 from memfolio.llm.served import ServedModel
+from memfolio.redact.redactor import Redactor
 
 
 def open_model(config: Config) -> Model | None:
@@ -22,4 +23,5 @@ def open_model(config: Config) -> Model | None:
         url_is_own=config.model_url_is_own,
         key=config.model_key,
     )
-    return ServedModel(endpoint, timeout=config.model_timeout, budget=config.model_budget)
+    clean = Redactor(config.redact).clean
+    return ServedModel(endpoint, timeout=config.model_timeout, budget=config.model_budget, clean=clean)

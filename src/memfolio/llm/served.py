@@ -30,14 +30,18 @@ class ServedModel:
     """Asks a server, one question at a time and each for itself; threads may share it.
 
     A question has `timeout` seconds for everything, a second try where the server is busy included. `budget` is how
-    many tokens this process sends to the model in a day, by an estimate; 0 is no limit.
+    many tokens this process sends to the model in a day, by an estimate; 0 is no limit. What is sent goes through
+    `clean` first.
     """
 
-    def __init__(self, endpoint: Endpoint, *, timeout: float = 60.0, budget: int = 0) -> None:
+    def __init__(
+        self, endpoint: Endpoint, *, timeout: float = 60.0, budget: int = 0, clean: Callable[[str], str] = str
+    ) -> None:
         self.name = f"{endpoint.provider}:{endpoint.model}"
         self._endpoint = endpoint
         self._timeout = timeout
         self._limit = budget
+        self._clean = clean
         self._spending: Spending = spending(endpoint.address, endpoint.model)
 
     def ask(self, task: str, material: str, answer: type[T]) -> T:
@@ -47,8 +51,8 @@ class ServedModel:
         mark = fresh_mark()
         question = Question(
             endpoint=self._endpoint,
-            instructions=RULES.format(mark=mark, task=task),
-            material=fenced(cut(material, self._most), mark),
+            instructions=RULES.format(mark=mark, task=self._clean(task)),
+            material=fenced(cut(self._clean(material), self._most), mark),
             answer=answer,
         )
         return self._in_time(lambda: answer_to(question, self._pay, self._timeout))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from memfolio.recall.snippet import snippet
 from memfolio.types import EMPTY, MemoryItem
+from memfolio.vault.paths import agent_of
 
 SNIPPET = 80
 """Tokens."""
@@ -38,6 +39,11 @@ class Hit:
     """The ids of the versions that it replaced, the newest first."""
     phase: str = "active"
     """How far it has faded: active, fading, dormant or archived."""
+
+    @property
+    def agent(self) -> str:
+        """Whose memory it is."""
+        return agent_of(self.path) or ""
 
     @property
     def snippet(self) -> str:

@@ -1,4 +1,4 @@
-"""Everything an agent can look up: its own index and the one all agents share, with an embedder beside them."""
+"""Everything an agent can look up: the indexes in its scope, with an embedder beside them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
 from memfolio.embed.meaning import SOME, Meaning
 from memfolio.embed.worker import Worker
-from memfolio.errors import ConflictError, EmbedderError, SearchIndexError
+from memfolio.errors import ConflictError, EmbedderError, NotFoundError, SearchIndexError
 from memfolio.index.filter import ARCHIVED, Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.known import is_known
@@ -28,9 +28,10 @@ from memfolio.recall.asking.sorter import Sorter
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.recall import Search
+from memfolio.recall.scope import Scope
 from memfolio.text import every_word
 from memfolio.tuning import Ranking
-from memfolio.vault.paths import SHARED, agent_root
+from memfolio.vault.paths import agent_of
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
@@ -47,12 +48,13 @@ class Library:
     """What one agent may read: the one scope check of every search and look-up."""
 
     def __init__(self, vault: Vault, agent: str, *, embedder: Embedder | None = None, background: bool = True) -> None:
-        self.index = Index(vault, agent)
+        self.agent = agent
+        self._scope = Scope(vault, agent)
+        self.index = self._scope.own
         self.meaning = Meaning(embedder or open_embedder(vault.config))
         self._sorter = Sorter(self.meaning)
         self._vault = vault
         self._background = background
-        self._shared = Index(vault, SHARED) if agent != SHARED else None
         self._worker = Worker(self.meaning, self.indexes)
         self._watcher = Watcher(vault, self.indexes)
         vault.subscribe(self._follow)
@@ -60,14 +62,28 @@ class Library:
             self._watcher.start()
 
     def indexes(self) -> list[Index]:
-        """The indexes that this agent reads; the shared one only when there is something in it."""
-        if self._shared is None or not (self._vault.config.home / agent_root(SHARED)).is_dir():
-            return [self.index]
-        return [self.index, self._shared]
+        """The indexes that this agent may read, its own first: nothing else is ever asked."""
+        return self._scope.indexes()
+
+    def may_read(self, path: str) -> bool:
+        """Whether a file is in the folder of an agent that this one reads."""
+        return agent_of(path) in {index.agent for index in self.indexes()}
+
+    def _chosen(self, query: Query) -> list[Index]:
+        """Those that a question is for; an agent out of scope and one that does not exist are the same."""
+        indexes = self.indexes()
+        if not query.agents:
+            return indexes
+        known = {index.agent: index for index in indexes}
+        if unknown := [name for name in query.agents if name not in known]:
+            raise NotFoundError(
+                f"agent {self.agent} reads no agent {unknown[0][:80]!r}",
+                hint="`memfolio agent list` shows whose memory it reads",
+            )
+        return [known[name] for name in query.agents]
 
     def _follow(self, record: Record) -> None:
-        for index in filter(None, (self.index, self._shared)):
-            index.follow(record)
+        self._scope.follow(record)
         self._notify()
 
     def attend(self) -> None:
@@ -100,7 +116,7 @@ class Library:
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             if query.text.strip() and self.meaning.embedder is not None:
                 self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
-            indexes = self.indexes()
+            indexes = self._chosen(query)
             builds = [index.builds for index in indexes]
             asked = self._with_ids(query, originals=ranking.originals)
             search = Search(indexes=indexes, query=asked, ranking=ranking, decay=self._vault.config.decay)
@@ -118,7 +134,7 @@ class Library:
     def _with_ids(self, query: Query, *, originals: bool) -> Query:
         """The query with what its filter names by other words: the stores as they are, and the ids of an entity.
 
-        The page that tells them may lie in either index.
+        The page that tells them may lie in any index.
         """
         wanted = replace(query.filter, short_term=self.short_term(query.now), originals=originals)
         query, names = replace(query, filter=wanted), wanted.entities
@@ -159,7 +175,7 @@ class Library:
         return index.read(lambda connection: places(connection, id))
 
     def described(self, description: str) -> list[tuple[Index, Located]]:
-        """The agent's own memories that have every word of a description; where none has, the shared ones."""
+        """The agent's own memories that have every word of a description; where none has, the next agent's in scope."""
         expression = every_word(description)
         for index in self.indexes():
             if found := self._with_words(index, expression, description):
@@ -187,6 +203,7 @@ class Library:
     def degraded(self) -> tuple[str, ...]:
         """What does not take part as it should, each as a sentence."""
         found = [f"home: {self._vault.trouble.message}"] if self._vault.trouble and self._vault.is_busy else []
+        found += [f"scope: {self._scope.trouble}"] if self._scope.trouble else []
         found += [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
         if self.meaning.embedder is None:
             found.append("vectors: there is no embedder, so only words are compared")
@@ -221,5 +238,4 @@ class Library:
         """Stop the threads and let go of the files."""
         self._watcher.close()
         self._worker.close()
-        for index in filter(None, (self.index, self._shared)):
-            index.close()
+        self._scope.close()

@@ -11,16 +11,14 @@ from typing import Any, cast
 
 from memfolio.index.conversations import About, known_about
 from memfolio.index.index import Index
-from memfolio.learn import rules
 from memfolio.learn.learned import Learned, Statement, Turn
-from memfolio.learn.resolve import Knowledge, Known, Resolution, Way, resolve
+from memfolio.learn.resolve import Knowledge, Known, Resolution, Way, about, resolve
 from memfolio.learn.sentences import sentences
 from memfolio.state import Op
 from memfolio.stores.checkpoint import Checkpoint
 from memfolio.stores.transcript import Said
 from memfolio.types import Type
 
-ABOUT = ("subject", "predicate", "object", "is_single", "negated")
 LONGEST = 600
 """Characters of the turn that tells the task."""
 MOST_ITEMS = 12
@@ -50,15 +48,15 @@ def summed_up(turns: Sequence[Said], learned: Iterable[Statement]) -> Checkpoint
 
 def stated(text: str, speaker: str | None, **further: Any) -> Statement:
     """A text as one statement in its own words, about what the rules take it to be about where it says one thing."""
-    found = rules.learn([Turn(content=text[:LONGEST], speaker=speaker or "The user")]).statements
-    about = {name: getattr(found[0], name) for name in ABOUT} if len(found) == 1 else {}
-    return Statement(text=text, turns=(), confidence=1.0, **about, **further)
+    return Statement(text=text, turns=(), confidence=1.0, **about(text[:LONGEST], speaker), **further)
 
 
-def resolved(index: Index, said: Sequence[tuple[Statement, datetime]], way: str, since: datetime | None) -> Resolution:
+def resolved(
+    index: Index, said: Sequence[tuple[Statement, datetime]], way: str, since: datetime | None = None
+) -> Resolution:
     """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
-    about = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
-    found = index.read(partial(known_about, said=about)) if about else []
+    asked = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
+    found = index.read(partial(known_about, said=asked)) if asked else []
     known = [Known.of(each.item, is_archived=each.archived) for each in found]
     if since is not None:
         known = [replace(each, forgotten_at=since if each.forgotten_at else None) for each in known]

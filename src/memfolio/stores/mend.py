@@ -74,10 +74,18 @@ def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attributio
     return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 
 
-def correct(vault: Vault, located: Located, text: str, by: Attribution, kin: Kin = NONE) -> Receipt:
+def correct(
+    vault: Vault,
+    located: Located,
+    text: str,
+    by: Attribution,
+    kin: Kin = NONE,
+    beside: Sequence[Mapping[str, Any]] = (),
+) -> Receipt:
     """Remember what is right beside what was wrong, which is superseded and stays where it stands.
 
-    It is about the same thing at the same time. What was made of it is superseded, too.
+    It is about the same thing at the same time. What was made of it is superseded, too. State lines that stand `beside`
+    it may name it as `NewId(0)`. ConflictError where it does not stand as it was located.
     """
     old, agent = located.item, _agent(located)
     _check_is_entry(located, "corrected")
@@ -99,12 +107,12 @@ def correct(vault: Vault, located: Located, text: str, by: Attribution, kin: Kin
     )
     wrong = [old.id, *kin.going]
     records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in wrong]
-    records += map(_freed, kin.freed)
+    records += [*map(_freed, kin.freed), *map(dict, beside)]
     if old.pinned:
         records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
     operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), tuple(records)))
     with vault.writer.ready():  # of several who correct it at once, one does
-        if _is_superseded(vault, agent, old.id):
+        if vault.writer.settle([located.path]) or _is_superseded(vault, agent, old.id):
             raise ConflictError(f"{old.id} was corrected by somebody else", hint="look at what it says now")
         return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
 
@@ -114,17 +122,15 @@ def _freed(id: str) -> dict[str, Any]:
 
 
 def _is_superseded(vault: Vault, agent: str, id: str) -> bool:
-    """Whether the state files say so; asked of them, since they cannot be behind."""
-    folder = f"{state_ledger(agent).base}/"
-    for path in [path for path in vault.books.recent.known if path.startswith(folder)]:
+    """Whether the last that the state files say is so; asked of them, since they cannot be behind."""
+    folder, last = f"{state_ledger(agent).base}/", None
+    parts = [path for path in vault.books.recent.known if path.startswith(folder)]
+    for path in sorted(parts, key=lambda path: (len(path), path)):
         for raw in split_lines(vault.books.read(path) or b""):
-            if id.encode() in raw and any(_supersedes(line.record, id) for line in read_lines(raw).records):
-                return True
-    return False
-
-
-def _supersedes(record: Mapping[str, Any], id: str) -> bool:
-    return (record.get("op"), record.get("memory")) == (Op.SUPERSEDE.value, id)
+            for line in read_lines(raw).records if id.encode() in raw else ():
+                if (line.record.get("op"), line.record.get("memory")) == (Op.SUPERSEDE.value, id):
+                    last = line.record.get("by")
+    return last is not None
 
 
 def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:

@@ -9,6 +9,7 @@ from memfolio.index.purged import rebuilder
 from memfolio.intake import one_id
 from memfolio.recall.library import Library
 from memfolio.types import ID_PATTERN, Attribution
+from memfolio.vault.paths import SHARED
 from memfolio.vault.purge.plan import Quotes
 from memfolio.vault.purge.purge import Purged
 from memfolio.vault.purge.purge import purge as destroy
@@ -26,7 +27,7 @@ def purge(
 ) -> Purged:
     """Destroy the memories that are meant, each with all that it corrected; those of other agents are out of reach."""
     ids = dict.fromkeys(each for one in what for each in meant(library, one))
-    indexes = library.indexes()
+    indexes = [index for index in library.indexes() if index.agent in (library.agent, SHARED)]
     agents = {index.agent for index in indexes}
     rebuild = rebuilder(vault, indexes, agents)
     return destroy(vault, list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild, agents=agents)

@@ -13,6 +13,7 @@ from memfolio.errors import MemfolioError
 from memfolio.index.passages import body_text
 from memfolio.index.standing import active_facts, newest_line, recent
 from memfolio.recall.asking import arguments
+from memfolio.recall.context.alerts import alert_section, unread
 from memfolio.recall.context.fence import bullet, fenced
 from memfolio.recall.context.lines import named
 from memfolio.recall.context.packing import Line, Section, pack
@@ -40,6 +41,8 @@ MOST_SAVED = 32 * 1024
 LEAST_TOKENS, MOST_TOKENS = 50, 1_000_000
 LONGEST = 120
 """Tokens of one memory or line."""
+ALERTED = 1000
+"""Tokens of alerts."""
 _SIGN = re.compile(r"^\s*[-*+]\s+")
 _NAME = re.compile(r"(?im)^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)?name(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*(\S[^\n]{0,80})")
 
@@ -70,7 +73,9 @@ class AgentContext:
     topics: tuple[str, ...] = ()
     scratchpad: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     degraded: tuple[str, ...] = ()
-    """Pages that could not be read, each as a sentence."""
+    """What could not be read, each as a sentence."""
+    alerts: tuple[str, ...] = ()
+    """What the owner must be told and this agent was not shown before."""
 
     @property
     def summary(self) -> str:
@@ -88,7 +93,9 @@ class AgentContext:
         """All of it as one fenced block of at most so many tokens; the conversation has at most half of them."""
         budget = arguments.number("max_tokens", max_tokens, LEAST_TOKENS, MOST_TOKENS)
         room = budget - estimate_tokens(fenced([])) - 1
-        sections = pack(list(self._sections(room)), room)
+        alerts = alert_section(self.alerts, room // 2)
+        room -= sum(section.whole for section in alerts)
+        sections = [*alerts, *pack(list(self._sections(room)), room)]
         return fenced(line for section in sections for line in section.shown())
 
     def _sections(self, room: int) -> Iterator[Section]:
@@ -127,6 +134,11 @@ def load_context(
     begin = datetime.combine(at.date() - timedelta(days=DAYS - 1), time(), at.tzinfo)
     facts = [each for index in library.indexes() for each in index.read(lambda db: active_facts(db, now, user, MOST))]
     found = latest(vault, agent)
+    alerts: tuple[str, ...] = ()
+    try:
+        alerts = unread(vault, library, agent, ALERTED)
+    except MemfolioError as error:
+        troubles.append(f"alerts: {error.message}")
     return AgentContext(
         agent_id=agent,
         agent_name=_name(identity) or _name(soul) or agent,
@@ -146,6 +158,7 @@ def load_context(
         topics=_texts(left.get("topics")),
         scratchpad=pad if isinstance(pad := left.get("scratchpad"), dict) else EMPTY,
         degraded=tuple(troubles),
+        alerts=alerts,
     )
 
 

@@ -145,16 +145,11 @@ def _literal(phrases: Iterable[str]) -> str:
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Where sentences begin, without signs of lists, and where they end."""
     start = 0
-    for stop in _STOP.finditer(text):
-        yield from _spoken(text, start, stop.end())
-        start = stop.end()
-    yield from _spoken(text, start, len(text))
-
-
-def _spoken(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    begin = _START.match(text, start, end)
-    if begin and begin.end() < end:
-        yield begin.end(), end
+    for end in (*(stop.end() for stop in _STOP.finditer(text)), len(text)):
+        begin = _START.match(text, start, end)
+        if begin and begin.end() < end:
+            yield begin.end(), end
+        start = end
 
 
 def _trigger(kind: Asked, text: str, masked: str, match: re.Match[str], end: int, *, is_polite: bool) -> Trigger | None:

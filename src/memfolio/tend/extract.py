@@ -86,6 +86,12 @@ def shortened(text: str, tokens: int) -> str:
     return f"{kept} …" if kept else ""
 
 
+def clipped(text: str, characters: int) -> str:
+    """A text in one line, cut where it is longer than so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= characters else f"{line[: characters - 1].rstrip()}…"
+
+
 def is_secret(text: str) -> bool:
     """Whether a text looks as if it gave away a password, a token or a key."""
     from memfolio.learn import junk

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from memfolio.govern.proposals.proposals import Proposals
 from memfolio.index.index import Index
 from memfolio.llm.model import Model
+from memfolio.recall.library import Library
 from memfolio.tend.due import Period
 from memfolio.tend.hand import Hand
 from memfolio.text import counted
@@ -17,8 +19,11 @@ class Tended:
     """What a job has at hand."""
 
     hand: Hand
-    index: Index
+    library: Library
     model: Model | None = None
+    proposals: Proposals | None = None
+    reflect: Callable[[bool], str] | None = None
+    """Reflects, or with True only tries, and says what came of it."""
     is_asked_for: bool = False
     """Whether somebody wants it done at once, due or not."""
     sessions: tuple[str, ...] = ()
@@ -26,6 +31,10 @@ class Tended:
     enough: Callable[[], bool] = field(default=lambda: False)
     """Whether the time is up, to be asked between two changes."""
     told: Callable[[int, int], None] = field(default=lambda done, total: None)
+
+    @property
+    def index(self) -> Index:
+        return self.library.index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +120,33 @@ def _backup(tended: Tended) -> str:
     return back_up(hand.vault, folder, settings.keep, hand.now, dry_run=hand.dry_run).path.name
 
 
+def _proposals(tended: Tended) -> str:
+    """What nobody decided on in time is dropped, and what needs nobody's leave is committed."""
+    proposals, hand = tended.proposals, tended.hand
+    if hand.dry_run or proposals is None:
+        return ""
+    dropped, made = proposals.expire(hand.now), proposals.review()
+    parts = [f"{_many(len(dropped), 'proposal')} expired"] if dropped else []
+    return ", ".join(parts + ([f"{_many(len(made), 'proposal')} committed"] if made else []))
+
+
+def _reflect(tended: Tended) -> str:
+    from memfolio.govern.reflection.reviews import due
+
+    hand, settings = tended.hand, tended.hand.vault.config.reflection
+    if tended.reflect is None or not settings.enabled:
+        return ""
+    why = "asked for" if tended.is_asked_for else due(hand.vault, tended.index, hand.agent, hand.now)
+    return tended.reflect(hand.dry_run) if why else ""
+
+
+def _watch(tended: Tended) -> str:
+    from memfolio.govern.alerts import watch_job
+
+    hand = tended.hand
+    return "" if hand.dry_run else watch_job(hand.vault, tended.library, hand.agent, hand.now)
+
+
 def _many(count: int, noun: str, plural: str = "") -> str:
     return counted(count, noun, plural) if count else ""
 
@@ -123,5 +159,8 @@ JOBS = (
     Job(name="patterns", period=Period.WEEKLY, run=_patterns, doc="look for habits"),
     Job(name="digest", period=Period.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
     Job(name="retention", period=Period.DAILY, run=_retention, doc="archive and compress what is past its time"),
+    Job(name="proposals", period=Period.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"),
+    Job(name="reflect", period=Period.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"),
+    Job(name="watch", period=Period.DAILY, run=_watch, doc="look for what the owner must be told"),
     Job(name="backup", period=Period.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
 )

@@ -5,11 +5,9 @@ One question to the index says what is due; it leaves its logs in changes of lim
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
-from typing import TypeVar
 
 from memfolio.errors import NotFoundError
 from memfolio.index.aging import Below, Due, Kept, batches, due, files_in, left_at
@@ -25,7 +23,6 @@ from memfolio.vault.format.packed import is_packed
 from memfolio.vault.paths import agent_root, day_of
 from memfolio.vault.vault import Vault
 
-T = TypeVar("T")
 RETAINER = tender("retention")
 FILES, MEMORIES = 50, 5000
 """How many daily logs, and how many memories, one change takes to the archive at most."""
@@ -91,7 +88,8 @@ def _archive_old_pages(hand: Hand, index: Index, root: str, by: Attribution) -> 
         if each.path not in latest
         and _is_past(hand, max(each.modified, _day_of(each.path)), spans.get(each.path.rpartition("/")[0], NEVER))
     ]
-    return [path for some in _portions(old, FILES) for path in archive_pages(hand, some, by)]
+    portions = (old[start : start + FILES] for start in range(0, len(old), FILES))
+    return [path for some in portions for path in archive_pages(hand, some, by)]
 
 
 def _compress_old(hand: Hand, index: Index, by: Attribution) -> list[str]:
@@ -114,9 +112,3 @@ def _day_of(path: str) -> int:
 def _is_past(hand: Hand, since: int, span: timedelta) -> bool:
     """Whether a span other than zero is over."""
     return NEVER < span <= (to_us(hand.now) - since) * MICROSECOND
-
-
-def _portions(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some

@@ -11,11 +11,13 @@ from datetime import datetime
 from functools import partial
 
 from memfolio.errors import HomeBusyError, InputError, MemfolioError
+from memfolio.govern.proposals.proposals import Proposals
 from memfolio.index.counts import last_runs
 from memfolio.index.index import Index
 from memfolio.intake import nearest
 from memfolio.llm.model import Model
 from memfolio.recall.asking import arguments
+from memfolio.recall.library import Library
 from memfolio.state import moment
 from memfolio.tend.due import is_due
 from memfolio.tend.hand import Hand
@@ -55,10 +57,12 @@ class Tending:
 
 def tend(
     vault: Vault,
-    index: Index,
+    library: Library,
     agent: str,
     *,
     model: Model | None = None,
+    proposals: Proposals | None = None,
+    reflect: Callable[[bool], str] | None = None,
     jobs: Sequence[str] = (),
     sessions: Sequence[str] = (),
     dry_run: bool = False,
@@ -73,7 +77,7 @@ def tend(
     wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *arguments.words("job", jobs)))]
     done, waiting = list[Done](), list[str]()
     with alone(vault, dry_run=dry_run):
-        looked = {} if wanted else _looked(vault, index, agent, now)
+        looked = {} if wanted else _looked(vault, library.index, agent, now)
         due = wanted or [job for job in JOBS if _is_due(vault, job, looked.get(job.name), now)]
         for job in due:
             if time.monotonic() > end:
@@ -81,8 +85,10 @@ def tend(
                 continue
             tended = Tended(
                 hand=Hand(vault=vault, agent=agent, now=now, dry_run=dry_run),
-                index=index,
+                library=library,
                 model=model,
+                proposals=proposals,
+                reflect=reflect,
                 is_asked_for=bool(wanted),
                 sessions=asked,
                 enough=lambda: time.monotonic() > end,

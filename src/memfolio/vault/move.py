@@ -101,6 +101,17 @@ def cut_out(
     return _make(vault, compose, agent=_agent_of(places), by=by, action=action, dry_run=dry_run)
 
 
+def departure(vault: Vault, agent: str, places: Places, records: Records) -> tuple[list[Operation], str]:
+    """What `cut_out` would do as a part of a larger change, and the difference that it makes to the files."""
+    before = _read(vault, [*places, *map(archive_log, places)])
+    move = compose_cut(before, places, vault.home.hash)
+    changed = [path for path, content in move.files.items() if content != before.get(path)]
+    operations: list[Operation] = [_page(vault, path, before, move) for path in changed]
+    if records:
+        operations.append(AddLines(state_ledger(agent), tuple(_with_places(record, move) for record in records)))
+    return operations, "".join(difference(path, before.get(path), move.files[path]) for path in changed)
+
+
 def put_back(
     vault: Vault,
     places: Places,

@@ -145,10 +145,10 @@ class Writer:
         with self.ready():
             return [path for path in paths if self._settler.settle(path)]
 
-    def note(self, action: Action, by: Attribution, about: Sequence[int]) -> TrailLine:
+    def note(self, action: Action, by: Attribution, about: Sequence[int] = (), *, ids: Sequence[str] = ()) -> TrailLine:
         """Enter a line that changes no file, such as an acknowledgement."""
         with self.ready():
-            return self._books.enter(action, by, about=about, sync=True)
+            return self._books.enter(action, by, ids=ids, about=about, sync=True)
 
     def _compose(self, change: Change) -> Plan:
         plan = Plan()

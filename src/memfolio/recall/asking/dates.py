@@ -159,15 +159,10 @@ class Mention(NamedTuple):
         if start <= moment < end or not self.recurs:
             return start <= moment < end
         try:
-            first, day, last = (_month_and_day(each, start.tzinfo) for each in (start, moment, end - _TICK))
+            first, day, last = (f"{each.astimezone(start.tzinfo):%m-%d}" for each in (start, moment, end - _TICK))
         except OverflowError:
             return False
         return first <= day <= last if first <= last else not last < day < first
-
-
-def _month_and_day(moment: datetime, zone: tzinfo | None) -> tuple[int, int]:
-    local = moment.astimezone(zone)
-    return local.month, local.day
 
 
 class Place(NamedTuple):
@@ -222,17 +217,13 @@ def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime 
         if _TIMED.fullmatch(text):
             moment = datetime.fromisoformat(text)
             return moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        if ago := _ago(text):
-            return _before(now.astimezone(zone), *_amount(ago))
+        ago = (pattern.fullmatch(text) for pattern, read in _grammar() if read is _read_ago)
+        for match in filter(None, ago):
+            return _before(now.astimezone(zone), *_amount(match))
     except _NO_TIME:
         return None
     span = span_of(text, now, zone)
     return span and (span.end - _TICK if end else span.start)
-
-
-def _ago(text: str) -> re.Match[str] | None:
-    found = (pattern.fullmatch(text) for pattern, read in _grammar() if read is _read_ago)
-    return next(filter(None, found), None)
 
 
 def _places(text: str, now: datetime, zone: tzinfo) -> list[Place]:
@@ -244,8 +235,9 @@ def _places(text: str, now: datetime, zone: tzinfo) -> list[Place]:
         local = now.astimezone(zone)
     except OverflowError:
         return []
+    matches = [(match, read) for pattern, read in _grammar() for match in pattern.finditer(text)]
     found: list[Place] = []
-    for match, read in sorted(_matches(text), key=lambda each: (each[0].start(), -each[0].end())):
+    for match, read in sorted(matches, key=lambda each: (each[0].start(), -each[0].end())):
         if len(found) < MAX_MENTIONS and (not found or match.start() >= found[-1].end):
             try:
                 found.append(Place(*match.span(), read(match, local)))
@@ -264,10 +256,6 @@ def _telling() -> frozenset[str]:
     return frozenset(
         piece for words in (_UNITS, _DAYS, _WEEKDAYS, _MONTHS) for word in words for piece in _PIECE.findall(word)
     )
-
-
-def _matches(text: str) -> Iterable[tuple[re.Match[str], Reader]]:
-    return ((match, read) for pattern, read in _grammar() for match in pattern.finditer(text))
 
 
 def _joined(text: str, found: list[Place]) -> list[Place]:

@@ -139,7 +139,7 @@ def is_complex(text: str, words: Sequence[str]) -> bool:
     """Whether a question has several parts, or many `words` that tell something."""
     text = normalize("NFC", text[:MAX_TEXT]).lower()
     marks, commas = text.count("?") + text.count("？"), text.count(",") + text.count("、")
-    return len(words) >= MANY_WORDS or marks > 1 or commas > 2 or _parts().search(text) is not None
+    return len(words) >= MANY_WORDS or marks > 1 or commas > 2 or re.search(_PARTS, text) is not None
 
 
 @cache
@@ -148,11 +148,6 @@ def _patterns() -> dict[Intent, re.Pattern[str]]:
     leading = {intent: rf"\A{_FILLER}(?:{words})(?!\w)" for intent, words in _LEADING.items()}
     parts = {intent: (leading.get(intent), _ANYWHERE.get(intent)) for intent in _ORDER}
     return {intent: re.compile("|".join(filter(None, words))) for intent, words in parts.items()}
-
-
-@cache
-def _parts() -> re.Pattern[str]:
-    return re.compile(_PARTS)
 
 
 def _units(rows: NDArray[np.float32]) -> NDArray[np.float32]:

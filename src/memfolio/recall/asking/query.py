@@ -35,6 +35,8 @@ class Query:
     zone: tzinfo
     inside: Mapping[str, object] = field(default_factory=lambda: EMPTY)
     """The filters that were taken from the text, by the names of the arguments whose place they take."""
+    agents: tuple[str, ...] = ()
+    """Whose memories count; none is everybody's in scope."""
 
     @classmethod
     def from_args(
@@ -59,6 +61,7 @@ class Query:
         user: str | None = None,
         include: object = (),
         level: str | None = None,
+        agents: object = None,
         inline: bool = False,
         is_known: IsKnown = anything,
     ) -> Query:
@@ -83,6 +86,7 @@ class Query:
             zone=zone,
             filter=_filter(given | counting),
             inside=counting,
+            agents=arguments.words("agent", agents),
         )
 
 

@@ -1,6 +1,6 @@
 """Context: a prompt → what is remembered about it → ranked for the situation → packed into a budget → fenced.
 
-It only looks: nothing is written, and nothing counts as used by being shown.
+It only looks: nothing counts as used by being shown. That an alert was shown is noted beside the home's files.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memfolio.recall.asking import arguments
 from memfolio.recall.asking.intent import is_complex
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import names_in
+from memfolio.recall.context.alerts import alert_section, unread
 from memfolio.recall.context.fence import fenced
 from memfolio.recall.context.lines import Drawing, about, is_fact, is_shown
 from memfolio.recall.context.packing import Line, Section, pack
@@ -111,13 +112,24 @@ class _Composer:
 
     def compose(self) -> Context:
         room = self._request.budget - estimate_tokens(fenced([])) - 1
+        alerts = self._alerts(room // 2)
+        room -= sum(section.whole for section in alerts)
         standing = self._standing(room // 2)
         left = room - sum(section.whole for section in standing)
         said = [line.says for section in standing for line in section.lines]
-        return self._fenced([*standing, *pack(self._sections(self._hits()), left, said)])
+        return self._fenced(alerts, [*standing, *pack(self._sections(self._hits()), left, said)])
 
-    def _fenced(self, sections: Sequence[Section]) -> Context:
-        text = fenced(line for section in sections for line in section.shown()) if sections else None
+    def _alerts(self, room: int) -> list[Section]:
+        """What the owner must be told, once to each agent."""
+        try:
+            return alert_section(unread(self._vault, self._library, self._agent, room), room)
+        except MemfolioError as error:
+            self._degraded[f"alerts: {error.message}"] = None
+            return []
+
+    def _fenced(self, alerts: Sequence[Section], sections: Sequence[Section]) -> Context:
+        shown = [line for section in (*alerts, *sections) for line in section.shown()]
+        text = fenced(shown) if shown else None
         return Context(
             text=text,
             tokens=estimate_tokens(text or ""),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from itertools import chain
+from typing import Any, NamedTuple
 
 from memfolio.embed.meaning import Sense
 from memfolio.index import ties
@@ -21,8 +22,6 @@ from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question
 from memfolio.tuning import Ranking
 
-T = TypeVar("T")
-
 NEIGHBOURLY = 40
 """How many of the best by words share with their neighbours."""
 COMPANY = 3
@@ -34,6 +33,8 @@ MANY = 200
 
 APART = 1 << 40
 """How far apart the rows of two indexes lie once they are joined."""
+SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
+"""The fields of candidates that say what speaks for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,8 @@ def gather(
     text = _by_words(question, sieve, breadth) if ranking.text else {}
     best = list(text)
     near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
-    found = _Ties(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), lead)
-    rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *found.rows()}
+    tied = _tied(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), lead)
+    rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *chain.from_iterable(tied.values())}
     scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
     if sense is not None and ranking.vector and is_identity(connection, sense.whose):
@@ -92,10 +93,7 @@ def gather(
         text=text,
         vector=scan.similarities(sorted(turns)) if scan else {},
         near={row: [pair for pair in pairs if pair[0] in turns] for row, pairs in near.items()},
-        entity=found.entity,
-        causal=found.causal,
-        temporal=found.temporal,
-        link=found.link,
+        **tied,
     )
     return _with_digests(connection, _resolved(connection, candidates, query), ranking)
 
@@ -107,60 +105,55 @@ def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float
     return dict(matches_any(question.search, sieve, breadth)) if question.words else {}
 
 
-class _Ties:
-    """What people, things, causes, times and links bring."""
+def _tied(
+    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[Turn], lead: Lead | None
+) -> dict[str, Any]:
+    """What people, things, causes, times and links bring, by the names of these fields."""
+    reach = ranking.reach_complex if question.is_complex else ranking.reach
+    found: dict[str, dict[int, float]] = {}
+    if ranking.entity and question.entities:
+        found["entity"] = _about(sieve, question.entities)
+    if question.intent is Intent.WHY and ranking.causal:
+        found["causal"] = _causes(sieve.connection, [seed.id for seed in seeds], reach)
+    if question.intent is Intent.WHEN and ranking.temporal:
+        found["temporal"] = _times(sieve.connection, [seed.row for seed in seeds], reach)
+    if lead:
+        found["link"] = _links(sieve, lead)
+    return found
 
-    def __init__(
-        self,
-        sieve: Sieve,
-        question: Question,
-        ranking: Ranking,
-        seeds: Sequence[Turn],
-        lead: Lead | None,
-    ) -> None:
-        self._connection = sieve.connection
-        self._sieve = sieve
-        self._reach = ranking.reach_complex if question.is_complex else ranking.reach
-        self.entity = self._about(question.entities) if ranking.entity and question.entities else {}
-        wants_why = question.intent is Intent.WHY and ranking.causal
-        self.causal = self._causes([seed.id for seed in seeds]) if wants_why else {}
-        wants_when = question.intent is Intent.WHEN and ranking.temporal
-        self.temporal = self._times([seed.row for seed in seeds]) if wants_when else {}
-        self.link = self._links(lead) if lead else {}
 
-    def rows(self) -> Iterable[int]:
-        return (row for found in (self.entity, self.causal, self.temporal, self.link) for row in found)
+def _about(sieve: Sieve, entities: Sequence[str]) -> dict[int, float]:
+    """What links to an entity or stands on its page; half as much for those related to it."""
+    further = ties.related(sieve.connection, entities)
+    found = dict.fromkeys(ties.about(sieve, further, MANY), 0.5)
+    return found | dict.fromkeys(ties.about(sieve, entities, MANY), 1.0)
 
-    def _about(self, entities: Sequence[str]) -> dict[int, float]:
-        """What links to an entity or stands on its page; half as much for those related to it."""
-        further = ties.related(self._connection, entities)
-        found = dict.fromkeys(ties.about(self._sieve, further, MANY), 0.5)
-        return found | dict.fromkeys(ties.about(self._sieve, entities, MANY), 1.0)
 
-    def _causes(self, ids: Sequence[str]) -> dict[int, float]:
-        """Causes and effects of the best, and theirs in turn."""
-        found: dict[int, float] = {}
-        here, seen = list(ids), set(ids)
-        for step in range(self._reach):
-            reached = [tie for tie in ties.tied(self._connection, here, ("causal",)) if tie.id not in seen]
-            found |= {tie.row: 0.5**step for tie in reached}
-            here = [tie.id for tie in reached][:MANY]
-            seen.update(here)
-        return found
+def _causes(connection: Connection, ids: Sequence[str], reach: int) -> dict[int, float]:
+    """Causes and effects of the best, and theirs in turn."""
+    found: dict[int, float] = {}
+    here, seen = list(ids), set(ids)
+    for step in range(reach):
+        reached = [tie for tie in ties.tied(connection, here, ("causal",)) if tie.id not in seen]
+        found |= {tie.row: 0.5**step for tie in reached}
+        here = [tie.id for tie in reached][:MANY]
+        seen.update(here)
+    return found
 
-    def _times(self, seeds: Sequence[int]) -> dict[int, float]:
-        """What was said before and after the best."""
-        found: dict[int, float] = {}
-        for near in around(self._connection, seeds, self._reach).values():
-            for row, distance in near:
-                found[row] = max(found.get(row, 0.0), 0.5 ** (distance - 1))
-        return found
 
-    def _links(self, lead: Lead) -> dict[int, float]:
-        """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
-        tied = dict.fromkeys((tie.row for tie in ties.tied(self._connection, lead.ids)), 1.0)
-        entities = ties.mentioned(self._connection, lead.ids)
-        return dict.fromkeys(ties.about(self._sieve, entities, MANY), 0.5) | tied
+def _times(connection: Connection, seeds: Sequence[int], reach: int) -> dict[int, float]:
+    """What was said before and after the best."""
+    found: dict[int, float] = {}
+    for row, distance in chain.from_iterable(around(connection, seeds, reach).values()):
+        found[row] = max(found.get(row, 0.0), 0.5 ** (distance - 1))
+    return found
+
+
+def _links(sieve: Sieve, lead: Lead) -> dict[int, float]:
+    """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
+    tied = dict.fromkeys((tie.row for tie in ties.tied(sieve.connection, lead.ids)), 1.0)
+    entities = ties.mentioned(sieve.connection, lead.ids)
+    return dict.fromkeys(ties.about(sieve, entities, MANY), 0.5) | tied
 
 
 def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
@@ -173,17 +166,8 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
     heirs = {row: heir for row, by in old.items() if (heir := ties.successor(connection, by)) is not None}
     kept = {row: turn for row, turn in found.turns.items() if row not in old}
     kept |= Sieve(connection, query.filter).passing({heir for heir in heirs.values() if heir not in kept})
-    return replace(
-        found,
-        turns=kept,
-        text=_inherited(found.text, heirs),
-        vector=_inherited(found.vector, heirs),
-        near=_moved(found.near, old, heirs),
-        entity=_inherited(found.entity, heirs),
-        causal=_inherited(found.causal, heirs),
-        temporal=_inherited(found.temporal, heirs),
-        link=_inherited(found.link, heirs),
-    )
+    scores: dict[str, Any] = {name: _inherited(getattr(found, name), heirs) for name in SCORES}
+    return replace(found, turns=kept, near=_moved(found.near, old, heirs), **scores)
 
 
 def _moved(
@@ -218,22 +202,13 @@ def join(parts: Sequence[Candidates]) -> Candidates:
     """The candidates of several indexes as of one: what is best is best of all of them."""
     if len(parts) == 1:
         return parts[0]
-    return Candidates(
-        turns=_joined([part.turns for part in parts]),
-        text=_joined([part.text for part in parts]),
-        vector=_joined([part.vector for part in parts]),
-        near={
-            row + nth * APART: [(other + nth * APART, distance) for other, distance in near]
-            for nth, part in enumerate(parts)
-            for row, near in part.near.items()
-        },
-        entity=_joined([part.entity for part in parts]),
-        causal=_joined([part.causal for part in parts]),
-        temporal=_joined([part.temporal for part in parts]),
-        link=_joined([part.link for part in parts]),
-        digests=_joined([part.digests for part in parts]),
-    )
-
-
-def _joined(parts: Sequence[Mapping[int, T]]) -> dict[int, T]:
-    return {row + nth * APART: value for nth, part in enumerate(parts) for row, value in part.items()}
+    joined: dict[str, Any] = {
+        name: {row + nth * APART: value for nth, part in enumerate(parts) for row, value in getattr(part, name).items()}
+        for name in ("turns", *SCORES, "digests")
+    }
+    near = {
+        row + nth * APART: [(other + nth * APART, distance) for other, distance in pairs]
+        for nth, part in enumerate(parts)
+        for row, pairs in part.near.items()
+    }
+    return Candidates(near=near, **joined)

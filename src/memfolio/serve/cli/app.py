@@ -10,6 +10,7 @@ import typer
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError
 from memfolio.serve.cli import (
+    agent,
     archive,
     bench,
     checkpoint,
@@ -22,8 +23,10 @@ from memfolio.serve.cli import (
     explain,
     life,
     mend,
+    proposals,
     purge,
     recall,
+    reflect,
     service,
     status,
     trust,
@@ -44,17 +47,22 @@ app = typer.Typer(
 PANELS = {
     "Daily": "init remember observe recall context show forget restore correct confirm pin explain status",
     "Life": "consolidate tend digest checkpoint flush weak archive backup purge",
+    "Deciding": "reflect approve reject propose proposals",
     "Knowing": "path",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
     "World": "demo",
 }
 """The commands in the order in which help lists them."""
-MODULES = (daily, recall, context, mend, explain, life, digest, checkpoint, archive, purge, entity, status, trust, demo)
+MODULES = (
+    *(daily, recall, context, mend, explain, life, digest, checkpoint, archive, purge),
+    *(reflect, proposals, entity, status, trust, demo),
+)
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])
 app.add_typer(core.app, rich_help_panel="Life")
 app.add_typer(entity.app, rich_help_panel="Knowing")
+app.add_typer(agent.app, rich_help_panel="Doing")
 app.add_typer(service.app, rich_help_panel="World")
 app.add_typer(bench.app, rich_help_panel="World")
 

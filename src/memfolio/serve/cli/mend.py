@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import ConflictError
+from memfolio.errors import ConflictError, NotFoundError
 from memfolio.serve.cli.brief import beginning, happened, tagged
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes, read_text
 from memfolio.serve.cli.difference import for_people
@@ -63,22 +63,33 @@ def correct(
         str,
         typer.Argument(metavar="TEXT", help="What is right, or - to read it from standard input.", show_default=False),
     ],
+    base: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What it said when you saw it; changes since then are merged.")
+    ] = None,
 ) -> Answer:
     """Say what is right: it is remembered in the place of what was wrong, which stays readable."""
+    from memfolio.govern.update import update
+
     words = read_text(text)
     with options.memory() as memory:
-        old = memory.get(id)
-        item = memory.correct(id, words, by=PERSON)
-        found = memory.find(item.id)
-    path = found.path if found else None
+        located = memory.find(id)
+        if located is None:
+            raise NotFoundError(f"there is no memory {id[:80]!r}", hint="`memfolio recall` shows the ids of memories")
+        done = update(memory.vault, memory.library, located, words, PERSON, base=base)
+        found = memory.find(done.memory.id)
+    old, path = done.superseded[0] if done.superseded else id, found.path if found else None
 
     def draw(screen: Screen) -> None:
-        screen.diff("".join(f"-{line}\n" for line in (old.content if old else "").splitlines()))
-        screen.diff("".join(f"+{line}\n" for line in item.content.splitlines()))
-        screen.say(f"{item.id} corrects {old.id if old else id}", "bold")
+        screen.diff("".join(line for line in done.diff.splitlines(keepends=True)[2:] if line[0] in "+-"))
+        screen.say(f"{done.memory.id} corrects {old}{'' if done.receipt else ' already'}", "bold")
+        if done.merged:
+            screen.say("merged with what was changed meanwhile", "yellow")
+        for each in done.conflicts:
+            screen.say(f"contradicts {each.id}, which holds all the same: {beginning(each.content)}", "yellow")
         screen.say(f"{path}", "dim")
 
-    return Answer(as_document(item, path=path, supersedes=old.id if old else id), draw)
+    further = {"supersedes": old, "merged": done.merged, "contradicts": [each.id for each in done.conflicts]}
+    return Answer(as_document(done.memory, path=path, **further), draw)
 
 
 def confirm(options: Options, id: Id) -> Answer:

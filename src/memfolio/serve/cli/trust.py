@@ -16,6 +16,7 @@ from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.entries import draw_entries
 from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.pages import page_path
+from memfolio.serve.cli.sourced import undo_source
 from memfolio.serve.cli.times import find_time
 from memfolio.text import counted
 from memfolio.types import Action
@@ -100,10 +101,15 @@ def undo(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> Answer:
-    """Take changes back: by number, or all of an actor, source or session."""
+    """Take changes back: by number, or all of an actor, source or session.
+
+    With a source alone, what was made of its memories goes along, unless a person stands behind it.
+    """
     if bool(seqs) == bool(actor or source or session):
         raise InputError("name changes, or else an actor, source or session", hint="`memfolio log` shows them all")
     with options.memory() as memory:
+        if source and not (actor or session):
+            return undo_source(options, memory, source, dry_run=dry_run, yes=yes)
         asked = False
         outcome = memory.audit.undo(seqs or (), actor=actor, source=source, session=session, by=PERSON, dry_run=True)
         if not dry_run:
@@ -160,7 +166,7 @@ def alerts(
     ack: Annotated[list[int] | None, typer.Option(metavar="SEQ", help="Acknowledge an alert; may be repeated.")] = None,
     ack_all: Annotated[bool, typer.Option("--ack-all", help="Acknowledge all of them.")] = False,
 ) -> Answer:
-    """Show changes of critical files that nobody approved, until they are acknowledged."""
+    """Show what the owner must know, until it is acknowledged: unapproved changes, contradictions, growth, defects."""
     with options.memory() as memory:
         found = {line.seq: line for line in memory.vault.alerts()}
         seen = list(found) if ack_all else ack or []
@@ -253,10 +259,13 @@ def findings(found: list[Finding]) -> Answer:
 
 
 def alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
-    """An alert with the change that it is about."""
+    """An alert in words, with the change or the memories that it is about."""
+    from memfolio.recall.context.alerts import describe
+
     about = memory.vault.trail.line(line.about[0]) if line.about else None
     what = {"change": about.seq, "action": about.action, "actor": about.by.actor, "paths": about.paths} if about else {}
-    return {"seq": line.seq, "at": line.at, "trigger": line.by.trigger} | what
+    text = describe(memory.vault, memory.library, line)
+    return {"seq": line.seq, "at": line.at, "trigger": line.by.trigger, "ids": line.ids, "text": text} | what
 
 
 def draw_alerts(screen: Screen, rows: list[dict[str, Any]], seen: int) -> None:
@@ -266,10 +275,10 @@ def draw_alerts(screen: Screen, rows: list[dict[str, Any]], seen: int) -> None:
         screen.say("No alerts.", "green")
         return
     for row in rows:
-        where, change = ", ".join(row.get("paths", ["the trail"])), row.get("change")
-        screen.say(f"{row['seq']}  {where} was changed by {row.get('actor', 'somebody')}, unapproved", "bold red")
-        show = f"memfolio diff {change} shows it, memfolio undo {change} takes it back" if change else "memfolio verify"
-        screen.say(f"   {show}\n   memfolio alerts --ack {row['seq']} if it is as it should be")
+        first, *rest = row["text"].split("\n")
+        screen.say(f"{row['seq']}  {first}", "bold red")
+        for each in (*rest, f"`memfolio alerts --ack {row['seq']}` if it is as it should be"):
+            screen.say(f"   {each}")
 
 
 COMMANDS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,15 @@ from typing import Any
 from memfolio.errors import ModelError
 from memfolio.index.index import Index
 from memfolio.index.shelf import ripe
+from memfolio.learn.drafting import least_trusted
 from memfolio.llm.model import Model
 from memfolio.state import Op
 from memfolio.tend.consolidate.groups import group
-from memfolio.tend.consolidate.summary import summed_up
+from memfolio.tend.extract import clipped, extract
 from memfolio.tend.hand import Hand, tender
 from memfolio.text import terms
 from memfolio.tuning import Consolidation
-from memfolio.types import Action, MemoryItem, Store
+from memfolio.types import Action, Kind, MemoryItem, Store
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import state_ledger
@@ -27,6 +29,14 @@ WORDS = 12
 """How many of its words say what a memory without tags is about."""
 COMMON = 30
 """A word that more memories have does not say that they belong together."""
+LINE = 200
+"""Characters of a source that its line shows; all of it is where it was."""
+GIST = 120
+"""Tokens that the gist may have."""
+TITLED = 5
+FEW = 4
+"""So many short memories are read as fast as a gist of them."""
+STOPS = (".", "!", "?", "…", ":", "。", "！", "？")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +114,37 @@ def _change(
 
 def _promoted(item: MemoryItem) -> dict[str, Any]:
     return {"op": Op.STORE.value, "memory": item.id, "store": Store.LONG_TERM.value}
+
+
+def summed_up(sources: Sequence[MemoryItem], gist: str | None = None) -> Draft:
+    """The memory that several become; `gist` is what a model says of them, else the telling sentences do."""
+    chief = max(sources, key=lambda each: each.importance)  # of equal ones the first
+    tags = Counter(tag for each in sources for tag in each.tags)
+    return Draft(
+        content=_content(sources, tags, gist),
+        type=chief.type,
+        kind=Kind.SEMANTIC if all(each.kind is Kind.SEMANTIC for each in sources) else chief.kind,
+        store=Store.LONG_TERM,
+        user=chief.user if len({each.user for each in sources}) == 1 else None,
+        importance=chief.importance,
+        confidence=min(each.confidence for each in sources),
+        tags=tuple(tags),
+        source="consolidation",
+        origin=least_trusted(sources),
+        derived_from=tuple(each.id for each in sources),
+    )
+
+
+def _content(sources: Sequence[MemoryItem], tags: Counter[str], gist: str | None) -> str:
+    about = f" about {', '.join(tag for tag, _ in tags.most_common(TITLED))}" if tags else ""
+    texts = [each.content for each in sources]
+    is_plain = len(texts) <= FEW and all(len(each) <= LINE for each in texts)  # the lines say it all
+    telling = gist or ("" if is_plain else _told(texts))
+    lines = [f"- {clipped(each.content, LINE)} ({each.id})" for each in sources]
+    return "\n".join([f"**{len(sources)} memories{about}**", "", *([telling, ""] if telling else []), *lines])
+
+
+def _told(texts: Sequence[str]) -> str:
+    """The telling sentences, each with its full stop."""
+    found = [sentence for _, sentence in extract(texts, limit=3, tokens=GIST)]
+    return " ".join(each if each.endswith(STOPS) else f"{each}." for each in found)

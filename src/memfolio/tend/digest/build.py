@@ -15,9 +15,8 @@ from memfolio.index.days import Mark, local_day
 from memfolio.index.index import Index
 from memfolio.llm.model import Model
 from memfolio.state import Op
-from memfolio.tend.digest.compose import compose
+from memfolio.tend.digest.compose import NOTHING, built_from, compose, new_page, renewed
 from memfolio.tend.digest.gist import FORM, MOST, Gist, gist_of
-from memfolio.tend.digest.page import NOTHING, built_from, new_page, renewed
 from memfolio.tend.digest.period import LEVELS, Period, period_named, period_of
 from memfolio.tend.hand import Hand, tender
 from memfolio.tend.ours import is_ours

@@ -1,4 +1,7 @@
-"""What a digest says, as Markdown. Pure: no text of a memory can break out of its line."""
+"""What a digest says, as Markdown, and its page. Pure: no text of a memory can break out of its line.
+
+Ours is what stands between the two marks of the page, and a line of the front matter.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
+from memfolio.index.passages import front_matter
 from memfolio.sources import PATTERN
 from memfolio.tend.digest.gist import Gist, Line
 from memfolio.tend.digest.period import MONTHLY, NOUNS, QUARTERLY, WEEKLY, Period, parts
 from memfolio.tend.digest.themes import Theme, recurring, themes, trends
 from memfolio.tend.extract import extract
+from memfolio.tend.ours import BEGIN, marked
+from memfolio.tend.ours import renewed as with_ours
 from memfolio.text import counted
 from memfolio.types import Type
 
@@ -35,6 +41,9 @@ _MARKUP = re.compile(r"(?:[\s>#*+|=`~-]|\d+[.)](?=\s|$))+")
 """What begins a block of Markdown, however often."""
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), " ")
 
+NOTHING = "0" * 32
+_BUILT_FROM = re.compile(r"^built_from:[ \t]*([0-9a-f]{32})?.*$", re.MULTILINE)
+
 
 def inline(text: str) -> str:
     """A text that stays within its line: no tag, comment, image or block of Markdown begins in it."""
@@ -50,18 +59,14 @@ def compose(period: Period, gists: Sequence[Gist], before: Sequence[Gist], parag
     key_themes = recurring(found, sum(gist.memories for gist in gists), THEMES)
     sections = [
         ("Overview", [*_overview(gists), *([f"\n{inline(paragraph)}"] if paragraph else [])]),
-        ("Key Themes", [_theme(each.name, each.memories, each.days) for each in key_themes]),
-        *((title, list(_told(gists, name, _most(period, name)))) for title, name in SECTIONS.items()),
+        ("Key Themes", list(map(_theme, key_themes))),
+        *((title, list(_told(gists, name, MOST[period.level]))) for title, name in SECTIONS.items()),
         ("Trends", list(_trends(period, gists, before, found))),
         (PARTS[period.level], list(_parts(period, gists))),
     ]
     title = f"# {NOUNS[period.level].capitalize()} {period.name}: {period.first} to {period.last}\n"
     written = (f"\n## {name}\n\n" + "\n".join(lines) + "\n" for name, lines in sections if lines)
     return title + "".join(written)
-
-
-def _most(period: Period, name: str) -> int:
-    return MOST[period.level] if name == Type.DECISION else MOST[period.level] // 2
 
 
 def _overview(gists: Sequence[Gist]) -> Iterator[str]:
@@ -76,12 +81,14 @@ def _overview(gists: Sequence[Gist]) -> Iterator[str]:
     yield f"{counted(memories, 'memory', 'memories')} on {counted(len(gists), 'day')}{talks}{most}."
 
 
-def _theme(name: str, memories: int, days: int) -> str:
-    return f"- {inline(name)}: {counted(memories, 'memory', 'memories')} on {counted(days, 'day')}"
+def _theme(theme: Theme) -> str:
+    memories = counted(theme.memories, "memory", "memories")
+    return f"- {inline(theme.name)}: {memories} on {counted(theme.days, 'day')}"
 
 
-def _told(gists: Sequence[Gist], name: str, limit: int) -> Iterator[str]:
+def _told(gists: Sequence[Gist], name: str, most: int) -> Iterator[str]:
     """The most important of what was decided, learned and so on, in the order of the days."""
+    limit = most if name == Type.DECISION else most // 2
     said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
     found = list(reversed(said.values()))  # each thing once, where it was said first
     best = sorted(range(len(found)), key=lambda at: (-found[at][1].weight, at))[:limit]
@@ -122,3 +129,26 @@ def _best(lines: Sequence[Line], limit: int) -> Iterable[Line]:
 
 def _link(day: date) -> str:
     return f"[[{day.isoformat()}]]"
+
+
+def built_from(text: str) -> str:
+    """The hash of what a page says that it was built from."""
+    match = _BUILT_FROM.search(text.partition(BEGIN)[0])
+    return (match[1] if match else "") or NOTHING
+
+
+def new_page(period: Period, body: str, source: str) -> str:
+    """The page of a digest that has none yet."""
+    head = f"title: {period.name}\nfirst: {period.first}\nlast: {period.last}\nmade_by: memfolio\nbuilt_from: {source}"
+    return f"---\n{head}\n---\n{marked(body)}\n"
+
+
+def renewed(text: str, body: str, source: str) -> str:
+    """A page that is ours with another digest; what a person wrote around it stays."""
+    line = f"built_from: {source}"
+    before, mark, rest = with_ours(text, body).partition(BEGIN)
+    before, count = _BUILT_FROM.subn(line, before, count=1)
+    _, end = front_matter(before)
+    if not count:
+        before = f"{before[:end]}{line}\n{before[end:]}" if end else f"---\n{line}\n---\n{before}"
+    return before + mark + rest

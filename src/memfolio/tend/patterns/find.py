@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from itertools import pairwise
@@ -69,9 +69,7 @@ def find(episodes: Iterable[Told], now: datetime, zone: tzinfo) -> list[Pattern]
     past = sorted(
         (each for each in episodes if each.at <= now and each.source not in CONCLUDED), key=lambda each: each.at
     )
-    at_hours = _temporal(past, lambda at: (at.date(), at.hour), zone, "hour", _at_hour)
-    on_weekdays = _temporal(past, lambda at: (at.date(), at.weekday()), zone, "weekday", _on_weekday)
-    families = (at_hours, on_weekdays, _behavioural(past))
+    families = (_temporal(past, zone, "hour"), _temporal(past, zone, "weekday"), _behavioural(past))
     number = promising([least for _, listed in families for least in listed], FALSE_SHARE)
     tests = [test for found, _ in families for test in found if test.least * number <= FALSE_SHARE]
     shares = corrected([test.chance for test in tests], number)
@@ -91,29 +89,14 @@ def _frequent(found: Iterable[tuple[str, Hashable]]) -> list[str]:
     return sorted(topic for topic, count in counts.most_common(TOPICS) if count >= SUPPORT)
 
 
-# When something comes up
-
-
-def _at_hour(hour: int) -> str:
-    return f"between {hour:02d}:00 and {(hour + 1) % 24:02d}:00"
-
-
-def _on_weekday(number: int) -> str:
-    return f"on {_WEEKDAYS[number]}"
-
-
-def _temporal(
-    past: Sequence[Told],
-    place_of: Callable[[datetime], Place],
-    zone: tzinfo,
-    unit: str,
-    named: Callable[[int], str],
-) -> tuple[list[_Test], list[float]]:
+def _temporal(past: Sequence[Told], zone: tzinfo, unit: str) -> tuple[list[_Test], list[float]]:
     """Whether topics prefer hours or weekdays; and of every test made, the least chance it could have given."""
-    placed = [(place_of(local(each.at, zone)), each) for each in past]
-    sizes = Counter(place for place, _ in placed)
+    sizes: Counter[Place] = Counter()
     by_topic: dict[str, list[tuple[Place, str]]] = {}
-    for place, each in placed:
+    for each in past:
+        at = local(each.at, zone)
+        place = (at.date(), at.hour if unit == "hour" else at.weekday())
+        sizes[place] += 1
         for topic in topics(each):
             by_topic.setdefault(topic, []).append((place, each.id))
     tests: list[_Test] = []
@@ -122,7 +105,7 @@ def _temporal(
         usual = _usual(by_topic[topic], sizes)
         places = len({place for place, _ in by_topic[topic]})
         least += [usual.chance(min(places, marked), places, slot) for slot, marked in usual.marked.items()]
-        tests += _preferred(topic, by_topic[topic], usual, unit, named)
+        tests += _preferred(topic, by_topic[topic], usual, unit)
     return tests, least
 
 
@@ -157,18 +140,18 @@ def _usual(found: Sequence[tuple[Place, str]], sizes: Counter[Place]) -> _Usual:
     return _Usual(shares, marked, total)
 
 
-def _preferred(
-    topic: str, found: Sequence[tuple[Place, str]], usual: _Usual, unit: str, named: Callable[[int], str]
-) -> Iterator[_Test]:
+def _preferred(topic: str, found: Sequence[tuple[Place, str]], usual: _Usual, unit: str) -> Iterator[_Test]:
     places = {place for place, _ in found}
     for slot, hits in Counter(slot for _, slot in places).items():
         expected = len(places) * usual.shares[slot]
         if hits < SUPPORT or hits < LIFT * expected:
             continue
+        hours = f"between {slot:02d}:00 and {(slot + 1) % 24:02d}:00"
+        when = hours if unit == "hour" else f"on {_WEEKDAYS[slot]}"
         pattern = Pattern(
             key=f"{unit}:{slot}:{topic}",
             kind="temporal",
-            text=f"“{topic}” comes up {named(slot)}: {hits} of its {len(places)} {_COUNTED[unit]}, "
+            text=f"“{topic}” comes up {when}: {hits} of its {len(places)} {_COUNTED[unit]}, "
             f"where {expected:.1f} would be usual.",
             support=hits,
             expected=round(expected, 2),
@@ -176,9 +159,6 @@ def _preferred(
         )
         least = usual.chance(min(len(places), usual.marked[slot]), len(places), slot)
         yield _Test(pattern=pattern, chance=usual.chance(hits, len(places), slot), least=least)
-
-
-# What follows what
 
 
 @dataclass(slots=True)
@@ -242,16 +222,14 @@ def _sequence(steps: _Steps, first: str, second: str) -> _Test | None:
     return _Test(pattern=pattern, chance=max(is_more, at_least(hits, both, 0.5)), least=0.5**both)
 
 
-# What is said again and again
-
-
 def _preferences(past: Sequence[Told]) -> Iterator[Pattern]:
     groups: list[tuple[frozenset[str], list[Told]]] = []
     having: dict[str, list[int]] = {}
     for each in past:
         words = keys(each.content) if each.type is Type.PREFERENCE else frozenset()
         near = sorted({at for word in words for at in having.get(word, ())})
-        home = next((at for at in near if _are_alike(groups[at][0], words)), len(groups))
+        alike = (at for at in near if len(groups[at][0] & words) >= ALIKE * len(groups[at][0] | words))
+        home = next(alike, len(groups))
         if home == len(groups) and words:
             groups.append((words, []))
             for word in words:
@@ -269,7 +247,3 @@ def _preferences(past: Sequence[Told]) -> Iterator[Pattern]:
                 confidence=round(min(SURE, 1 - 0.5 ** len(times)), 2),
                 examples=tuple(each.id for each in listed),  # all of them, since its text is theirs
             )
-
-
-def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= ALIKE * len(one | other)

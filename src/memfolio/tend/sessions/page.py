@@ -1,4 +1,8 @@
-"""The page about a conversation in `sessions/`: when it was, who spoke, what tells most, and links to its turns."""
+"""The pages that conversations leave behind: one about each, and one about the conflicts of a day.
+
+That in `sessions/` tells when it was, who spoke, what tells most, and links to its turns. That in `memory/conflicts/`
+has the statements that cannot both be true, for a person to decide.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,14 @@ from datetime import datetime, tzinfo
 from hashlib import blake2b
 
 from memfolio.learn.drafting import moment
+from memfolio.learn.resolve import Clash, Reference, Resolution
 from memfolio.tend.digest.compose import inline
-from memfolio.tend.extract import extract
+from memfolio.tend.extract import clipped, extract
+from memfolio.tend.hand import Hand
 from memfolio.tend.ours import is_ours, marked, renewed
 from memfolio.text import counted
 from memfolio.types import MemoryItem
+from memfolio.vault.change import NewId, PutPage
 from memfolio.vault.format.fields import local
 from memfolio.vault.paths import agent_root
 
@@ -21,6 +28,8 @@ LINE = 100
 MOST = 400
 """How many turns a page lists; the others are in the logs all the same."""
 _UNSAFE = re.compile(r"[^a-z0-9]+")
+ASK = """Both are kept. Which is right? Forget the other one by the id behind it (`memfolio forget ID`). Of the newer
+one that is the turn that says it; what was learned from that turn alone is forgotten with it."""
 
 
 def page_path(agent: str, session: str, began: datetime, zone: tzinfo) -> str:
@@ -66,12 +75,36 @@ def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
 
 
 def _line(turn: MemoryItem, zone: tzinfo) -> str:
-    words = inline(turn.content)
-    shown = words if len(words) <= LINE else f"{words[: LINE - 1].rstrip()}…"
-    return f"- {local(moment(turn), zone):%H:%M} {_speaker(turn)}: {shown} ({turn.id})"
+    words = clipped(inline(turn.content), LINE)
+    return f"- {local(moment(turn), zone):%H:%M} {_speaker(turn)}: {words} ({turn.id})"
 
 
 def _speaker(turn: MemoryItem) -> str:
     """Who speaks, by name where that is known."""
     role = turn.role or ""
     return inline(turn.user if turn.user and role.casefold() in ("user", "human") else role)
+
+
+def conflict_page(hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> PutPage:
+    """The page of the day with these conflicts below what it has."""
+    day = f"{local(hand.now, hand.vault.home.zone):%Y-%m-%d}"
+    path = f"{agent_root(hand.agent)}/memory/conflicts/{day}.md"
+    page = hand.vault.page(path)
+    before = page.text.rstrip("\n") if page else f"# Conflicts found on {day}\n\n{ASK}"
+    sections = (_section(clash, hand, resolution, turns) for clash in resolution.contradicting)
+    text = "\n\n".join([before, *sections]) + "\n"
+    return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None)
+
+
+def _section(clash: Clash, hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
+    title = inline(f"{clash.new.subject}: {clash.new.predicate}".replace("_", " "))
+    lines = [f"## {title}", ""]
+    for known in (clash.old, clash.new):
+        day, cited = local(known.at, hand.vault.home.zone), _cited(known.ref, resolution, turns)
+        lines.append(f"- {day:%Y-%m-%d}: {inline(known.text)} ({cited})")
+    return "\n".join(lines)
+
+
+def _cited(ref: Reference, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
+    """An id to forget it by; of what has none yet that of the turn that says it."""
+    return turns[resolution.kept[ref.index].turns[-1]].id if isinstance(ref, NewId) else ref

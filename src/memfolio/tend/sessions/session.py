@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
-from typing import cast
 
-from memfolio.errors import HomeBusyError, MemfolioError
-from memfolio.index.conversations import About, Conversation, known_about, turns_of, unheard
+from memfolio.errors import HomeBusyError, MemfolioError, ModelError
+from memfolio.index.conversations import Conversation, turns_of, unheard
 from memfolio.index.index import Index
-from memfolio.index.rows import from_us
+from memfolio.index.rows import ROLES, from_us
 from memfolio.learn.drafting import moment
-from memfolio.learn.learned import Statement
-from memfolio.learn.resolve import Knowledge, Known, Resolution, Way, resolve
+from memfolio.learn.learned import Learned, Turn
+from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
+from memfolio.recall.context.fence import strip_fences
+from memfolio.stores.extract import resolved
 from memfolio.tend.hand import Hand, tender
-from memfolio.tend.sessions.conflicts import conflict_page
-from memfolio.tend.sessions.listen import learn_from
-from memfolio.tend.sessions.page import compose_page, page_path
+from memfolio.tend.sessions.page import compose_page, conflict_page, page_path
 from memfolio.tend.sessions.writing import entries, lines
 from memfolio.tuning import Learning
-from memfolio.types import Action, MemoryItem
+from memfolio.types import Action, MemoryItem, Origin
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.paths import state_ledger
+
+MACHINES = ROLES - {"user", "human"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,17 +119,18 @@ def _hear(
     turns = [each for each in whole if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    learned = learn_from(turns, model, hand.notes)
-    said = [(each, _said(each, turns)) for each in learned.statements]
-    resolution = resolve(said, _knowledge(index, learned.statements), cast(Way, settings.conflicts))
+    learned = _learn(turns, model, hand.notes)
+    said = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
+    resolution = resolved(index, said, settings.conflicts)
     page = _page(hand, conversation, whole) if settings.transcripts else None
     path = page.path if page else conversation.page
     operations: list[Operation] = [
         *entries(hand.agent, resolution.kept, turns),
         AddLines(state_ledger(hand.agent), tuple(lines(turns, learned, resolution, path))),
         *([page] if page else []),
-        *_conflicts(hand, resolution, turns, settings),
     ]
+    if resolution.contradicting and settings.conflicts != "keep":
+        operations.append(conflict_page(hand, resolution, turns))
     if not _make(hand, conversation, turns, operations):
         return None
     return Heard(
@@ -141,21 +142,32 @@ def _hear(
     )
 
 
-def _said(statement: Statement, turns: Sequence[MemoryItem]) -> datetime:
-    return max(moment(turns[place]) for place in statement.turns)
+def _learn(turns: Sequence[MemoryItem], model: Model | None, notes: list[str]) -> Learned:
+    """What these turns tell, by the model if there is one that answers, else by rules; words recalled are not new."""
+    said = [_turn(turn) for turn in turns]
+    if model is None:
+        return learn(said)
+    from memfolio.learn.ask import learn_by_model
+
+    try:
+        return learn_by_model(model, said)
+    except ModelError as error:
+        note = f"learned without the model: {error.message}"
+        if note not in notes:
+            notes.append(note)
+        return learn(said)
 
 
-def _knowledge(index: Index, statements: Sequence[Statement]) -> Knowledge:
-    said = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each in statements]
-    found = index.read(partial(known_about, said=said)) if said else []
-    return Knowledge(Known.of(each.item, is_archived=each.archived) for each in found)
-
-
-def _conflicts(
-    hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem], settings: Learning
-) -> Iterator[Operation]:
-    if resolution.contradicting and settings.conflicts != "keep":
-        yield conflict_page(hand, resolution, turns)
+def _turn(item: MemoryItem) -> Turn:
+    """A turn as rules and models read it; strangers' words teach nothing, whoever plays them in."""
+    role = item.role or ""
+    is_user = role.casefold() in ("user", "human")
+    return Turn(
+        content=strip_fences(item.content),
+        speaker=(item.user or "The user") if is_user else role,
+        is_person=role.casefold() not in MACHINES and item.origin is not Origin.UNTRUSTED,
+        at=moment(item),
+    )
 
 
 def _make(hand: Hand, conversation: Conversation, turns: Sequence[MemoryItem], operations: Sequence[Operation]) -> bool:

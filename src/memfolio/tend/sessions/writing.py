@@ -10,6 +10,7 @@ from memfolio.learn.drafting import drafted, moment
 from memfolio.learn.learned import Learned, Statement
 from memfolio.learn.resolve import Reference, Resolution
 from memfolio.state import Op
+from memfolio.stores import extract
 from memfolio.types import MemoryItem
 from memfolio.vault.change import AddEntries, Operation
 
@@ -28,10 +29,7 @@ def entries(agent: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) 
 def lines(
     turns: Sequence[MemoryItem], learned: Learned, resolution: Resolution, page: str | None
 ) -> Iterator[dict[str, Any]]:
-    for old, new in resolution.replaced:
-        yield {"op": Op.SUPERSEDE.value, "memory": old, "by": new}
-    for clash in resolution.contradicting:
-        yield _edge(clash.new.ref, clash.old.ref, "contradicts")
+    yield from extract.lines(resolution)
     for known, statement in resolution.repeated:
         if isinstance(known, str):
             yield {"op": Op.ACCESS.value, "memory": known, "count": 1}

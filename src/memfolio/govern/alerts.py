@@ -1,0 +1,141 @@
+"""Watching for what the owner must be told: contradictions, growth, what does not work, and a trail that was altered.
+
+Looking finds causes; each is raised once as a line of the trail, and not again when it was acknowledged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from memfolio.clock import iso
+from memfolio.errors import SearchIndexError
+from memfolio.index.pending import count_pending
+from memfolio.index.standing import active_facts
+from memfolio.learn.resolve import Knowledge, Known, plain
+from memfolio.recall.library import Library
+from memfolio.state import moment
+from memfolio.text import counted
+from memfolio.types import Action, Attribution, MemoryItem, Origin
+from memfolio.vault.alerts import WATCHMAN, all_alerts, broken_seals
+from memfolio.vault.audit import TrailLine
+from memfolio.vault.paths import AUDIT, SHARED
+from memfolio.vault.vault import Vault
+
+TROUBLES = "troubles"
+"""In the home's inside: since when each part does not work. Only a hint."""
+LASTING = timedelta(hours=12)
+"""After which time what does not work is told; what is well again at the next look is not."""
+BACKLOG = 1000
+"""How many memories may wait for their vectors."""
+MANY = 100_000
+"""How many facts are compared."""
+MOST = 20
+"""How many alerts are raised at one look."""
+SPEAKER = "the user"
+"""Whom the rules take somebody without a name for."""
+
+
+Cause = tuple[Attribution, tuple[str, ...]]
+"""What an alert is raised about: its trigger and source, and the memories. The trail tells causes apart by it."""
+
+
+def watch(vault: Vault, library: Library, agent: str, now: datetime) -> list[TrailLine]:
+    """Look for whatever the owner must be told and raise what was not raised before; returns the alerts that are new.
+
+    Where the home cannot be written, nothing is looked for.
+    """
+    if not vault.can_write:
+        return []
+    head = vault.head
+    vault.survey()  # which tells of critical files
+    causes = [
+        *([_cause(f"trail-altered:{broken}")] if (broken := broken_seals(vault)) else []),
+        *_growth(vault),
+        *_degraded(vault, library, agent, now),
+        *_contradictions(vault, library, agent, now),
+    ]
+    with vault.writer.ready():
+        told = {(line.by, line.ids) for line in all_alerts(vault.trail)}
+        for by, ids in [cause for cause in causes if cause not in told][:MOST]:
+            vault.writer.note(Action.ALERT, by, ids=ids)
+    return [line for line in all_alerts(vault.trail) if line.seq > head]
+
+
+def watch_job(vault: Vault, library: Library, agent: str, now: datetime) -> str:
+    """`watch` as a job: what was raised, in a few words."""
+    raised = watch(vault, library, agent, now)
+    kinds = ", ".join(dict.fromkeys(line.by.trigger.partition(":")[0] for line in raised))
+    return f"{counted(len(raised), 'alert')}: {kinds}" if raised else ""
+
+
+def _cause(trigger: str, *, ids: tuple[str, ...] = (), agent: str | None = None) -> Cause:
+    return replace(WATCHMAN, trigger=trigger, source=agent), ids
+
+
+def _growth(vault: Vault) -> Iterator[Cause]:
+    """The budget, or as many times twice of it as the files have outgrown, unless as much was told before."""
+    size = sum(state.size for path, state in vault.states().items() if not path.startswith(f"{AUDIT}/"))
+    limit = budget = vault.config.alerts.bytes
+    while limit * 2 <= size:
+        limit *= 2
+    told = [line.by.trigger.removeprefix("growth:") for line in all_alerts(vault.trail)]
+    if size >= budget and limit > max((int(each) for each in told if each.isdecimal()), default=0):
+        yield _cause(f"growth:{limit}")
+
+
+def _contradictions(vault: Vault, library: Library, agent: str, now: datetime) -> Iterator[Cause]:
+    """Facts that hold at the moment, are certain and cannot both be true; each with the last that it contradicts."""
+    facts, own, knowledge = dict[str, MemoryItem](), set[str](), Knowledge(())
+    with suppress(SearchIndexError):  # which is a trouble of its own
+        for index in library.indexes():
+            held = index.read(lambda db: active_facts(db, now, None, MANY))
+            facts |= {item.id: item for item in held if _is_certain(item, vault.config.alerts.confidence)}
+            own = set(facts) if index is library.index else own
+    for item in sorted(facts.values(), key=lambda item: (item.created_at, item.id)):
+        known = Known.of(item)
+        others = [facts[str(other.ref)] for other in knowledge.detect(known)]
+        if same := [other for other in others if plain(known.subject) != SPEAKER or other.user == item.user]:
+            ids = (same[-1].id, item.id)
+            yield _cause("contradiction", ids=ids, agent=SHARED if own.isdisjoint(ids) else agent)
+        knowledge.add(known)
+
+
+def _is_certain(item: MemoryItem, least: float) -> bool:
+    return item.confidence >= least and item.origin is not Origin.UNTRUSTED
+
+
+def _degraded(vault: Vault, library: Library, agent: str, now: datetime) -> Iterator[Cause]:
+    """What has not worked for a while, unless an alert about it is open."""
+    standing = {line.by.trigger.rpartition(":")[0] for line in vault.alerts()}
+    for part, since in _lasting(vault, agent, _troubles(vault, library, now), now).items():
+        if now - since >= LASTING and f"degraded:{part}" not in standing:
+            yield _cause(f"degraded:{part}:{since:%Y-%m-%d}")
+
+
+def _troubles(vault: Vault, library: Library, now: datetime) -> list[str]:
+    """The parts that do not work at the moment. An embedder is asked for something, so that it has to answer."""
+    embedder = library.meaning.of(f"{now:%Y-%m-%d %H:%M}") and library.meaning.embedder
+    found = [each.partition(":")[0] for each in library.degraded()]
+    with suppress(SearchIndexError):
+        waiting = sum(index.read(count_pending) for index in library.indexes())
+        found += ["backlog"] if embedder and waiting > BACKLOG else []
+    found += ["git"] if vault.commit() and vault.committer.obstacle else []
+    return [part for part in found if part != "vectors" or library.meaning.trouble]  # no embedder is a choice
+
+
+def _lasting(vault: Vault, agent: str, troubles: Sequence[str], now: datetime) -> dict[str, datetime]:
+    """Since when each of these parts does not work, by what the looks before this one noted."""
+    disk, file = vault.home.disk, vault.home.internal / TROUBLES
+    noted, before = {}, {}
+    with suppress(ValueError, TypeError, AttributeError):
+        noted = dict(json.loads(disk.read(file) or b"{}"))
+        before = dict(noted.get(agent, {}))
+    since = {part: moment(before.get(part)) or now for part in troubles}
+    after = {part: iso(at) for part, at in since.items()}
+    if after != before:
+        disk.put(file, json.dumps(noted | {agent: after}).encode())
+    return since

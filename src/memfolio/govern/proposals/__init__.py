@@ -1,0 +1,1 @@
+"""Proposals: changes that wait for somebody's leave, one file each."""

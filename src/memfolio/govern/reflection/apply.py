@@ -1,0 +1,246 @@
+"""What accepted items of a reflection do, as the operations of one change; what cannot be done any more is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.govern.reflection.item import Item, Verb
+from memfolio.graph.merge import merged
+from memfolio.graph.page import RELATIONS, EntityText, Written, page_bytes, read_text, relation_line
+from memfolio.graph.registry import overview
+from memfolio.index.days import local_day
+from memfolio.index.graph import nodes, ties
+from memfolio.index.lookup import Located
+from memfolio.learn.drafting import least_trusted, moment
+from memfolio.recall.library import Library
+from memfolio.sources import REFLECTION
+from memfolio.state import Op
+from memfolio.stores.core import Core
+from memfolio.stores.corepage import CorePage
+from memfolio.types import Attribution, default_kind
+from memfolio.vault.change import AddEntries, Operation, Page, PutPage
+from memfolio.vault.format.draft import Draft, check_text
+from memfolio.vault.move import STOOD, Move, compose_cut
+from memfolio.vault.paths import agent_of, archive_log, day_log, ledger_of
+from memfolio.vault.vault import Vault
+
+Places = dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """The operations, the lines for the agent's state, and why items of these numbers are not among them."""
+
+    operations: tuple[Operation, ...]
+    records: tuple[Mapping[str, Any], ...]
+    skipped: Mapping[int, str]
+
+
+class _Ahead:
+    """The pages of entities as they will be; for who only asks it for pages and configuration, it is a vault."""
+
+    def __init__(self, vault: Vault, paths: Mapping[str, str]) -> None:
+        self.config, self._vault, self._paths = vault.config, vault, paths
+        self.puts: dict[str, PutPage] = {}
+
+    def page(self, path: str) -> Page | None:
+        put = self.puts.get(path)
+        if put is None:
+            return self._vault.page(path)
+        return None if put.content is None else Page(path, put.content, self._vault.home.hash(put.content))
+
+    def put(self, path: str, content: bytes | None) -> None:
+        before = self._vault.page(path)
+        self.puts[path] = PutPage(path, content, before.hash if before else None)
+
+    def entity(self, id: str) -> Written:
+        page = self.page(self._paths[id]) if id in self._paths else None
+        if page is None:
+            raise NotFoundError(f"there is no page about {id}")
+        return Written(path=page.path, text=read_text(page.content))
+
+    @property
+    def written(self) -> dict[str, Written | None]:
+        """What was put, by the ids of the entities; None is a page that goes."""
+        ids = {path: entity for entity, path in self._paths.items()}
+        return {ids[path]: self.entity(ids[path]) if put.content else None for path, put in self.puts.items()}
+
+
+class Application:
+    """Turns items into operations, one verb after the other."""
+
+    def __init__(self, vault: Vault, library: Library, agent: str, by: Attribution, now: datetime) -> None:
+        self._vault, self._library, self._agent, self._by, self._now = vault, library, agent, by, now
+        self._skipped: dict[int, str] = {}
+        self._records: list[Mapping[str, Any]] = []
+
+    def compose(self, items: Mapping[int, Item]) -> Composed:
+        """The operations of all items that can be done. RefusedError where core memory would be too long."""
+        sound = {number: item for number, item in items.items() if self._is_sound(number, item)}
+
+        def of(*verbs: Verb) -> dict[int, Item]:
+            return {number: item for number, item in sound.items() if item.verb in verbs}
+
+        places = self._places(of(Verb.ARCHIVE), writes_today=bool(of(Verb.LEARN)))
+        drafts = tuple(self._draft(item, places) for item in of(Verb.LEARN).values())
+        operations: list[Operation] = [AddEntries(self._agent, drafts)] if drafts else []
+        operations += [*self._core(of(Verb.CORE)), *self._archive(places), *self._graph(of(Verb.CONNECT, Verb.MERGE))]
+        self._records += [
+            {"op": Op.SUPERSEDE.value, "memory": item.memory, "by": item.by} for item in of(Verb.RESOLVE).values()
+        ]
+        return Composed(operations=tuple(operations), records=tuple(self._records), skipped=self._skipped)
+
+    def _is_sound(self, number: int, item: Item) -> bool:
+        for each in (*item.sources, *filter(None, (item.memory, item.by))):
+            located = self._located(each)
+            if trouble := self._trouble(item, located) if located else "is not there any more":
+                self._skipped[number] = f"{each} {trouble}"
+        return number not in self._skipped
+
+    def _trouble(self, item: Item, located: Located) -> str:
+        """Why nothing can be done with a memory."""
+        if located.item.forgotten_at:
+            return "was forgotten"
+        if located.item.superseded_by:
+            return f"was replaced by {located.item.superseded_by}"
+        if located.archived:
+            return "is in the archive"
+        if located.item.id != item.memory:
+            return ""
+        if located.form != "memory" or agent_of(located.path) != self._agent:
+            return f"is not a memory of {self._agent}'s own"
+        return "was pinned" if item.verb is Verb.ARCHIVE and located.item.pinned else ""
+
+    def _located(self, id: str) -> Located | None:
+        found = self._library.locate(id)
+        return found[1] if found else None
+
+    def _draft(self, item: Item, places: Places) -> Draft:
+        sources = [located.item for each in item.sources if (located := self._located(each))]
+        at = max(map(moment, sources), default=None)
+        if at and self._log_base(at) in map(_base, places):  # a change writes each file once, and that one is cut
+            at = None
+        return Draft(
+            content=check_text(item.text),
+            type=item.type,
+            kind=default_kind(item.type),
+            user=sources[0].user if sources else None,
+            confidence=item.confidence,
+            source=REFLECTION,
+            origin=least_trusted(sources),
+            event_time=at,
+            derived_from=item.sources,
+        )
+
+    def _log_base(self, at: datetime) -> str:
+        return day_log(self._agent, local_day(at, self._vault.home.zone)).base
+
+    def _core(self, items: Mapping[int, Item]) -> Iterator[Operation]:
+        def compose(page: CorePage) -> str:
+            for number, item in items.items():
+                try:
+                    before, page = page, _rewritten(page, item)
+                except (NotFoundError, ConflictError, InputError) as error:
+                    self._skipped[number] = error.message
+                    continue
+                let_go = _pinned(before, item) - _pinned(page, item)
+                self._records += [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(let_go)]
+            return page.text
+
+        if items:
+            block = next(iter(items.values())).text
+            _, put = Core(self._vault, self._agent).composed(compose, block)
+            if put is not None:
+                yield put
+
+    def _places(self, items: Mapping[int, Item], *, writes_today: bool) -> Places:
+        """The logs that memories are cut out of, less those that stand where the change writes, or no longer there."""
+        found: Places = {}
+        today = self._log_base(self._now)
+        for number, item in items.items():
+            logs = [path for path in self._library.places(self._library.index, item.memory) if ledger_of(path)]
+            if writes_today and today in map(_base, logs):
+                self._skipped[number] = f"{item.memory} stands in today's log, which this reflection writes to"
+                continue
+            try:
+                self._cut({path: [item.memory] for path in logs})
+            except NotFoundError as error:
+                self._skipped[number] = error.message
+                continue
+            for path in logs:
+                found.setdefault(path, []).append(item.memory)
+        return found
+
+    def _cut(self, places: Places) -> tuple[dict[str, Page | None], Move]:
+        pages = {path: self._vault.page(path) for log in places for path in (log, archive_log(log))}
+        files = {path: page.content if page else None for path, page in pages.items()}
+        return pages, compose_cut(files, places, self._vault.home.hash)
+
+    def _archive(self, places: Places) -> Iterator[Operation]:
+        pages, move = self._cut(places)
+        for memory in dict.fromkeys(each for ids in places.values() for each in ids):
+            stood = [place.as_record() for place in move.stood.get(memory, ())]
+            self._records.append({"op": Op.ARCHIVE.value, "memory": memory} | ({STOOD: stood} if stood else {}))
+        for path, content in move.files.items():
+            page = pages[path]
+            yield PutPage(path, content, page.hash if page else None)
+
+    def _graph(self, items: Mapping[int, Item]) -> Iterator[Operation]:
+        """Relations on the pages of entities, then merges, each on the pages as they will be, then the overview."""
+        if not items:
+            return
+        index = self._library.index
+        known, drawn = index.read(lambda db: (nodes(db), ties(db)))
+        paths = {node.id: node.path for node in known}
+        ahead = _Ahead(self._vault, paths)
+        for number, item in sorted(items.items(), key=lambda each: each[1].verb is Verb.MERGE):
+            try:
+                if item.verb is Verb.CONNECT:
+                    _connect(ahead, item)
+                    continue
+                keep, other = (ahead.entity(each).node for each in (item.subject, item.object))
+                if keep and other:
+                    change = merged(cast(Vault, ahead), index, keep, other, self._by)
+                    for put in change.operations:
+                        if isinstance(put, PutPage) and put.path in paths.values():
+                            ahead.put(put.path, put.content)
+            except (NotFoundError, ConflictError) as error:
+                self._skipped[number] = error.message
+        yield from ahead.puts.values()
+        if ahead.puts:
+            yield from overview(self._vault, self._agent, known, drawn, ahead.written)
+
+
+def _base(path: str) -> str:
+    found = ledger_of(path)
+    return found[0].base if found else path
+
+
+def _rewritten(page: CorePage, item: Item) -> CorePage:
+    """The page with the lines of an item; NotFoundError where one that goes does not stand there as it did."""
+    for line in item.removed:
+        if not page.has(item.text, line):
+            raise NotFoundError(f"{item.text} has no line {line[:60]!r} any more")
+        page = CorePage(page.removing(page.meant(item.text, line)))
+    for line in item.added:
+        if not page.has(page.named(item.text), line):
+            page = CorePage(page.adding(item.text, line))
+    return page
+
+
+def _pinned(page: CorePage, item: Item) -> set[str]:
+    """The memories that lines of a block were pinned from."""
+    return {line.id for line in page.items(item.text) if line.id}
+
+
+def _connect(ahead: _Ahead, item: Item) -> None:
+    page = ahead.entity(item.subject)
+    text = EntityText(page.text)
+    if (item.predicate, item.object) in text.relations():
+        raise ConflictError(f"{item.subject} has that relation already")
+    text.add(RELATIONS, [relation_line(item.predicate, item.object)])
+    ahead.put(page.path, page_bytes(text.text))

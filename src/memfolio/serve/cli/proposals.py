@@ -1,0 +1,97 @@
+"""Commands about what waits for somebody's leave: propose, and what is proposed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.serve.cli import complete
+from memfolio.serve.cli.call import PERSON, Answer, Command, Options, read_text
+from memfolio.serve.cli.daily import Importance, InStore, OfKind, OfType, Tags, Words
+from memfolio.serve.cli.importance import read_importance
+from memfolio.serve.cli.output import Screen, fields_of
+
+if TYPE_CHECKING:
+    from memfolio.govern.proposals.proposal import Proposal
+
+Id = Annotated[str | None, typer.Argument(metavar="[ID]", help="Show this one in full.", show_default=False)]
+Confidence = Annotated[str, typer.Option(metavar="N", help="How sure it is: 0 to 1, or low, medium, high.")]
+To = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AGENT", help="Whose memory it is for, else as agent.toml says.", autocompletion=complete.agents
+    ),
+]
+
+
+def propose(
+    options: Options,
+    text: Words,
+    type: OfType = "observation",
+    importance: Importance = "0.5",
+    tag: Tags = None,
+    store: InStore = "long_term",
+    kind: OfKind = None,
+    confidence: Confidence = "1",
+    to: To = None,
+) -> Answer:
+    """Propose a memory: it is kept apart until somebody approves it."""
+    from memfolio.govern.proposals.page import read_value
+    from memfolio.govern.proposals.proposal import intent_of
+
+    given: dict[str, Any] = {"type": type, "tags": tag, "store": store, "kind": kind}
+    given |= {"importance": read_importance(importance), "confidence": read_value("confidence", confidence)}
+    intent = intent_of("remember", {"text": read_text(text), **given})
+    with options.memory() as memory:
+        proposal = memory.proposals.add(intent, by=PERSON, to=to)
+
+    def draw(screen: Screen) -> None:
+        screen.say(f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})", "bold")
+        screen.say(f"`memfolio --agent {proposal.to} approve {proposal.id}` does it", "dim")
+
+    return Answer(document(proposal), draw)
+
+
+def proposals(
+    options: Options,
+    id: Id = None,
+    defer: Annotated[str | None, typer.Option(metavar="ID", help="Put the decision on this one off.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Also those that were put off.")] = False,
+) -> Answer:
+    """List what waits for approval, or show one proposal as it stands, with the hash that an approval names."""
+    with options.memory() as memory:
+        now, named = memory.vault.home.now(), memory.proposals.defer(defer, by=PERSON).id if defer else id
+        if named:
+            proposal = memory.proposals.get(named)
+            page = memory.vault.page(proposal.path)
+            told = f"{page.text if page else ''}\nhash {proposal.shown}, {proposal.path}"
+            return Answer(document(proposal), lambda screen: screen.say(told))
+        found, broken = memory.proposals.pending(all=every), [each.message for each in memory.proposals.broken()]
+
+    def draw(screen: Screen) -> None:
+        options.tell(broken)
+        rows = [(each.id, each.proposer, each.title, each.status, _age(now - each.at), each.shown) for each in found]
+        screen.table(("id", "from", "what", "status", "age", "hash"), rows, wide="what")
+        if not rows:
+            screen.say("Nothing waits for approval.", "dim")
+
+    return Answer({"proposals": [document(each) for each in found], "broken": broken}, draw)
+
+
+def document(proposal: Proposal) -> dict[str, Any]:
+    """A proposal for programs."""
+    told = fields_of(proposal) | {"title": proposal.title, "path": proposal.path, "hash": proposal.shown}
+    return {name: value for name, value in told.items() if value not in (None, "")}
+
+
+def _age(span: timedelta) -> str:
+    minutes = max(0, span // timedelta(minutes=1))
+    return f"{span.days}d" if span.days > 0 else f"{minutes // 60}h" if minutes >= 60 else f"{minutes}m"
+
+
+COMMANDS = (
+    Command(propose, 'propose "Alex prefers academic sources" --type preference --confidence 0.8'),
+    Command(proposals, "proposals", "proposals P-1763217005123-5f2c91ab"),
+)

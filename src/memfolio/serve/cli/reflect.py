@@ -1,0 +1,149 @@
+"""Commands that reflect, and that decide on what waits for a person: reflections and proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError, RefusedError
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
+from memfolio.serve.cli.output import Screen, as_document, fields_of
+from memfolio.text import counted
+from memfolio.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memfolio.govern.reflection.reflections import Decided, Pending
+    from memfolio.memory import Memory
+
+STYLES = {"# ": "bold", "## ": "bold cyan", "### ": "bold", "   -": "dim", "   +": "green", "> ": "yellow", "**": "dim"}
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ID", help="Proposals; without any, the reflection that waits.", show_default=False),
+]
+All = Annotated[bool, typer.Option("--all", help="Every proposal that waits.")]
+
+
+def reflect(options: Options, dry_run: DryRun = False) -> Answer:
+    """Look through the memory and write down what should change, for a person to approve."""
+    with options.memory() as memory:
+        made = memory.reflections.reflect(memory.vault.home.now(), dry_run=dry_run, by=PERSON)
+    seq = made.receipt.seq if made.receipt else None
+
+    def draw(screen: Screen) -> None:
+        screen.lines(made.text, STYLES)
+        screen.say()
+        screen.say(f"{made.path}, as change {seq}" if seq else "Nothing was written.", "bold")
+
+    return Answer({**_fields(made), "dry_run": dry_run}, draw)
+
+
+def approve(
+    options: Options,
+    ids: Ids = None,
+    without: Annotated[
+        str, typer.Option("--except", metavar="N,N", help="Items of the reflection to leave out.", show_default=False)
+    ] = "",
+    edit: Annotated[bool, typer.Option("--edit", help="The page as it stands after your edit.")] = False,
+    shown: Annotated[str | None, typer.Option("--hash", metavar="HASH", help="The page that you looked at.")] = None,
+    store: Annotated[str | None, typer.Option("--store", help="Where a proposed memory goes instead.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="How a proposed memory is held instead.")] = None,
+    every: All = False,
+    yes: Yes = False,
+) -> Answer:
+    """Apply the reflection that waits, or proposals, as they are shown."""
+    with options.memory() as memory:
+        if ids or every:
+            made = [
+                _commit(options, memory, each, shown, yes=yes, store=store, kind=kind)
+                for each in _proposals(memory, ids, every=every)
+            ]
+            return _told("approved", [each for each, _ in made], {"made": [_plain(result) for _, result in made]})
+        reflections, left = memory.reflections, _numbers(without)
+        pending = reflections.wanted(shown, edited=edit)
+
+        def preview(screen: Screen) -> None:
+            screen.lines(pending.text, STYLES)
+            for number, deed in reflections.edits(pending).items():
+                screen.say(f"Item {number} was {deed} since the page was made.", "yellow")
+
+        count = len(pending.items.keys() - set(left))
+        seen = options.confirm(f"apply {counted(count, 'item')} of it", preview, yes=yes or shown is not None)
+        decided = reflections.approve(shown=pending.shown if seen else shown, without=left, by=PERSON)
+    return _decision(decided)
+
+
+def reject(
+    options: Options,
+    ids: Ids = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the agent learns from it.")] = "",
+    every: All = False,
+) -> Answer:
+    """Drop the reflection that waits, or proposals; the same is not proposed again."""
+    with options.memory() as memory:
+        if not ids and not every:
+            return _decision(memory.reflections.reject(reason, by=PERSON))
+        dropped = [memory.proposals.reject(each, reason, by=PERSON).id for each in _proposals(memory, ids, every=every)]
+    return _told("rejected", dropped, {"reason": reason})
+
+
+def _proposals(memory: Memory, ids: Sequence[str] | None, *, every: bool) -> list[str]:
+    if wrong := [each for each in ids or () if not each.startswith("P-")]:
+        raise InputError(f"{wrong[0][:40]!r} is no proposal", hint="their ids begin with P-; a reflection has none")
+    return list(ids or ()) or [each.id for each in memory.proposals.pending() if every]
+
+
+def _commit(
+    options: Options, memory: Memory, id: str, shown: str | None, *, yes: bool, **overrides: str | None
+) -> tuple[str, object]:
+    """Do what is proposed, once the person has seen it or named it by its hash."""
+    proposal = memory.proposals.get(id)
+    page = memory.vault.page(proposal.path)
+    if yes and shown is None:
+        raise RefusedError(f"nobody would look at {id}", hint=f"read it, then say --hash {proposal.shown}")
+    seen = options.confirm(
+        f"approve {id}", lambda screen: screen.lines(page.text if page else "", STYLES), yes=shown is not None
+    )
+    marked = proposal.shown if seen else str(shown)
+    return id, memory.proposals.commit(id, shown=marked, by=PERSON, **overrides)
+
+
+def _numbers(text: str) -> list[int]:
+    words = text.replace(",", " ").split()
+    if not all(word.isdecimal() for word in words):
+        raise InputError(f"{text[:40]!r} are no numbers of items", hint="separate them by commas: --except 3,7")
+    return [int(word) for word in words]
+
+
+def _plain(result: object) -> object:
+    return as_document(result) if isinstance(result, MemoryItem) else None
+
+
+def _told(deed: str, ids: Sequence[str], more: dict[str, Any]) -> Answer:
+    words = f"{', '.join(ids)} {deed}." if ids else "No proposal waits."
+    return Answer({deed: list(ids), **more}, lambda screen: screen.say(words, "bold"))
+
+
+def _decision(decided: Decided) -> Answer:
+    seq = decided.receipt.seq if decided.receipt else None
+
+    def draw(screen: Screen) -> None:
+        for number, why in decided.skipped.items():
+            screen.say(f"{number} was not done: {why}", "yellow")
+        applied = f", {counted(len(decided.applied), 'item')} applied" if decided.applied else ""
+        screen.say(f"Reflection {decided.number} {decided.outcome}{applied}, as change {seq};", "bold")
+        screen.say(f"`memfolio undo {seq}` takes that back", "bold")
+
+    return Answer(_fields(decided), draw)
+
+
+def _fields(told: Decided | Pending) -> dict[str, Any]:
+    return {**fields_of(told), "receipt": None, "seq": told.receipt.seq if told.receipt else None}
+
+
+COMMANDS = (
+    Command(reflect, "reflect", "reflect --dry-run"),
+    Command(approve, "approve --except 3,7", "approve P-1763217005123-5f2c91ab --store long_term"),
+    Command(reject, 'reject --reason "too early"', "reject P-1763217005123-5f2c91ab"),
+)

@@ -1,0 +1,204 @@
+"""A lesser agent never sees or changes what is outside of its scope, whatever it asks."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memfolio import MemfolioError, Memory, NotFoundError
+from memfolio.clock import SettableClock
+from memfolio.govern.agents.agents import Agents
+from memfolio.types import HUMAN
+from memfolio.vault.paths import agent_root
+
+NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
+LESSER = NAMES[:-1]
+SCOPES: dict[str, tuple[str, ...]] = {
+    "ada": (),
+    "bob": ("shared",),
+    "cyd": ("ada", "shared"),
+    "dan": ("eve", "ada"),
+    "eve": ("nobody", "fay"),
+    "fay": ("*",),
+}
+WORDS = "tea budget launch berlin sprint alex invoice garden rocket deadline".split()
+QUERIES = 10_000
+SECRET = re.compile(r"(?:secret-of|friend)-(\w+)")
+"""A word in everything that an agent has: where it shows, whose it is shows, too."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("isolation")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMFOLIO_CACHE", str(folder / "cache"))
+        patch.setenv("MEMFOLIO_EMBEDDING_PROVIDER", "hashed")
+        yield filled(folder / "home")
+
+
+def filled(home: Path) -> Path:
+    chance = random.Random(1)
+    for name in (*NAMES, "shared"):
+        with Memory.open(home, name, background=False, speaker="owner") as memory:
+            for nth in range(12):
+                words = " ".join(chance.sample(WORDS, 3))
+                memory.remember(
+                    f"{words} [[person--alex]] secret-of-{name} {nth}",
+                    type=chance.choice(("fact", "decision", "event")),
+                    tags=[chance.choice(WORDS)],
+                    session=f"s-{name}",
+                    importance=chance.random(),
+                )
+            memory.core.add("Identity", f"likes tea, secret-of-{name}")
+            page = f"# Alex\n\nMet in secret-of-{name}.\n\n- knows: [[person--friend-{name}]]\n"
+            path = f"{agent_root(name)}/memory/graph/entities/person--alex.md"
+            memory.vault.put_page(path, page, expects=None, by=HUMAN)
+            memory.forget(f"secret-of-{name} 3")
+            memory.correct(memory.recall(f"secret-of-{name} 5 budget")[0].memory.id, f"corrected tea secret-of-{name}")
+            if name != "shared":
+                Agents(memory.vault, memory.library, name).update(name, reads=SCOPES[name])
+    return home
+
+
+def reach(name: str) -> set[str]:
+    """Whose memory an agent may see."""
+    scope = SCOPES[name]
+    return {name, *((*NAMES, "shared") if "*" in scope else scope)}
+
+
+def contents(home: Path, agents: set[str]) -> dict[str, bytes]:
+    folders = (home / agent_root(each) for each in agents)
+    return {str(path): path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+
+
+def asking(chance: random.Random, memory: Memory, ids: list[str]) -> Callable[[], object]:
+    """One thing that an agent may try, at random."""
+    text, guess = " ".join(chance.sample(WORDS, 2)), chance.choice(ids)
+    given: dict[str, Any] = chance.choice(
+        (
+            {},
+            {"include": ("archived", "superseded", "dormant", "quarantined")},
+            {"depth": 2, "limit": 20},
+            {"entity": chance.choice(("person--alex", "Alex"))},
+            {"as_of": "tomorrow", "types": "fact"},
+            {"session": f"s-{chance.choice(NAMES)}"},
+            {"tags": chance.choice(WORDS), "min_importance": 0.5},
+        )
+    )
+    named = chance.choice((text, f"secret-of-{chance.choice(NAMES)}", f"{text} session:s-{chance.choice(NAMES)}"))
+    tries: list[tuple[int, Callable[[], object]]] = [
+        (30, lambda: memory.recall(named, **given)),
+        (20, lambda: memory.get(guess)),
+        (10, lambda: memory.find(guess)),
+        (10, lambda: memory.explain(guess)),
+        (2, lambda: memory.context(text, include="core")),
+        (4, lambda: memory.graph.path("Alex", f"person--friend-{chance.choice(NAMES)}")),
+        (4, lambda: memory.graph.entity("Alex")),
+        (2, lambda: memory.forget(guess, dry_run=True)),
+        (2, lambda: memory.restore(guess, dry_run=True)),
+        (2, lambda: memory.archive(guess, dry_run=True)),
+        (1, lambda: memory.forget(f"secret-of-{chance.choice(NAMES)}", every=True, dry_run=True)),
+    ]
+    return chance.choices([deed for _, deed in tries], [weight for weight, _ in tries])[0]
+
+
+def changing(memory: Memory, id: str) -> Iterator[Callable[[], object]]:
+    """Everything that changes the memory with an id."""
+    agents = Agents(memory.vault, memory.library, memory.agent)
+    yield lambda: memory.forget(id)
+    yield lambda: memory.correct(id, "it is coffee")
+    yield lambda: memory.pin(id)
+    yield lambda: memory.confirm(id)
+    yield lambda: memory.restore(id)
+    yield lambda: memory.archive(id)
+    yield lambda: memory.core.pin(id)
+    yield lambda: memory.used([id])
+    yield lambda: memory.purge(id)
+    yield lambda: agents.move(id, to=memory.agent)
+
+
+@pytest.mark.parametrize("name", LESSER)
+def test_no_answer_holds_anything_from_outside_of_the_scope(home: Path, name: str) -> None:
+    chance, allowed = random.Random(name), reach(name)
+    ids = re.findall(r"\b[A-Z]-\d{13}-[0-9a-f]{8}\b", str(contents(home, {*NAMES, "shared"})))
+    foreign = contents(home, {*NAMES, "shared"} - allowed)
+    with Memory.open(home, name, background=False, speaker="agent") as memory:
+        for _ in range(QUERIES // len(LESSER)):
+            found: object = None
+            with suppress(MemfolioError):
+                found = asking(chance, memory, ids)()
+            assert set(SECRET.findall(repr(found))) <= allowed
+    assert contents(home, {*NAMES, "shared"} - allowed) == foreign
+
+
+@pytest.mark.parametrize("name", LESSER)
+def test_a_memory_out_of_scope_is_answered_as_one_that_does_not_exist(home: Path, name: str) -> None:
+    outside = {*NAMES, "shared"} - reach(name)
+    before, absent = contents(home, outside), "M-1794753005123-00000000"
+    with Memory.open(home, name, background=False, speaker="agent") as memory:
+        for agent in sorted(outside):
+            log = next((home / agent_root(agent) / "memory").glob("*.md")).read_text()
+            real = re.findall(r"\^(M-\d+-[0-9a-f]{8})", log)[0]
+            assert (memory.get(real), memory.find(real)) == (None, None)
+            assert not memory.library.may_read(f"{agent_root(agent)}/MEMORY.md")
+            for deed, control in zip(changing(memory, real), changing(memory, absent), strict=True):
+                assert outcome(deed).replace(real, "ID") == outcome(control).replace(absent, "ID")
+    assert contents(home, outside) == before
+
+
+def outcome(deed: Callable[[], object]) -> str:
+    try:
+        return f"returned {deed()}"
+    except MemfolioError as error:
+        return f"{type(error).__name__}: {error.message} {error.hint}"
+
+
+def test_an_agent_out_of_scope_is_answered_as_one_that_does_not_exist(home: Path) -> None:
+    with Memory.open(home, "bob", background=False, speaker="agent") as memory:
+        agents = Agents(memory.vault, memory.library, "bob")
+        assert [each.id for each in agents.list()] == ["bob", "shared"]
+        asked: tuple[Callable[[str], object], ...] = (
+            agents.get,
+            agents.retire,
+            lambda name: agents.rename(name, "zoe"),
+            lambda name: agents.move("M-1", name),
+        )
+        for ask in asked:
+            answers = [outcome(partial(ask, name)).replace(name, "X") for name in ("ada", "zed")]
+            assert answers[0] == answers[1]
+
+
+def test_other_agents_in_scope_are_read_but_not_written(home: Path) -> None:
+    with Memory.open(home, "dan", background=False, speaker="agent") as memory:
+        hit = next(hit for hit in memory.recall("secret-of-eve tea", limit=50) if hit.agent == "eve")
+        assert hit.path.startswith("agents/eve/")
+        before = contents(home, {"eve"})
+        for deed in changing(memory, hit.memory.id):
+            with suppress(MemfolioError):
+                deed()
+    with Memory.open(home, "dan", background=False):  # what was begun would be finished here
+        assert contents(home, {"eve"}) == before
+
+
+def test_scope_narrows_to_named_agents_and_refuses_others(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, "cyd", background=False, speaker="agent") as memory:
+        from memfolio.recall.asking.query import Query
+
+        def ask(*agents: str) -> set[str]:
+            now, zone = memory.vault.home.now(), memory.vault.home.zone
+            return {
+                hit.agent for hit in memory.library.recall(Query.from_args("tea", now=now, zone=zone, agents=agents))
+            }
+
+        assert (ask("ada"), ask("cyd", "shared"), ask()) == ({"ada"}, {"cyd", "shared"}, {"ada", "cyd", "shared"})
+        with pytest.raises(NotFoundError, match="reads no agent 'eve'"):
+            ask("eve")
+        with pytest.raises(NotFoundError, match="reads no agent 'zed'"):
+            ask("zed")

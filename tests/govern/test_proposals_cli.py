@@ -1,0 +1,53 @@
+"""What a person types to propose, to look at what waits, and to put it off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memfolio.serve.cli.app import run
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str, status: int = 0) -> str:
+    capsys.readouterr()
+    assert run(args) == status
+    out, err = capsys.readouterr()
+    return err if status else out + err
+
+
+def test_proposals_at_the_command_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMFOLIO_HOME", str(home))
+    said(capsys, "init")
+    (home / "agents/researcher").mkdir(parents=True)
+    (home / "agents/researcher/agent.toml").write_text('policy = "proposes"\n')
+    assert "Nothing waits for approval." in said(capsys, "proposals")
+    with monkeypatch.context() as agent:
+        agent.setenv("MEMFOLIO_SPEAKER", "agent")
+        of_agent = ("--agent", "researcher")
+        made = json.loads(
+            said(capsys, *of_agent, "propose", "Kim sings", "--confidence", "high", "--tag", "x", "--json")
+        )
+        assert made["intent"]["arguments"]["confidence"] == 0.9
+        assert made["id"] in said(capsys, *of_agent, "proposals")
+        assert "the policy does not let researcher do this" in said(
+            capsys, *of_agent, "proposals", "--defer", made["id"], status=5
+        )
+        assert "has no proposal" in said(capsys, *of_agent, "proposals", "P-1-00000000", status=3)
+        assert "confidence 'huge' is not" in said(capsys, "propose", "x", "--confidence", "huge", status=2)
+    listed = said(capsys, "proposals")
+    assert all(
+        word in listed for word in (made["id"], "researcher", "Remember: Kim sings", "pending", "0m", made["hash"])
+    )
+    assert said(capsys, "proposals", made["id"]).startswith("# Remember: Kim sings\n\n- **Do**: remember\n")
+    assert "- **Status**: deferred" in said(capsys, "proposals", "--defer", made["id"])
+    assert made["id"] not in said(capsys, "proposals")
+    assert made["id"] in said(capsys, "proposals", "--all")
+    (home / made["path"]).write_text("# Nothing\n")
+    assert f"{made['path']}, line 1: " in said(capsys, "proposals")
+    document = json.loads(said(capsys, "proposals", "--all", "--json"))
+    assert document["proposals"] == []
+    assert f"{made['path']}, line 1: " in document["broken"][0]

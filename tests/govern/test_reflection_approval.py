@@ -1,0 +1,308 @@
+"""Approval: what a person saw is what happens, all at once, once, and can be taken back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.errors import ConflictError, ContentError, InputError, PolicyError, RefusedError
+from memfolio.govern.reflection.item import Findings, Insights, Item, Verb
+from memfolio.govern.reflection.reflections import Pending, Reflections
+from memfolio.govern.reflection.reviews import due
+from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Type
+from memfolio.vault.format.draft import Draft
+from memfolio.vault.vault import OWNER
+from tests.graph.world import World
+
+META = "agents/main/memory/meta"
+PAGE = "---\nname: {0}\ntype: person\n---\n# {0}\n"
+
+
+class Room:
+    """A home in which there is something to reflect on."""
+
+    def __init__(self, home: Path, clock: SettableClock) -> None:
+        self.home, self.clock, self.world = home, clock, World(home, clock)
+        self.memory = self.world.memory
+        names = ("Alex works on memfolio", "Alex lives in Zürich", "Alex lives in Bern", "The CSS bug is odd")
+        self.works, self.old, self.new, self.bug = (self.said(name) for name in names)
+        for name in ("alex", "alexander", "kim"):
+            self.world.save(f"person--{name}", PAGE.format(name.title()))
+        self.memory.core.add("Active Context", "Research")
+        clock.advance(days=1)
+
+    def said(self, text: str) -> MemoryItem:
+        self.clock.advance(seconds=1)
+        return self.memory.remember(text)
+
+    @property
+    def reflections(self) -> Reflections:
+        return self.memory.reflections
+
+    def findings(self) -> Findings:
+        learned = Item(verb=Verb.LEARN, text="Alex builds memories", sources=(self.works.id,), type=Type.FACT)
+        return Findings(
+            items=(
+                Item(verb=Verb.CORE, text="Active Context", removed=("Research",), added=("Design",)),
+                Item(verb=Verb.RESOLVE, memory=self.old.id, by=self.new.id),
+                Item(verb=Verb.MERGE, subject="person--alex", object="person--alexander"),
+                Item(verb=Verb.ARCHIVE, memory=self.bug.id, why="score 0.03"),
+                learned,
+                Item(verb=Verb.CONNECT, subject="person--alex", predicate="knows", object="person--kim"),
+            ),
+            insights=Insights(theme="Alex builds things."),
+            questions=("Still in Bern?",),
+            topics=("memory",),
+        )
+
+    def propose(self, findings: Findings | None = None) -> Pending:
+        self.clock.advance(minutes=1)
+        self.reflections.propose(findings or self.findings(), self.clock.now(), by=OWNER)
+        pending = self.reflections.pending()
+        assert pending is not None
+        return pending
+
+    def edit(self, pending: Pending, old: str, new: str) -> None:
+        path = self.home / pending.path
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+    def read(self, path: str) -> str:
+        return (self.home / path).read_text(encoding="utf-8")
+
+    def recalled(self) -> list[str]:
+        return sorted(hit.memory.content for hit in self.memory.recall("Alex memories CSS Bern Zürich", limit=20))
+
+    def files(self) -> dict[str, bytes]:
+        inside = self.home / "agents"
+        return {str(path): path.read_bytes() for path in inside.rglob("*.*") if path.is_file()}
+
+
+@pytest.fixture
+def room(home: Path, clock: SettableClock) -> Iterator[Room]:
+    room = Room(home, clock)
+    yield room
+    room.memory.close()
+
+
+def test_approval_is_one_change_that_does_everything_and_undo_brings_all_back(room: Room) -> None:
+    pending = room.propose()
+    assert room.memory.audit.log(limit=1)[0].action is Action.PROPOSE
+    before, recalled = room.files(), room.recalled()
+    decided = room.reflections.approve(shown=pending.shown, by=OWNER)
+    assert (decided.outcome, list(decided.applied), decided.skipped) == ("approved", [1, 2, 3, 4, 5, 6], {})
+    newest = room.memory.audit.log(limit=1)[0]
+    assert decided.receipt is not None
+    assert (newest.seq, newest.action, newest.actor) == (decided.receipt.seq, Action.COMMIT, "reflection:1")
+    assert newest.approval == Approval.APPROVED
+
+    assert "- Design" in room.read("agents/main/MEMORY.md")
+    assert "Research" not in room.read("agents/main/MEMORY.md")
+    old, [learned] = room.memory.get(room.old.id), decided.receipt.items
+    assert old is not None
+    assert old.superseded_by == room.new.id
+    assert (learned.source, learned.derived_from, learned.content) == (
+        "reflection",
+        (room.works.id,),
+        "Alex builds memories",
+    )
+    assert not any("CSS" in text for text in room.recalled())
+    assert room.world.pages() == ["person--alex", "person--kim"]
+    assert "- knows: [[person--kim]]" in room.world.page("person--alex")
+    assert room.read(pending.path).startswith("> **approved 2026-11-16**\n\n# Reflection Summary")
+    assert [(each.number, each.outcome, each.topics) for each in room.reflections.past()] == [
+        (1, "approved", ("memory",))
+    ]
+    assert "- Theme: Alex builds things." in room.read(f"{META}/evolution.md")
+    assert room.reflections.pending() is None
+    room.world.assert_index_follows()
+
+    room.memory.audit.undo(decided.receipt.seq, by=OWNER)
+    after = room.files()
+    assert {path for path in before if after.get(path) != before[path]} == set()
+    assert all("/archive/" in path for path in after.keys() - before.keys())  # where undo keeps what was learned
+    assert room.recalled() == recalled
+    again = room.reflections.pending()
+    assert again is not None
+    assert again.shown == pending.shown
+    room.world.assert_index_follows()
+
+
+def test_archived_memory_can_be_restored(room: Room) -> None:
+    room.propose()
+    room.reflections.approve(by=OWNER)
+    room.memory.restore(room.bug.id)
+    assert "The CSS bug is odd" in room.recalled()
+
+
+def test_excepted_and_rejected_items_do_not_come_back(room: Room) -> None:
+    items = room.findings().items
+    room.propose()
+    decided = room.reflections.approve(without=[1, 4], by=OWNER)
+    assert (decided.outcome, decided.left_out) == ("partly approved", (1, 4))
+    assert "without 1 and 4" in room.read(decided.path)
+    assert "Research" in room.read("agents/main/MEMORY.md")
+    rejected = room.reflections.rejected()
+    assert [item.verb for item in items if item.mark in rejected] == [Verb.CORE, Verb.ARCHIVE]
+    other = Item(verb=Verb.LEARN, text="Alex is tall", sources=(room.works.id,))
+    room.propose(Findings(items=(other,)))
+    room.reflections.reject("nobody asked", by=OWNER)
+    assert other.mark in room.reflections.rejected()
+    assert [each.outcome for each in room.reflections.past()] == ["partly approved", "rejected"]
+    assert "- Reason: nobody asked" in room.read(f"{META}/reflections/log.md")
+    assert room.memory.audit.log(limit=1)[0].action is Action.REJECT
+
+
+def test_page_that_was_edited_needs_to_have_been_seen(room: Room) -> None:
+    pending = room.propose()
+    room.edit(pending, "Alex builds memories", "Alex builds houses")
+    with pytest.raises(ConflictError, match="was edited"):
+        room.reflections.approve(by=OWNER)
+    with pytest.raises(ConflictError, match="not the page that was looked at"):
+        room.reflections.approve(shown=pending.shown, by=OWNER)
+    decided = room.reflections.approve(edited=True, by=OWNER)
+    assert decided.receipt is not None
+    assert [each.content for each in decided.receipt.items] == ["Alex builds houses"]
+    assert "as edited" in room.read(pending.path)
+    assert room.findings().items[4].mark in room.reflections.rejected()
+
+
+def test_page_that_cannot_be_read_changes_nothing(room: Room) -> None:
+    pending = room.propose()
+    room.edit(pending, "(fact, 0.7)", "")
+    before = room.recalled()
+    with pytest.raises(ContentError, match="does not say what to learn"):
+        room.reflections.approve(edited=True, by=OWNER)
+    room.edit(pending, "Alex builds memories ", "Alex builds memories (fact, 0.7)")
+    with pytest.raises(InputError, match="no item 9"):
+        room.reflections.approve(edited=True, without=[9], by=OWNER)
+    assert room.recalled() == before
+    room.reflections.reject(by=OWNER)
+
+
+def test_two_people_cannot_both_approve(room: Room) -> None:
+    pending, outcomes = room.propose(), list[str]()
+
+    def approve() -> None:
+        try:
+            outcomes.append(room.reflections.approve(shown=pending.shown, by=OWNER).outcome)
+        except ConflictError as error:
+            outcomes.append(error.message)
+
+    threads = [threading.Thread(target=approve) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["approved", *["no reflection waits for a decision"] * 2]
+    assert sum("Alex builds memories" in text for text in room.recalled()) == 1
+
+
+def test_what_changed_meanwhile_is_left_out_and_told(room: Room) -> None:
+    room.propose()
+    room.memory.forget(room.works.id)
+    room.memory.correct(room.old.id, "Alex lived in Zürich")
+    room.memory.archive(room.bug.id, by=OWNER)
+    room.memory.core.replace("Active Context", "Research", "Research, still")
+    (room.home / "agents/main/memory/graph/entities/person--alexander.md").unlink()
+    room.memory.sync()
+    decided = room.reflections.approve(by=OWNER)
+    assert list(decided.applied) == [6]
+    assert {number: why.split(" ", 1)[1][:12] for number, why in decided.skipped.items()} == {
+        1: "Context has ",
+        2: "was replaced",
+        3: "is no page a",
+        4: "is in the ar",
+        5: "was forgotten"[:12],
+    }
+    assert "5 not done: " in room.read(decided.path)
+    assert not any(item.mark in room.reflections.rejected() for item in room.findings().items)
+
+
+def test_what_strangers_said_stays_in_quarantine_when_it_is_learned(room: Room) -> None:
+    draft = Draft(content="Alex owes me money", origin=Origin.UNTRUSTED, role="guest")
+    [stranger] = room.memory.vault.add("main", [draft], OWNER).items
+    item = Item(verb=Verb.LEARN, text="Alex owes money", sources=(room.works.id, stranger.id))
+    room.propose(Findings(items=(item,)))
+    receipt = room.reflections.approve(by=OWNER).receipt
+    assert receipt is not None
+    assert receipt.items[0].origin is Origin.UNTRUSTED
+
+
+def test_core_memory_past_its_cap_refuses_the_whole(room: Room) -> None:
+    items = (*room.findings().items[1:], Item(verb=Verb.CORE, text="Persona", added=("word " * 20_000,)))
+    room.propose(Findings(items=items))
+    before = room.files()
+    with pytest.raises(RefusedError, match="core memory would have"):
+        room.reflections.approve(by=OWNER)
+    assert room.files() == before
+
+
+def test_critical_fact_that_leaves_core_memory_may_fade_again(room: Room) -> None:
+    room.memory.core.pin(room.bug.id)
+    room.propose(Findings(items=(Item(verb=Verb.CORE, text="Critical Facts", removed=(room.bug.content,)),)))
+    room.reflections.approve(by=OWNER)
+    bug = room.memory.get(room.bug.id)
+    assert bug is not None
+    assert not bug.pinned
+    assert "CSS" not in room.read("agents/main/MEMORY.md")
+
+
+def test_one_reflection_waits_at_a_time_and_none_is_due_meanwhile(room: Room) -> None:
+    index, vault = room.memory.library.index, room.memory.vault
+    assert due(vault, index, "main", room.clock.now()) == "its time of the day has come"
+    first = room.propose()
+    second = room.propose(replace(room.findings(), questions=()))
+    assert not (room.home / first.path).exists()
+    assert (first.number, second.number) == (1, 1)
+    assert due(vault, index, "main", room.clock.now()) is None
+    room.reflections.approve(by=OWNER)
+    assert due(vault, index, "main", room.clock.now()) is None
+    room.clock.advance(minutes=1)
+    room.memory.observe_many([{"role": "user", "content": f"turn {n}", "session": "s-9"} for n in range(49)])
+    assert due(vault, index, "main", room.clock.now()) is None
+    room.memory.tend(jobs=["sessions"], sessions=["s-9"])
+    assert due(vault, index, "main", room.clock.now()) == "a conversation of 49 turns ended"
+    room.said("one more")
+    assert due(vault, index, "main", room.clock.now()) == "50 entries or more since the last reflection"
+    room.reflections.propose(Findings(), room.clock.now(), by=OWNER)
+    assert room.reflections.pending() is None
+    assert due(vault, index, "main", room.clock.now()) is None
+
+
+def test_agent_proposes_and_only_who_may_decides(room: Room) -> None:
+    agent = Attribution(actor="bot:auto-detect", trigger="reflect")
+    room.clock.advance(minutes=1)
+    before = room.files()
+    assert (
+        "Alex builds memories"
+        in room.reflections.propose(room.findings(), room.clock.now(), dry_run=True, by=agent).text
+    )
+    assert room.files() == before
+    room.reflections.propose(room.findings(), room.clock.now(), by=agent)
+    with pytest.raises(PolicyError, match="reflect"):
+        room.reflections.approve(by=agent)
+    with pytest.raises(PolicyError, match="reflect"):
+        room.reflections.reject(by=agent)
+    assert room.reflections.pending() is not None
+    made = room.reflections.propose(room.findings(), room.clock.now(), applies=True, by=OWNER)
+    assert made.decided is not None
+    assert made.decided.outcome == "approved"
+
+
+def test_memory_that_stands_in_todays_log_waits_if_the_reflection_writes_there(room: Room) -> None:
+    fresh = room.said("Rain today")
+    learned = Item(verb=Verb.LEARN, text="It rains", sources=(fresh.id,))
+    room.propose(Findings(items=(learned, Item(verb=Verb.ARCHIVE, memory=fresh.id))))
+    decided = room.reflections.approve(by=OWNER)
+    assert [item.text for item in decided.applied.values()] == ["It rains"]
+    assert "today's log" in decided.skipped[1]
+    room.propose(
+        Findings(items=(Item(verb=Verb.ARCHIVE, memory=fresh.id), Item(verb=Verb.ARCHIVE, memory=room.bug.id)))
+    )
+    room.memory.pin(room.bug.id)
+    assert list(room.reflections.approve(by=OWNER).applied) == [1]

@@ -1,0 +1,70 @@
+"""A change is written without its secrets, and what was there before keeps its bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memfolio.govern.redaction import clean_change
+from memfolio.redact.redactor import Redactor
+from memfolio.tuning import Redaction
+from memfolio.types import Action, Attribution
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage
+from memfolio.vault.format.draft import Draft
+from memfolio.vault.paths import state_ledger
+
+KEY = "AKIAQYLPMN5HFIQR7XYA"
+MARKER = "[redacted:aws-access-key:3f2a91c0]"
+
+
+def clean(*operations: Any, action: Action = Action.APPEND, before: bytes | None = None) -> tuple[Change, Change]:
+    """A change before and after."""
+    change = Change(operations=operations, by=Attribution(), action=action)
+    return change, clean_change(change, Redactor(Redaction(), lambda _: "3f2a91c0ff"), lambda _: before)
+
+
+def test_memories_are_written_without_secrets_but_with_their_keys() -> None:
+    draft = Draft(content=f"use {KEY}", tags=("aws", KEY), attributes={"env": {"password": "Xk9!mm2p"}}, key=KEY)
+    plain = Draft(content="tea")
+    _, after = clean(AddEntries("ada", (plain, draft)))
+    [entries] = after.operations
+    assert isinstance(entries, AddEntries)
+    assert entries.items[0] is plain
+    assert entries.items[1] == draft._replace(
+        content=f"use {MARKER}", tags=("aws", MARKER), attributes={"env": {"password": "[redacted:password:3f2a91c0]"}}
+    )
+
+
+def test_records_keep_what_they_are_found_by() -> None:
+    record = {"op": "flush", "memory": NewId(0), "session": KEY, "text": f"{KEY}!", "asked": [KEY, 1]}
+    _, after = clean(AddLines(state_ledger("ada"), (record,)))
+    [lines] = after.operations
+    assert isinstance(lines, AddLines)
+    assert lines.records == ({**record, "text": f"{MARKER}!", "asked": [MARKER, 1]},)
+
+
+def test_page_is_cleaned_only_in_lines_that_come_in() -> None:
+    old = f"# Notes\n\nold {KEY}\n".encode()
+    pem = "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq2\n\nx9Qm8sZkP1vWcY7uRt3b\n-----END PRIVATE KEY-----"
+    page = PutPage("notes.md", old + f"new {KEY} \udcff\n{pem}\n".encode("utf-8", "surrogateescape"), "hash")
+    _, after = clean(page, action=Action.EDIT, before=old)
+    [put] = after.operations
+    assert isinstance(put, PutPage)
+    assert put.content == old + f"new {MARKER} ".encode() + b"\xff\n[redacted:private-key:3f2a91c0]\n"
+
+
+@pytest.mark.parametrize("action", sorted(set(Action) - {"CREATE", "EDIT", "APPEND", "COMMIT", "PROPOSE"}))
+def test_what_moves_or_comes_back_keeps_its_bytes(action: Action) -> None:
+    before, after = clean(PutPage("a.md", KEY.encode(), None), action=action)
+    assert after is before
+
+
+def test_change_without_secrets_is_the_same_object() -> None:
+    before, after = clean(
+        AddEntries("ada", (Draft(content="tea", tags=("a",), attributes={"x": [1]}),)),
+        AddLines(state_ledger("ada"), ({"op": "pin", "memory": "M-1794753005123-a3f2c91d", "pinned": True},)),
+        PutPage("a.md", b"tea\n", None),
+        PutPage("b.md", None, "hash"),
+    )
+    assert after is before
