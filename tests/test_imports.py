@@ -28,7 +28,21 @@ LEVELS = (
         "state",
     ),
     *("redact", "vault", "intake", "index", "embed", "llm", "learn", "graph", "recall", "stores", "procedures"),
-    *("knowledge", "govern", "mind", "tend", "reason", "status", "governed", "life", "memory", "aio", "bench", "serve", "testing"),
+    *(
+        "knowledge",
+        "govern",
+        "mind",
+        "tend",
+        "reason",
+        "status",
+        "governed",
+        "life",
+        "memory",
+        "aio",
+        "bench",
+        "serve",
+        "testing",
+    ),
 )
 """A room may import itself and what stands before it."""
 

@@ -94,8 +94,7 @@ class Governed:
     def _reflect_if_due(self) -> None:
         from memfolio.govern.reflection.reviews import due
 
-        is_wanted = self.vault.config.reflection.enabled
-        if is_wanted and due(self.vault, self.library.index, self.agent, self.vault.home.now()):
+        if due(self.vault, self.library.index, self.agent, self.vault.home.now()):
             self.reflect()
 
     @cached_property

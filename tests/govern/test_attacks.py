@@ -162,17 +162,17 @@ def test_recalled_text_stays_inside_its_fence(library: Memory, closer: str, orde
 
 
 VERBS: dict[str, Callable[[Memory, str], object]] = {
-    "get": lambda memory, id: memory.get(id),
-    "find": lambda memory, id: memory.find(id),
-    "explain": lambda memory, id: memory.explain(id),
-    "forget": lambda memory, id: memory.forget(id),
-    "restore": lambda memory, id: memory.restore(id),
-    "correct": lambda memory, id: memory.correct(id, "Mallory keeps the ledger"),
-    "confirm": lambda memory, id: memory.confirm(id),
-    "pin": lambda memory, id: memory.pin(id),
-    "archive": lambda memory, id: memory.archive(id),
-    "purge": lambda memory, id: memory.purge(id),
-    "core pin": lambda memory, id: memory.core.pin(id),
+    "get": lambda memory, name: memory.get(name),
+    "find": lambda memory, name: memory.find(name),
+    "explain": lambda memory, name: memory.explain(name),
+    "forget": lambda memory, name: memory.forget(name),
+    "restore": lambda memory, name: memory.restore(name),
+    "correct": lambda memory, name: memory.correct(name, "Mallory keeps the ledger"),
+    "confirm": lambda memory, name: memory.confirm(name),
+    "pin": lambda memory, name: memory.pin(name),
+    "archive": lambda memory, name: memory.archive(name),
+    "purge": lambda memory, name: memory.purge(name),
+    "core pin": lambda memory, name: memory.core.pin(name),
 }
 FOREIGNERS = ("scout", "hermit")
 

@@ -60,9 +60,11 @@ def test_vault_is_written_only_by_its_owner(opened: Open) -> None:
 def test_message_that_asks_for_the_vault_is_kept_and_pinned(opened: Open) -> None:
     memory = opened()
     heeded = memory.heed("remember this forever: my blood type is A negative")
-    assert heeded and heeded.remembered
+    assert heeded
+    assert heeded.remembered
     kept = memory.get(heeded.remembered.id)
-    assert kept and (kept.store, kept.pinned) == (Store.LONG_TERM, True)
+    assert kept
+    assert (kept.store, kept.pinned) == (Store.LONG_TERM, True)
 
 
 def test_row_in_the_configuration_decides(home: Path, opened: Open) -> None:
@@ -92,7 +94,8 @@ def test_agent_that_proposes_cannot_pass_for_the_system(opened: Open) -> None:
     with pytest.raises(RefusedError):
         memory.forget(turn.id, by=Attribution(actor="system:tend", approval=Approval.AUTO, trigger="retention"))
     kept = memory.get(turn.id)
-    assert kept and kept.forgotten_at is None
+    assert kept
+    assert kept.forgotten_at is None
 
 
 def test_agent_that_proposes_cannot_speak_for_the_owner(opened: Open) -> None:
@@ -106,7 +109,8 @@ def test_agent_that_proposes_learns_from_its_own_conversations(opened: Open) -> 
     memory = opened("scout", settings=SUB)
     memory.observe("user", "My sister Ada lives in Oslo and works as a pilot.", session="s-1")
     heard = memory.end_session("s-1")
-    assert heard and heard.learned
+    assert heard
+    assert heard.learned
 
 
 def test_process_that_speaks_for_an_agent_is_never_a_person(home: Path, opened: Open) -> None:

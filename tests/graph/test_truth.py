@@ -7,6 +7,7 @@ import pytest
 from memfolio.serve.cli.call import PERSON
 from memfolio.types import Attribution
 from memfolio.vault.paths import state_ledger
+from memfolio.vault.vault import OWNER
 from tests.graph.world import World, person, relation
 
 
@@ -117,7 +118,7 @@ def test_archived_memories_stay_on_pages(world: World) -> None:
     world.session([person("Alex", fact.id), person("Acme", fact.id, type="organization")])
     world.grow()
     before = world.page("person--alex")
-    world.memory.archive(fact.id)
+    world.memory.archive(fact.id, by=OWNER)
     world.grow()
     assert world.page("person--alex") == before
 

@@ -481,7 +481,7 @@ def test_processes_may_write_at_once(home: Path) -> None:
 def test_shell_completion_offers_the_commands() -> None:
     environ = {**os.environ, "_MEMFOLIO_COMPLETE": "complete_bash", "COMP_WORDS": "memfolio re", "COMP_CWORD": "1"}
     done = subprocess.run([PROGRAM], env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.split() == ["remember", "recall", "restore", "reindex"]
+    assert done.stdout.split() == ["remember", "recall", "restore", "reflect", "reject", "reindex"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

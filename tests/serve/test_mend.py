@@ -141,7 +141,7 @@ def test_explain_tells_people_who_wrote_it_and_what_became_of_it(cli: Run, cli_j
     said = cli("explain", tea)
     for words in (
         f"{tea}  pinned  superseded\nAlex prefers tea\n",
-        "by bot:trigger-remember, change 2, source manual, session s-1, origin agent",
+        "by bot:trigger-remember, change 2, source manual, session s-1, origin owner",
         f"corrected by  {right}",
         "pinned by human",
         "stands in     agents/main/memory/",

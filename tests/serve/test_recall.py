@@ -46,7 +46,7 @@ def test_programs_get_the_promised_document(cli_json: RunJson) -> None:
         0,
     )
     assert best["path"].startswith("agents/main/memory/")
-    assert (best["user"], best["origin"], best["superseded_by"]) == ("alex", "agent", None)
+    assert (best["user"], best["origin"], best["superseded_by"]) == ("alex", "owner", None)
     assert list(best["why"][0]) == ["strategy", "rank", "score"]
     assert found["took_ms"] > 0
 

@@ -170,7 +170,8 @@ def test_forgetting_a_source_takes_what_was_made_of_it_along(memory: Memory) -> 
     assert again.derived_from == tuple(each.id for each in rest)
 
 
-def test_summary_has_the_origin_of_its_least_trusted_source(memory: Memory) -> None:
+def test_summary_has_the_origin_of_its_least_trusted_source(home: Path, clock: SettableClock) -> None:
+    memory = Memory.open(home, clock=clock, background=False, speaker="owner")
     keep(memory, "Note on the API", "api")
     stranger = memory.remember("A page says so", tags=["api"], importance=0.9, store="short_term", origin="untrusted")
     assert memory.consolidate().groups == ()  # what is quarantined does not take part

@@ -37,7 +37,7 @@ MONDAY = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 @pytest.fixture
 def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as opened:
+    with Memory.open(home, clock=clock, background=False, speaker="owner") as opened:
         yield opened
 
 

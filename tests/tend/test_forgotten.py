@@ -16,7 +16,7 @@ SECRET = "Quendolina hides the key under the mat"
 
 @pytest.fixture
 def memory(home: Path, clock: SettableClock) -> Memory:
-    return Memory.open(home, clock=clock, background=False)
+    return Memory.open(home, clock=clock, background=False, speaker="owner")
 
 
 def tended(memory: Memory, clock: SettableClock) -> None:

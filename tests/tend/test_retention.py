@@ -36,7 +36,7 @@ PACKED = f"{ARCHIVE}.gz"
 
 @pytest.fixture
 def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
+    with Memory.open(home, clock=clock, background=False, speaker="owner") as memory:
         yield memory
 
 
@@ -470,7 +470,7 @@ def test_copy_of_a_memory_in_another_log_goes_with_it(memory: Memory, home: Path
 def test_archived_memory_can_be_forgotten_and_is_found_no_more(home: Path, clock: SettableClock) -> None:
     with Memory.open(home, clock=clock, background=False) as memory:
         item = memory.remember("The code of the safe is 4711")
-        memory.archive(item.id)
+        memory.archive(item.id, by=OWNER)
         assert memory.recall("code of the safe", include=["archived"])
         memory.forget(item.id)
         assert not memory.recall("code of the safe", include=["archived"])

@@ -24,7 +24,7 @@ from memfolio.vault.vault import OWNER
 
 @pytest.fixture
 def memory(home: Path, clock: SettableClock) -> Memory:
-    return Memory.open(home, clock=clock, background=False)
+    return Memory.open(home, clock=clock, background=False, speaker="owner")
 
 
 def learned(memory: Memory) -> list[MemoryItem]:
@@ -387,7 +387,7 @@ def test_words_of_strangers_neither_silence_nor_replace_those_of_the_user(memory
 def test_what_is_archived_is_learned_again_when_it_is_said_again(memory: Memory, clock: SettableClock) -> None:
     say(memory, "I live in Berlin.", "s-1")
     memory.end_session("s-1")
-    memory.archive(learned(memory)[0].id)
+    memory.archive(learned(memory)[0].id, by=OWNER)
     clock.advance(days=1)
     say(memory, "I live in Berlin.", "s-2")
     heard = memory.end_session("s-2")

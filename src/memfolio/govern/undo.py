@@ -111,7 +111,8 @@ class _Undo:
         rest = self._rest(dry_run=True)  # before anything is done, since it may be refused
         if not operations and rest is None:
             raise NotFoundError(
-                f"nothing is left that came from {self.source}", hint="`memfolio log` shows what happened"
+                f"source {self.source} left nothing that could be taken back",
+                hint="nothing of it was recorded, or it is gone from the files; `memfolio log` shows what happened",
             )
         pages = [each.path for each in operations if isinstance(each, PutPage)]
         undone = Undone(

@@ -107,7 +107,7 @@ _GONE = f"({_OUT} OR m.superseded_by IS NOT NULL)"
 _FACTS = f"""
 SELECT m.id, m.content, json_extract(m.more, '$.attributes'), m.type, m.kind, m.importance, m.confidence, m.happened_at,
     m.created_at, {_GONE}, m.source = 'correction', m.superseded_by
-FROM memories m WHERE m.source IN ('extraction', 'correction', 'flush', 'trigger') AND m.form = 'memory'
+FROM memories m WHERE m.source IN ('extraction', 'correction', 'flush', 'trigger', 'reflection') AND m.form = 'memory'
     AND m.origin != 'untrusted'
     AND (m.more LIKE '%"subject"%' OR m.source = 'correction')
 ORDER BY m.created_at, m.id

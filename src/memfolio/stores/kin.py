@@ -9,10 +9,10 @@ from typing import NamedTuple
 from memfolio.index.index import Index
 from memfolio.index.lookup import by_id, lines_about
 from memfolio.index.ties import made_of
-from memfolio.sources import CORRECTION, OVERHEARD, SUMMED_UP, sums_up
+from memfolio.sources import CORRECTION, OVERHEARD, REFLECTION, SUMMED_UP, sums_up
 from memfolio.types import MemoryItem, Store
 
-MADE = frozenset({*OVERHEARD, *SUMMED_UP, CORRECTION})
+MADE = frozenset({*OVERHEARD, *SUMMED_UP, REFLECTION, CORRECTION})
 """The sources of what may be made of other memories; whatever else names them was said for its own sake."""
 
 

@@ -133,11 +133,11 @@ def _proposals(tended: Tended) -> str:
 def _reflect(tended: Tended) -> str:
     from memfolio.govern.reflection.reviews import due
 
-    hand, settings = tended.hand, tended.hand.vault.config.reflection
-    if tended.reflect is None or not settings.enabled:
+    hand = tended.hand
+    if tended.reflect is None:
         return ""
-    why = "asked for" if tended.is_asked_for else due(hand.vault, tended.index, hand.agent, hand.now)
-    return tended.reflect(hand.dry_run) if why else ""
+    is_due = due(hand.vault, tended.index, hand.agent, hand.now) is not None
+    return tended.reflect(hand.dry_run) if is_due else ""
 
 
 def _watch(tended: Tended) -> str:
