@@ -49,11 +49,16 @@ class Item:
     """The first words of the memories that it names, by id."""
 
     @property
-    def mark(self) -> str:
-        """What tells one proposal from another, whatever its words around: a rejected one is known again by it."""
-        parts = (self.verb, *map(_plain, (self.text, self.subject, self.predicate, self.object)))
-        rest = (self.memory, self.by, *sorted(map(_plain, self.removed)), *sorted(map(_plain, self.added)))
-        return blake2b("\0".join((*parts, *rest)).encode(), digest_size=12).hexdigest()
+    def marks(self) -> tuple[str, ...]:
+        """What tells it from others, whatever its words around; of core memory each line has one of its own.
+
+        A proposal that somebody rejected is known again by them.
+        """
+        if self.verb is not Verb.CORE:
+            pair = sorted((self.subject, self.object)) if self.verb is Verb.MERGE else (self.subject, self.object)
+            return (_mark(self.verb, self.text, *pair, self.predicate, self.memory, self.by),)
+        lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
+        return tuple(_mark(self.verb, self.text, line) for line in lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,5 +102,6 @@ class Reflected:
     questions: tuple[str, ...] = ()
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip(".")
+def _mark(*parts: str) -> str:
+    plain = (" ".join(part.casefold().split()).rstrip(".") for part in parts)
+    return blake2b("\0".join(plain).encode(), digest_size=12).hexdigest()
