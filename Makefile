@@ -36,6 +36,7 @@ bench: install ## Measure speed and size, each figure beside its floor
 	$(BIN)/python -m bench.vault
 	$(BIN)/python -m bench.verbs
 	$(BIN)/python -m bench.life
+	$(BIN)/python -m bench.reflect
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)

@@ -21,6 +21,7 @@ from memfolio.types import Action
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER
 from tests.index.proof import assert_index_equals_rebuilt
+from tests.vault.proof import commits
 
 WRITER = """
 import sys
@@ -108,9 +109,9 @@ def test_4_a_persons_edit_is_never_lost(home: Path) -> None:
         assert page is not None
         vault.put_page(page.path, "two\n", expects=page.hash, by=OWNER)
         vault.commit()
-        commits = list(vault.history.commits(path=page.path))
-        assert vault.history.read(page.path, commit=commits[1].id) == b"in my own words\n"
-        assert commits[1].author == "human"
+        edited = commits(vault.history, page.path)[1]
+        assert vault.history.read(page.path, commit=edited.id) == b"in my own words\n"
+        assert edited.author == "human"
 
 
 def test_5_every_change_is_one_line_and_in_git_and_can_be_undone(home: Path) -> None:

@@ -19,6 +19,7 @@ from memfolio.recall.library import Library
 from memfolio.text import counted
 from memfolio.types import Approval, Attribution, check_attribution, check_token
 from memfolio.vault.audit import TrailLine
+from memfolio.vault.paths import SHARED, agent_of
 from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Governed:
     @contextmanager
     def _proposals_of(self, agent: str) -> Iterator[Proposals]:
         opened = cast(Any, type(self)).open  # of the whole `Memory`, which this is a part of
-        with opened(self.vault.config.home, agent, background=False) as memory:
+        config, clock = self.vault.config, self.vault.home.clock
+        with opened(config.home, agent, clock=clock, background=False, speaker=config.speaker) as memory:
             yield memory.proposals
 
     def propose(self, text: str, /, *, to: str | None = None, by: Attribution = PROPOSER, **fields: Any) -> Proposal:
@@ -67,7 +69,12 @@ class Governed:
         return self.proposals.add(intent, by=check_attribution(by), to=to)
 
     def _propose(self, intent: Intent, error: PolicyError) -> Proposal:
-        return self.proposals.add(intent, by=replace(PROPOSER, trigger=intent.verb), row=error.row)
+        """Propose what a verb was kept from doing, to the agent whose memory it is about."""
+        named = intent.arguments.get("id") or intent.arguments.get("what")
+        found = self.library.locate(named) if named else None
+        mine = self.agent if intent.verb.startswith(("core.", "graph.")) or not found else agent_of(found[1].path)
+        to = None if intent.verb == "remember" or mine == SHARED else mine
+        return self.proposals.add(intent, by=replace(PROPOSER, trigger=intent.verb), row=error.row, to=to)
 
     @cached_property
     def reflections(self) -> Reflections:

@@ -17,7 +17,7 @@ from memfolio.vault.format.fields import plain_object
 
 E = TypeVar("E", bound=StrEnum)
 
-TURN = ("role", "content", "session", "user", "at", "attributes")
+TURN = ("role", "content", "session", "user", "at", "attributes", "source")
 FIELDS = frozenset(TURN)
 ANY_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
 OUTSIDE = re.compile(
@@ -41,7 +41,7 @@ def draft_of(**given: object) -> Draft:
 def turn_of(turn: Mapping[str, Any]) -> Draft:
     """One turn of a conversation as such a memory."""
     _check_turn(turn)
-    role, content, session, user, at, attributes = map(turn.get, TURN)
+    role, content, session, user, at, attributes, source = map(turn.get, TURN)
     role = _token("role", role)
     return Draft(
         content=_content("content", content),
@@ -52,6 +52,7 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
         attributes=_attributes("attributes", attributes) if attributes is not None else EMPTY,
         store=Store.SHORT_TERM,
         origin=_origin(role),
+        source="conversation" if source is None else _token("source", source),
     )
 
 

@@ -123,7 +123,7 @@ class Life(Governed):
         """Core memory, MEMORY.md: what an agent always has before its eyes."""
         from memfolio.govern.core import GovernedCore
 
-        return GovernedCore(self.vault, self.agent, find=self._find, propose=self._propose)
+        return GovernedCore(self.vault, self.agent, find=self._find, gate=self.gate, propose=self._propose)
 
     @cached_property
     def graph(self) -> Graph:
@@ -167,11 +167,15 @@ class Life(Governed):
         session: str | None = None,
         user: str | None = None,
         compaction: int | None = None,
+        source: str | None = None,
         dry_run: bool = False,
     ) -> Flushed:
-        """Save what a transcript tells, as memories and a checkpoint, before it is compacted; the same one once."""
+        """Save what a transcript tells, as memories and a checkpoint, before it is compacted; the same one once.
+
+        `undo` takes all of it back by its `source`.
+        """
         from memfolio.learn.ask import learn_by_model
-        from memfolio.stores.flush import flush
+        from memfolio.stores.flush import BY, flush
 
         self.library.attend()
         return flush(
@@ -184,6 +188,7 @@ class Life(Governed):
             session=session,
             user=user,
             compaction=compaction,
+            by=replace(BY, source=source),
             dry_run=dry_run,
         )
 
@@ -192,7 +197,8 @@ class Life(Governed):
         from memfolio.stores.situation import load_context
 
         now = self.vault.home.now()
-        return load_context(self.vault, self.library, self.agent, now=now, user=user, session=session)
+        context = load_context(self.vault, self.library, self.agent, now=now, user=user, session=session)
+        return replace(context, proposals=self.proposals.for_context())
 
     def save_context(
         self,
@@ -229,6 +235,7 @@ class Life(Governed):
         related: Iterable[str] = (),
         session: str | None = None,
         at: datetime | None = None,
+        source: str | None = None,
     ) -> MemoryItem:
         """Note something that happened, of a type such as `error` or `decision`, with the `context` that it had then.
 
@@ -245,6 +252,7 @@ class Life(Governed):
             related=related,
             session=session,
             at=at,
+            source=source,
         )
         return self.vault.apply(found.change(self.agent)).items[0]
 
@@ -253,12 +261,14 @@ class Life(Governed):
 
         What would be forgotten is only shown: `forget` it by its id once they agree.
         """
-        from memfolio.stores.heed import heed
-        from memfolio.stores.triggers import detect
+        from memfolio.stores.heed import Heeded, heed
+        from memfolio.stores.triggers import Asked, detect
 
         trigger = detect(arguments.text("text", text), self.vault.config.triggers)
         if trigger is None:
             return None
+        if trigger.kind is Asked.REFLECT:
+            return Heeded(trigger=trigger, notes=(self._reflected(False) or "there is nothing to propose",))
         self.library.attend()
         return heed(
             self.vault,

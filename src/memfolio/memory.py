@@ -13,7 +13,7 @@ from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, MemfolioError, NotFoundError
-from memfolio.govern.gate import OWNER, Gate
+from memfolio.govern.gate import AGENT, OWNER, Gate
 from memfolio.govern.proposable import proposable
 from memfolio.govern.redaction import clean_change
 from memfolio.governed import FORGETTER
@@ -41,6 +41,7 @@ from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, Operation
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import check_agent
+from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Memory(Life):
         self.library = Library(vault, self.agent, embedder=embedder, background=background)
         self._origin = Origin.OWNER if vault.config.speaker == OWNER else Origin.AGENT
         self._redactor = Redactor(vault.config.redact, vault.home.hash)
-        self.gate = vault.guard = Gate(vault, self.agent, origin_of=self._origin_of, clean=self._clean)
+        self.gate = vault.guard = Gate(vault, self.agent, find=self.get, clean=self._clean)
+        vault.scope = self.library.may_read if vault.config.speaker == AGENT else None
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None
 
@@ -104,9 +106,10 @@ class Memory(Life):
         user: str | None = None,
         at: datetime | None = None,
         attributes: Mapping[str, Any] | None = None,
+        source: str | None = None,
     ) -> MemoryItem:
-        """Note one turn of a conversation as it happens."""
-        turn = dict(zip(TURN, (role, content, session, user, at, attributes), strict=True))
+        """Note one turn of a conversation as it happens; `source` is where its words come from, such as a web page."""
+        turn = dict(zip(TURN, (role, content, session, user, at, attributes, source), strict=True))
         return self.observe_many([turn])[0]
 
     def observe_many(self, turns: Iterable[Mapping[str, Any]]) -> list[MemoryItem]:
@@ -346,7 +349,6 @@ class Memory(Life):
         paths = self.library.places(index, found.item.id)
         return mend.restore(self.vault, found, paths, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
-    @proposable("correct")
     def correct(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> MemoryItem:
         """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable.
 
@@ -355,6 +357,7 @@ class Memory(Life):
         """
         return self.update(id, text, base=base, by=by).memory
 
+    @proposable("correct")
     def update(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> Updated:
         """`correct`, with all that came of it: what was merged, contradicted and superseded, and the difference.
 
@@ -390,10 +393,6 @@ class Memory(Life):
         page = self.vault.page(path)
         return page.content if page else None
 
-    def _origin_of(self, id: str) -> Origin | None:
-        found = self.library.locate(id)
-        return found[1].item.origin if found else None
-
     def explain(self, id: str) -> Explanation:
         """Where a memory comes from, what it replaced or what replaced it, and what was said about it."""
         return self.library.explain(*self._located(id))
@@ -423,7 +422,9 @@ class Memory(Life):
             waiting=len(vault.books.recent.pending) if waiting else 0,
             obstacle=vault.committer.obstacle if waiting else None,
             alerts=len(vault.alerts()),
-            problems=dict(vault.problems),
+            proposals=len(self.proposals.pending()),
+            reflection=self.reflections.pending() is not None,
+            problems={path: problem for path, problem in vault.problems.items() if vault.shows(path)},
             trouble=vault.trouble.message if vault.trouble else None,
             counts=counts,
             bytes=sizes(vault),
@@ -437,7 +438,7 @@ class Memory(Life):
         changed = self.vault.survey()
         for index in self.library.indexes():
             index.catch_up()
-        return changed
+        return list(filter(self.vault.shows, changed))
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Build the index anew from the files; returns how many files it holds."""
@@ -445,7 +446,12 @@ class Memory(Life):
 
     def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
         """Have `callback` called with every change this process makes or finds. It holds up the writer: be quick."""
-        self.vault.subscribe(lambda record: callback(record.line))
+
+        def tell(record: Record) -> None:
+            for line in self.vault.told([record.line]):
+                callback(line)
+
+        self.vault.subscribe(tell)
 
     def close(self) -> None:
         """Bring what waits into git and let go of the home."""

@@ -38,13 +38,13 @@ class Deed(StrEnum):
     CORE = "core"
     """A line of core memory."""
     REWRITE = "rewrite"
-    """More than one line of core memory at once."""
+    """More than one line of core memory at once, or a log with lines that stood nowhere before."""
     VAULT = "vault"
     PAGE = "page"
     HIGH = "high"
     """A page of high sensitivity."""
     CRITICAL = "critical"
-    """A file that decides how agents behave, or the configuration."""
+    """A file that decides how agents behave, the configuration, or another file of the home itself."""
     UNDO = "undo"
     PURGE = "purge"
     PROPOSE = "propose"
@@ -195,10 +195,6 @@ class Policy:
     def decide(self, deed: Deed, role: Role, origin: Origin | None = None) -> Row:
         """The row that decides."""
         return next(row for row in self.rows if row.fits(deed, role, origin))
-
-    def minds_origin(self, deed: Deed, role: Role) -> bool:
-        """Whether it matters whose word something is."""
-        return any(row.origin and row.fits(deed, role, row.origin) for row in self.rows)
 
 
 def strictest(rows: Iterable[Row]) -> Row:

@@ -24,6 +24,9 @@ class Status:
     waiting: int
     obstacle: str | None
     alerts: int
+    proposals: int
+    reflection: bool
+    """Whether one waits for approval."""
     problems: Mapping[str, str]
     trouble: str | None
     counts: Counts | None

@@ -110,7 +110,6 @@ class Ranking:
     intent: bool = _switch(
         True, "Whether questions are sorted by what they ask for, such as a reason, a time or a person."
     )
-    intent_threshold: float = _share(0.6, "How alike a question must be to a known one to be sorted by its meaning.")
     inline: bool = _switch(True, "Whether `type:decision` or `since:last_week` inside a question are filters.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,14 +12,11 @@ import pytest
 
 from memfolio import ConflictError, InputError, MemfolioError, Memory, NotFoundError, PolicyError
 from memfolio.clock import SettableClock
-from memfolio.config import load_config
 from memfolio.errors import ConfigError
 from memfolio.govern.agents.agents import Agents
-from memfolio.govern.agents.instructions import instructions
-from memfolio.index.dump import Dump, dump
-from memfolio.serve.cli.app import COMMANDS
 from memfolio.types import Approval, Attribution
-from memfolio.vault.agents import AgentSettings, written
+from memfolio.vault.agents import written
+from tests.index.dump import Dump, dump
 
 PERSON = Attribution(actor="human", approval=Approval.APPROVED, trigger="test")
 Open = Callable[..., Memory]
@@ -122,6 +120,48 @@ def test_owner_makes_and_changes_agents_and_agents_know_those_they_read(home: Pa
             deed()
 
 
+def test_file_of_settings_that_makes_no_sense_opens_nothing_and_hides_nobody(home: Path, open_as: Open) -> None:
+    owner = agents_of(open_as("main"))
+    for name in ("ada", "bob"):
+        owner.create(name, reads=["*"], by=PERSON)
+        open_as(name).remember(f"{name} drinks tea")
+    memory, file = open_as("ada", "agent"), home / "agents/ada/agent.toml"
+    spoilt: tuple[Callable[[], object], ...] = (
+        lambda: os.mkfifo(file),
+        lambda: file.symlink_to(home / "agents/bob/agent.toml"),
+        lambda: file.write_bytes(bytes(range(256))),
+        lambda: file.write_bytes(b"#" * 100_000),
+        lambda: file.write_text("reads = " + "[" * 50_000),
+        lambda: file.write_text('agent = "bob"'),
+    )
+    for spoil in spoilt:
+        file.unlink()
+        spoil()
+        assert words(memory, "tea") == ["ada drinks tea"]
+        assert [(each.id, bool(each.trouble)) for each in owner.list()] == [
+            ("ada", True),
+            ("bob", False),
+            ("main", False),
+        ]
+        with pytest.raises(MemfolioError):
+            memory.remember("more tea")
+
+
+def test_listing_agents_builds_no_index(home: Path, open_as: Open, tmp_path: Path) -> None:
+    open_as("ada").remember("ada drinks tea")
+    owner = agents_of(open_as("main"))
+    owner.create("bob", by=PERSON)
+    assert {each.id: each.memories for each in owner.list()} == {"ada": 1, "bob": 0, "main": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMFOLIO_CACHE", str(tmp_path / "elsewhere"))
+        assert {each.id: each.memories for each in agents_of(open_as("main")).list()} == {
+            "ada": None,
+            "bob": 0,
+            "main": 0,
+        }
+    assert {path.name.partition(".")[0] for path in (tmp_path / "elsewhere").rglob("*.db")} == {"main"}
+
+
 def test_retired_agent_is_read_and_writes_nothing(open_as: Open) -> None:
     open_as("ada").remember("ada planted basil")
     owner = open_as("main")
@@ -197,7 +237,7 @@ def test_renaming_keeps_everything_and_undo_brings_it_back(home: Path, open_as: 
     assert (scout.reads, scout.proposes_to) == (("builder", "shared"), "builder")
     assert [hit.agent for hit in open_as("scout", "agent").recall("ansible")] == ["builder"]
     renamed.vault.past.undo(receipt.seq, by=PERSON)
-    assert files(home, "coder") == before
+    assert (files(home, "coder"), files(home, "builder")) == (before, {})
     assert (home / "agents/scout/agent.toml").read_bytes() == told
     check_all_is_there(open_as("coder"))
 
@@ -240,25 +280,3 @@ def test_moved_memory_keeps_its_id_bytes_and_state(home: Path, open_as: Open) ->
     ):
         with pytest.raises(error):
             agents.move(which, to, by=PERSON)
-
-
-COMING = {"propose", "proposals", "approve", "reject", "reflect"}
-
-
-@pytest.mark.parametrize("preset", ["trusting", "balanced", "strict"])
-def test_instructions_are_short_and_say_what_is_configured(
-    home: Path, monkeypatch: pytest.MonkeyPatch, preset: str
-) -> None:
-    monkeypatch.setenv("MEMFOLIO_POLICY_PRESET", preset)
-    monkeypatch.setenv("MEMFOLIO_CORE_TOKENS", "1234")
-    monkeypatch.setenv("MEMFOLIO_PROPOSALS_REVIEW", "manual")
-    config = load_config(home)
-    main = instructions(AgentSettings(agent="main", reads=("*",)), config)
-    sub = instructions(AgentSettings(agent="scout", role="Looks around", policy="proposes", reads=("main",)), config)
-    assert len(main.splitlines()) <= 60
-    assert len(sub.splitlines()) <= 30
-    assert all(each in main for each in ("1,234 tokens", "every agent", "only a person decides"))
-    assert all(each in sub for each in ("`scout`, Looks around", "that of `main`", "a person decides"))
-    assert ("Refused: the vault" in main) == (preset == "strict")
-    known = {*COMMANDS, "core", "entity", "agent"} | COMING
-    assert set(re.findall(r"`memfolio ([a-z]+)", main + sub)) <= known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -12,10 +13,13 @@ from typing import Any
 
 import pytest
 
-from memfolio import MemfolioError, Memory, NotFoundError
+from memfolio import ConflictError, MemfolioError, Memory, NotFoundError
 from memfolio.clock import SettableClock
+from memfolio.errors import RefusedError
 from memfolio.govern.agents.agents import Agents
+from memfolio.serve.cli.app import run
 from memfolio.types import HUMAN
+from memfolio.vault.past.digest import write_digest
 from memfolio.vault.paths import agent_root
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
@@ -30,8 +34,8 @@ SCOPES: dict[str, tuple[str, ...]] = {
 }
 WORDS = "tea budget launch berlin sprint alex invoice garden rocket deadline".split()
 QUERIES = 10_000
-SECRET = re.compile(r"(?:secret-of|friend)-(\w+)")
-"""A word in everything that an agent has: where it shows, whose it is shows, too."""
+SECRET = re.compile(r"(?:secret-of-|friend-|agents/)(\w+)")
+"""What is in everything that an agent has, and in its paths: where it shows, whose it is shows, too."""
 
 
 @pytest.fixture(scope="module")
@@ -87,18 +91,21 @@ def asking(chance: random.Random, memory: Memory, ids: list[str]) -> Callable[[]
             {"include": ("archived", "superseded", "dormant", "quarantined")},
             {"depth": 2, "limit": 20},
             {"entity": chance.choice(("person--alex", "Alex"))},
-            {"as_of": "tomorrow", "types": "fact"},
+            {"as_of": memory.vault.home.now(), "types": "fact"},
             {"session": f"s-{chance.choice(NAMES)}"},
             {"tags": chance.choice(WORDS), "min_importance": 0.5},
         )
     )
     named = chance.choice((text, f"secret-of-{chance.choice(NAMES)}", f"{text} session:s-{chance.choice(NAMES)}"))
     tries: list[tuple[int, Callable[[], object]]] = [
-        (30, lambda: memory.recall(named, **given)),
-        (20, lambda: memory.get(guess)),
+        (14, lambda: memory.recall(named, **given)),
+        (31, lambda: memory.get(guess)),
         (10, lambda: memory.find(guess)),
         (10, lambda: memory.explain(guess)),
-        (2, lambda: memory.context(text, include="core")),
+        (1, lambda: memory.context(text, include="core")),
+        (1, lambda: memory.audit.log(limit=20)),
+        (2, lambda: memory.audit.diff(chance.randrange(150))),
+        (1, lambda: memory.audit.undo(chance.randrange(150), by=HUMAN, dry_run=True)),
         (4, lambda: memory.graph.path("Alex", f"person--friend-{chance.choice(NAMES)}")),
         (4, lambda: memory.graph.entity("Alex")),
         (2, lambda: memory.forget(guess, dry_run=True)),
@@ -132,7 +139,7 @@ def test_no_answer_holds_anything_from_outside_of_the_scope(home: Path, name: st
     with Memory.open(home, name, background=False, speaker="agent") as memory:
         for _ in range(QUERIES // len(LESSER)):
             found: object = None
-            with suppress(MemfolioError):
+            with suppress(NotFoundError, ConflictError, RefusedError):
                 found = asking(chance, memory, ids)()
             assert set(SECRET.findall(repr(found))) <= allowed
     assert contents(home, {*NAMES, "shared"} - allowed) == foreign
@@ -173,6 +180,40 @@ def test_an_agent_out_of_scope_is_answered_as_one_that_does_not_exist(home: Path
         for ask in asked:
             answers = [outcome(partial(ask, name)).replace(name, "X") for name in ("ada", "zed")]
             assert answers[0] == answers[1]
+
+
+def test_the_trail_of_others_is_as_if_there_were_none(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "agents/ada/agent.toml").write_text("reads = [] # touched\n")
+    os.mkfifo(home / "agents/ada/pipe.md")
+    allowed = (*(f"{agent_root(each)}/" for each in reach("bob")), "memfolio.toml")
+    with Memory.open(home, "bob", background=False, speaker="owner") as owner:
+        everything, alerts, status = owner.audit.log(limit=1000), owner.vault.alerts(), owner.status()
+    with Memory.open(home, "bob", background=False, speaker="agent") as memory:
+        seen = {each.seq for each in everything if all(path.startswith(allowed) for path in each.paths)}
+        about = {each.seq for each in everything if each.about and not seen.issuperset(each.about)}
+        assert {each.seq for each in memory.audit.log(limit=1000)} == seen - about
+        assert (len(alerts), set(status.problems)) == (len(NAMES) + 1, {"agents/ada/pipe.md"})
+        assert [seen.issuperset(each.about) for each in memory.vault.alerts()] == [True]
+        assert (memory.status().alerts, memory.status().problems) == (1, {})
+        foreign = next(each.seq for each in everything if each.seq not in seen)
+        asked: tuple[tuple[Callable[[Any], object], object, object], ...] = (
+            (memory.audit.diff, foreign, 99_999),
+            (lambda seq: memory.audit.undo(seq, by=HUMAN), foreign, 99_999),
+            (lambda path: memory.audit.diff_since(path, "HEAD"), "agents/ada/MEMORY.md", "agents/zed/MEMORY.md"),
+            (lambda path: memory.audit.rollback(path, to="HEAD", by=HUMAN), "agents/ada/x.md", "agents/zed/x.md"),
+            (lambda name: memory.undo(name, every_agent=True, dry_run=True), "s-of-ada", "s-of-zed"),
+        )
+        for ask, real, absent in asked:
+            answers = [outcome(partial(ask, each)).replace(str(each), "X") for each in (real, absent)]
+            assert answers[0] == answers[1]
+        assert set(SECRET.findall(memory.audit.diff_since(None, "HEAD~40"))) <= reach("bob")
+        assert set(SECRET.findall(write_digest(memory.vault, f"{memory.vault.home.now():%Y-%m}"))) <= reach("bob")
+    (home / "agents/ada/pipe.md").unlink()
+    for page, status_code in (("agents/bob/MEMORY.md", 0), ("agents/ada/MEMORY.md", 3), ("audit/x.jsonl", 3)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MEMFOLIO_SPEAKER", "agent")
+            assert run(["--home", str(home), "--agent", "bob", "show", page]) == status_code
+    assert set(SECRET.findall(capsys.readouterr().out)) == {"bob"}
 
 
 def test_other_agents_in_scope_are_read_but_not_written(home: Path) -> None:

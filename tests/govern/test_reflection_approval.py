@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, ContentError, InputError, PolicyError, RefusedError
 from memfolio.govern.reflection.item import Findings, Insights, Item, Verb
@@ -117,7 +119,7 @@ def test_approval_is_one_change_that_does_everything_and_undo_brings_all_back(ro
     assert [(each.number, each.outcome, each.topics) for each in room.reflections.past()] == [
         (1, "approved", ("memory",))
     ]
-    assert "- Theme: Alex builds things." in room.read(f"{META}/evolution.md")
+    assert "- Reflection 1, theme: Alex builds things." in room.read(f"{META}/evolution.md")
     assert room.reflections.pending() is None
     room.world.assert_index_follows()
 
@@ -147,14 +149,24 @@ def test_excepted_and_rejected_items_do_not_come_back(room: Room) -> None:
     assert "without 1 and 4" in room.read(decided.path)
     assert "Research" in room.read("agents/main/MEMORY.md")
     rejected = room.reflections.rejected()
-    assert [item.verb for item in items if item.mark in rejected] == [Verb.CORE, Verb.ARCHIVE]
+    assert [item.verb for item in items if item.marks[0] in rejected] == [Verb.CORE, Verb.ARCHIVE]
     other = Item(verb=Verb.LEARN, text="Alex is tall", sources=(room.works.id,))
     room.propose(Findings(items=(other,)))
     room.reflections.reject("nobody asked", by=OWNER)
-    assert other.mark in room.reflections.rejected()
+    assert other.marks[0] in room.reflections.rejected()
     assert [each.outcome for each in room.reflections.past()] == ["partly approved", "rejected"]
     assert "- Reason: nobody asked" in room.read(f"{META}/reflections/log.md")
     assert room.memory.audit.log(limit=1)[0].action is Action.REJECT
+
+
+def test_tenth_reflection_tells_what_recurs_even_if_it_is_rejected(room: Room) -> None:
+    for number in range(10):
+        item = Item(verb=Verb.LEARN, text=f"Alex has {number} cats", sources=(room.works.id,))
+        room.propose(Findings(items=(item,), topics=("cats",)))
+        room.reflections.reject(by=OWNER) if number == 9 else room.reflections.approve(by=OWNER)
+    assert "**What recurs, after 10 reflections** (2026-11-16): Mostly about cats (9)." in room.read(
+        f"{META}/evolution.md"
+    )
 
 
 def test_page_that_was_edited_needs_to_have_been_seen(room: Room) -> None:
@@ -168,7 +180,32 @@ def test_page_that_was_edited_needs_to_have_been_seen(room: Room) -> None:
     assert decided.receipt is not None
     assert [each.content for each in decided.receipt.items] == ["Alex builds houses"]
     assert "as edited" in room.read(pending.path)
-    assert room.findings().items[4].mark in room.reflections.rejected()
+    assert room.findings().items[4].marks[0] in room.reflections.rejected()
+
+
+def test_rejected_line_of_core_memory_does_not_come_back_in_a_changed_block(room: Room) -> None:
+    room.memory.remember("The user lives in Bern", type="fact")
+    room.memory.remember("The user speaks Italian", type="fact")
+    room.memory.reflect()
+    pending = room.reflections.pending()
+    assert pending is not None
+    room.edit(pending, "   + The user lives in Bern\n", "")
+    room.reflections.approve(edited=True, by=OWNER)
+    assert "- The user speaks Italian" in room.read("agents/main/MEMORY.md")
+    room.clock.advance(minutes=1)
+    room.memory.remember("The user works at Initech", type="fact")
+    again = room.memory.reflect()
+    assert "   + The user works at Initech" in again.text
+    assert "lives in Bern" not in again.text
+
+
+def test_decision_that_was_learned_is_known_and_not_learned_again(room: Room) -> None:
+    said = "We decided to deploy on Fridays."
+    room.memory.observe_many([{"role": "user", "content": said, "session": f"s-{n}"} for n in range(3)])
+    assert Verb.LEARN in {item.verb for item in room.memory.reflect().items.values()}
+    room.reflections.approve(by=OWNER)
+    room.clock.advance(minutes=1)
+    assert Verb.LEARN not in {item.verb for item in room.memory.reflect().items.values()}
 
 
 def test_page_that_cannot_be_read_changes_nothing(room: Room) -> None:
@@ -184,22 +221,25 @@ def test_page_that_cannot_be_read_changes_nothing(room: Room) -> None:
     room.reflections.reject(by=OWNER)
 
 
-def test_two_people_cannot_both_approve(room: Room) -> None:
-    pending, outcomes = room.propose(), list[str]()
+def test_two_people_cannot_both_approve(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        item = Item(verb=Verb.LEARN, text="Alex builds memories", sources=(memory.remember("Alex is a builder").id,))
+        memory.reflections.propose(Findings(items=(item,)), memory.vault.home.now(), by=OWNER)
+        command = [str(Path(sys.executable).parent / "memfolio"), "approve", "--yes", "--home", str(home)]
+        people = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+        told = [person.communicate(timeout=60)[1] for person in people]
+        assert sorted(person.returncode for person in people) == [0, 4, 4], told
+        assert sum(b"no reflection waits" in each for each in told) == 2
+        assert sum(hit.memory.source == "reflection" for hit in memory.recall("Alex builds memories")) == 1
 
-    def approve() -> None:
-        try:
-            outcomes.append(room.reflections.approve(shown=pending.shown, by=OWNER).outcome)
-        except ConflictError as error:
-            outcomes.append(error.message)
 
-    threads = [threading.Thread(target=approve) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["approved", *["no reflection waits for a decision"] * 2]
-    assert sum("Alex builds memories" in text for text in room.recalled()) == 1
+def test_what_waits_is_seen_where_the_home_can_only_be_read(room: Room) -> None:
+    pending = room.propose()
+    with Memory.open(room.home, background=False) as elsewhere:
+        assert elsewhere.vault.trouble is not None
+        seen = elsewhere.reflections.pending()
+        assert seen is not None
+        assert seen.text == pending.text
 
 
 def test_what_changed_meanwhile_is_left_out_and_told(room: Room) -> None:
@@ -220,7 +260,7 @@ def test_what_changed_meanwhile_is_left_out_and_told(room: Room) -> None:
         5: "was forgotten"[:12],
     }
     assert "5 not done: " in room.read(decided.path)
-    assert not any(item.mark in room.reflections.rejected() for item in room.findings().items)
+    assert not any(mark in room.reflections.rejected() for item in room.findings().items for mark in item.marks)
 
 
 def test_what_strangers_said_stays_in_quarantine_when_it_is_learned(room: Room) -> None:
@@ -240,6 +280,22 @@ def test_core_memory_past_its_cap_refuses_the_whole(room: Room) -> None:
     with pytest.raises(RefusedError, match="core memory would have"):
         room.reflections.approve(by=OWNER)
     assert room.files() == before
+    made = room.reflections.propose(Findings(items=items), room.clock.now(), applies=True, by=OWNER)
+    assert made.decided is None
+    assert room.reflections.pending() is not None
+
+
+def test_item_that_cannot_be_done_does_not_stand_in_the_way_of_others(room: Room) -> None:
+    core = (Item(verb=Verb.CORE, text=block, added=("Be brief",)) for block in ("No Such Block", "Persona"))
+    tie = Item(verb=Verb.CONNECT, subject="person--alex", predicate="knows", object="person--nobody")
+    room.propose(Findings(items=(*core, Item(verb=Verb.LEARN, text="What was purged"), tie)))
+    decided = room.reflections.approve(by=OWNER)
+    assert list(decided.applied) == [2]
+    assert decided.skipped == {
+        1: "core memory has no block 'No Such Block'",
+        3: "nothing is left of what it was learned from",
+        4: "there is no page about person--nobody",
+    }
 
 
 def test_critical_fact_that_leaves_core_memory_may_fade_again(room: Room) -> None:

@@ -52,7 +52,7 @@ def test_reflection_is_shown_approved_and_undone(memory: Memory, capsys: pytest.
     assert "Nothing was written." in shown
     made = commands.reflect(options)
     waiting = pending(memory)
-    assert made.document["shown"] == waiting.shown
+    assert made.document["hash"] == waiting.shown
     assert waiting.items
     with pytest.raises(RefusedError, match="nobody can be asked"):
         commands.approve(options)
@@ -66,7 +66,7 @@ def test_reflection_is_shown_approved_and_undone(memory: Memory, capsys: pytest.
         commands.approve(options, without="all", shown=pending(memory).shown)
     decided = commands.approve(options, without=str(min(waiting.items)), shown=pending(memory).shown)
     assert list(decided.document["left_out"]) == [min(waiting.items)]
-    assert f"`memfolio undo {decided.document['seq']}` takes that back" in drawn(decided, capsys)
+    assert f"`memfolio undo {decided.document['seq']}` takes that back." in drawn(decided, capsys)
 
 
 def test_person_at_a_terminal_sees_the_page_and_what_they_edited(

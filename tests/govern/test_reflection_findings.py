@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +59,8 @@ def page(memory: Memory, id: str, name: str, mentions: int = 2) -> None:
     memory.vault.put_page(f"{ENTITIES}/{id}.md", text, expects=None, by=OWNER)
 
 
-def core_lines(memory: Memory, block: str) -> dict[str, tuple[str, ...]]:
-    [item] = [each for each in found(memory, Verb.CORE) if each.text == block] or [Item(verb=Verb.CORE)]
+def core_lines(memory: Memory, block: str, **given: Any) -> dict[str, tuple[str, ...]]:
+    [item] = [each for each in found(memory, Verb.CORE, **given) if each.text == block] or [Item(verb=Verb.CORE)]
     return {"removed": item.removed, "added": item.added}
 
 
@@ -199,7 +199,8 @@ def test_core_memory_says_what_holds_and_keeps_what_a_person_wrote(memory: Memor
     memory.remember("The permit came, no more waiting", type="event")
     memory.remember("The alarm code is with Ana", type="lesson", importance=0.9)
     memory.remember("Sam decided to launch Atlas in June", type="decision")
-    put(memory, "The password of the router is hunter2hunter2", type="fact", importance=0.95)
+    for text in ("The password of the router is hunter2hunter2", "A page of notes " * 10, "# A\n- list", "..."):
+        put(memory, text, type="fact", importance=0.95)
     assert core_lines(memory, "Identity") == {"removed": ("Lives in Berlin",), "added": ("The user lives in Lisbon",)}
     critical = core_lines(memory, "Critical Facts")
     assert critical == {"removed": (gone.content,), "added": ("The office is in Bonn", "The alarm code is with Ana")}
@@ -231,6 +232,7 @@ def test_core_memory_never_grows_past_its_cap(home: Path, clock: SettableClock) 
             memory.remember(f"Rule {number} of the house is kept by everybody", type="fact", importance=0.9)
         items = found(memory, Verb.CORE)
         assert 0 < sum(len(item.added) for item in items) < LINES
+        assert "Critical Facts of core memory has no room for" in findings(memory).questions[0]
         text = memory.core.read().text
         for item in items:
             for line in item.removed:
@@ -241,12 +243,81 @@ def test_core_memory_never_grows_past_its_cap(home: Path, clock: SettableClock) 
         assert CorePage(text).tokens <= 110
 
 
-def test_what_was_rejected_is_not_proposed_again(memory: Memory) -> None:
+def test_what_was_rejected_is_not_proposed_again_and_makes_room_for_other_lines(
+    memory: Memory, clock: SettableClock
+) -> None:
     say(memory, "s-1", "I'm allergic to peanuts.", "I like jazz.")
+    for text in ("I live in Berlin", "I live in Lisbon"):
+        memory.remember(text, type="fact")
+        clock.advance(minutes=1)
+    memory.core.add("Identity", "Lives in Berlin")
+    for number in range(LINES + 2):
+        memory.remember(f"Rule {number} of the house is kept", type="fact", importance=0.95 - number / 100)
     first = findings(memory).items
-    assert first
-    rejected = {each.mark for each in first}
-    assert rejected.isdisjoint(each.mark for each in findings(memory, rejected=rejected).items)
+    assert {each.verb for each in first} == {Verb.LEARN, Verb.RESOLVE, Verb.CORE}
+    rejected = {mark for each in first for mark in each.marks}
+    again = findings(memory, rejected=rejected).items
+    assert [each.added for each in again] == [tuple(f"Rule {number} of the house is kept" for number in (4, 5))]
+    one = Item(verb=Verb.CORE, text="Critical Facts", added=("Rule 1 of the house is kept",)).marks
+    lines = core_lines(memory, "Critical Facts", rejected=one)["added"]
+    assert [line.split()[1] for line in lines] == ["0", "2", "3", "4"]
+
+
+def test_a_fact_counts_whoever_tells_it_and_however_it_is_told(memory: Memory, clock: SettableClock) -> None:
+    memory.remember("I live in Berlin", type="fact")
+    for user, place in (("olga", "Oslo"), ("dina", "Rome")):
+        put(memory, f"I live in {place}", type="fact", user=user)
+        put(memory, f"I am allergic to {user}'s cat", type="fact", user=user, importance=0.9)
+        put(memory, f"Call Ruth in {place}", type="task", user=user)
+    clock.advance(days=1)
+    newer = memory.remember("The user lives in Lisbon", type="fact")
+    [item] = found(memory, Verb.RESOLVE)
+    assert (item.by, item.quotes[item.memory]) == (newer.id, "I live in Berlin")
+    assert [each.added for each in found(memory, Verb.CORE)] == [("The user lives in Lisbon",)]
+
+
+def test_what_newer_words_contradict_is_neither_learned_nor_put_into_core_memory(
+    memory: Memory, clock: SettableClock
+) -> None:
+    say(memory, "s-1", "I live in Vienna.", "I work at Lumen.")
+    clock.advance(days=1)
+    for text in ("I live in Graz", "I work at Acme"):
+        memory.remember(text, type="fact")
+    clock.advance(days=1)
+    say(memory, "s-2", "I work at Globex.")
+    assert [each.text for each in found(memory, Verb.LEARN)] == ["The user works at Globex"]
+    assert core_lines(memory, "Identity")["added"] == ("The user lives in Graz",)
+    refused = found(memory, Verb.LEARN)[0].marks
+    assert core_lines(memory, "Identity", rejected=refused)["added"] == (
+        "The user works at Acme",
+        "The user lives in Graz",
+    )
+
+
+def test_core_memory_does_not_say_twice_what_a_person_wrote_and_asks_before_it_goes(
+    memory: Memory, clock: SettableClock
+) -> None:
+    for line in ("Jonas, wohnt in Hamburg, developer at Lumen", "Two cats"):
+        memory.core.add("Identity", line)
+    memory.remember("I live in Hamburg", type="fact")
+    work = memory.remember("I work at Lumen", type="fact")
+    home = memory.remember("I live with Ana, Leo, Mia and two cats", type="fact")
+    clock.advance(days=1)
+    memory.correct(work.id, "I work at Acme")
+    memory.correct(home.id, "I live with Ana")
+    assert core_lines(memory, "Identity") == {"removed": (), "added": ("The user works at Acme",)}
+    asked = "Is “Jonas, wohnt in Hamburg, developer at Lumen” in core memory still so, with “I work at Acme”?"
+    assert findings(memory).questions == (asked,)
+
+
+def test_topics_of_the_moment_are_told_once_and_not_of_old_notes(memory: Memory) -> None:
+    memory.core.add("Active Context", "Planning the trip to Crete")
+    for number in range(3):
+        put(memory, f"Note {number} about the cabin of Ruth", type="event", at=datetime(2022, 5, 1, tzinfo=UTC))
+        say(memory, f"s-{number}", "Today Atlas broke, and Nordlight too, before Crete.", "We fixed Atlas with Maria.")
+    assert core_lines(memory, "Active Context")["added"] == ("Topics lately: Atlas, Maria, Nordlight",)
+    memory.core.add("Active Context", "Topics lately: Maria, Postgres")
+    assert core_lines(memory, "Active Context")["added"] == ()
 
 
 def test_there_are_few_proposals_within_the_tokens_and_the_rest_is_counted(memory: Memory, home: Path) -> None:

@@ -56,7 +56,7 @@ def test_evolution_stays_within_its_limit_and_keeps_what_it_learned_and_what_a_p
         if number == 3:
             text = text.replace("## Insights", "- Ask about the garden\n\n## Insights")
             text = (
-                text.replace("- Theme: Theme 2", "My own words on it.\n- Theme: Theme 2")
+                text.replace("- Reflection 2, learning", "My own words on it.\n- Reflection 2, learning")
                 + "\n## Mine\n\nKeep this.\n\n## Mine\nThat too.\n"
             )
         longest = max(longest, estimate_tokens(text))
@@ -68,7 +68,7 @@ def test_evolution_stays_within_its_limit_and_keeps_what_it_learned_and_what_a_p
         "My own words on it.",
         "## Mine\n\nKeep this.",
         "That too.",
-        "### Reflection 100 — ",
+        "- Reflection 100, theme: ",
     ):
         assert text.count(words) == 1
     assert "- tea — in 10 of the last 10 reflections" in text

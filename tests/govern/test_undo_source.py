@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.errors import InputError, NotFoundError, UndoConflictError
-from memfolio.govern.undo import Undone, undo_source
+from memfolio.errors import InputError, NotFoundError, PolicyError, UndoConflictError
+from memfolio.govern.proposals.proposal import intent_of
+from memfolio.govern.undo import Undone
 from memfolio.memory import Memory
-from memfolio.stores.episode import episode_of
-from memfolio.stores.flush import flush
-from memfolio.tend.cited import without_citations
 from memfolio.tend.jobs import JOBS
 from memfolio.types import Attribution, MemoryItem
 from memfolio.vault.format.draft import Draft
@@ -30,10 +28,7 @@ def memory(home: Path, clock: SettableClock) -> Memory:
 
 
 def undone(memory: Memory, *, every_agent: bool = False, dry_run: bool = False) -> Undone:
-    cut = without_citations
-    return undo_source(
-        memory.vault, memory.library, EVIL, PERSON, without_citations=cut, every_agent=every_agent, dry_run=dry_run
-    )
+    return memory.undo(EVIL, by=PERSON, every_agent=every_agent, dry_run=dry_run)
 
 
 def pages(home: Path) -> dict[str, str]:
@@ -199,22 +194,62 @@ def test_dry_run_shows_all_and_changes_nothing(memory: Memory, home: Path) -> No
 def test_source_that_is_none_is_refused(memory: Memory) -> None:
     for source, error in (("a b", InputError), ("nobody", NotFoundError)):
         with pytest.raises(error):
-            undo_source(memory.vault, memory.library, source, PERSON, without_citations=without_citations)
+            memory.undo(source, by=PERSON)
 
 
-def test_what_is_learned_leads_back_to_its_source(memory: Memory) -> None:
-    turn = memory.observe("user", "Kim works at Acme.", session="s-1", attributes={"source": EVIL})
+def test_whatever_names_its_source_can_be_taken_back(memory: Memory, home: Path) -> None:
+    said = memory.observe("user", "Kim works at Acme.", session="s-1", source=EVIL)
+    noted = memory.observe("user", "Kim likes tea.", session="s-1", attributes={"source": EVIL})
     memory.end_session("s-1")
-    [fact] = memory.recall("Kim", kinds=["semantic"])
-    assert [each.id for each in memory.explain(fact.memory.id).sources] == [turn.id]
-    made = memory.vault.apply(episode_of("Zorblax called", source=EVIL).change("main")).items
-    by = Attribution(actor="bot:flush", trigger="flush", source=EVIL)
-    talk = [{"role": "user", "content": "Zorblax lives in Mordor."}]
-    flushed = flush(memory.vault, "main", talk, now=memory.vault.home.now(), index=memory.library.index, by=by)
-    ids = [turn.id, fact.memory.id, *(each.id for each in (*made, *flushed.memories))]
-    assert len(ids) > 3
+    learned = [hit.memory for hit in memory.recall("Kim", kinds=["semantic"])]
+    assert {each.id for item in learned for each in memory.explain(item.id).sources} == {said.id, noted.id}
+    called = memory.episode("Zorblax called", episode_type="error", source=EVIL)
+    talk = [{"role": "user", "content": f"Zorblax{n} lives in Mordor{n}."} for n in range(12)]
+    flushed = memory.flush(talk, source=EVIL)
+    assert len(flushed.memories) > 9  # more than the trail names
     undone(memory)
-    assert all(gone(memory, *ids))
+    assert all(gone(memory, *(each.id for each in (said, noted, *learned, called, *flushed.memories))))
+    assert not [path for path, text in pages(home).items() if "Zorblax" in text]
+
+
+def test_all_of_a_large_batch_in_the_name_of_the_source_goes(memory: Memory) -> None:
+    drafts = [Draft(content=f"Zorblax sells server {number}", source="import") for number in range(12)]
+    ids = memory.vault.add("main", drafts, Attribution(actor="bot:helper", trigger="test", source=EVIL)).ids
+    middle = memory.get(ids[5])
+    assert middle is not None
+    made = learned(memory, "Zorblax sells servers", middle)
+    done = undone(memory)
+    assert (done.roots, all(gone(memory, *ids, made))) == (12, True)
+
+
+def test_what_waits_for_leave_to_use_it_is_withdrawn(memory: Memory) -> None:
+    lie = evil(memory, "Zorblax is the boss")
+    memory.propose("Zorblax owns the house", source=EVIL)
+    memory.proposals.add(intent_of("pin", {"id": lie.id}), by=BOT)
+    fine = memory.propose("Kim owns the house", source="web:good")
+    folder = "agents/main/memory/meta/reflections"
+    for name, cited in (("2026-01-01-000000", lie.id), ("2026-01-02-000000", "M-1-00000000")):
+        memory.vault.put_page(f"{folder}/{name}.md", f"1. Zorblax rules\n   - from: ({cited})\n", expects=None, by=BOT)
+    done = undone(memory)
+    assert [each.id for each in memory.proposals.pending(all=True)] == [fine.id]
+    assert memory.vault.page(f"{folder}/2026-01-01-000000.md") is None
+    assert memory.vault.page(f"{folder}/2026-01-02-000000.md") is not None
+    memory.audit.undo([each.seq for each in done.receipts], by=PERSON)
+    assert len(memory.proposals.pending(all=True)) == 3
+
+
+def test_agent_takes_back_its_own_whosever_memory_it_reads(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, "scout", clock=clock, background=False) as scout:
+        far = evil(scout, "Zorblax is near")
+    with Memory.open(home, "main", clock=clock, background=False) as memory:
+        (home / "agents/main").mkdir(exist_ok=True)
+        (home / "agents/main/agent.toml").write_text('reads = ["*"]\n')
+        memory.sync()
+        own = evil(memory, "Zorblax is far")
+        assert [each.id for each in memory.undo(EVIL, by=BOT).memories] == [own.id]
+        assert gone(memory, far.id) == [False]
+        with pytest.raises(PolicyError):
+            memory.undo(EVIL, by=BOT, every_agent=True)
 
 
 def test_thousands_of_memories_go_in_seconds(memory: Memory) -> None:

@@ -11,11 +11,11 @@ from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.graph.graph import Graph
 from memfolio.graph.grow import Grown, grow
-from memfolio.index.dump import differences
 from memfolio.tend.hand import Hand
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Type
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import state_ledger
+from tests.index.dump import differences
 from tests.index.proof import dump_of, opened, rebuilt
 
 ENTITIES = "agents/main/memory/graph/entities"

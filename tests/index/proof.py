@@ -18,13 +18,13 @@ from memfolio.embed.embedder import Embedder
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.meaning import Meaning
 from memfolio.index.counts import count
-from memfolio.index.dump import Dump, are_near, differences, dump, vectors_by_id
 from memfolio.index.index import Index
 from memfolio.recall.asking.query import Query
 from memfolio.recall.hit import Hit
 from memfolio.recall.recall import Search
 from memfolio.testing import QuickDisk
 from memfolio.vault.vault import Vault
+from tests.index.dump import Dump, are_near, differences, dump, vectors_by_id
 from tests.vault.proof import configured
 
 QUESTIONS = ("tea", "coffee in the morning", "Alex walks the dog", "rain", "deploy")

@@ -156,9 +156,10 @@ class Mind(RuleBasedStateMachine):
         with suppress(ConflictError, LookupError):
             item = memory.correct(mark, text)
             assert memory.get(item.id) == item
-            old = memory.get(mark)
-            assert old is not None
-            assert old.superseded_by == item.id
+            here = memory.get(mark)
+            while here is not None and here.superseded_by:
+                here = memory.get(here.superseded_by)
+            assert here == item
 
     @rule(data=st.data(), pinned=st.booleans())
     def pin_or_confirm(self, data: st.DataObject, pinned: bool) -> None:
@@ -181,7 +182,7 @@ class Mind(RuleBasedStateMachine):
     def roll_back(self, data: st.DataObject) -> None:
         memory = self.memory
         memory.vault.commit()
-        commits = [commit.id for commit in memory.vault.history.commits()][:6]
+        commits = [anchor.commit for anchor in memory.vault.history.anchors()][:6]
         with suppress(ConflictError, InputError, LookupError):
             memory.audit.rollback(to=data.draw(st.sampled_from(commits)), by=OWNER)
             self.look_at_tombstones()

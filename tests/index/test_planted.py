@@ -15,7 +15,6 @@ from memfolio import state
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.errors import MemfolioError
 from memfolio.index import database, filing, matrix, pending, vectors
-from memfolio.index.dump import differences
 from memfolio.index.filing import Filing
 from memfolio.index.index import Index
 from memfolio.index.keeping import Keeper
@@ -24,6 +23,7 @@ from memfolio.recall.ranking.weigh import Weighing
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
 )
+from tests.index.dump import differences
 from tests.index.proof import assert_index_equals_rebuilt, opened
 from tests.index.test_damage import Furnished, become_anothers, flip, harm_while_closed
 from tests.index.test_order import FILES, dumped, filed

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.index.database import Connection, Database
-from memfolio.index.dump import vectors_by_id
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index
 from memfolio.index.matrix import Matrix
 from memfolio.index.nearby import neighbours
 from memfolio.index.sieve import Sieve
 from memfolio.index.vectors import clear_vector, pack, store_vectors
+from tests.index.dump import vectors_by_id
 from tests.index.proof import opened
 
 Floats = NDArray[np.float32]

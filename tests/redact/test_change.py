@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from memfolio.govern.redaction import clean_change
+from memfolio.errors import InputError
+from memfolio.govern.redaction import NAMES, clean_change
 from memfolio.redact.redactor import Redactor
 from memfolio.tuning import Redaction
 from memfolio.types import Action, Attribution
@@ -21,27 +22,57 @@ MARKER = "[redacted:aws-access-key:3f2a91c0]"
 def clean(*operations: Any, action: Action = Action.APPEND, before: bytes | None = None) -> tuple[Change, Change]:
     """A change before and after."""
     change = Change(operations=operations, by=Attribution(), action=action)
-    return change, clean_change(change, Redactor(Redaction(), lambda _: "3f2a91c0ff"), lambda _: before)
+    redactor = Redactor(Redaction(personal=("email",)), lambda _: "3f2a91c0ff")
+    return change, clean_change(change, redactor, lambda _: before)
 
 
-def test_memories_are_written_without_secrets_but_with_their_keys() -> None:
-    draft = Draft(content=f"use {KEY}", tags=("aws", KEY), attributes={"env": {"password": "Xk9!mm2p"}}, key=KEY)
+def test_memories_are_written_without_secrets() -> None:
+    attributes = {"env": {"password": "Xk9!mm2p"}, KEY: 1}
+    draft = Draft(content=f"use {KEY}", tags=("aws", KEY), attributes=attributes, key="k-1", user="ada@example.org")
     plain = Draft(content="tea")
     _, after = clean(AddEntries("ada", (plain, draft)))
     [entries] = after.operations
     assert isinstance(entries, AddEntries)
     assert entries.items[0] is plain
-    assert entries.items[1] == draft._replace(
-        content=f"use {MARKER}", tags=("aws", MARKER), attributes={"env": {"password": "[redacted:password:3f2a91c0]"}}
-    )
+    attributes = {"env": {"password": "[redacted:password:3f2a91c0]"}, MARKER: 1}
+    assert entries.items[1] == draft._replace(content=f"use {MARKER}", tags=("aws", MARKER), attributes=attributes)
 
 
 def test_records_keep_what_they_are_found_by() -> None:
-    record = {"op": "flush", "memory": NewId(0), "session": KEY, "text": f"{KEY}!", "asked": [KEY, 1]}
+    record = {
+        "op": "flush",
+        "memory": NewId(0),
+        "session": "s-1",
+        "user": "ada@example.org",
+        "text": f"{KEY}!",
+        "asked": [KEY, 1],
+    }
     _, after = clean(AddLines(state_ledger("ada"), (record,)))
     [lines] = after.operations
     assert isinstance(lines, AddLines)
     assert lines.records == ({**record, "text": f"{MARKER}!", "asked": [MARKER, 1]},)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_name_that_is_a_secret_is_refused(name: str) -> None:
+    fields: dict[str, Any] = {name: KEY}
+    with pytest.raises(InputError, match=f"the {name} looks like a secret") as caught:
+        clean(AddEntries("ada", (Draft(content="tea", **fields),)))
+    assert KEY not in f"{caught.value.message} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("name", ["session", "user"])
+def test_record_is_refused_where_what_it_is_found_by_is_a_secret(name: str) -> None:
+    with pytest.raises(InputError):
+        clean(AddLines(state_ledger("ada"), ({"op": "context", name: KEY},)))
+
+
+@pytest.mark.parametrize("name", ["session", "source"])
+def test_attribution_with_a_secret_is_refused_whatever_is_done(name: str) -> None:
+    fields: dict[str, Any] = {name: KEY}
+    by = Attribution(**fields)
+    with pytest.raises(InputError):
+        clean_change(Change(operations=(), by=by, action=Action.DELETE), Redactor(Redaction()), lambda _: None)
 
 
 def test_page_is_cleaned_only_in_lines_that_come_in() -> None:

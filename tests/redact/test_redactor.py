@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.redact.redactor import Found, Redactor
-from memfolio.redact.rules import MIXED, PLAIN
+from memfolio.redact.rules import SECRETS
 from memfolio.tuning import PERSONAL, Redaction
 from tests.redact.generated import FRAMES, Sample, generated
 
@@ -81,6 +81,19 @@ def test_everyday_texts_are_left_alone() -> None:
         ('{"auths": {"r": {"auth": "YWRhOmh1bnRlcjI="}}}', '{"auths": {"r": {"auth": "<login>"}}}'),
         ("curl -s -u ada:hunter2 https://x.dev", "curl -s -u ada:<password> https://x.dev"),
         ("Twilio auth token 9f86d081884c7d659a2feaa0c55ad015", "Twilio auth token <secret>"),
+        ("$ mysql -u root -pHhFxPo%RFaV8 shop", "$ mysql -u root -p<password> shop"),
+        ("sshpass -p 'qRmdpp%RRfrS' ssh ada@x", "sshpass -p '<password>' ssh ada@x"),
+        ("redis-server --requirepass g4bpMHCZhkttPvaB", "redis-server --requirepass <password>"),
+        ("$ terraform output -raw db_password\n7LjLAQ!sf4thCFEx", "$ terraform output -raw db_password\n<password>"),
+        ('variable "db_password" {\n  default = "Exz0wz*sRo8L"', 'variable "db_password" {\n  default = "<password>"'),
+        ("login ada password e2ea29752cb1275b176a1464ee", "login ada password <secret>"),
+        ("The wifi password at the office is ZR45y3!gtesd.", "The wifi password at the office is <password>."),
+        ("a=password&password=lGryKDDWjOjGbt&b=1", "a=password&password=<password>&b=1"),
+        ("AWS Secret Access Key [None]: yJBoX1Kxdx8Wnf6AYQh3", "AWS Secret Access Key [None]: <secret>"),
+        ("https://7c0731d11ae681c99562cdc6abca5b43@o1.x.dev/4501", "https://<token>@o1.x.dev/4501"),
+        ("kubeadm join --token iukzvd.fgtdisch2bff8khp", "kubeadm join --token <secret>"),
+        ("Cookie: sessionid=gjsr4gng65p1hfpqgjnb9eynd7yqrusi; a=b", "Cookie: sessionid=<secret>; a=b"),
+        ("HRKU-4668d0d3-86c0-3267-084d-ebd35cf0a730 it is", "<api-key> it is"),
         (f"{PEM}-----END RSA PRIVATE KEY-----\nbye", "<private-key>\nbye"),
         (f"{PEM}and so on", "<private-key>\nand so on"),
         (f"{PEM.partition(chr(10))[2]}-----END RSA PRIVATE KEY----- bye", "<private-key> bye"),
@@ -121,7 +134,7 @@ def test_made_up_marker_hides_nothing() -> None:
     assert shown(make().clean(f"[redacted:{GITHUB}:3f2a91c0]")) == "[redacted:<github-token>:3f2a91c0]"
 
 
-PIECES = [literal for rule in (*MIXED, *PLAIN) for literal in rule.literals]
+PIECES = [literal for rule in SECRETS for literal in rule.literals]
 PIECES += [
     KEY,
     GITHUB,
@@ -179,49 +192,21 @@ def test_personal_data_is_taken_out_where_it_is_wished(kind: str, found: list[st
 def test_text_without_secrets_costs_next_to_nothing() -> None:
     clean = make().clean
     text = ("Good to see you, we are swamped with the kids & work. Since 2019 I'm at YouTube, till 5pm. " * 4)[:300]
-    assert min(repeat(lambda: clean(text), number=500, repeat=20)) / 500 < 30e-6  # three times what it may take
+    assert (
+        min(repeat(lambda: clean(text), number=500, repeat=20, timer=time.process_time)) / 500 < 30e-6
+    )  # three times what it may take
     long = ("\n".join(EVERYDAY) * 20)[:100_000]
-    assert min(repeat(lambda: clean(long), number=1, repeat=5)) < 0.1
+    assert min(repeat(lambda: clean(long), number=1, repeat=5, timer=time.process_time)) < 0.1
 
 
-HOSTILE = (
-    *(
-        "a1B2",
-        "password=",
-        "password for x",
-        "-----BEGIN RSA PRIVATE KEY-----",
-        "aB3dEfGh1jKlMnOp\n",
-        "://a:",
-        "curl -u ",
-    ),
-    *(
-        "eyJ-",
-        "パスワードeyJntn_",
-        "secret_",
-        "token to a ",
-        "?token=",
-        "--token",
-        "SG.aB1",
-        "1",
-        "1 ",
-        "a@",
-        "a.b@c.",
-        "::",
-    ),
-    *(
-        "12345678:",
-        "[redacted:",
-        "\u200b",
-        "password: '",
-        "1111 1111 ",
-        "gsk_-----BEGIN kennwort==",
-        GITHUB,
-        "Key=pass>",
-    ),
-)
+HOSTILE = """\
+a1B2|password=|password for x|-----BEGIN RSA PRIVATE KEY-----|aB3dEfGh1jKlMnOp~|://a:|curl -u |eyJ-|secret_|token to a
+パスワードeyJntn_|?token=|--token|SG.aB1|1|1 |a@|a.b@c.|::|12345678:|[redacted:|\u200b|password: '|1111 1111 |Key=pass>
+gsk_-----BEGIN kennwort==|ghp_k3JfP0aQxT7mZs9LwB2cVd5RyUe8HnGi4oN1|mysql -p|docker login|://aaaaaaaaaaaaaaaaaaaaaaaa
+&x-signature=|password {|password~|key [x]"""
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("piece", HOSTILE.replace("\n", "|").replace("~", "\n").split("|"))
 def test_no_text_takes_long(piece: str) -> None:
     text = (piece * 100_000)[:100_000]
     start = time.process_time()

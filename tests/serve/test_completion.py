@@ -48,6 +48,15 @@ def test_agents_and_days_that_are_there_are_offered(cli: Run) -> None:
     assert complete("memfolio show y") == ["yesterday"]
 
 
+def test_agent_is_offered_whom_it_reads(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("main", "scout", "hermit"):
+        cli("remember", "x", "--agent", name)
+    cli("agent", "set", "scout", "reads=main")
+    monkeypatch.setenv("MEMFOLIO_SPEAKER", "agent")
+    monkeypatch.setenv("MEMFOLIO_AGENT", "scout")
+    assert complete("memfolio recall x --agents ") == ["main", "scout"]
+
+
 def test_no_home_and_no_sense_offer_nothing() -> None:
     assert complete("memfolio recall x --agent ") == []
     assert complete("memfolio --home /dev/null recall x --agent ") == []

@@ -11,7 +11,7 @@ import pytest
 from memfolio.serve.cli.brief import beginning, emphasised
 from tests.serve.calls import Run, RunJson, coloured, terminal
 
-KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "path"]
+KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "agent", "path"]
 KEYS += ["heading", "snippet", "phase", "replaced", "event_time", "role", "session", "user", "importance"]
 KEYS += ["confidence", "origin", "valid_from", "valid_until", "superseded_by"]
 LONG = "The long story of the harbour. " * 40
@@ -30,6 +30,20 @@ def contents(found: dict[str, object]) -> list[str]:
     hits = found["hits"]
     assert isinstance(hits, list)
     return [hit["content"] for hit in hits]
+
+
+@pytest.mark.usefixtures("known")
+def test_hits_tell_whose_they_are_and_a_question_may_be_for_some(cli: Run, cli_json: RunJson) -> None:
+    cli("remember", "Everybody drinks tea", "--agent", "shared")
+
+    def owners(*options: str) -> set[str]:
+        return {hit["agent"] for hit in cli_json("recall", "tea", *options)["hits"]}
+
+    assert (owners(), owners("--agents", "shared")) == ({"main", "shared"}, {"shared"})
+    assert owners("--agents", "shared", "--agents", "main") == {"main", "shared"}
+    assert "  shared  " in cli("recall", "tea")
+    assert "  shared  " not in cli("recall", "tea", "--agents", "shared")
+    cli("recall", "tea", "--agents", "nobody", status=3)
 
 
 @pytest.mark.usefixtures("known")

@@ -95,3 +95,12 @@ def test_what_is_to_be_forgotten_is_only_shown(memory: Memory) -> None:
     assert found is not None
     assert [each.id for each in found.fits] == [tea.id]
     assert memory.get(tea.id).forgotten_at is None  # type: ignore[union-attr]
+
+
+def test_who_asks_for_reflection_gets_a_page_that_waits(memory: Memory) -> None:
+    memory.observe("user", "I prefer green tea over coffee.", session="s-1")
+    found = memory.heed("Please reflect on your memories.")
+    assert found is not None
+    waiting = memory.reflections.pending()
+    assert waiting is not None
+    assert found.notes[0].endswith(waiting.path)

@@ -16,7 +16,6 @@ from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.errors import DiskError, InputError, NotFoundError
 from memfolio.index.aging import Below, By
-from memfolio.index.dump import differences, dump
 from memfolio.memory import Memory
 from memfolio.serve.cli.archive import archive
 from memfolio.serve.cli.call import Options
@@ -28,6 +27,7 @@ from memfolio.types import MemoryItem
 from memfolio.vault.format.packed import MOST, pack, text_of
 from memfolio.vault.move import put_back
 from memfolio.vault.vault import OWNER, Vault
+from tests.index.dump import differences, dump
 
 LOG = "agents/main/memory/2026-11-15.md"
 ARCHIVE = "agents/main/memory/archive/2026-11/2026-11-15.md"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from memfolio.index.dump import differences
 from memfolio.index.index import Index
 from memfolio.testing import QuickDisk
 from memfolio.types import HUMAN, Action
 from memfolio.vault.audit import TrailLine
-from memfolio.vault.format.entry import is_whole
+from memfolio.vault.format.checksum import is_whole
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import split_log
 from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
 from memfolio.vault.vault import Vault
+from tests.index.dump import differences
 from tests.index.proof import dump_of, followed, rebuilt
 from tests.vault.faults import Stage
 from tests.vault.proof import BOT, check_git, entries, files, git, item

@@ -22,6 +22,7 @@ from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
+from memfolio.vault.git.history import History
 from memfolio.vault.git.message import parse_seqs
 from memfolio.vault.paths import Form, agent_of, day_of, form_of, ledger_of
 from memfolio.vault.survey import look_over
@@ -49,6 +50,28 @@ def git(home: Path, *arguments: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     assert done.returncode == 0, f"git {' '.join(arguments)}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def loose_objects(home: Path) -> int:
+    """How many objects of git lie in files of their own."""
+    return len(list((home / ".git/objects").glob("[0-9a-f][0-9a-f]/*")))
+
+
+class CommitInfo(NamedTuple):
+    """What a commit says about itself."""
+
+    id: str
+    author: str
+    subject: str
+    trailers: Mapping[str, str]
+
+
+def commits(history: History, path: str = "") -> list[CommitInfo]:
+    """The branch's commits, newest first; with `path`, those that changed this file."""
+    form, below = "%H%x00%an%x00%s%x00%(trailers:only,unfold)%x01", ["--", path] if path else []
+    records = git(history.home, "log", f"--format={form}", history.branch, *below).split("\x01\n")[:-1]
+    fields = (record.split("\0") for record in records)
+    return [CommitInfo(a, b, c, dict(line.split(": ", 1) for line in d.splitlines())) for a, b, c, d in fields]
 
 
 def blobs(home: Path) -> list[bytes]:
@@ -209,7 +232,7 @@ def check_commits(vault: Vault) -> None:
     """Each change is in one commit, by its actor, with the content that the trail names."""
     lines = {line.seq: line for line in vault.trail.lines()}
     held: Counter[int] = Counter()
-    for commit in vault.history.commits():
+    for commit in commits(vault.history):
         seqs = parse_seqs(commit.trailers.get("Seq", ""))
         held.update(seqs)
         for seq in seqs:

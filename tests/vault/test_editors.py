@@ -23,6 +23,7 @@ from tests.vault.proof import (
     check_commits,
     check_continuity,
     check_git,
+    commits,
     configured,
     entries,
     files,
@@ -403,10 +404,8 @@ def test_a_human_edit_is_committed_before_our_change_of_the_same_file(home: Path
     assert page is not None
     vault.put_page(PAGE, "three\n", expects=page.hash, by=BOT)
     assert vault.commit() == 0
-    commits = [
-        (commit.author, vault.history.read(PAGE, commit=commit.id)) for commit in vault.history.commits(path=PAGE)
-    ]
-    assert commits == [
+    found = [(each.author, vault.history.read(PAGE, commit=each.id)) for each in commits(vault.history, PAGE)]
+    assert found == [
         (BOT.actor, b"three\n"),
         ("human", b"one\ntwo, by hand\n"),
         (BOT.actor, b"one\n"),

@@ -14,18 +14,11 @@ from hypothesis import strategies as st
 from memfolio.clock import from_ms, to_ms
 from memfolio.errors import ContentError, InputError, NaiveTimeError
 from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
-from memfolio.vault.format.entry import (
-    Entry,
-    ParsedEntry,
-    check_content,
-    is_whole,
-    mint,
-    normalise_content,
-    parse_entry,
-    render_entry,
-    text_id,
-)
+from memfolio.vault.format.checksum import is_whole
+from memfolio.vault.format.content import check_content, normalise_content, text_id
+from memfolio.vault.format.entry import Entry, ParsedEntry, parse_entry
 from memfolio.vault.format.fields import local
+from tests.vault.minting import mint, render_entry
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ZONES: tuple[tzinfo, ...] = (
@@ -395,11 +388,6 @@ def test_times_that_no_id_can_carry_are_refused(ms: int) -> None:
 def test_later_state_is_not_part_of_an_entry() -> None:
     made = entry(pinned=True, access_count=3, accessed_at=NOW, superseded_by="M-1-00000000", forgotten_at=NOW)
     assert made.item == replace(entry().item, id=made.item.id)
-
-
-def test_only_minted_entries_are_written() -> None:
-    with pytest.raises(InputError):
-        render_entry(read("## 14:30 fact\n\nx").entry, BERLIN)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "a\0b", "a\ud800b", "x" * 11, "ä" * 6])

@@ -15,19 +15,21 @@ from memfolio.types import Attribution
 from memfolio.vault import committer, recent
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Stamp
-from memfolio.vault.git.message import CommitInfo
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import (
     BOT,
+    CommitInfo,
     blobs,
     check_acknowledged,
     check_commits,
     check_git,
     check_home,
+    commits,
     configured,
     files,
     git,
     item,
+    loose_objects,
 )
 
 PAGE = "agents/main/MEMORY.md"
@@ -242,14 +244,14 @@ def test_git_show_of_every_commit_is_whole(home: Path, vault: Vault) -> None:
         page = vault.page(PAGE)
         vault.put_page(PAGE, f"{number}\n", expects=page.hash if page else None, by=BOT)
     vault.commit()
-    contents = [git(home, "show", f"{commit.id}:{PAGE}") for commit in vault.history.commits(path=PAGE)]
+    contents = [git(home, "show", f"{commit.id}:{PAGE}") for commit in commits(vault.history, PAGE)]
     assert contents == ["4\n", "3\n", "2\n", "1\n", "0\n"]
 
 
 def ours(vault: Vault) -> list[CommitInfo]:
     assert vault.commit() == 0
-    commits = [commit for commit in vault.history.commits() if commit.trailers["Actor"] != "system:init"]
-    return list(reversed(commits))[1:]
+    found = [commit for commit in commits(vault.history) if commit.trailers["Actor"] != "system:init"]
+    return found[-2::-1]
 
 
 ALICE = Attribution(actor="bot:alice", trigger="observe", session="s-1")
@@ -263,8 +265,8 @@ def test_appends_of_one_actor_and_session_within_a_second_share_a_commit(vault: 
         add(vault, "words", by)
     clock.advance(seconds=1.5)
     add(vault, "words", ALICE_LATER)
-    commits = ours(vault)
-    assert [(commit.author, commit.trailers["Seq"].count(",")) for commit in commits] == [
+    found = ours(vault)
+    assert [(commit.author, commit.trailers["Seq"].count(",")) for commit in found] == [
         ("bot:alice", 0),
         ("bot:bob", 0),
         ("bot:alice", 0),
@@ -273,8 +275,8 @@ def test_appends_of_one_actor_and_session_within_a_second_share_a_commit(vault: 
     ]
     first = list(vault.trail.lines())[-7].seq
     seqs = [f"{first}-{first + 2}", *(str(first + number) for number in range(3, 7))]
-    assert [commit.trailers["Seq"] for commit in commits] == seqs
-    assert [commit.trailers.get("Session") for commit in commits] == ["s-1", None, "s-1", "s-2", "s-2"]
+    assert [commit.trailers["Seq"] for commit in found] == seqs
+    assert [commit.trailers.get("Session") for commit in found] == ["s-1", None, "s-1", "s-2", "s-2"]
     check_commits(vault)
 
 
@@ -325,7 +327,7 @@ def test_loose_objects_are_packed_in_a_pause_before_there_are_too_many(
     for number in range(120):
         vault.put_page(f"agents/main/memory/notes/{number}.md", f"{number}\n", expects=None, by=OWNER)
     vault.commit()
-    assert vault.history.loose_objects() < 200
+    assert loose_objects(vault.history.home) < 200
     check_git(vault.home.root)
 
 

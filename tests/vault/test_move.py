@@ -23,7 +23,6 @@ from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
 from memfolio.vault.disk import Disk
 from memfolio.vault.excerpt import memories_in
 from memfolio.vault.format.content import normalise_content, text_id
-from memfolio.vault.format.entry import mint, render_entry
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.move import Departure, Files, compose_cut, compose_return, cut_out, put_back
 from memfolio.vault.past.past import Outcome
@@ -31,6 +30,7 @@ from memfolio.vault.paths import state_ledger
 from memfolio.vault.place import Place
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
+from tests.vault.minting import mint, render_entry
 from tests.vault.proof import BOT, configured, find, item
 from tests.vault.test_undo import ARCHIVE, LOG, add, contents, files, open_vault, undo
 

@@ -20,6 +20,7 @@ from memfolio.vault.paths import archive_log
 from memfolio.vault.purge.journal import Job, save
 from memfolio.vault.purge.needles import Needles
 from memfolio.vault.purge.purge import Purged, purge
+from memfolio.vault.purge.scrub import Target
 from memfolio.vault.vault import Vault
 from tests.vault.proof import BOT, configured, git, item
 
@@ -406,7 +407,8 @@ def test_part_of_a_large_change_that_lost_its_first_entry_is_not_undone(vault: V
 def test_a_purge_that_is_held_up_goes_on_later(vault: Vault, clock: SettableClock) -> None:
     secret = add(vault, SECRET)
     home = vault.home.root
-    job = Job(ids={secret: "main"}, texts=frozenset({SECRET}), spared=frozenset(), by=PERSON, rewrites=True)
+    target = Target(ids={secret: "main"}, texts=frozenset({SECRET}))
+    job = Job(target=target, by=PERSON, rewrites=True)
     save(vault.home, job)
     (home / "agents/main/note.md").write_text("mine\n")
     git(home, "add", "-A")

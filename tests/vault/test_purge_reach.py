@@ -336,6 +336,7 @@ def test_a_journal_that_cannot_be_read_is_told_and_kept(vault: Vault, clock: Set
 
 def test_an_interrupted_purge_leaves_other_agents_indexes_alone(vault: Vault, clock: SettableClock) -> None:
     from memfolio.vault.purge.journal import Job, save
+    from memfolio.vault.purge.scrub import Target
 
     secret = add(vault, SECRET)
     cache = vault.config.cache
@@ -344,10 +345,8 @@ def test_an_interrupted_purge_leaves_other_agents_indexes_alone(vault: Vault, cl
         (cache / f"{agent}.v8-000001-00000000.db").write_bytes(b"paid for")
     by = Attribution(actor="human")
     whose = frozenset({"main", "shared"})
-    save(
-        vault.home,
-        Job(ids={secret: "main"}, texts=frozenset({SECRET}), spared=frozenset(), by=by, rewrites=True, agents=whose),
-    )
+    target = Target(ids={secret: "main"}, texts=frozenset({SECRET}), agents=whose)
+    save(vault.home, Job(target=target, by=by, rewrites=True))
     with opened(vault.home.root, clock) as again:
         assert again.notices[-1].endswith("nothing of it is left")
     assert [path.name for path in cache.iterdir()] == ["bob.v8-000001-00000000.db"]

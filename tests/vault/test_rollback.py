@@ -17,6 +17,7 @@ from memfolio.vault.past.rollback import forgotten_by, lasting_lines
 from memfolio.vault.paths import archive_page, state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
+from tests.vault.proof import commits
 from tests.vault.test_undo import ARCHIVE, BOT, LOG, MEMORY, add, contents, files, forget, open_vault, undo, write
 
 STATE = "agents/main/memory/meta/state/0001.jsonl"
@@ -232,7 +233,7 @@ def test_a_persons_unrecorded_edit_is_in_git_before_it_is_rolled_back(vault: Vau
     vault.survey()
     vault.past.rollback(to=commit, by=OWNER)
     tip(vault)
-    versions = [vault.history.read(MEMORY, commit=each.id) for each in vault.history.commits(path=MEMORY)]
+    versions = [vault.history.read(MEMORY, commit=each.id) for each in commits(vault.history, MEMORY)]
     assert b"by hand\n" in versions
 
 

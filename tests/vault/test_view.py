@@ -12,6 +12,7 @@ from memfolio.types import Action
 from memfolio.vault.past.digest import write_digest
 from memfolio.vault.past.view import Filter
 from memfolio.vault.vault import OWNER, Vault
+from tests.vault.proof import commits
 from tests.vault.test_undo import LOG, MEMORY, add, files, open_vault, undo, write
 
 
@@ -39,7 +40,7 @@ def test_summaries_are_made_from_the_files_and_never_stored(vault: Vault) -> Non
 def test_commits_hold_no_content(vault: Vault) -> None:
     add(vault, "Alex moved to Lisbon.", session="s-1")
     vault.commit()
-    commit = next(vault.history.commits())
+    commit = commits(vault.history)[0]
     assert commit.subject == f"[APPEND] {LOG} · 1 entry"
     assert "Lisbon" not in str(commit)
     assert commit.trailers["Actor"] == "bot:auto-detect"

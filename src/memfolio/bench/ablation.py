@@ -15,7 +15,7 @@ from memfolio.tuning import Ranking
 RECALL = "recall"
 TOGETHER = {"owner": "owner, told", "told": "owner, told"}
 """Weights that are two sides of one strategy."""
-NO_STRATEGY = frozenset("recency_days dormant cut hop_share intent_threshold".split())
+NO_STRATEGY = frozenset("recency_days dormant cut hop_share".split())
 """Fractions that say how a strategy works, and not how much it counts."""
 CUT = 10
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -55,13 +55,9 @@ class HashedEmbedder:
 @lru_cache(maxsize=16_384)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
     """Numbers, with weights, for a word and each three letters of it: bucket and sign are taken from them."""
-    return tuple(_weighed(f" {word.lower()} "))
-
-
-def _weighed(word: str) -> Iterator[tuple[int, float]]:
-    yield _number(word), _WORD_WEIGHT
-    for start in range(len(word) - 2):
-        yield _number(f"#{word[start : start + 3]}"), _PART_WEIGHT
+    word = f" {word.lower()} "
+    parts = (f"#{word[start : start + 3]}" for start in range(len(word) - 2))
+    return (_number(word), _WORD_WEIGHT), *((_number(part), _PART_WEIGHT) for part in parts)
 
 
 def _number(text: str) -> int:

@@ -6,7 +6,7 @@ Looking finds causes; each is raised once as a line of the trail, and not again 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -31,8 +31,8 @@ LASTING = timedelta(hours=12)
 """After which time what does not work is told; what is well again at the next look is not."""
 BACKLOG = 1000
 """How many memories may wait for their vectors."""
-MANY = 100_000
-"""How many facts are compared."""
+MANY = 20_000
+"""How many facts of an agent are compared, the most important first: to read one takes half a millisecond."""
 MOST = 20
 """How many alerts are raised at one look."""
 SPEAKER = "the user"
@@ -53,7 +53,7 @@ def watch(vault: Vault, library: Library, agent: str, now: datetime) -> list[Tra
     head = vault.head
     vault.survey()  # which tells of critical files
     causes = [
-        *([_cause(f"trail-altered:{broken}")] if (broken := broken_seals(vault)) else []),
+        *_tampering(vault),
         *_growth(vault),
         *_degraded(vault, library, agent, now),
         *_contradictions(vault, library, agent, now),
@@ -76,6 +76,11 @@ def _cause(trigger: str, *, ids: tuple[str, ...] = (), agent: str | None = None)
     return replace(WATCHMAN, trigger=trigger, source=agent), ids
 
 
+def _tampering(vault: Vault) -> Iterator[Cause]:
+    if broken := broken_seals(vault):
+        yield _cause(f"trail-altered:{broken}")
+
+
 def _growth(vault: Vault) -> Iterator[Cause]:
     """The budget, or as many times twice of it as the files have outgrown, unless as much was told before."""
     size = sum(state.size for path, state in vault.states().items() if not path.startswith(f"{AUDIT}/"))
@@ -88,20 +93,28 @@ def _growth(vault: Vault) -> Iterator[Cause]:
 
 
 def _contradictions(vault: Vault, library: Library, agent: str, now: datetime) -> Iterator[Cause]:
-    """Facts that hold at the moment, are certain and cannot both be true; each with the last that it contradicts."""
-    facts, own, knowledge = dict[str, MemoryItem](), set[str](), Knowledge(())
+    """Facts that hold at the moment, are certain and cannot both be true: of what is about one thing the last two."""
+    facts, own = dict[str, MemoryItem](), set[str]()
     with suppress(SearchIndexError):  # which is a trouble of its own
         for index in library.indexes():
             held = index.read(lambda db: active_facts(db, now, None, MANY))
             facts |= {item.id: item for item in held if _is_certain(item, vault.config.alerts.confidence)}
             own = set(facts) if index is library.index else own
-    for item in sorted(facts.values(), key=lambda item: (item.created_at, item.id)):
+    for ids in _pairs(facts.values()):
+        yield _cause("contradiction", ids=ids, agent=SHARED if own.isdisjoint(ids) else agent)
+
+
+def _pairs(facts: Iterable[MemoryItem]) -> list[tuple[str, str]]:
+    """Each fact is compared with the last about the same only, since somebody may write thousands about one thing."""
+    last, pairs = dict[tuple[str, ...], Known](), dict[tuple[str, ...], tuple[str, str]]()
+    for item in sorted(facts, key=lambda item: (item.created_at, item.id)):
         known = Known.of(item)
-        others = [facts[str(other.ref)] for other in knowledge.detect(known)]
-        if same := [other for other in others if plain(known.subject) != SPEAKER or other.user == item.user]:
-            ids = (same[-1].id, item.id)
-            yield _cause("contradiction", ids=ids, agent=SHARED if own.isdisjoint(ids) else agent)
-        knowledge.add(known)
+        thing = (*known.slot, (item.user or "") if plain(known.subject) == SPEAKER else "")
+        places = [(*thing, plain(known.object)), *([thing] if known.is_single and not known.negated else [])]
+        for other in Knowledge(filter(None, map(last.get, places))).detect(known):
+            pairs[thing] = str(other.ref), item.id
+        last |= dict.fromkeys(places, known)
+    return list(pairs.values())
 
 
 def _is_certain(item: MemoryItem, least: float) -> bool:

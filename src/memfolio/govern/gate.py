@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from memfolio.errors import PolicyError
-from memfolio.govern.deeds import Part, agents_of, parts_of
+from memfolio.errors import ContentError, PolicyError
+from memfolio.govern.deeds import PROPOSALS, Part, agents_of, only_counts, parts_of
+from memfolio.govern.proposals.page import parse, render
+from memfolio.govern.proposals.proposal import Status
 from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
-from memfolio.types import Action, Approval, Attribution, Origin
+from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file, read_agent
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
 from memfolio.vault.paths import SHARED, Ledger
@@ -24,9 +26,12 @@ TENDING = frozenset({Deed.OBSERVE, Deed.LEARN, Deed.NOTE, Deed.PAGE, Deed.ARCHIV
 """What memfolio does by itself in the folder of an agent that proposes."""
 OWNER, AGENT = "owner", "agent"
 """Who speaks through a process: a person, or an agent that cannot be taken for one. Else it says so itself."""
+MANUAL = ("review by agent: refuse", "review by subagent: refuse")
 FOREIGN = "any in another agent's folder: refuse"
 RETIRED = "any by a retired agent: refuse"
 SELF = "any in another's name: refuse"
+IN_SHARED = "any in shared memory by subagent: propose"
+RAISED = "any that raises an origin: refuse"
 
 
 @dataclass(slots=True)
@@ -40,47 +45,52 @@ class Decision:
 
 
 class Gate:
-    """Decides for one agent; `origin_of` says whose word a memory is, `clean` takes out what must not be written."""
+    """Decides for one agent; `find` gives a memory, `clean` takes out what must not be written."""
 
     def __init__(
         self,
         vault: Vault,
         agent: str,
         *,
-        origin_of: Callable[[str], Origin | None],
+        find: Callable[[str], MemoryItem | None],
         clean: Callable[[Change], Change] = lambda change: change,
     ) -> None:
         config = vault.config
-        own = ("review by agent: refuse",) if config.proposals.review == "manual" else ()
+        own = MANUAL if config.proposals.review == "manual" else ()
         self.policy = Policy.of(config.policy.preset, (*config.policy.rows, *own))
         self._vault, self._agent, self._speaker = vault, agent, config.speaker
-        self._origin_of, self._clean = origin_of, clean
+        self._find, self._clean = find, clean
         self._rows: dict[tuple[Deed, Role, Origin | None], Row] = {}
         self._local = threading.local()
+        self._file = agent_file(agent)
         self._read: tuple[str | None, AgentSettings] | None = None
 
     @property
     def settings(self) -> AgentSettings:
         """What `agent.toml` says at the moment."""
-        path = agent_file(self._agent)
-        known = self._vault.books.known(path)
+        known = self._vault.books.known(self._file)
         mark = known.hash if known else None
         if self._read is None or self._read[0] != mark:
-            page = self._vault.page(path)
-            self._read = mark, read_agent(self._agent, page.content if page else None)
+            self._read = mark, read_agent(self._agent, self._content(self._file))
         return self._read[1]
+
+    @property
+    def _decision(self) -> Decision | None:
+        return getattr(self._local, "decision", None)
 
     @contextmanager
     def __call__(self, change: Change) -> Iterator[Change]:
         """The change as it may be made; while it is, nothing else is decided about."""
-        decision: Decision | None = getattr(self._local, "decision", None)
-        change = self._clean(change)
-        role = decision.role if decision else self.role_of(change.by)
-        self._check(change, role, can_propose=decision is None)
+        decision = self._decision
         if decision is None:
-            yield self._named(change)
+            change = self._clean(change)
+            self._check(change, self.role_of(change.by), can_propose=True)
+            by = self.named(change.by)
+            yield change if by is change.by else replace(change, by=by)
             return
-        yield _joined(change, decision)
+        change = self._clean(_joined(change, decision))
+        self._check(change, decision.role, can_propose=False)
+        yield change
         decision.beside = ()
 
     @contextmanager
@@ -98,7 +108,7 @@ class Gate:
         The first of them is made together with what is `beside`; they stand in the trail under `as_actor`.
         """
         self.check(deed, by)
-        named = replace(by, actor=as_actor or by.actor, approval=Approval.APPROVED)
+        named = replace(by, actor=as_actor or self.named(by).actor, approval=Approval.APPROVED)
         self._local.decision = Decision(self.role_of(by), named, action, tuple(beside))
         try:
             yield
@@ -107,14 +117,21 @@ class Gate:
 
     def check(self, deed: Deed, by: Attribution, origin: Origin | None = None) -> Row:
         """The row that lets an actor do something; PolicyError where none does."""
-        row = self.policy.decide(deed, self._as_far(deed, self.role_of(by)), origin)
+        decision = self._decision
+        role = decision.role if decision else self.role_of(by)
+        row = self.policy.decide(deed, self._as_far(deed, role), origin)
         if row.verdict is not Verdict.APPLY:
-            raise self._refusal(deed, row, can_propose=True)
+            raise self._refusal(deed, row, can_propose=decision is None)
         return row
 
     def lets(self, deed: Deed, by: Attribution) -> bool:
         """Whether an actor may do something without asking."""
         return self.policy.decide(deed, self._as_far(deed, self.role_of(by))).verdict is Verdict.APPLY
+
+    @property
+    def is_lesser(self) -> bool:
+        """Whether the agent proposes what it wants done, and no person speaks for it."""
+        return self._speaker != OWNER and self.settings.policy == PROPOSES
 
     def role_of(self, by: Attribution) -> Role:
         """Who acts; PolicyError where an agent that proposes gives itself out for somebody else."""
@@ -122,8 +139,7 @@ class Gate:
         is_system = kind in ("system", "reflection")
         if self._speaker == OWNER:
             return Role.SYSTEM if is_system else Role.OWNER
-        settings = self.settings
-        own = Role.SUBAGENT if settings.policy == PROPOSES else Role.AGENT
+        own = Role.SUBAGENT if self.is_lesser else Role.AGENT
         if is_system:
             return Role.SYSTEM
         if self._speaker == AGENT:
@@ -137,36 +153,55 @@ class Gate:
     def _check(self, change: Change, role: Role, *, can_propose: bool) -> None:
         if role is not Role.OWNER:
             self._check_place(change)
-        rows = {self._decide(part, role): part.deed for part in dict.fromkeys(parts_of(change, self._content))}
+        parts = dict.fromkeys(parts_of(change, self._content, self._find)) or {Part(Deed.NOTE): None}
+        rows = {self._decide(part, role): part.deed for part in parts}
         row = strictest(rows)
         if row.verdict is not Verdict.APPLY:
             raise self._refusal(rows[row], row, can_propose=can_propose)
-        self._check_origins(change, role)
+        if role is not Role.OWNER:
+            self._check_origins(change)
 
     def _check_place(self, change: Change) -> None:
         if self.settings.retired:
             raise PolicyError(f"{self._agent} is retired", row=RETIRED, hint=f"`memfolio agent unretire {self._agent}`")
-        foreign = {each for each in agents_of(change) if each not in (self._agent, SHARED, None)}
-        if foreign and not _only_proposes(change):
+        proposed = list(filter(self._is_proposal, change.operations)) if change.action is Action.PROPOSE else []
+        owners = set(agents_of(each for each in change.operations if each not in proposed))
+        if foreign := owners - {self._agent, SHARED, None}:
             raise PolicyError(
                 f"{self._agent} cannot write to the memory of {min(filter(None, foreign))}",
                 row=FOREIGN,
                 hint="`propose` it to that agent",
             )
+        if SHARED in owners and self.is_lesser and not only_counts(change):
+            raise PolicyError(
+                f"{self._agent} proposes, and cannot write what all agents share", row=IN_SHARED, can_propose=True
+            )
 
-    def _check_origins(self, change: Change, role: Role) -> None:
-        """An agent that proposes speaks in nobody's name but its own."""
-        if role is not Role.SUBAGENT:
-            return
-        for operation in change.operations:
-            if isinstance(operation, AddEntries) and any(each.origin is Origin.OWNER for each in operation.items):
-                raise PolicyError(f"{self._agent} cannot speak for the owner", row=SELF, hint="leave the origin out")
+    def _is_proposal(self, operation: Operation) -> bool:
+        """Whether it is the page of a proposal by this agent, or links another one with what contradicts it."""
+        if not isinstance(operation, PutPage) or PROPOSALS not in operation.path:
+            return False
+        before = self._content(operation.path)
+        try:
+            page, was = parse(operation.path, operation.content or b""), before and parse(operation.path, before)
+        except ContentError:
+            return False
+        if not was:
+            return page.proposer == self._agent and operation.content == render(page).encode()
+        linked = replace(was, status=Status.CONFLICT, conflicts=page.conflicts)
+        return page == linked and set(was.conflicts) <= set(page.conflicts)
+
+    def _check_origins(self, change: Change) -> None:
+        """Nobody but the owner makes more of a stranger's word, and an agent that is known as one speaks for itself."""
+        items = [item for each in change.operations if isinstance(each, AddEntries) for item in each.items]
+        if any(item.origin is Origin.OWNER for item in items) and (self._speaker == AGENT or self.is_lesser):
+            raise PolicyError(f"{self._agent} cannot speak for the owner", row=SELF, hint="leave the origin out")
+        sources = {each for item in items if item.origin is not Origin.UNTRUSTED for each in item.derived_from}
+        if any((found := self._find(each)) and found.origin is Origin.UNTRUSTED for each in sources):
+            raise PolicyError("what is made of a stranger's words is theirs", row=RAISED, hint="make it untrusted")
 
     def _decide(self, part: Part, role: Role) -> Row:
-        origin, role = part.origin, self._as_far(part.deed, role)
-        if origin is None and part.memory and self.policy.minds_origin(part.deed, role):
-            origin = self._origin_of(part.memory)
-        key = part.deed, role, origin
+        key = part.deed, self._as_far(part.deed, role), part.origin
         if key not in self._rows:
             self._rows[key] = self.policy.decide(*key)
         return self._rows[key]
@@ -175,7 +210,7 @@ class Gate:
         """The role that counts for a deed: an agent could give itself out for memfolio, too."""
         if role is not Role.SYSTEM or deed in TENDING or self._speaker == OWNER:
             return role
-        if self.settings.policy == PROPOSES:
+        if self.is_lesser:
             return Role.SUBAGENT
         return Role.AGENT if self._speaker == AGENT else role
 
@@ -186,42 +221,28 @@ class Gate:
             f"the policy does not let {self._agent} do this: {deed}", row=str(row), can_propose=can_propose, hint=hint
         )
 
-    def _named(self, change: Change) -> Change:
-        """The change under the agent's own name, where it cannot be a person's."""
-        if self._speaker != AGENT or not change.by.actor.startswith("human"):
-            return change
-        by = replace(change.by, actor=f"bot:{self._agent}", approval=Approval.AUTO)
-        return replace(change, by=by)
+    def named(self, by: Attribution) -> Attribution:
+        """Who acts, under the agent's own name where it can be neither a person nor another agent."""
+        kind, _, name = by.actor.partition(":")
+        if self._speaker != AGENT or (kind != "human" and (kind != "subagent" or name == self._agent)):
+            return by
+        return replace(by, actor=f"bot:{self._agent}", approval=Approval.AUTO)
 
     def _content(self, path: str) -> bytes | None:
         page = self._vault.page(path)
         return page.content if page else None
 
 
-def _only_proposes(change: Change) -> bool:
-    """Whether nothing is written but pages of proposals."""
-    pages = [each.path for each in change.operations if isinstance(each, PutPage) and each.content is not None]
-    is_whole = change.action is Action.PROPOSE and len(pages) == len(change.operations)
-    return is_whole and all("/memory/meta/proposals/" in path for path in pages)
-
-
 def _joined(change: Change, decision: Decision) -> Change:
     """The change with what is beside it, as one; lines of one ledger are told together."""
-    operations = list(change.operations)
-    for extra in decision.beside:
-        same = [
-            nth for nth, each in enumerate(operations) if _ledger(each) is not None and _ledger(each) == _ledger(extra)
-        ]
-        if same and isinstance(extra, AddLines):
-            before = operations[same[0]]
-            assert isinstance(before, AddLines)
-            operations[same[0]] = replace(before, records=(*before.records, *extra.records))
+    others: list[Operation] = []
+    lines: dict[Ledger, AddLines] = {}
+    for each in (*change.operations, *decision.beside):
+        if isinstance(each, AddLines):
+            before = lines[each.ledger].records if each.ledger in lines else ()
+            lines[each.ledger] = replace(each, records=(*before, *each.records))
         else:
-            operations.append(extra)
+            others.append(each)
     action = decision.action if decision.beside and decision.action else change.action
     by = replace(decision.by, session=change.by.session, source=change.by.source)
-    return replace(change, operations=tuple(operations), by=by, action=action)
-
-
-def _ledger(operation: Operation) -> Ledger | None:
-    return operation.ledger if isinstance(operation, AddLines) else None
+    return replace(change, operations=(*others, *lines.values()), by=by, action=action)

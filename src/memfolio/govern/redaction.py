@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
+from memfolio.errors import InputError
 from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
@@ -15,56 +17,76 @@ from memfolio.vault.format.draft import Draft
 T = TypeVar("T")
 ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, Action.PROPOSE})
 """What brings texts in; what moves, restores or undoes keeps its bytes."""
-
-_KEPT = frozenset("id op at actor trigger approval memory by to session until job path paths type".split())
-"""Fields of records by which things are found again."""
+NAMES = ("session", "source", "user", "key", "role")
+"""Fields by which memories are found again: they cannot be changed, so a secret in one is refused."""
+_named = attrgetter(*NAMES)
+_KEPT = frozenset("id op at actor trigger approval memory by to session user until job path paths type".split())
 
 
 def clean_change(change: Change, redactor: Redactor, current: Callable[[str], bytes | None]) -> Change:
     """The change with markers in place of what the redactor finds; the same object where it finds nothing.
 
-    `current` gives a file's content as it is: of a page only lines that are not there yet are looked at.
+    `current` gives a file's content as it is: of a page only lines that are not there yet are looked at. Raises
+    InputError where a name, such as that of a session, is a secret.
     """
+    _check_names(dict.fromkeys(_names(change)), redactor)
     if change.action not in ACTIONS:
         return change
     operations = _each(change.operations, lambda operation: _operation(operation, redactor, current))
     return change if operations is change.operations else replace(change, operations=operations)
 
 
+def _names(change: Change) -> Iterator[tuple[str, str | None]]:
+    yield from ((name, getattr(change.by, name)) for name in ("actor", "trigger", "session", "source"))
+    if change.action not in ACTIONS:
+        return
+    for operation in change.operations:
+        if isinstance(operation, AddEntries):
+            for values in {_named(item) for item in operation.items}:
+                yield from zip(NAMES, values, strict=True)
+        elif isinstance(operation, AddLines):
+            yield from ((name, record.get(name)) for record in operation.records for name in ("session", "user"))
+
+
+def _check_names(names: Iterable[tuple[str, str | None]], redactor: Redactor) -> None:
+    for name, value in names:
+        if value and (kind := redactor.secret_in(value)):
+            raise InputError(
+                f"the {name} looks like a secret ({kind})",
+                hint="it would be written as it is: use another one, or put it into redact.allow",
+            )
+
+
 def _operation(operation: Operation, redactor: Redactor, current: Callable[[str], bytes | None]) -> Operation:
     match operation:
         case AddEntries(_, items):
-            cleaned = _each(items, lambda item: _item(item, redactor))
-            return operation if cleaned is items else replace(operation, items=cleaned)
+            return replace(operation, items=_each(items, lambda item: _item(item, redactor)))
         case AddLines(_, records):
-            lines = _each(records, lambda record: _record(record, redactor))
-            return operation if lines is records else replace(operation, records=lines)
+            return replace(operation, records=_each(records, lambda record: _record(record, redactor)))
         case PutPage(path, bytes() as content, _):
-            page = _page(content, redactor, current(path) or b"")
-            return operation if page == content else replace(operation, content=page)
+            return replace(operation, content=_page(content, redactor, current(path) or b""))
     return operation
 
 
 def _each(values: tuple[T, ...], clean: Callable[[T], T]) -> tuple[T, ...]:
     """Every value clean; the same tuple where that changes none."""
     cleaned = tuple(map(clean, values))
-    return values if all(one is other for one, other in zip(cleaned, values, strict=True)) else cleaned
+    return values if cleaned == values else cleaned
 
 
 def _item(item: MemoryItem | Draft, redactor: Redactor) -> MemoryItem | Draft:
-    content, tags = redactor.clean(item.content), redactor.clean_value(item.tags)
-    attributes = redactor.clean_value(item.attributes)
+    content = redactor.clean(item.content)
+    tags = redactor.clean_value(item.tags) if item.tags else item.tags
+    attributes = redactor.clean_value(item.attributes) if item.attributes else item.attributes
     if content is item.content and tags is item.tags and attributes is item.attributes:
         return item
-    if isinstance(item, Draft):
-        return item._replace(content=content, tags=tags, attributes=attributes)
-    return replace(item, content=content, tags=tags, attributes=attributes)
+    cleaned: dict[str, Any] = {"content": content, "tags": tags, "attributes": attributes}
+    return item._replace(**cleaned) if isinstance(item, Draft) else replace(item, **cleaned)
 
 
 def _record(record: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
-    found = {name: value for name, value in record.items() if name not in _KEPT}
-    cleaned = redactor.clean_value(found)
-    return record if cleaned is found else {**record, **cleaned}
+    texts = {name: value for name, value in record.items() if name not in _KEPT}
+    return {**record, **redactor.clean_value(texts)}
 
 
 def _page(content: bytes, redactor: Redactor, current: bytes) -> bytes:

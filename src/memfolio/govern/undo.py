@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-from memfolio.errors import NotFoundError, PageChangedError
+from memfolio.errors import ContentError, HistoryError, NotFoundError, RefusedError
+from memfolio.govern.proposals.page import PATH, parse
 from memfolio.govern.trace import Trace
 from memfolio.graph.shrink import shrink
 from memfolio.index.index import Index
-from memfolio.index.sourced import places_of
+from memfolio.index.sourced import of_source, places_of
 from memfolio.recall.library import Library
-from memfolio.state import Op
-from memfolio.types import AGENT_PATTERN, Action, Attribution, MemoryItem, Store, check_attribution, check_token
+from memfolio.stores.mend import leaving_lines
+from memfolio.types import Action, Attribution, MemoryItem, check_attribution, check_token
 from memfolio.vault.audit import TrailLine
-from memfolio.vault.change import Change, Operation, PutPage, Receipt
+from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
+from memfolio.vault.home import agents_of
 from memfolio.vault.move import departure
 from memfolio.vault.past.past import Outcome
 from memfolio.vault.past.undo import FINAL
-from memfolio.vault.paths import Form, agent_of, form_of, ledger_of
+from memfolio.vault.paths import SHARED, Form, agent_of, agent_root, form_of, ledger_of
+from memfolio.vault.recent import to_text
 from memfolio.vault.vault import Vault
 
-ATTEMPTS = 3
+_ID = re.compile(r"M-\d{1,15}-[0-9a-f]{8}")
+_ADDED = re.compile(rf"(?m)^\+## .*\^({_ID.pattern})$")
+"""The heading of an entry in the difference that a change made."""
 Cut = Callable[[Vault, Index, Collection[str], Attribution], Change | None]
 """`tend.cited.without_citations`."""
 
@@ -62,36 +67,23 @@ def undo_source(
     back by a second one. Memories of other agents stay unless `every_agent` is asked for.
     """
     check_attribution(by)
-    lines = _lines_of(vault, check_token("source", source))
-    with _indexes(vault, library, every_agent=every_agent) as indexes:
-        owners = {index.agent for index in indexes}
-        mine = [line for line in lines if {agent_of(path) for path in line.paths} <= {*owners, None}]
-        undo = _Undo(vault, indexes, source, mine, by, without_citations)
-        for _ in range(ATTEMPTS - 1):
-            try:
-                return undo.make(dry_run=dry_run)
-            except PageChangedError:  # somebody saved a page meanwhile
-                continue
-        return undo.make(dry_run=dry_run)
-
-
-def _lines_of(vault: Vault, source: str) -> list[TrailLine]:
-    """The changes that were made in the name of a source."""
-    found = vault.trail.lines(containing=[source.encode()])
-    return [each for each in found if each.by.source == source and each.action not in {*FINAL, Action.REVERT}]
+    check_token("source", source)
+    alone = nullcontext() if dry_run else vault.writer.ready()
+    with _indexes(vault, library, every_agent=every_agent) as indexes, alone:
+        return _Undo(vault, indexes, source, by, without_citations).make(dry_run=dry_run)
 
 
 @contextmanager
 def _indexes(vault: Vault, library: Library, *, every_agent: bool) -> Iterator[list[Index]]:
-    known = library.indexes()
-    names = vault.home.disk.names(vault.home.root / "agents") if every_agent else []
-    others = [name for name in names if AGENT_PATTERN.fullmatch(name) and name not in {each.agent for each in known}]
-    opened = [Index(vault, name) for name in others]
-    try:
-        yield [*known, *opened]
-    finally:
-        for index in opened:
-            index.close()
+    own = (library.index.agent, SHARED)
+    known = {index.agent: index for index in library.indexes() if every_agent or index.agent in own}
+    everybody = agents_of(vault.home.root) if every_agent else []
+    others = [name for name in everybody if name not in known and vault.shows(f"{agent_root(name)}/")]
+    with ExitStack() as opened:
+        for name in others:
+            known[name] = Index(vault, name)
+            opened.callback(known[name].close)
+        yield list(known.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +91,15 @@ class _Undo:
     vault: Vault
     indexes: Sequence[Index]
     source: str
-    lines: Sequence[TrailLine]
-    """The changes in the name of the source."""
     by: Attribution
     cut: Cut
 
     def make(self, *, dry_run: bool) -> Undone:
-        named = {each for line in self.lines for each in line.ids if each.startswith("M-")}
-        trace = Trace(self.vault, self.indexes, self.source, named)
-        operations, diff = self._operations(trace) if trace.going else ([], "")
-        rest = self._rest(dry_run=True)  # before anything is done, since it may be refused
+        lines = self._lines()
+        trace = Trace(self.vault, self.indexes, self._roots(lines))
+        operations, diff = self._operations(trace)
+        seqs = [line.seq for line in lines if not _only_adds(line)]
+        rest = self._rest(seqs, dry_run=True)  # before anything is done, since it may be refused
         if not operations and rest is None:
             raise NotFoundError(
                 f"source {self.source} left nothing that could be taken back",
@@ -119,62 +110,89 @@ class _Undo:
             memories=tuple(one.item for one in trace.going.values()),
             roots=trace.roots,
             kept=tuple(one.item for one in trace.kept.values()),
-            lifted=tuple(trace.lifted()),
+            lifted=tuple(trace.lifted),
             paths=tuple(dict.fromkeys([*pages, *(rest.paths if rest else ())])),
             diff=diff + (rest.diff if rest else ""),
         )
-        return undone if dry_run else replace(undone, receipts=tuple(self._carry_out(operations, rest)))
+        if dry_run:
+            return undone
+        receipts = [self.vault.apply(self._change(operations))] if operations else []
+        done = self._rest(seqs, dry_run=False) if rest else None
+        return replace(undone, receipts=(*receipts, *([done.receipt] if done and done.receipt else [])))
 
-    def _carry_out(self, operations: Sequence[Operation], rest: Outcome | None) -> Iterator[Receipt]:
-        if operations:
-            yield self.vault.apply(Change(operations=tuple(operations), by=self.by, action=Action.REVERT))
-        done = self._rest(dry_run=False) if rest else None
-        if done and done.receipt:
-            yield done.receipt
+    def _lines(self) -> list[TrailLine]:
+        """The changes that were made in the name of the source, in the folders of these agents."""
+        owners, taken = {*(index.agent for index in self.indexes), None}, {*FINAL, Action.REVERT}
+        lines = self.vault.trail.lines(containing=[self.source.encode()])
+        mine = [line for line in lines if line.by.source == self.source and line.action not in taken]
+        return [line for line in mine if owners.issuperset(map(agent_of, line.paths))]
 
-    def _rest(self, *, dry_run: bool) -> Outcome | None:
+    def _roots(self, lines: Sequence[TrailLine]) -> set[str]:
+        """What came from the source: memories that name it, and what was added in its name."""
+        roots = {each for index in self.indexes for each in index.read(partial(of_source, source=self.source))}
+        for line in lines:
+            if not roots.issuperset(line.ids):
+                roots |= self._added(line)
+        return roots
+
+    def _added(self, line: TrailLine) -> set[str]:
+        """The memories of a change; of many, the trail names only two."""
+        if line.count > len(line.ids):
+            with suppress(HistoryError, RefusedError):  # purged, or not in git
+                return set(_ADDED.findall(self.vault.past.diff(line.seq)))
+        return set(line.ids)
+
+    def _rest(self, seqs: Sequence[int], *, dry_run: bool) -> Outcome | None:
         """Take back the changes that did more than adding memories; None where nothing of them is left."""
-        seqs = [line.seq for line in self.lines if not _only_adds(line)]
-        try:
+        with suppress(NotFoundError):
             return self.vault.past.undo(seqs, by=self.by, dry_run=dry_run) if seqs else None
-        except NotFoundError:
-            return None
+        return None
+
+    def _change(self, operations: Sequence[Operation]) -> Change:
+        return Change(operations=tuple(operations), by=self.by, action=Action.REVERT)
 
     def _operations(self, trace: Trace) -> tuple[list[Operation], str]:
-        freed, lifted = trace.freed(), trace.lifted()
+        records = leaving_lines(trace.going, trace.freed, trace.lifted)
+        named = [record["memory"] for record in records]
         operations, diff = list[Operation](), ""
         for index in self.indexes:
-            found = index.read(partial(places_of, ids=[*trace.going, *freed, *lifted]))
+            found = index.read(partial(places_of, ids=named))
             here = {each for ids in found.values() for each in ids}
-            records = [{"op": Op.TOMBSTONE.value, "memory": each} for each in trace.going if each in here]
-            records += [_free(each) for each in freed if each in here]
-            records += [_replace(each, by) for each, by in lifted.items() if each in here]
-            places = {path: [each for each in ids if each in trace.going] for path, ids in found.items()}
-            leaving = {path: ids for path, ids in places.items() if ids and ledger_of(path)}
-            pages = self._pages(index, trace)
-            done, shown = departure(self.vault, index.agent, leaving, records)
-            operations += [*done, *pages]
-            diff += shown + (self._preview(pages) if pages else "")
+            told = [record for record in records if record["memory"] in here]
+            places = {path: trace.going.keys() & ids for path, ids in found.items() if ledger_of(path)}
+            leaving = {path: sorted(ids) for path, ids in places.items() if ids}
+            moved, shown = departure(self.vault, index.agent, leaving, told)
+            pages = [*self._pages(index, trace.going), *self._withdrawn(index.agent, trace.going)]
+            operations += [*moved, *pages]
+            diff += shown + (self.vault.preview(self._change(pages)) if pages else "")
         return operations, diff
 
-    def _pages(self, index: Index, trace: Trace) -> list[PutPage]:
+    def _pages(self, index: Index, going: Collection[str]) -> list[PutPage]:
         """The pages that memfolio writes, without the lines about what goes."""
-        graph = shrink(self.vault, index, trace.going)
-        other = self.cut(self.vault, index, trace.going, self.by)
-        paths = {page.path for page in graph}
-        rest = [each for each in other.operations if isinstance(each, PutPage)] if other else []
-        return [*graph, *(page for page in rest if page.path not in paths)]
+        if not going:
+            return []
+        graph = shrink(self.vault, index, going)
+        other = self.cut(self.vault, index, going, self.by)
+        rest = [each for each in (other.operations if other else ()) if isinstance(each, PutPage)]
+        return list({page.path: page for page in (*rest, *graph)}.values())
 
-    def _preview(self, pages: Sequence[PutPage]) -> str:
-        return self.vault.preview(Change(operations=tuple(pages), by=self.by, action=Action.REVERT))
+    def _withdrawn(self, agent: str, going: Collection[str]) -> Iterator[PutPage]:
+        """Proposals that came from the source or are about what goes, and reflections that tell of it."""
+        for folder in ("proposals", "reflections"):
+            base = f"{agent_root(agent)}/memory/meta/{folder}"
+            for name in self.vault.home.disk.names(self.vault.home.path(base)):
+                page = self.vault.page(f"{base}/{name}")
+                if page and self._is_told_by(page, going):
+                    yield PutPage(page.path, None, page.hash)
 
-
-def _free(id: str) -> dict[str, Any]:
-    return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
-
-
-def _replace(id: str, by: str | None) -> dict[str, Any]:
-    return {"op": Op.SUPERSEDE.value, "memory": id, "by": by}
+    def _is_told_by(self, page: Page, going: Collection[str]) -> bool:
+        if not PATH.fullmatch(page.path):
+            return any(each in going for each in _ID.findall(to_text(page.content)))
+        with suppress(ContentError):  # nobody can approve it either
+            given = parse(page.path, page.content).intent.arguments
+            sources = (given.get("source"), given.get("attributes", {}).get("source"))
+            return self.source in sources or any(given.get(name) in going for name in ("id", "what"))
+        return False
 
 
 def _only_adds(line: TrailLine) -> bool:

@@ -6,12 +6,13 @@ What a memory said stays where it stands; its correction takes its place, in one
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import Any
 
-from memfolio.errors import ConflictError, EditConflictError
+from memfolio.errors import ConflictError, EditConflictError, RefusedError
+from memfolio.govern.gate import AGENT, OWNER
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located
 from memfolio.intake import text_of
@@ -20,21 +21,17 @@ from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.stores import mend
 from memfolio.stores.core import Core
+from memfolio.stores.corepage import CRITICAL, CorePage
 from memfolio.stores.extract import resolved, stated
-from memfolio.stores.kin import Kin, kin_of
-from memfolio.types import Attribution, MemoryItem
+from memfolio.stores.kin import kin_of
+from memfolio.types import Attribution, MemoryItem, Origin
 from memfolio.vault.change import NewId, Receipt
-from memfolio.vault.format.draft import check_text
-from memfolio.vault.past.merge import merge_text, unified
+from memfolio.vault.past.merge import merge_blocks, unified
 from memfolio.vault.vault import Vault
 
-ATTEMPTS = 8
-MOST_WORDS = 5_000
-"""Longer texts are merged line by line only."""
-_WORDS = re.compile(r"\S+\s*|\s+")
-
-Hunk = tuple[int, int, tuple[str, ...]]
-"""Words of the base from the first number to the second become these."""
+_PRONOUN = r"(?:It|He|She|We|They|This|That|These|Those|Its|His|Her|Our|Their|There)\b"
+_BETWEEN = re.compile(rf"(?=\n)|(?<=[.!?;…])(?=\s+(?!{_PRONOUN})[^\sa-z])|(?<=[。！？])")
+"""Where a line or a sentence ends; one that begins with a pronoun belongs to the one before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,33 +51,37 @@ class Updated:
 
 
 def update(
-    vault: Vault,
-    library: Library,
-    located: Located,
-    text: str,
-    by: Attribution,
-    *,
-    base: str | None = None,
-    conflicts: str | None = None,
+    vault: Vault, library: Library, located: Located, text: str, by: Attribution, *, base: str | None = None
 ) -> Updated:
     """Have a memory say `text`; `base` is what its writer saw, else what the version says that he names.
 
     What others changed meanwhile is kept: both changes are merged, and EditConflictError is raised where they are of
-    the same words. `conflicts` takes the place of `learn.conflicts`.
+    the same sentence.
     """
-    wanted = check_text(text_of(text))
-    seen = located.item.content if base is None else check_text(text_of(base))
-    way = conflicts or vault.config.learn.conflicts
-    for left in reversed(range(ATTEMPTS)):
+    wanted, seen = text_of(text), located.item.content if base is None else text_of(base)
+    with vault.writer.ready():  # of several who correct it at once, each finds what the one before made of it
         index, newest = _newest(vault, library, located)
-        try:
-            return _Update(vault, library, index, newest, by, way).make(
-                seen, wanted, is_named=newest.item.id == located.item.id
-            )
-        except ConflictError as error:
-            if not left or isinstance(error, EditConflictError) or _newest(vault, library, located)[1] == newest:
-                raise
-    raise AssertionError("an update is made, or refused")
+        old = newest.item
+        both = merged(seen, wanted, old.content)
+        if both is None:
+            raise EditConflictError(old.id, current=old.content, base=seen, wanted=wanted)
+        if both == old.content:
+            return Updated(memory=old)
+        kin = kin_of(index, [old.id])
+        replaced, kept = _contradictions(vault, index, old, both, {old.id, *kin.going})
+        lines: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in replaced]
+        lines += [{"op": Op.EDGE.value, "memory": NewId(0), "to": each, "type": "contradicts"} for each in kept]
+        receipt = mend.correct(vault, newest, both, by, kin, lines, origin=_origin(vault, old, by))
+    made = replace(receipt.items[0], pinned=old.pinned)
+    _cite(Core(vault, library.index.agent), old, made, by)
+    return Updated(
+        memory=made,
+        superseded=(old.id, *kin.going, *replaced),
+        conflicts=tuple(_found(library, each)[1].item for each in kept),
+        merged=both != wanted,
+        diff=unified(old.id, f"{old.content}\n", f"{both}\n"),
+        receipt=receipt,
+    )
 
 
 def _newest(vault: Vault, library: Library, located: Located) -> tuple[Index, Located]:
@@ -88,16 +89,16 @@ def _newest(vault: Vault, library: Library, located: Located) -> tuple[Index, Lo
     vault.writer.settle([located.path])
     index, here = _found(library, located.item.id)
     seen = {here.item.id}
-    while here.item.superseded_by and here.item.superseded_by not in seen:
-        seen.add(here.item.superseded_by)
-        index, later = _found(library, here.item.superseded_by)
-        if later.item.source != CORRECTION:
+    while (later := here.item.superseded_by) and later not in seen:
+        seen.add(later)
+        before = here.item.id
+        vault.writer.settle([_found(library, later)[1].path])
+        index, here = _found(library, later)
+        if here.item.source != CORRECTION:
             raise ConflictError(
-                f"{here.item.id} was replaced by {later.item.id}, which says: {later.item.content[:200]}",
-                hint=f"correct {later.item.id} instead",
+                f"{before} was replaced by {later}, which says: {here.item.content[:200]}",
+                hint=f"correct {later} instead",
             )
-        vault.writer.settle([later.path])
-        index, here = _found(library, later.item.id)
     return index, here
 
 
@@ -108,100 +109,44 @@ def _found(library: Library, id: str) -> tuple[Index, Located]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Update:
-    """One attempt to update a memory as it stands."""
+def _contradictions(
+    vault: Vault, index: Index, old: MemoryItem, text: str, own: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """What else cannot be true together with the text: what gives way to it, and what stays beside it.
 
-    vault: Vault
-    library: Library
-    index: Index
-    located: Located
-    by: Attribution
-    way: str
+    A word that is later than what the memory is about, or that a person stands behind, stays.
+    """
+    statement = stated(text, old.user, type=old.type, kind=old.kind)
+    at = old.event_time or vault.home.now()
+    found = resolved(index, [(statement, at)], vault.config.learn.conflicts)
+    older = [each for each, _ in found.replaced]
+    others = [*(each.old.ref for each in found.contradicting), *(each for _, each in found.replaced)]
+    replaced, kept = ([each for each in refs if isinstance(each, str) and each not in own] for refs in (older, others))
+    return replaced, kept
 
-    def make(self, seen: str, wanted: str, *, is_named: bool) -> Updated:
-        old = self.located.item
-        text = merged(seen, wanted, old.content)
-        if text is None:
-            raise EditConflictError(old.id, current=old.content, base=seen, wanted=wanted)
-        if text == old.content and not (is_named and seen == text):
-            return Updated(memory=old)  # somebody else said the same
-        kin = kin_of(self.index, [old.id])
-        replaced, kept = self._contradictions(text, {old.id, *kin.going})
-        receipt = self._write(text, kin, replaced, kept)
-        self._pin_anew(receipt.items[0].id)
-        return Updated(
-            memory=replace(receipt.items[0], pinned=old.pinned),
-            superseded=(old.id, *kin.going, *replaced),
-            conflicts=tuple(_found(self.library, each)[1].item for each in kept),
-            merged=text != wanted,
-            diff=unified(old.id, f"{old.content}\n", f"{text}\n"),
-            receipt=receipt,
-        )
 
-    def _write(self, text: str, kin: Kin, replaced: Sequence[str], kept: Sequence[str]) -> Receipt:
-        lines: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in replaced]
-        lines += [{"op": Op.EDGE.value, "memory": NewId(0), "to": each, "type": "contradicts"} for each in kept]
-        self.library.attend()
-        return mend.correct(self.vault, self.located, text, self.by, kin, lines)
+def _origin(vault: Vault, old: MemoryItem, by: Attribution) -> Origin:
+    """Whose word a correction is: as little to be trusted as what it corrects, and the owner's only if he makes it."""
+    speaker = vault.config.speaker
+    is_owner = speaker == OWNER or (speaker != AGENT and by.actor.partition(":")[0] == "human")
+    return Origin.AGENT if old.origin is Origin.OWNER and not is_owner else old.origin
 
-    def _pin_anew(self, id: str) -> None:
-        """Let core memory cite the correction where it cites what was corrected."""
-        core = Core(self.vault, self.library.index.agent, find=lambda each: _found(self.library, each)[1])
-        if self.located.item.id in core.read().text:
-            core.unpin(self.located.item.id, by=self.by)
-            core.pin(id, by=self.by)
 
-    def _contradictions(self, text: str, own: set[str]) -> tuple[list[str], list[str]]:
-        """What else cannot be true together with the text: what gives way to it, and what stays beside it.
-
-        A word that is later than what the memory is about, or that a person stands behind, stays.
-        """
-        old = self.located.item
-        statement = stated(text, old.user, type=old.type, kind=old.kind)
-        at = old.event_time or self.vault.home.now()
-        found = resolved(self.index, [(statement, at)], self.way, None)
-        older = [each for each, _ in found.replaced]
-        others = [*(each.old.ref for each in found.contradicting), *(each for _, each in found.replaced)]
-        replaced, kept = (
-            [each for each in refs if isinstance(each, str) and each not in own] for refs in (older, others)
-        )
-        return replaced, kept
+def _cite(core: Core, old: MemoryItem, made: MemoryItem, by: Attribution) -> None:
+    """Let core memory cite the correction where it cites what was corrected, or neither where that has no room."""
+    if all(line.id != old.id for line in CorePage(core.read().text).items(CRITICAL)):
+        return
+    with suppress(RefusedError):  # by the policy; the memory is corrected all the same
+        try:
+            core.replace(CRITICAL, old.id, f"{made.content} [{made.id}]", by=by)
+        except RefusedError:
+            core.remove(CRITICAL, old.id, by=by)
 
 
 def merged(base: str, ours: str, theirs: str) -> str | None:
-    """Both sides' changes of a text, by lines and where these overlap by words; None where the words do, too."""
-    by_lines = merge_text(f"{base}\n", f"{ours}\n", f"{theirs}\n")
-    return by_lines.removesuffix("\n") if by_lines is not None else _merged_words(base, ours, theirs)
+    """Both sides' changes of a text, line by line and sentence by sentence; None where both changed the same one.
 
-
-def _merged_words(base: str, ours: str, theirs: str) -> str | None:
-    """The same by words. Between changes of both sides must be a word that neither changed: "3 pm" is one thing."""
-    words = _WORDS.findall(f"{base} ")
-    sides = [_hunks(words, _WORDS.findall(f"{side} ")) for side in (ours, theirs)]
-    if any(side is None for side in sides):
-        return None
-    mine, other = (set(side or ()) for side in sides)
-    if any(_is_near(one, two) for one in mine - other for two in other - mine):
-        return None
-    return "".join(_apply(words, sorted(mine | other)))[:-1]
-
-
-def _hunks(base: Sequence[str], side: Sequence[str]) -> list[Hunk] | None:
-    if max(len(base), len(side)) > MOST_WORDS:
-        return None
-    codes = SequenceMatcher(None, base, side, autojunk=False).get_opcodes()
-    return [(lo, hi, tuple(side[start:end])) for tag, lo, hi, start, end in codes if tag != "equal"]
-
-
-def _is_near(one: Hunk, two: Hunk) -> bool:
-    first, second = sorted((one, two))
-    return second[0] <= first[1]
-
-
-def _apply(base: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
-    found, at = list[str](), 0
-    for lo, hi, words in hunks:
-        found += [*base[at:lo], *words]
-        at = hi
-    return [*found, *base[at:]]
+    Two changes of one sentence are not put together: that would say what neither side does.
+    """
+    pieces = merge_blocks(_BETWEEN.split(base), _BETWEEN.split(ours), _BETWEEN.split(theirs))
+    return None if pieces is None else "".join(pieces)

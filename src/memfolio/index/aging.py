@@ -31,6 +31,10 @@ _PROTECTED = f"({_KEPT} OR m.decay_rate IS 0)"
 _IDLE = "(:now - max(m.created_at, coalesce(m.accessed_at, 0)))"
 _USES = "(1 + log2(1 + m.access_count) / :use)"
 _KINDS = tuple(kind.value for kind in Kind)
+_BASE = (
+    f"CASE WHEN m.decay_rate = 0 THEN 1.0 WHEN {DERIVED} = 1 THEN :inferred "
+    f"WHEN m.role IS NOT NULL OR {DERIVED} THEN :detected ELSE :explicit END"
+)
 
 
 class By(StrEnum):
@@ -81,7 +85,7 @@ class Weak:
 
 def relevance_sql(decay: Decay) -> str:
     """The relevance of the memory `m` at `:now`; `decay_values` has what else it names."""
-    return f"CASE WHEN {_KEPT} THEN 1.0 ELSE min(1.0, {_base()} * {_faded(decay, _IDLE)} * {_USES}) END"
+    return f"CASE WHEN {_KEPT} THEN 1.0 ELSE min(1.0, {_BASE} * {_faded(decay, _IDLE)} * {_USES}) END"
 
 
 def decay_values(decay: Decay) -> Values:
@@ -89,28 +93,19 @@ def decay_values(decay: Decay) -> Values:
     return {"huge": _HUGE, **{name: getattr(decay, name) for name in names}}
 
 
-def _base() -> str:
-    return (
-        f"CASE WHEN m.decay_rate = 0 THEN 1.0 WHEN {DERIVED} = 1 THEN :inferred "
-        f"WHEN m.role IS NOT NULL OR {DERIVED} THEN :detected ELSE :explicit END"
-    )
-
-
 def _faded(decay: Decay, idle: str) -> str:
     """What so many microseconds leave."""
     days = f"max(0, {idle}) / {DAY}.0"
     days = days if power(decay) == 1 else f"pow({days}, {power(decay)})"
-    return f"exp(-max(0.0, {_rate()}) * {days})"
-
-
-def _rate() -> str:
-    own = "m.decay_rate IS NULL OR abs(m.decay_rate) > :huge"
-    return f"CASE WHEN {own} THEN {_by_kind()} ELSE m.decay_rate END"
+    return f"exp(-max(0.0, {_RATE}) * {days})"
 
 
 def _by_kind(suffix: str = "") -> str:
     each = " ".join(f"WHEN '{kind}' THEN :{kind}{suffix}" for kind in _KINDS)
     return f"CASE m.kind {each} END"
+
+
+_RATE = f"CASE WHEN m.decay_rate IS NULL OR abs(m.decay_rate) > :huge THEN {_by_kind()} ELSE m.decay_rate END"
 
 
 def weak(connection: apsw.Connection, now: int, decay: Decay, limit: int) -> list[Weak]:

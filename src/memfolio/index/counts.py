@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import apsw
 
+from memfolio.index.lookup import state_lines
 from memfolio.index.shelf import store_counts
 from memfolio.index.within import ShortTerm
 
@@ -83,9 +84,5 @@ def _edges(connection: apsw.Connection) -> dict[str, int]:
 
 def last_runs(connection: apsw.Connection) -> dict[str, str]:
     """When each job last did something."""
-    sql = (
-        "SELECT s.line FROM states s JOIN files f ON f.number = s.file "
-        "WHERE s.op = 'job' ORDER BY length(f.path), f.path, s.ordinal"
-    )
-    lines = [json.loads(line) for (line,) in connection.execute(sql)]
+    lines = state_lines(connection, "s.op = ?", "job")
     return {str(line["job"]): str(line.get("at", "")) for line in lines if "job" in line}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from memfolio.index.filter import ARCHIVED, LEVELS, Filter
 from memfolio.index.rows import ROLES, from_us, to_us
 from memfolio.sources import LEARNED, PATTERN
 from memfolio.types import Type
+from memfolio.vault.format.entry import moment_of
 from memfolio.vault.format.fields import local
 
 SUMMARY = "summary"
@@ -73,15 +74,7 @@ def local_day(moment: datetime, zone: tzinfo) -> date:
 
 def beginning(day: date, zone: tzinfo) -> datetime:
     """When a day begins there, in UTC."""
-    return at_time(day, time(), zone)
-
-
-def at_time(day: date, clock: time, zone: tzinfo) -> datetime:
-    """A time of a day there, in UTC."""
-    try:
-        return datetime.combine(day, clock, zone).astimezone(UTC)
-    except OverflowError:
-        return datetime.combine(day, clock, UTC)
+    return moment_of(day, None, zone)
 
 
 def _end_us(day: date, zone: tzinfo) -> int:

@@ -46,7 +46,7 @@ EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "superse
 OF_ENTITY = -2
 """Stands in place of an ordinal where an edge is drawn by the page of an entity."""
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
-_INSERT_AT = INSERT.replace("(id,", "(row, id,").replace("VALUES (?", "VALUES (?, ?")
+_WORDS = "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)"
 _CONTENT = COLUMNS.index("content")
 _SEARCHED = tuple(map(COLUMNS.index, ("content", "more", "role", "user")))
 """The columns from which a memory's words, tags and links come."""
@@ -185,9 +185,9 @@ class Filing:
             spot = Spot(file=number, ordinal=each.ordinal, form=each.form, archived=archived, heading=each.heading)
             rows.append((key, *row_of(item, spot, state.superseded_at)))
             words.append((key, searchable(item.content), searchable(about(item, each.heading))))
-        self._db.executemany(_INSERT_AT, rows)
+        self._db.executemany(INSERT, rows)
         self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
-        self._db.executemany("INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)", words)
+        self._db.executemany(_WORDS, words)
         for row, state in zip(rows, states, strict=True):
             if state.item.tags or state.item.derived_from or "[[" in state.item.content:
                 self._link(row[0], state.item, number)
@@ -225,20 +225,14 @@ class Filing:
         self._again.update(dict.fromkeys(path for (path,) in self._db.execute(sql, (id,))))
 
     def _file(self, number: int, found: Found, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
-        spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
         state = fold(found.item, self._lines_about(found.item.id))
-        row = row_of(state.item, spot, state.superseded_at)
         if old is None:
-            self._insert(row, state.item, number, found.heading)
-        elif tuple(old[1]) != row:
+            self._add_all(number, [found], [state], archived=archived)
+            return
+        spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
+        row = row_of(state.item, spot, state.superseded_at)
+        if tuple(old[1]) != row:
             self._update(old[0], tuple(old[1]), row, state.item, number, found.heading)
-
-    def _insert(self, row: Row, item: MemoryItem, number: int, heading: Sequence[str]) -> None:
-        self._db.execute(INSERT, row)
-        key = self._db.last_insert_rowid()
-        self._db.execute("INSERT INTO waiting VALUES (?)", (key,))
-        self._word(key, row[_CONTENT], about(item, heading))
-        self._link(key, item, number)
 
     def _update(self, key: int, old: Row, row: Row, item: MemoryItem, number: int, heading: Sequence[str]) -> None:
         self._db.execute(_UPDATE, (*row, key))
@@ -246,15 +240,10 @@ class Filing:
             return
         self._unlink(key, item_of(old), number)
         self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
-        self._word(key, row[_CONTENT], about(item, heading))
+        self._db.execute(_WORDS, (key, searchable(item.content), searchable(about(item, heading))))
         self._link(key, item, number)
         if (old[_CONTENT], spot_of(old).heading) != (row[_CONTENT], tuple(heading)):
             self._forget_vector(key)
-
-    def _word(self, key: int, content: str, around: str) -> None:
-        self._db.execute(
-            "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)", (key, searchable(content), searchable(around))
-        )
 
     def _forget_vector(self, key: int) -> None:
         """Empty the slot of a memory that says something else now, or nothing any more."""
@@ -379,9 +368,7 @@ class Filing:
 
 def _as_unmarked(found: Found, agent: str) -> Found:
     """An entry whose id another file has, read as if it had none."""
-    return replace(
-        found, item=replace(found.item, id=text_id(agent, found.item.content), created_at=found.item.created_at)
-    )
+    return replace(found, item=replace(found.item, id=text_id(agent, found.item.content)))
 
 
 def _edges(line: Line) -> Iterable[tuple[str, str, str, str | None]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from memfolio.index.lookup import state_lines
 from memfolio.index.pages import name_key
 from memfolio.index.rows import from_us
 from memfolio.index.ties import named
@@ -96,7 +97,6 @@ _NODES = (
     "SELECT e.id, e.name, e.type, e.aliases, e.summary, e.properties, f.path "
     "FROM entities e JOIN files f ON f.number = e.file"
 )
-_IN_ORDER = "FROM states s JOIN files f ON f.number = s.file WHERE s.op = ? ORDER BY length(f.path), f.path, s.ordinal"
 _TOLD = ("subject", "predicate", "object")
 _OUT = (
     "(m.forgotten_at IS NOT NULL OR (m.archived AND NOT EXISTS "
@@ -112,6 +112,7 @@ FROM memories m WHERE m.source IN ('extraction', 'correction', 'flush', 'trigger
     AND (m.more LIKE '%"subject"%' OR m.source = 'correction')
 ORDER BY m.created_at, m.id
 """
+_STRANGE = "SELECT id FROM memories WHERE origin = 'untrusted'"
 _LOST = f"""
 SELECT DISTINCT e.source, e.target FROM edges e LEFT JOIN memories m ON m.id = e.target
 WHERE e.type = 'about' AND (m.id IS NULL OR {_GONE})
@@ -120,9 +121,9 @@ WHERE e.type = 'about' AND (m.id IS NULL OR {_GONE})
 
 def material(connection: apsw.Connection) -> Material:
     """Everything at once, so that it belongs together."""
-    jobs = [line for line in _lines(connection, "job") if line.get("job") == "graph"]
+    jobs = [line for line in state_lines(connection, "s.op = ?", "job") if line.get("job") == "graph"]
     lost = list(connection.execute(_LOST))
-    sessions = tuple(_lines(connection, "session"))
+    sessions = tuple(state_lines(connection, "s.op = ?", "session"))
     return Material(
         nodes=tuple(nodes(connection)),
         ties=frozenset(ties(connection)),
@@ -130,7 +131,7 @@ def material(connection: apsw.Connection) -> Material:
         jobs=tuple(jobs),
         facts=tuple(_facts(connection)),
         gone=_gone(connection, sessions),
-        strange=_ids(connection, "origin = 'untrusted'"),
+        strange=frozenset(each for (each,) in connection.execute(_STRANGE)),
         stale=frozenset(source for source, _ in lost),
         lost=frozenset(target for _, target in lost),
     )
@@ -184,14 +185,6 @@ def _gone(connection: apsw.Connection, sessions: Iterable[Mapping[str, Any]]) ->
 def as_list(value: object) -> list[Any]:
     """A value of a line that should be a list; empty where it is none."""
     return value if isinstance(value, list) else []
-
-
-def _ids(connection: apsw.Connection, condition: str) -> frozenset[str]:
-    return frozenset(memory for (memory,) in connection.execute(f"SELECT id FROM memories WHERE {condition}"))
-
-
-def _lines(connection: apsw.Connection, op: str) -> list[Mapping[str, Any]]:
-    return [json.loads(line) for (line,) in connection.execute(f"SELECT s.line {_IN_ORDER}", (op,))]
 
 
 def _facts(connection: apsw.Connection) -> Iterator[Fact]:

@@ -10,8 +10,9 @@ import apsw
 
 from memfolio.errors import HomeError
 from memfolio.index.filing import Filing, stored_state
-from memfolio.index.reading import is_searched, is_state, precedence, read_file
+from memfolio.index.reading import is_searched, is_state, precedence
 from memfolio.types import MemoryItem
+from memfolio.vault.format.lines import read_lines
 from memfolio.vault.paths import agent_of, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
 from memfolio.vault.vault import Vault
@@ -86,12 +87,9 @@ class Keeper:
             if items := added.get(write.path):
                 return filing.add(write.path, items, state)
             if is_state(write.path) and self._is_newest(connection, write.path):
-                return filing.extend(write.path, self._lines(write), state)
+                lines = [line.record for line in read_lines(write.data).records]
+                return filing.extend(write.path, lines, state)
         return self._put(filing, write.path, state)
-
-    def _lines(self, write: Written) -> list[Mapping[str, object]]:
-        reading = read_file(write.path, write.data or b"", zone=self._vault.home.zone, modified=self._vault.home.now())
-        return list(reading.states)
 
     def _is_newest(self, connection: apsw.Connection, path: str) -> bool:
         """Whether no later part of this ledger is filed: lines count in the order of their parts."""

@@ -80,11 +80,14 @@ def places(connection: apsw.Connection, id: str) -> list[str]:
 
 def lines_about(connection: apsw.Connection, id: str) -> list[Mapping[str, Any]]:
     """The state lines about a memory, oldest first."""
-    sql = (
-        "SELECT s.line FROM states s JOIN files f ON f.number = s.file "
-        "WHERE s.memory = ? ORDER BY length(f.path), f.path, s.ordinal"
-    )
-    return [json.loads(line) for (line,) in connection.execute(sql, (id,))]
+    return state_lines(connection, "s.memory = ?", id)
+
+
+def state_lines(connection: apsw.Connection, condition: str, value: str) -> list[Mapping[str, Any]]:
+    """The state lines for which a condition on `states s` holds, oldest first."""
+    ordered = "ORDER BY length(f.path), f.path, s.ordinal"
+    sql = f"SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE {condition} {ordered}"
+    return [json.loads(line) for (line,) in connection.execute(sql, (value,))]
 
 
 def edges_of(connection: apsw.Connection, id: str) -> list[Edge]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import date, datetime, tzinfo
 from hashlib import blake2b
 from typing import Any
 
@@ -25,10 +25,11 @@ from memfolio.index.passages import cut_passages, front_matter
 from memfolio.state import moment
 from memfolio.types import Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.format.content import without_surrogates
+from memfolio.vault.format.entry import moment_of
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
 from memfolio.vault.format.packed import text_of
-from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_packed_log, ledger_of
+from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_packed_log, ledger_of, place_of
 from memfolio.vault.recent import to_text
 
 _STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
@@ -90,8 +91,7 @@ def first_ordinal(path: str) -> int:
 
 def precedence(path: str) -> tuple[bool, str, int]:
     """Which of two files has a memory that stands in both: the one that sorts first."""
-    named = ledger_of(path)
-    return (is_archived(path), named[0].base, named[1]) if named else (is_archived(path), path, 0)
+    return is_archived(path), *place_of(path)
 
 
 def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Reading:
@@ -131,12 +131,8 @@ def _read_facts(data: bytes, agent: str, modified: datetime) -> Reading:
         for number, line in enumerate(lines.records)
         if all(isinstance(line.record.get(name), str) for name in _FACT)
     ]
-    return Reading(found=tuple(_unique(found)), problems=tuple(lines.problems))
-
-
-def _unique(found: list[Found]) -> Iterator[Found]:
-    """Each id once: what a later line says about a fact counts."""
-    yield from {each.item.id: each for each in found}.values()
+    latest = {each.item.id: each for each in found}  # what a later line says about a fact counts
+    return Reading(found=tuple(latest.values()), problems=tuple(lines.problems))
 
 
 def _fact(record: Mapping[str, Any], agent: str, modified: datetime) -> MemoryItem:
@@ -163,7 +159,7 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     fields = page_fields(clean)
     names, tags = page_names(fields), page_tags(fields)
     day = page_date(path)
-    made = _beginning(day, zone) if day else modified
+    made = moment_of(day, None, zone) if day else modified
     found: dict[str, Found] = {}
     entity = read_entity(path, clean)
     is_partial = entity is not None or "/sessions/" in path
@@ -213,14 +209,6 @@ def _flaws(text: str, clean: str) -> Iterator[str]:
         yield "has bytes that are not UTF-8"
     for key in _UNCLOSED.findall(clean[slice(*front_matter(clean))]):
         yield f"has a list at `{key}` that is not closed on its line, and so is not read"
-
-
-def _beginning(day: date, zone: tzinfo) -> datetime:
-    """When a day begins there; at the ends of the calendar, in UTC."""
-    try:
-        return datetime.combine(day, time(), zone).astimezone(UTC)
-    except OverflowError:
-        return datetime.combine(day, time(), UTC)
 
 
 def _hash(prefix: str, *parts: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -47,13 +46,12 @@ _MATCHING = "m.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
 class Seen:
     """All that a reflection looks at, read at one moment; memories come oldest first.
 
-    `came` is how much came since the last reflection, `fresh` what did, `lately` what came within a month; `unread` are
-    turns that nobody has learned from, `known` is held as more than an event, `forgotten` is what nobody wants back.
+    `fresh` came since the last reflection, `lately` within a month; `unread` are turns that nobody has learned from,
+    `known` is held as more than an event, `forgotten` is what nobody wants back.
     `faded` is hardly relevant any more, the weakest first, turns behind what was kept; `weak` is important and dormant;
     `replaced` is what was replaced since the last reflection and by what, the last first.
     """
 
-    came: Mapping[str, int]
     fresh: list[MemoryItem]
     lately: list[MemoryItem]
     unread: frozenset[str]
@@ -72,7 +70,6 @@ def look(connection: apsw.Connection, *, now: datetime, since: datetime | None, 
     weakest, total = _faded(connection, here, decay, below=decay.archived)
     valid = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD}) AND coalesce(m.valid_until, ?1) >= ?1"
     return Seen(
-        came=_came(connection, after),
         fresh=_newest(connection, _SINCE, after, RECENT),
         unread=frozenset(each for conversation in unheard(connection) for each in conversation.unread),
         lately=_newest(connection, _SINCE, to_us(now - month), RECENT),
@@ -83,14 +80,6 @@ def look(connection: apsw.Connection, *, now: datetime, since: datetime | None, 
         weak=_faded(connection, here, decay, below=decay.dormant, important=IMPORTANT)[0],
         replaced=_replaced(connection, after),
         material=material(connection),
-    )
-
-
-def _came(connection: apsw.Connection, after: int) -> dict[str, int]:
-    counted = f"count(*), sum(m.kind = 'episodic' AND m.source NOT IN {OVERHEARD}), count(DISTINCT m.session)"
-    rows = connection.execute(f"SELECT {counted} FROM memories m WHERE {_CURRENT} AND {_SINCE}", (after,))
-    return dict(
-        zip(("memories", "episodes", "conversations"), (each or 0 for row in rows for each in row), strict=True)
     )
 
 
@@ -123,12 +112,6 @@ def _replaced(connection: apsw.Connection, after: int) -> list[tuple[str, str]]:
         "ORDER BY m.superseded_at DESC, m.id"
     )
     return [(str(old), str(new)) for old, new in connection.execute(sql, (after,))]
-
-
-def said(connection: apsw.Connection, ids: Collection[str]) -> Counter[str]:
-    """From how many other memories each of these was learned: how often it was said."""
-    sql = "SELECT source, count(DISTINCT target) FROM edges WHERE type = 'derived_from' AND source IN carray(?)"
-    return Counter(dict(connection.execute(f"{sql} GROUP BY 1", (apsw.carray(tuple(ids)),)))) if ids else Counter()
 
 
 def conversations(connection: apsw.Connection, names: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:

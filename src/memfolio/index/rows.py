@@ -20,7 +20,7 @@ COLUMNS = (
     *("superseded_by", "superseded_at", "forgotten_at", "accessed_at", "access_count", "decay_rate", "content", "more"),
 )
 SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
-INSERT = f"INSERT INTO memories ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+INSERT = f"INSERT INTO memories (row, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
 
 Row = tuple[Any, ...]
 ROLES = frozenset("user assistant system tool function human ai agent developer".split())

@@ -38,10 +38,10 @@ def places_of(connection: apsw.Connection, ids: Collection[str]) -> dict[str, li
     return found
 
 
-def replaced_by(connection: apsw.Connection, ids: Collection[str]) -> dict[str, str]:
-    """The memories whose place was taken by one of these, each with the one that did."""
-    sql = "SELECT id, superseded_by FROM memories WHERE superseded_by IN carray(?) ORDER BY id"
-    return dict(connection.execute(sql, (_array(ids),))) if ids else {}
+def replaced_by(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+    """The memories whose place was taken by one of these."""
+    sql = "SELECT id FROM memories WHERE superseded_by IN carray(?) ORDER BY id"
+    return [each for (each,) in connection.execute(sql, (_array(ids),))] if ids else []
 
 
 def lines_of(connection: apsw.Connection, ids: Collection[str], op: str) -> list[Mapping[str, Any]]:

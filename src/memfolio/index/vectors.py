@@ -87,16 +87,12 @@ def _take_out(connection: apsw.Connection, rows: Sequence[int], dimension: int) 
 def _put_sketches(connection: apsw.Connection, rows: Sequence[int], data: Sequence[bytes]) -> None:
     size = len(data[0])
     for block, group in groupby(zip(rows, data, strict=True), key=lambda pair: pair[0] // BLOCK):
-        _make_block(connection, block, size)
+        connection.execute("INSERT OR IGNORE INTO sketches VALUES (?, ?)", (block, apsw.zeroblob(BLOCK * size)))
         with connection.blob_open("main", "sketches", "data", block, True) as blob:
             for row, sketch in group:
                 blob.seek(row % BLOCK * size)
                 blob.write(sketch)
         _mark_changed(connection, block)
-
-
-def _make_block(connection: apsw.Connection, block: int, size: int) -> None:
-    connection.execute("INSERT OR IGNORE INTO sketches VALUES (?, ?)", (block, apsw.zeroblob(BLOCK * size)))
 
 
 def _mark_changed(connection: apsw.Connection, block: int) -> None:

@@ -139,9 +139,9 @@ class Watcher:
 
     def _take(self, paths: set[str] | None) -> None:
         vault = self._vault
-        if vault.trouble is not None:
-            if paths is None or paths:
-                self._mark_behind()
+        if vault.trouble is not None:  # nothing can be recorded here: the files are compared at the next question
+            for index in self._indexes() if paths is None or paths else ():
+                index.mark_behind()
             return
         # Our own writes are in the books, and mostly other processes' too: they are told without taking the lock.
         altered = self._altered(self._suspects() if paths is None else paths)
@@ -149,11 +149,6 @@ class Watcher:
             altered = self._altered(altered)
         if altered:
             self._record(altered)
-
-    def _mark_behind(self) -> None:
-        """Nothing can be recorded here: have the files compared at the next question."""
-        for index in self._indexes():
-            index.mark_behind()
 
     def _suspects(self) -> set[str]:
         known = self._vault.books.recent.known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -22,16 +23,16 @@ from memfolio.index.sieve import Sieve
 from memfolio.index.ties import named
 from memfolio.index.watch import Watcher
 from memfolio.index.within import ShortTerm
+from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question
-from memfolio.recall.asking.sorter import Sorter
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.recall import Search
 from memfolio.recall.scope import Scope
 from memfolio.text import every_word
 from memfolio.tuning import Ranking
-from memfolio.vault.paths import agent_of
+from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
@@ -40,6 +41,7 @@ BY_THE_WAY = 0.02
 AT_ONCE = 0.5
 """The same where there is no such thread."""
 MEMORIES = Filter(forms=("memory",), include=(ARCHIVED,))
+_PATH = re.compile(r"\b(?:agents|shared)/[^\s:,;]+")
 MANY = 100
 """How many memories one description can mean at most."""
 
@@ -52,7 +54,6 @@ class Library:
         self._scope = Scope(vault, agent)
         self.index = self._scope.own
         self.meaning = Meaning(embedder or open_embedder(vault.config))
-        self._sorter = Sorter(self.meaning)
         self._vault = vault
         self._background = background
         self._worker = Worker(self.meaning, self.indexes)
@@ -66,8 +67,8 @@ class Library:
         return self._scope.indexes()
 
     def may_read(self, path: str) -> bool:
-        """Whether a file is in the folder of an agent that this one reads."""
-        return agent_of(path) in {index.agent for index in self.indexes()}
+        """Whether a file is in the folder of an agent that this one reads, or holds the settings of the home."""
+        return path in (CONFIG, GITIGNORE) or agent_of(path) in {index.agent for index in self.indexes()}
 
     def _chosen(self, query: Query) -> list[Index]:
         """Those that a question is for; an agent out of scope and one that does not exist are the same."""
@@ -120,7 +121,7 @@ class Library:
             builds = [index.builds for index in indexes]
             asked = self._with_ids(query, originals=ranking.originals)
             search = Search(indexes=indexes, query=asked, ranking=ranking, decay=self._vault.config.decay)
-            question = search.understand(self._sorter.intent(query.text, ranking))
+            question = search.understand(None if ranking.intent else Intent.GENERAL)
             hits = search.answer(question, search.sense(question, self.meaning))
             if builds == [index.builds for index in indexes]:
                 break
@@ -227,12 +228,12 @@ class Library:
             return 0
 
     def notices(self) -> list[str]:
-        """What was repaired, each told once."""
+        """What was repaired, each told once; what names a file that must not be shown is left out."""
         kept = [self._vault.notices, *(index.notices for index in self.indexes())]
         found = [notice for notices in kept for notice in notices]
         for notices in kept:
             notices.clear()
-        return found
+        return [notice for notice in found if all(map(self._vault.shows, _PATH.findall(notice)))]
 
     def close(self) -> None:
         """Stop the threads and let go of the files."""

@@ -9,14 +9,13 @@ from memfolio.errors import MemfolioError
 from memfolio.index.index import Index
 from memfolio.vault.agents import EVERYBODY, agent_file, read_agent
 from memfolio.vault.home import agents_of
-from memfolio.vault.paths import SHARED
+from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
 SETTLED = 2 * 10**9
-"""Nanoseconds after which a folder that changes once more is sure to get another time."""
-
-Look = tuple[int, int, int] | None
+"""Nanoseconds after which a file that changes once more is sure to get another time."""
+Look = tuple[int, int, int]
 
 
 class Scope:
@@ -30,24 +29,32 @@ class Scope:
         self.trouble: str | None = None
         self._vault, self._agent = vault, agent
         self._known: dict[str, Index] = {agent: self.own}
-        self._settings = os.fspath(vault.config.home / agent_file(agent))
-        self._folders = tuple(os.fspath(vault.config.home / name) for name in ("agents", SHARED))
-        self._read: tuple[Look, tuple[str, ...]] | None = None
-        self._found: tuple[tuple[Look, ...], list[Index]] | None = None
+        self._seen: tuple[Look | None, tuple[str, ...]] | None = None
 
     def indexes(self) -> list[Index]:
         """Its own index, then those of the others that have a folder at the moment."""
-        looks = (_look(self._settings), *map(_look, self._folders))
-        if self._found is not None and self._found[0] == looks:
-            return self._found[1]
-        if self._read is None or self._read[0] != looks[0]:
-            self._read = looks[0], self._reads()
-        others = self._named(self._read[1])
-        found = [self.own, *(self._known.setdefault(name, Index(self._vault, name)) for name in others)]
-        self._found = (looks, found) if _is_settled(looks) else None
-        return found
+        names = dict.fromkeys((self._agent, *self._others()))
+        for name in names.keys() - self._known.keys():
+            self._known.setdefault(name, Index(self._vault, name))
+        return [self._known[name] for name in names]
+
+    def _others(self) -> list[str]:
+        home, reads = self._vault.config.home, self._reads()
+        if EVERYBODY in reads:
+            return sorted(agents_of(home), key=lambda name: (name != SHARED, name))
+        return [name for name in reads if os.path.isdir(f"{home}/{agent_root(name)}")]
 
     def _reads(self) -> tuple[str, ...]:
+        """What the settings say; they are read again when their file has changed, or may have."""
+        look = _look(self._vault.config.home / agent_file(self._agent))
+        if self._seen is None or self._seen[0] != look:
+            reads = self._settings()
+            is_settled = look is None or time.time_ns() - look[0] > SETTLED
+            self._seen = (look, reads) if is_settled else None
+            return reads
+        return self._seen[1]
+
+    def _settings(self) -> tuple[str, ...]:
         try:
             page = self._vault.page(agent_file(self._agent))
             settings = read_agent(self._agent, page.content if page else None)
@@ -56,14 +63,6 @@ class Scope:
             return ()
         self.trouble = None
         return settings.reads
-
-    def _named(self, reads: tuple[str, ...]) -> list[str]:
-        """Those whom the settings mean and who have a folder, in the order in which they are named."""
-        if not reads:
-            return []
-        there = sorted(agents_of(self._vault.config.home), key=lambda name: (name != SHARED, name))
-        named = there if EVERYBODY in reads else [name for name in reads if name in there]
-        return [name for name in dict.fromkeys(named) if name != self._agent]
 
     def follow(self, record: Record) -> None:
         """File a change in every index that was ever asked."""
@@ -75,15 +74,9 @@ class Scope:
             index.close()
 
 
-def _look(path: str) -> Look:
+def _look(path: os.PathLike[str]) -> Look | None:
     try:
         found = os.stat(path, follow_symlinks=False)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ino, found.st_size
-
-
-def _is_settled(looks: tuple[Look, ...]) -> bool:
-    """Whether a further change would show: one within the same tick of the clock may not."""
-    newest = max((look[0] for look in looks[:2] if look), default=0)
-    return time.time_ns() - newest > SETTLED

@@ -5,25 +5,28 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from operator import is_
 from os import urandom
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.redact.personal import RULES as PERSONAL
-from memfolio.redact.rules import MIXED, MIXTURE, PLAIN, Rule, by_literal
+from memfolio.redact.rules import MIXTURE, PLAIN, SECRETS, Rule, by_literal
+from memfolio.tuning import PERSONAL as PERSONAL_KINDS
 from memfolio.tuning import Redaction
 
-_KINDS = "|".join({rule.kind: None for rule in (*MIXED, *PLAIN, *PERSONAL)})
+_KINDS = "|".join({rule.kind: None for rule in (*SECRETS, *PERSONAL)})
 _MARKER = rf"\[redacted:(?:{_KINDS}):[0-9a-f]{{8}}\]"
 _HIDDEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 """What nobody sees, and what a secret may be split with."""
-_MIXED = by_literal(MIXED)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+SHORTEST = 6
+"""Characters that a secret has at least."""
+
+
+class Found(NamedTuple):
     """A stretch of a text that is to be taken out, and what it is."""
 
     kind: str
@@ -39,9 +42,11 @@ class Redactor:
     """
 
     def __init__(self, settings: Redaction, fingerprint: Callable[[bytes], str] | None = None) -> None:
-        self._secrets = settings.secrets
         personal = [rule for rule in PERSONAL if rule.kind in settings.personal]
-        self._plain = by_literal([*(PLAIN if settings.secrets else ()), *personal])
+        every = by_literal([*(SECRETS if settings.secrets else ()), *personal])
+        plain = by_literal([*(PLAIN if settings.secrets else ()), *personal])
+        # Most texts are plain ASCII: what no such text can have is not looked for there.
+        self._tables = [(each, [pair for pair in each if pair[0].isascii()]) for each in (plain, every)]
         self._allowed = frozenset(settings.allow)
         self._fingerprint = fingerprint or _passing_hash()
 
@@ -56,14 +61,17 @@ class Redactor:
 
     def find(self, text: str) -> list[Found]:
         """What is to be taken out, in order and without overlaps."""
-        if not text.isascii() and _HIDDEN.search(text):
-            skipped = [match.start() - number for number, match in enumerate(_HIDDEN.finditer(text))]
-            seen = self._find_visible(_HIDDEN.sub("", text))
-            return [
-                Found(each.kind, each.start + bisect(skipped, each.start), each.end + bisect(skipped, each.end - 1))
-                for each in seen
-            ]
-        return self._find_visible(text)
+        if text.isascii() or not _HIDDEN.search(text):
+            return self._find_visible(text)
+        skipped = [match.start() - number for number, match in enumerate(_HIDDEN.finditer(text))]
+        return [
+            Found(kind, start + bisect(skipped, start), end + bisect(skipped, end - 1))
+            for kind, start, end in self._find_visible(_HIDDEN.sub("", text))
+        ]
+
+    def secret_in(self, text: str) -> str | None:
+        """The kind of the first secret in a text; personal data is none."""
+        return next((each.kind for each in self.find(text) if each.kind not in PERSONAL_KINDS), None)
 
     def clean_value(self, value: Any, name: str = "") -> Any:
         """The same value with every text in it clean; the same object where there is nothing to take out.
@@ -71,45 +79,38 @@ class Redactor:
         A field's text is looked at behind its `name`: under `password`, a password is known for what it is.
         """
         match value:
+            case str() if len(value) < SHORTEST:
+                return value
             case str():
                 lead = f"{name}=" if name else ""
                 cleaned = self.clean(lead + value)
                 return value if cleaned == lead + value else cleaned[len(lead) :]
             case Mapping():
-                fields = {key: self.clean_value(each, str(key)) for key, each in value.items()}
-                return fields if any(fields[key] is not each for key, each in value.items()) else value
+                fields = {self.clean_value(key): self.clean_value(each, str(key)) for key, each in value.items()}
+                return value if all(key in fields and fields[key] is value[key] for key in value) else fields
             case list() | tuple():
                 items = [self.clean_value(each, name) for each in value]
                 return value if all(map(is_, items, value)) else type(value)(items)
         return value
 
     def _parts(self, text: str, found: list[Found]) -> Iterator[str]:
-        end = 0
-        for each in found:
-            secret = _HIDDEN.sub("", text[each.start : each.end]).encode("utf-8", "surrogatepass")
-            yield text[end : each.start]
-            yield f"[redacted:{each.kind}:{self._fingerprint(secret)[:8]}]"
-            end = each.end
-        yield text[end:]
+        after = 0
+        for kind, start, end in found:
+            secret = _HIDDEN.sub("", text[start:end]).encode("utf-8", "surrogatepass")
+            yield f"{text[after:start]}[redacted:{kind}:{self._fingerprint(secret)[:8]}]"
+            after = end
+        yield text[after:]
 
     def _find_visible(self, text: str) -> list[Found]:
-        rules = self._rules_for(text)
-        if not rules:
+        lower, table = text.lower(), self._tables[MIXTURE.search(text) is not None][text.isascii()]
+        tried = [rules for literal, rules in table if literal in lower]
+        if not tried:
             return []
-        stretches = _between_markers(text)
+        rules, stretches = dict.fromkeys(chain.from_iterable(tried)), _between_markers(text)
         return _apart([found for stretch in stretches for rule in rules for found in self._by(rule, text, *stretch)])
 
-    def _rules_for(self, text: str) -> dict[Rule, None]:
-        """The rules that can apply, in their order: of most texts none, which takes two looks to see."""
-        lower = text.lower()
-        rules: list[Rule] = []
-        if self._secrets and MIXTURE.search(text):
-            rules = [rule for literal, tried in _MIXED if literal in lower for rule in tried]
-        rules += [rule for literal, tried in self._plain if literal in lower for rule in tried]
-        return dict.fromkeys(rules)
-
     def _by(self, rule: Rule, text: str, start: int, end: int) -> Iterator[Found]:
-        pattern = rule.pattern
+        pattern = re.compile(rule.source)  # when a text first needs it: together they take longer than a start may
         group = min(pattern.groups, 1)
         for match in pattern.finditer(text, start, end):
             secret = match[group]
@@ -119,8 +120,6 @@ class Redactor:
 
 def _between_markers(text: str) -> list[tuple[int, int]]:
     """The stretches of a text that are no markers."""
-    if "[redacted:" not in text:
-        return [(0, len(text))]
     borders = [0, *(at for match in re.finditer(_MARKER, text) for at in match.span()), len(text)]
     return list(zip(borders[::2], borders[1::2], strict=True))
 
@@ -129,12 +128,10 @@ def _apart(found: list[Found]) -> list[Found]:
     """Finds in order; of what begins in one place the first rule's, and what overlaps is one."""
     kept: list[Found] = []
     for each in sorted(found, key=lambda found: found.start):
-        if kept and each.start == kept[-1].start:
-            continue
-        if kept and each.start < kept[-1].end:
-            kept[-1] = Found(kept[-1].kind, kept[-1].start, max(kept[-1].end, each.end))
-        else:
+        if not kept or each.start >= kept[-1].end:
             kept.append(each)
+        elif each.start > kept[-1].start:
+            kept[-1] = kept[-1]._replace(end=max(kept[-1].end, each.end))
     return kept
 
 

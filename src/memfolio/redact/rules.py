@@ -27,11 +27,6 @@ class Rule(NamedTuple):
     source: str
     accepts: Judge = is_real
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """Compiled when a text first needs it: together they take longer than a start may."""
-        return re.compile(self.source)
-
 
 def _prefixed(kind: str, prefixes: str, body: str, accepts: Judge = is_real) -> tuple[Rule, ...]:
     """A rule for each prefix of a token that stands for itself."""
@@ -55,15 +50,16 @@ def _has_body(block: str) -> bool:
     return re.search("[A-Za-z0-9+/]{20}", block) is not None
 
 
-MIXTURE = re.compile(
-    r"[0-9A-Z](?:(?<=[a-z].)|(?<=[A-Z][0-9])|(?<=[0-9][A-Z])|(?<=[0-9])(?=[a-z]))(?:(?=\S{5})|(?<=\S{5}.))"
-)
-"""Letters and digits, or small and capital ones, side by side in a run of ten characters or more: a text without that
-has none of the secrets in `MIXED`."""
-
 _LETTERS = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
 _WORD = r"[\w-]"
+_VENDORS = (
+    "dop_v1_ doo_v1_ dor_v1_ shpat_ shpss_ shpca_ hvs. hvb. whsec_ gsk_ xai- pplx- r8_ lin_api_ ntn_ glsa_ glc_ sbp_"
+    " figd_ PMAK- NRAK- ATATT3 ATCTT3 ATBB AGE-SECRET-KEY-1 HRKU- dapi dckr_pat_ dckr_oat_ sqp_ squ_ sqa_ nvapi- tvly-"
+    " pcsk_ lsv2_ sntrys_ sntryu_ phx_ tskey- SWMTKN- rubygems_ CFPAT- FlyV1 fm2_ xkeysib- key- sq0csp- sq0atp-"
+    " rzp_live_ pscale_ pat-na1- dt0c01. sgp_ ops_eyJ amzn.mws. AKCp sl.B cio_ bkua_ rpa_ fo1_ vcp_"
+)
+"""How tokens of further services begin."""
 _TOKENS: tuple[Rule, ...] = (
     *_prefixed("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}"),
     *_prefixed("gitlab-token", "glpat- gldt- glrt- glptt- glcbt-", r"[\w.-]{20,}"),
@@ -74,12 +70,12 @@ _TOKENS: tuple[Rule, ...] = (
     *_prefixed("openai-key", "sk-", rf"{_WORD}{{20,}}", is_random),
     *_prefixed("google-api-key", "AIza", rf"{_WORD}{{35,}}"),
     *_prefixed("google-token", "ya29. 1//0 GOCSPX-", r"[\w.-]{20,}"),
+    *_prefixed("huggingface-token", "hf_", rf"{_LETTERS}{{30,}}"),
     *_prefixed("npm-token", "npm_", rf"{_LETTERS}{{30,}}"),
     *_prefixed("pypi-token", "pypi-", rf"{_WORD}{{50,}}"),
     *_prefixed("twilio-key", "SK AC", rf"{_HEX}{{32}}(?!\w)"),
     *_prefixed("sendgrid-key", "SG.", rf"{_WORD}{{16,}}\.{_WORD}{{16,}}"),
-    *_prefixed("api-key", "dop_v1_ doo_v1_ shpat_ shpss_ shpca_ hvs. whsec_ gsk_ xai- pplx- r8_", r"[\w=-]{24,}"),
-    *_prefixed("api-key", "lin_api_ ntn_ glsa_ sbp_ figd_ PMAK- NRAK- ATATT3 AGE-SECRET-KEY-1", r"[\w=-]{24,}"),
+    *_prefixed("api-key", _VENDORS, r"[\w.=-]{20,}", is_mixed),
     *_prefixed("jwt", "eyJ", rf"(?<![_-]eyJ){_WORD}{{8,}}+\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
     Rule("azure-client-secret", ("Q~",), r"[0-9]Q~(?<=(?<![\w~.-])[\w~.-]{3}[0-9]Q~)[\w~.-]{31,34}(?![\w~-])"),
     Rule("telegram-token", (":",), r":(?<=[0-9]{8}:)(?<![0-9]{11}:)[\w-]{35}(?![\w-])"),
@@ -98,35 +94,33 @@ _AROUND: tuple[Rule, ...] = (
     Rule("private-key", ("-----END ",), rf"({_BASE64}{_LAST}-----END {_KEY})|{_BASE64}", bool),
     Rule("token", ("bearer ",), r"(?i:bearer)[ ]+([\w.~+/-]{16,}=*)", is_random),
     Rule("azure-key", ("Key=",), r"Key=(?<=Account....|dAccess....)([A-Za-z0-9+/]{40,}={0,2})"),
-    Rule("azure-signature", ("sig=",), r"[?&]sig=([\w%+/=-]{40,})"),
+    Rule("signature", ("sig=", "signature="), r"[?&](?i:sig|[\w-]{0,10}signature)=([\w%+/=-]{40,})"),
+    Rule("secret", ("sessid=", "sessionid=", "appid="), r"(?i:sess(?:ion)?id|appid)=([\w%.-]{24,})", is_key),
+    Rule("token", ("://",), r"://([^\s:@/\"'<>?#]{20,200})@(?=[\w.\[-])", is_random),
 )
 
 
-def _in_any_case(*names: str) -> str:
-    """One of the names in any case, in a form whose first letters are looked for fast."""
-    firsts = [name[0] + name[0].upper() for name in names]
-    rest = "|".join(f"(?<=[{first}])(?i:{name[1:]})" for first, name in zip(firsts, names, strict=True))
-    return f"[{''.join(firsts)}](?:{rest})"
-
-
-_PASSWORD = _in_any_case(
-    "pass(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?![a-z])|e(?<=mot de passe))",
-    *("pw(?:d|(?<![a-z]pw)(?![a-z]))", "kennwort", "contraseña", "парол[ья]", "密码", "パスワード"),
+_PASSWORD = (
+    "pass(?:wor[dt]|wd|phrase|code|(?<![mrsy]pass)(?![a-z])|e(?<=mot de passe))|pw(?:d|(?![a-z]))"
+    "|kennwort|contraseña|парол[ья]|密码|パスワード"
 )
+_PASSWORDS = "pass pw kennwort contraseña парол 密码 パスワード"
 _QUALIFIERS = "api access private account shared signing encryption auth client master service deploy admin app secret"
 _QUALIFIED = "|".join(f"(?<={word}{link}key)" for word in _QUALIFIERS.split() for link in ("", "[ _-]"))
-_SECRET = _in_any_case("secret", "token(?!s|i[zs])", "credential", f"key(?:{_QUALIFIED})")
+_SECRET = f"secret|token(?!s|i[zs])|credential|key(?:{_QUALIFIED})"
 _OTHER_KEYS = "public primary foreign cache idempotency object partition row sort".split()
-_ANY_KEY = _in_any_case("key(?![a-z])" + "".join(f"(?<!{word}.key)" for word in _OTHER_KEYS))
+_ANY_KEY = "key(?![a-z])" + "".join(f"(?<!{word}.key)" for word in _OTHER_KEYS)
 _SUFFIX = r"[\w-]{0,30}+" + "".join(
     f"(?<!{word})"
     for word in "id ids name names file path dir url uri type length size limit count policy field format version class"
     " hash hint label expiry expires ttl prefix arn manager store".split()
 )
 """What a name may end in, but for what stands beside a secret, as in `token_url`."""
-_OF = r"(?:[ \t]+(?:for|to|of|on)[ \t][^\n.:=\"']{1,40}?)?"
-_LINK = r"(?:(?::=|=>|[:=：→|])[*_]{0,2}|\b(?:is|are|was|ist|lautet|est|es|to)\b:?|\s{1,20}value[:=])"
-_IS = rf"(?:[\\\"'`*\]]{{0,6}}[ \t]*{_LINK}|[\"']?[ ]?[,(](?=[ ]?[\"'])|>)[ \t]*"
+_OF = r"(?:[ \t]+(?:for|to|of|on|at|in)[ \t][^\n.:=\"']{1,40}?)?"
+_LINK = (
+    r"(?:(?::=|=>|[:=：→|])[*_]{0,2}|\b(?:is|are|was|ist|lautet|est|es|to)\b:?|[\s{]{1,20}(?:value|default)[ ]?[:=])"
+)
+_IS = rf"(?:(?: \[\w*\])?[\\\"'`*\]]{{0,6}}[ \t]*{_LINK}|[\"']?[ ]?[,(](?=[ ]?[\"'])|>)[ \t]*"
 _ODD = r"(?=\S*[0-9])(?=\S*(?:[@#$%^&+=~]|[!?*]\w))"
 """What can be nothing but a password even where only a blank stands before it."""
 _VALUE = (
@@ -141,34 +135,36 @@ def _named(kind: str, names: str, links: str, literals: str, accepts: Judge) -> 
     sources = (
         rf"[?&](?i:[\w-]{{0,20}}?(?:{names}){_SUFFIX})=([^\s&#\"'`<>]{{6,}})",
         rf"--(?i:[\w-]{{0,20}}?(?:{names}){_SUFFIX})[ =]{_VALUE}",
-        rf"(?:{names})(?i:{_SUFFIX}{links}){_VALUE}",
+        rf"(?i:(?:{names}){_SUFFIX}{links}){_VALUE}",
     )
     return tuple(Rule(kind, words, source, accepts) for source in sources)
 
 
 _BEHIND = (
     *_named("secret", _SECRET, rf"(?:{_OF}{_IS}|[ ])", "secret token credential key", is_random),
-    *_named("secret", _ANY_KEY, rf"(?:{_OF}{_IS}|[ ])", "key", is_key),
+    *_named("secret", f"{_ANY_KEY}|{_PASSWORD}", rf"(?:{_OF}{_IS}|[ ])", f"key {_PASSWORDS}", is_key),
 )
-MIXED = (*_TOKENS, *_AROUND, *_BEHIND)
-"""Secrets in which characters of two kinds stand side by side; those of a form of their own come first."""
 _USER = r"(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:"
+_COMMANDS = "mysql|mariadb|sshpass|docker login|podman login|redis-cli|ldapsearch|htpasswd"
+_OPTION = rf"(?:{_COMMANDS})\w*\s(?:[^\n]{{0,200}}?\s)?-[paw][ ]?[\"']?"
 _HEADER = r"(?:(?i:basic)[ ]+|auth\"?[ ]*[:=][ ]*\"?)"
-PLAIN: tuple[Rule, ...] = (
-    *_prefixed("huggingface-token", "hf_", rf"{_LETTERS}{{30,}}"),
-    Rule("aws-access-key", ("AKIA", "ASIA"), r"A[KS]IA(?<![A-Za-z0-9]A[KS]IA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+_LOGINS: tuple[Rule, ...] = (
+    *_prefixed("aws-access-key", "AKIA ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     Rule("password", ("://",), r"://[^\s:@/\"'<>]{0,80}:([^\s/\"'<>]+)@(?=[\w.\[-])", is_login),
     Rule("password", ("curl",), rf"curl\s(?:[^\n]{{0,200}}?\s)?{_USER}([^\s\"']+)", is_login),
+    Rule("password", ("pass",), r"[?&](?i:pass(?:word|wd)?)=([^\s&#\"'`<>]{6,})", is_login),
+    Rule("password", (" -p", " -a", " -w"), rf"{_OPTION}([^\s\"'-][^\s\"']{{5,}})", is_password),
     Rule("login", ("basic ", "auth"), rf"{_HEADER}([A-Za-z0-9+/]{{8,}}={{0,2}})", _is_header),
-    *_named(
-        "password",
-        _PASSWORD,
-        rf"(?:{_OF}{_IS}|[ ]{_ODD})",
-        "pass pw kennwort contraseña парол 密码 パスワード",
-        is_password,
-    ),
 )
+PLAIN = (*_LOGINS, *_named("password", _PASSWORD, rf"(?:{_OF}{_IS}|[ \n]{_ODD})", _PASSWORDS, is_password))
 """Secrets that may be of letters alone."""
+SECRETS = (*_TOKENS, *_AROUND, *PLAIN, *_BEHIND)
+"""All of them; what has a form of its own comes first."""
+MIXTURE = re.compile(
+    r"[0-9A-Z](?:(?<=[a-z].)|(?<=[A-Z][0-9])|(?<=[0-9][A-Z])|(?<=[0-9])(?=[a-z]))(?:(?=\S{5})|(?<=\S{5}.))"
+)
+"""Letters and digits, or small and capital ones, side by side in a run of ten characters or more: a text without that
+has none but the `PLAIN` ones."""
 
 
 def by_literal(rules: Iterable[Rule]) -> tuple[tuple[str, tuple[Rule, ...]], ...]:

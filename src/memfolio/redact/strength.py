@@ -19,7 +19,7 @@ _STAND_IN = (
 """Words of which only a stand-in is made, such as `my_secret_key_1`."""
 _CODE = (
     r"[{(\[\\]|\$(?:[{(]|(?:[A-Z0-9_]+|[a-z0-9_]+)$)|%(?:\(|[A-Z_]+%|[a-z]$)|&\w+$|(?:\.{0,2}|~)/[a-z][\w.-]{0,20}(?:/|$)"
-    r"|[\w.+-]*://|(?i:[a-z_]\w*(?:(?:\.|::|->)[a-z_]\w*)*[(\[])|(?i:(?=.{1,32}$)[a-z_]\w*(?:(?:\.|::|->)[a-z_]\w*)+$)"
+    r"|[\w.+-]*://|(?i:[a-z_]\w*(?:(?:\.|::|->)[a-z_]\w*)*[(\[])|(?i:(?=.{1,32}$)[a-z_]+\d*[a-z_]*(?:(?:\.|::|->)[a-z_]+\d*[a-z_]*)+$)"
 )
 """What a value begins with where it is computed or looked up: a variable, a template, a call, a path."""
 _CLASSES = ("[A-Z]", "[a-z]", "[0-9]", r"[^\w\s.:/,!?*'’|-]|[!?*](?=\w)")

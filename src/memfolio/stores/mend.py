@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from memfolio.errors import ConflictError, InputError
 from memfolio.index.lookup import Located
+from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.stores.kin import Kin
-from memfolio.types import Action, Attribution, MemoryItem, Store, Type
+from memfolio.types import Action, Attribution, MemoryItem, Origin, Store, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
-from memfolio.vault.format.lines import read_lines, split_lines
 from memfolio.vault.paths import agent_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
-NONE = Kin([], [])
 SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
 """Attributes of what was learned that say the same as its text."""
 
@@ -53,14 +52,22 @@ def forget(
         for path in paths:
             if ledger_of(path):  # what lies in the archive already stays there
                 places.setdefault(path, []).append(located.item.id)
-    records: list[dict[str, Any]] = [{"op": Op.TOMBSTONE.value, "memory": each.item.id} for each, _ in found]
-    records += [*map(_freed, freed), *({"op": Op.SUPERSEDE.value, "memory": each, "by": None} for each in lifted)]
+    records = leaving_lines([each.item.id for each, _ in found], freed, dict.fromkeys(lifted))
     memories = tuple(each.item for each, _ in found)
     if not places:  # all lie in the archive, where they stay
         receipt = None if dry_run else vault.add_lines(state_ledger(_agent(found[0][0])), records, by)
         return Mended(memories=memories, diff="", receipt=receipt)
     outcome = cut_out(vault, places, by=by, records=records, dry_run=dry_run)
     return Mended(memories=memories, diff=outcome.diff, receipt=outcome.receipt)
+
+
+def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:
+    """The state lines that tell that memories go, which others are freed, and what has the place of which then."""
+    return [
+        *({"op": Op.TOMBSTONE.value, "memory": each} for each in going),
+        *map(_freed, freed),
+        *({"op": Op.SUPERSEDE.value, "memory": each, "by": by} for each, by in lifted.items()),
+    ]
 
 
 def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attribution, *, dry_run: bool) -> Mended:
@@ -79,25 +86,26 @@ def correct(
     located: Located,
     text: str,
     by: Attribution,
-    kin: Kin = NONE,
-    beside: Sequence[Mapping[str, Any]] = (),
+    kin: Kin,
+    beside: Sequence[Mapping[str, Any]],
+    *,
+    origin: Origin,
 ) -> Receipt:
     """Remember what is right beside what was wrong, which is superseded and stays where it stands.
 
     It is about the same thing at the same time. What was made of it is superseded, too. State lines that stand `beside`
-    it may name it as `NewId(0)`. ConflictError where it does not stand as it was located.
+    it may name it as `NewId(0)`. Whoever calls this holds the write lock since the memory was located.
     """
     old, agent = located.item, _agent(located)
     _check_is_entry(located, "corrected")
-    if old.superseded_by:
-        raise ConflictError(f"{old.id} was corrected already", hint=f"correct {old.superseded_by} instead")
     if old.forgotten_at:
         raise ConflictError(f"{old.id} is forgotten", hint="restore it first, or remember the text anew")
     draft = replace(
         old,
         content=text,
         type=Type.CORRECTION if old.type is Type.OBSERVATION else old.type,
-        source="correction",
+        source=CORRECTION,
+        origin=origin,
         confidence=1.0,
         session=by.session,
         role=None,
@@ -111,26 +119,11 @@ def correct(
     if old.pinned:
         records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
     operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), tuple(records)))
-    with vault.writer.ready():  # of several who correct it at once, one does
-        if vault.writer.settle([located.path]) or _is_superseded(vault, agent, old.id):
-            raise ConflictError(f"{old.id} was corrected by somebody else", hint="look at what it says now")
-        return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
+    return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
 
 
 def _freed(id: str) -> dict[str, Any]:
     return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
-
-
-def _is_superseded(vault: Vault, agent: str, id: str) -> bool:
-    """Whether the last that the state files say is so; asked of them, since they cannot be behind."""
-    folder, last = f"{state_ledger(agent).base}/", None
-    parts = [path for path in vault.books.recent.known if path.startswith(folder)]
-    for path in sorted(parts, key=lambda path: (len(path), path)):
-        for raw in split_lines(vault.books.read(path) or b""):
-            for line in read_lines(raw).records if id.encode() in raw else ():
-                if (line.record.get("op"), line.record.get("memory")) == (Op.SUPERSEDE.value, id):
-                    last = line.record.get("by")
-    return last is not None
 
 
 def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:

@@ -76,6 +76,8 @@ class AgentContext:
     """What could not be read, each as a sentence."""
     alerts: tuple[str, ...] = ()
     """What the owner must be told and this agent was not shown before."""
+    proposals: tuple[str, ...] = ()
+    """What others propose and this agent decides on, behind how that is done."""
 
     @property
     def summary(self) -> str:
@@ -102,6 +104,7 @@ class AgentContext:
         core = [item.text for block in self.core.blocks for item in block.items]
         profile = [line for line in self.user_profile.splitlines() if not line.startswith("#")]
         talk = Section(title="Recent conversation", share=0.5, is_in_order=True)
+        yield Section(title="Proposals to decide on", share=0.1, lines=_lines("proposal", self.proposals))
         yield Section(title="Situation", share=0.1, lines=_lines("situation", self.summary.splitlines()))
         yield Section(title="Core memory", share=0.25, lines=_lines("core", core))
         yield Section(title="The user", share=0.1, lines=_lines("user", profile))

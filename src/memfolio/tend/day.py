@@ -8,7 +8,7 @@ from datetime import date, time, tzinfo
 from functools import partial
 
 from memfolio.index import days as index_days
-from memfolio.index.days import CONCLUDED, DAY_SUMMARY, SUMMARY, Told, at_time, local_day
+from memfolio.index.days import CONCLUDED, DAY_SUMMARY, SUMMARY, Told, local_day
 from memfolio.index.index import Index
 from memfolio.sources import PATTERN
 from memfolio.state import Op
@@ -19,6 +19,7 @@ from memfolio.text import counted
 from memfolio.types import Action, Type
 from memfolio.vault.change import AddEntries, AddLines, Change
 from memfolio.vault.format.draft import Draft
+from memfolio.vault.format.entry import moment_of
 from memfolio.vault.format.fields import local
 from memfolio.vault.paths import state_ledger
 
@@ -81,7 +82,7 @@ def summary(day: date, told: Sequence[Told], zone: tzinfo, *, count: int) -> Dra
         type=Type.EVENT,
         source=SUMMARY,
         tags=(DAY_SUMMARY,),
-        event_time=at_time(day, END, zone),
+        event_time=moment_of(day, END, zone),
         derived_from=tuple(cited),
         attributes={"day": day.isoformat()},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from memfolio.vault.paths import SHARED, agent_root
 FILE = "agent.toml"
 WRITES, PROPOSES = "writes", "proposes"
 EVERYBODY = "*"
+MOST_BYTES = 1 << 16
+_VALUE = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\]]*\]|\w+)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +40,6 @@ class AgentSettings:
     commitment: str = "open-minded"
     """When it lets go of what it intends."""
 
-    @property
-    def writes(self) -> bool:
-        return self.policy == WRITES and not self.retired
-
 
 def agent_file(agent: str) -> str:
     """The path of an agent's settings."""
@@ -50,17 +49,13 @@ def agent_file(agent: str) -> str:
 def read_agent(agent: str, content: bytes | None) -> AgentSettings:
     """The settings in a file's content; ConfigError where they make no sense."""
     where = agent_file(agent)
-    if content is None:
-        return AgentSettings(agent=agent)
+    if content is not None and len(content) > MOST_BYTES:
+        raise ConfigError(f"{where} has {len(content):,} bytes", hint=f"it has room in {MOST_BYTES:,}")
     try:
-        table = tomllib.loads(content.decode("utf-8-sig"))
-    except ValueError as error:
+        table = tomllib.loads((content or b"").decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where} is not valid TOML: {error}", hint="correct that line") from error
     return AgentSettings(agent=agent, **{name: _valid(where, name, value) for name, value in table.items()})
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value.isprintable()
 
 
 def _is_agent(value: object) -> bool:
@@ -73,7 +68,7 @@ def _are_scopes(value: object) -> bool:
 
 COMMITMENTS = ("blind", "single-minded", "open-minded")
 _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "role": (_is_text, "a few words"),
+    "role": (lambda value: isinstance(value, str) and value.isprintable(), "a few words"),
     "policy": (lambda value: value in (WRITES, PROPOSES), f"{WRITES} or {PROPOSES}"),
     "reads": (_are_scopes, "a list of agent ids, or of `*` for everybody"),
     "proposes_to": (_is_agent, "an agent id"),
@@ -81,6 +76,7 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "retired": (lambda value: isinstance(value, bool), "true or false"),
     "commitment": (lambda value: value in COMMITMENTS, f"one of {', '.join(COMMITMENTS)}"),
 }
+KEYS = tuple(_CHECKS)
 
 
 def _valid(where: str, name: str, value: Any) -> Any:
@@ -97,37 +93,10 @@ def _valid(where: str, name: str, value: Any) -> Any:
 def written(text: str, given: Mapping[str, object]) -> str:
     """The text of a file of settings with these values; what else a person wrote there stays as it is."""
     for name, value in given.items():
-        lines = text.splitlines(keepends=True)
-        start, end = _assignment(lines, name)
-        found = "".join(lines[start:end])
-        before = "\n" if start == end and text and not text.endswith("\n") else ""
-        remark = _remark(found) if end - start == 1 else "\n"
-        text = "".join((*lines[:start], before, f"{name} = {_shown(value)}", remark, *lines[end:]))
+        line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        found = re.search(rf"(?m)^{re.escape(name)}[ \t]*=[ \t]*{_VALUE}", text)
+        if found:
+            text = f"{text[: found.start()]}{line}{text[found.end() :]}"
+        else:
+            text += f"{line}\n" if not text or text.endswith("\n") else f"\n{line}\n"
     return text
-
-
-def _assignment(lines: list[str], name: str) -> tuple[int, int]:
-    """Which lines give a key its value; behind the last one where none does."""
-    for start, line in enumerate(lines):
-        if line.partition("=")[0].strip().strip("\"'") == name:
-            ends = (end for end in range(start + 1, len(lines) + 1) if _is_toml("".join(lines[start:end])))
-            return start, next(ends, start + 1)
-    return len(lines), len(lines)
-
-
-def _remark(line: str) -> str:
-    """What stands behind a value on its line: a comment and the line's end."""
-    marks = (at for at, sign in enumerate(line) if sign == "#" and _is_toml(line[:at]))
-    at = next(marks, None)
-    return "\n" if at is None else line[len(line[:at].rstrip()) :]
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        return bool(tomllib.loads(text))
-    except ValueError:
-        return False
-
-
-def _shown(value: object) -> str:
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

@@ -7,10 +7,11 @@ and `trail-cut`; whoever watches raises the others.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError
 from memfolio.types import HUMAN, Action, Approval, Attribution
@@ -24,11 +25,10 @@ WATCHMAN = Attribution(actor="system:audit", approval=Approval.NONE, trigger="cr
 MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
 TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="trail-cut")
 SEEN = "alerts"
-"""In the home's inside: up to where the trail was shown to each agent."""
-FAR = 256 * 1024
-"""Bytes of the trail from which on it is noted that there was nothing to show in them."""
+"""In the home's inside: up to which change alerts were shown to each agent. Only a hint."""
 _NEEDLES = (b'"action":"ALERT"', b'"action":"ACK"')
 _TOLD = b'"trigger":"trail-'
+_FIRST = re.compile(rb'\{"seq":(\d{1,18}),')
 
 
 def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
@@ -62,6 +62,13 @@ def all_alerts(trail: Trail) -> list[TrailLine]:
     return [line for line in trail.lines(containing=_NEEDLES[:1]) if line.action is Action.ALERT and not line.files]
 
 
+def changes_of(trail: Trail, alerts: Iterable[TrailLine]) -> dict[int, TrailLine]:
+    """The changes that a few alerts are about, by their numbers."""
+    seqs = {seq for line in alerts for seq in line.about}
+    found = trail.lines(containing=[b'"seq":%d,' % seq for seq in seqs]) if seqs else ()
+    return {line.seq: line for line in found if line.seq in seqs}
+
+
 def broken_seals(vault: Vault) -> str | None:
     """A name for the ways in which the trail is not what was written, by its chain and by git; None when it is.
 
@@ -80,50 +87,41 @@ def broken_seals(vault: Vault) -> str | None:
     return blake2b(b"\n".join(found), digest_size=8).hexdigest() if found else None
 
 
-class Place(NamedTuple):
-    """Up to where the trail was read: a file of it, and how many of its bytes."""
-
-    part: str
-    size: int
-
-
-def unseen(vault: Vault, agent: str) -> tuple[list[TrailLine], Place]:
-    """The open alerts behind the place up to which they were shown to this agent, and the end of the trail."""
-    found, read, parts = list[TrailLine](), 0, vault.trail.parts()
-    place = _places(vault).get(agent, Place("", 0))
-    stamp = vault.books.stamp(place.part) if place.part in parts else None
-    if stamp is None or stamp.size < place.size:  # nothing was shown yet, or it was another trail
-        place = Place(parts[0] if parts else "", 0)
-    for part in parts[parts.index(place.part) :] if parts else ():
-        start = place.size if part == place.part else 0
-        data = vault.home.disk.read(vault.home.path(part), start) or b""
-        for raw in data.split(b"\n")[:-1] if _has_needle(data) else ():  # line by line takes ten times as long
-            with suppress(ValueError):  # not a whole line: the trail is another one
-                found += [read_line(raw)] if _has_needle(raw) else []
-        place = Place(part, start + data.rfind(b"\n") + 1)
-        read += place.size - start
-    alerts = unanswered(found)
-    if read > FAR and not alerts:
-        note_seen(vault, agent, place)
-    return alerts, place
+def unseen(vault: Vault, agent: str) -> list[TrailLine]:
+    """The open alerts behind the change up to which they were shown to this agent."""
+    head, found, parts = vault.head, list[TrailLine](), vault.trail.parts()
+    shown = _shown(vault).get(agent, 0)
+    shown = shown if shown <= head else 0  # it was another trail
+    for part in reversed(parts):
+        data = vault.home.disk.read(vault.home.path(part)) or b""
+        found = [*_alert_lines(data), *found]
+        if (first := _FIRST.match(data)) and int(first[1]) <= shown:
+            break
+    alerts = unanswered(line for line in found if line.seq > shown)
+    if not alerts and parts and part != parts[-1]:
+        note_seen(vault, agent, head)  # so that the next look reads the last file only
+    return alerts
 
 
-def _has_needle(data: bytes) -> bool:
-    return any(needle in data for needle in _NEEDLES)
+def _alert_lines(data: bytes) -> Iterator[TrailLine]:
+    if not any(needle in data for needle in _NEEDLES):  # line by line takes ten times as long
+        return
+    for raw in data.split(b"\n"):
+        with suppress(ValueError):
+            if any(needle in raw for needle in _NEEDLES):
+                yield read_line(raw)
 
 
-def note_seen(vault: Vault, agent: str, place: Place) -> None:
-    """What stands before this place need not be shown to this agent again; if that is lost, it is shown twice."""
+def note_seen(vault: Vault, agent: str, seq: int) -> None:
+    """What stands up to this change need not be shown to this agent again; if that is lost, it is shown twice."""
     if vault.can_write:
         with suppress(OSError):
-            places = json.dumps(_places(vault) | {agent: place}).encode()
-            vault.home.disk.put(vault.home.internal / SEEN, places)
+            vault.home.disk.put(vault.home.internal / SEEN, json.dumps(_shown(vault) | {agent: seq}).encode())
 
 
-def _places(vault: Vault) -> dict[str, Place]:
+def _shown(vault: Vault) -> dict[str, int]:
     """What was noted; nothing where somebody spoiled it."""
-    try:
+    with suppress(ValueError, TypeError, AttributeError):
         found = json.loads(vault.home.disk.read(vault.home.internal / SEEN) or b"{}")
-        return {str(agent): Place(str(part), max(0, int(size))) for agent, (part, size) in found.items()}
-    except (ValueError, TypeError, AttributeError):
-        return {}
+        return {str(agent): int(seq) for agent, seq in found.items()}
+    return {}

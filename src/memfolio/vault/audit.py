@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memfolio.types import Action, Approval, Attribution
+from memfolio.types import Action, Attribution
 from memfolio.vault.disk import Disk
+from memfolio.vault.format.signature import attribution
 from memfolio.vault.paths import AUDIT, audit_ledger
 
 GENESIS = "0" * 32
@@ -62,8 +62,7 @@ class TrailLine:
         return [mark.path for mark in self.files]
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The end of the trail: the last sealed line, and the file and size where the next one goes."""
 
     seq: int = 0
@@ -104,7 +103,7 @@ def read_line(raw: bytes) -> TrailLine:
     """The line in `raw`; raises ValueError when it is none."""
     try:
         data = json.loads(raw)
-        by = _attribution(data["actor"], data["approval"], data["trigger"], data.get("session"), data.get("source"))
+        by = attribution(data["actor"], data["approval"], data["trigger"], data.get("session"), data.get("source"))
         files = tuple(
             FileMark(file["path"], file.get("now"), file.get("size", 0), file.get("was"), file.get("from"))
             for file in data.get("files", ())
@@ -123,12 +122,6 @@ def read_line(raw: bytes) -> TrailLine:
         )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a line of the trail: {error}") from error
-
-
-@lru_cache(maxsize=256)
-def _attribution(actor: str, approval: str, trigger: str, session: str | None, source: str | None) -> Attribution:
-    """Few actors make most of the changes; finding one is cheaper than checking it anew."""
-    return Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source)
 
 
 def _fields(line: TrailLine) -> dict[str, Any]:
@@ -165,11 +158,8 @@ class Trail:
     def parts(self) -> list[str]:
         """The trail's files, oldest first."""
         months = [name for name in self._disk.names(self._home / AUDIT) if _MONTH.fullmatch(name)]
-        return [f"{AUDIT}/{month}/{name}" for month in months for name in self._part_names(month)]
-
-    def _part_names(self, month: str) -> list[str]:
-        names = [name for name in self._disk.names(self._home / AUDIT / month) if _PART.fullmatch(name)]
-        return sorted(names, key=lambda name: int(name[:-6]))
+        parts = [f"{AUDIT}/{month}/{name}" for month in months for name in self._disk.names(self._home / AUDIT / month)]
+        return sorted((part for part in parts if _PART.fullmatch(part.rpartition("/")[2])), key=_order)
 
     def raw_lines(self, part: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Each whole line of a part with the offset behind it."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ class Group:
     def welcomes(self, record: Record) -> bool:
         """Appends of one actor and session within a second share a commit, and so do edits found of different files."""
         first = self.records[0]
-        if first.line.by != record.line.by or _moment(record) - _moment(first) > COMPANY:
+        if first.line.by != record.line.by or record.moment - first.moment > COMPANY:
             return False
         if record.line.by == HUMAN:
             return self.contents.keys().isdisjoint(record.line.paths)
@@ -271,7 +271,7 @@ class Committer:
             subject=_subject(group),
             trailers=[*trailers, ("Seq", seqs), ("Chain", last.hash)],
             author=by.actor,
-            at=_moment(group.records[-1]),
+            at=group.records[-1].moment,
         )
 
 
@@ -283,10 +283,6 @@ def _is_chain(lines: bytes) -> bool:
     """Whether each line of a part of the trail follows the one before it, whose hash stands at its end."""
     pairs = pairwise(lines.split(b"\n")[:-1])
     return all(is_sealed(line, before[-34:-2].decode("ascii", "replace")) for before, line in pairs)
-
-
-def _moment(record: Record) -> datetime:
-    return datetime.fromisoformat(record.line.at)
 
 
 def _subject(group: Group) -> str:

@@ -10,7 +10,7 @@ from memfolio.errors import ConflictError, DiskError, FileNotHereError, HomeBusy
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddBlocks, Change, Operation, Page, PutPage
 from memfolio.vault.foreign import blocks_of
-from memfolio.vault.paths import SHARED, Form, agent_of, agent_root, form_of, ledger_of
+from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, form_of, ledger_of
 from memfolio.vault.recent import to_bytes
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]
     """What the copy of a ledger has and the ledger has not."""
     if (named := ledger_of(original)) is None:
         return []
-    present = {each for part in _parts(vault, original) for each, _ in blocks_of(original, part)}
+    present = {each for part in _parts(vault, named[0]) for each, _ in blocks_of(original, part)}
     missing = [(each, to_bytes(text.rstrip("\n") + "\n")) for each, text in blocks_of(original, copy) if each]
     missing = [(each, block) for each, block in missing if each not in present]
     if not missing:
@@ -109,31 +109,25 @@ def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]
     return [AddBlocks(named[0], tuple(block for _, block in missing), tuple(each for each, _ in missing))]
 
 
-def _parts(vault: Vault, original: str) -> list[bytes]:
-    named = ledger_of(original)
-    assert named is not None
-    paths = [named[0].part(number) for number in range(1, vault.books.newest_part(named[0]) + 1)]
+def _parts(vault: Vault, ledger: Ledger) -> list[bytes]:
+    paths = [ledger.part(number) for number in range(1, vault.books.newest_part(ledger) + 1)]
     return [page.content for path in paths if (page := vault.page(path))]
 
 
 def _set_aside(vault: Vault, original: str, copy: Page, rest: bytes) -> list[Operation]:
     """Remove the copy; what the original does not contain of its rest is kept as a page under `conflicts/`."""
+    from memfolio.vault.excerpt import is_bare
+
     page = vault.page(original)
     operations: list[Operation] = [PutPage(copy.path, None, copy.hash)]
     if ledger_of(original) and page and _is_covered(original, page.content, rest):
         return operations
-    if rest != copy.content and _is_bare(original, rest):
+    if rest != copy.content and is_bare(original, rest):
         return operations
     name = copy.path.rpartition("/")[2]
     target = f"{agent_root(agent_of(copy.path) or SHARED)}/memory/conflicts/{name}"
     existing = vault.page(target)
     return [*operations, PutPage(target, rest, existing.hash if existing else None)]
-
-
-def _is_bare(original: str, rest: bytes) -> bool:
-    from memfolio.vault.excerpt import is_bare
-
-    return is_bare(original, rest)
 
 
 def _is_covered(path: str, original: bytes, copy: bytes) -> bool:

@@ -75,12 +75,16 @@ class Disk:
     def exchange(self, one: Path, other: Path) -> bool:
         """Swap two files in one step; False where one is missing, or the platform or file system cannot."""
         self._check_way(other)
-        return _exchange(os.fsencode(one), os.fsencode(other))
+        return _special_rename(one, other, linux=2, darwin=2) is None
 
     def rename_new(self, source: Path, target: Path) -> bool:
         """Rename unless the target exists; False when it does."""
         self._check_way(target)
-        return _rename_new(source, target)
+        code = _special_rename(source, target, linux=1, darwin=4)
+        if code == errno.ENOENT or (code in _CANNOT and not os.path.lexists(target)):
+            os.rename(source, target)
+            return True
+        return code is None
 
     def link(self, source: Path, target: Path) -> None:
         os.link(source, target)
@@ -206,8 +210,7 @@ class Disk:
         """A durable temporary file beside `target`, ready to be renamed onto it."""
         self.make_dirs(target.parent)
         temporary = _beside(target)
-        fd = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        with self.closing(fd):
+        with self.closing(self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)) as fd:
             try:
                 self._keep_mode(fd, target)
                 self.write_all(fd, data)
@@ -321,8 +324,7 @@ class Disk:
 
     def cut(self, path: Path, size: int) -> None:
         """Shorten the file to `size` bytes, durably."""
-        fd = self.open(path, os.O_WRONLY)
-        with self.closing(fd):
+        with self.closing(self.open(path, os.O_WRONLY)) as fd:
             self.truncate(fd, size)
             self.fsync(fd)
 
@@ -341,16 +343,14 @@ class Disk:
 
     def sync_file(self, path: Path) -> None:
         """Make everything written to the file so far durable."""
-        fd = self.open(path, os.O_WRONLY)
-        with self.closing(fd):
+        with self.closing(self.open(path, os.O_WRONLY)) as fd:
             self.fsync(fd)
 
     def sync_dir(self, path: Path) -> None:
         """Make names created in or removed from the folder durable; Windows does this by itself."""
         if sys.platform == "win32":
             return
-        fd = self.open(path, os.O_RDONLY)
-        with self.closing(fd):
+        with self.closing(self.open(path, os.O_RDONLY)) as fd:
             self.fsync(fd)
 
     def make_dirs(self, path: Path) -> None:
@@ -382,7 +382,8 @@ class _Closing:
         self.disk = disk
         self.fd = fd
 
-    def __enter__(self) -> None: ...
+    def __enter__(self) -> int:
+        return self.fd
 
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):
@@ -422,26 +423,15 @@ def _libc() -> Any:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _exchange(one: bytes, other: bytes) -> bool:
-    return _special_rename(one, other, linux=2, darwin=2) is None
-
-
-def _rename_new(source: Path, target: Path) -> bool:
-    code = _special_rename(os.fsencode(source), os.fsencode(target), linux=1, darwin=4)
-    if code == errno.ENOENT or (code in _CANNOT and not os.path.lexists(target)):
-        os.rename(source, target)
-        return True
-    return code is None
-
-
 _CANNOT = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
-def _special_rename(one: bytes, other: bytes, *, linux: int, darwin: int) -> int | None:
+def _special_rename(source: Path, target: Path, *, linux: int, darwin: int) -> int | None:
     """Rename with a flag that `os` does not know: RENAME_EXCHANGE or RENAME_NOREPLACE, RENAME_SWAP or RENAME_EXCL.
 
     None when it is done, else why it is not; raises what is neither for lack of support nor of a file.
     """
+    one, other = os.fsencode(source), os.fsencode(target)
     if sys.platform == "linux":
         call = getattr(_libc(), "renameat2", None)
         arguments: tuple[Any, ...] = (_AT_FDCWD, one, _AT_FDCWD, other, linux)
@@ -457,7 +447,7 @@ def _special_rename(one: bytes, other: bytes, *, linux: int, darwin: int) -> int
     code = ctypes.get_errno()
     if code in _CANNOT or code in (errno.ENOENT, errno.EEXIST):
         return code
-    raise OSError(code, os.strerror(code), os.fsdecode(one))
+    raise OSError(code, os.strerror(code), str(source))
 
 
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})

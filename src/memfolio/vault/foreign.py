@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date, tzinfo
 
 from memfolio.types import Attribution
-from memfolio.vault.format.entry import parse_entry, whole_length
+from memfolio.vault.format.checksum import whole_length
+from memfolio.vault.format.entry import parse_entry
 from memfolio.vault.format.lines import read_lines, split_lines
 from memfolio.vault.format.log import split_log, title_line
 from memfolio.vault.format.signature import attribution_of

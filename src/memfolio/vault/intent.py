@@ -7,13 +7,14 @@ A change of one ledger needs none: its own appended bytes say who wrote them and
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from memfolio.types import Action, Approval, Attribution
+from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change
 from memfolio.vault.disk import Disk
+from memfolio.vault.format.signature import attribution
 from memfolio.vault.plan import Plan, Planned
 from memfolio.vault.recent import to_bytes, to_text
 
@@ -67,10 +68,9 @@ class Intents:
 
 
 def _to_json(change: Change, plan: Plan) -> dict[str, Any]:
-    by = change.by
     return {
         "action": change.action,
-        "by": [by.actor, by.approval, by.trigger, by.session, by.source],
+        "by": astuple(change.by),
         "ids": plan.ids,
         "about": change.about,
         "key": change.key,
@@ -84,11 +84,10 @@ def _file_json(file: Planned) -> dict[str, Any]:
 
 
 def _from_json(seq: int, data: dict[str, Any]) -> Intent:
-    actor, approval, trigger, session, source = data["by"]
     return Intent(
         seq=seq,
         action=Action(data["action"]),
-        by=Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source),
+        by=attribution(*data["by"]),
         files=tuple(map(_read_file, data["files"])),
         ids=tuple(data["ids"]),
         about=tuple(data["about"]),

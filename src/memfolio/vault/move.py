@@ -35,9 +35,9 @@ from memfolio.vault.excerpt import (
 from memfolio.vault.format.lines import split_lines
 from memfolio.vault.format.packed import SUFFIX, pack, plain_name, text_of
 from memfolio.vault.past.past import ATTEMPTS, Outcome
-from memfolio.vault.past.rollback import TOMBSTONE, record_of
+from memfolio.vault.past.rollback import TOMBSTONE, is_daily_log, record_of
 from memfolio.vault.past.undo import difference
-from memfolio.vault.paths import Form, agent_of, archive_log, form_of, ledger_of, page_from_archive, state_ledger
+from memfolio.vault.paths import agent_of, archive_log, ledger_of, page_from_archive, state_ledger
 from memfolio.vault.place import Hash, Place
 from memfolio.vault.recent import to_bytes, to_text
 
@@ -63,9 +63,6 @@ class Departure:
     at: str = ""
     places: tuple[Place, ...] = ()
 
-    def places_in(self, path: str) -> list[Place]:
-        return [place for place in self.places if place.path == path]
-
 
 STAYED = Departure()
 
@@ -76,6 +73,10 @@ class Move:
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     stood: dict[str, list[Place]] = field(default_factory=dict)
+
+
+Composed = tuple[Files, Move, Records]
+"""Files as they are, what becomes of them, and the state lines that tell of it."""
 
 
 def cut_out(
@@ -92,24 +93,15 @@ def cut_out(
     A record with the `memory` that it is about also gets the places that a return needs. Raises NotFoundError when a
     memory is not in its file.
     """
-
-    def compose() -> tuple[Files, Move, Records]:
-        before = _read(vault, [*places, *map(archive_log, places)])
-        move = compose_cut(before, places, vault.home.hash)
-        return before, move, [_with_places(record, move) for record in records]
-
-    return _make(vault, compose, agent=_agent_of(places), by=by, action=action, dry_run=dry_run)
+    return _make(
+        vault, lambda: _cut(vault, places, records), agent=_agent_of(places), by=by, action=action, dry_run=dry_run
+    )
 
 
 def departure(vault: Vault, agent: str, places: Places, records: Records) -> tuple[list[Operation], str]:
     """What `cut_out` would do as a part of a larger change, and the difference that it makes to the files."""
-    before = _read(vault, [*places, *map(archive_log, places)])
-    move = compose_cut(before, places, vault.home.hash)
-    changed = [path for path, content in move.files.items() if content != before.get(path)]
-    operations: list[Operation] = [_page(vault, path, before, move) for path in changed]
-    if records:
-        operations.append(AddLines(state_ledger(agent), tuple(_with_places(record, move) for record in records)))
-    return operations, "".join(difference(path, before.get(path), move.files[path]) for path in changed)
+    operations, _, diff = _steps(vault, agent, _cut(vault, places, records))
+    return operations, diff
 
 
 def put_back(
@@ -117,7 +109,6 @@ def put_back(
     places: Places,
     *,
     by: Attribution,
-    action: Action = Action.RESTORE,
     records: Records = (),
     dry_run: bool = False,
 ) -> Outcome:
@@ -129,12 +120,12 @@ def put_back(
     """
     agent = _agent_of(places)
 
-    def compose() -> tuple[Files, Move, Records]:
+    def compose() -> Composed:
         before = _read(vault, [each for path in places for each in _all_of(path)])
         left = _departures(vault, agent, {each for ids in places.values() for each in ids})
         return before, compose_return(before, places, left, vault.home.hash), records
 
-    return _make(vault, compose, agent=agent, by=by, action=action, dry_run=dry_run)
+    return _make(vault, compose, agent=agent, by=by, action=Action.RESTORE, dry_run=dry_run)
 
 
 def compose_cut(files: Files, places: Places, hash: Hash) -> Move:
@@ -213,7 +204,8 @@ class _Returning:
 def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list[_Returning]:
     """The first excerpts of a memory, as many as left; those behind them are earlier states of it."""
     mine = [each for each in found if each.id == id]
-    places: Sequence[Place | None] = left.places_in(log)[-len(mine) :] or [None]
+    stood = [place for place in left.places if place.path == log]
+    places: Sequence[Place | None] = stood[-len(mine) :] or [None]
     newest = mine[: len(places)]
     return [_Returning(taken=each, at=left.at, place=place) for each, place in zip(newest, places, strict=True)]
 
@@ -290,7 +282,7 @@ def _departure(record: Mapping[str, Any]) -> Departure:
 
 def _make(
     vault: Vault,
-    compose: Callable[[], tuple[Files, Move, Records]],
+    compose: Callable[[], Composed],
     *,
     agent: str,
     by: Attribution,
@@ -300,14 +292,9 @@ def _make(
     """Compose a move and make it; again when somebody wrote meanwhile, and in the end without letting them."""
 
     def attempt() -> Outcome:
-        before, move, records = compose()
-        changed = [path for path, content in move.files.items() if content != before.get(path)]
-        operations: list[Operation] = [_page(vault, path, before, move) for path in changed]
-        if records:
-            operations.append(AddLines(state_ledger(agent), tuple(records)))
-        diff = "".join(difference(path, before.get(path), move.files[path]) for path in changed)
+        operations, changed, diff = _steps(vault, agent, compose())
         if dry_run or not operations:
-            return Outcome(diff=diff, paths=tuple(changed))
+            return Outcome(diff=diff, paths=changed)
         receipt = vault.apply(Change(operations=tuple(operations), by=by, action=action))
         return Outcome(diff=diff, paths=receipt.paths, receipt=receipt)
 
@@ -318,9 +305,21 @@ def _make(
         return attempt()
 
 
-def _page(vault: Vault, path: str, before: Files, move: Move) -> PutPage:
-    content = before.get(path)
-    return PutPage(path, move.files[path], None if content is None else vault.home.hash(content))
+def _cut(vault: Vault, places: Places, records: Records) -> Composed:
+    before = _read(vault, [*places, *map(archive_log, places)])
+    move = compose_cut(before, places, vault.home.hash)
+    return before, move, [_with_places(record, move) for record in records]
+
+
+def _steps(vault: Vault, agent: str, composed: Composed) -> tuple[list[Operation], tuple[str, ...], str]:
+    """The operations of a move, the files that they change, and the difference that this makes."""
+    before, move, records = composed
+    changed = tuple(path for path, content in move.files.items() if content != before.get(path))
+    hashes = {path: vault.home.hash(content) for path, content in before.items() if content is not None}
+    operations: list[Operation] = [PutPage(path, move.files[path], hashes.get(path)) for path in changed]
+    if records:
+        operations.append(AddLines(state_ledger(agent), tuple(records)))
+    return operations, changed, "".join(difference(path, before.get(path), move.files[path]) for path in changed)
 
 
 def _read(vault: Vault, paths: Iterable[str]) -> dict[str, bytes | None]:
@@ -337,7 +336,7 @@ def _agent_of(places: Places) -> str:
 
 
 def _checked(path: str) -> str:
-    if form_of(path) is not Form.LOG or not ledger_of(path):
+    if not is_daily_log(path):
         raise InputError(f"{path} is not a daily log", hint="name the log in which the memory stands")
     return path
 
@@ -361,7 +360,7 @@ def _log_and_archive(path: str, files: Files) -> tuple[str, str]:
 
 
 def _log_of(path: str) -> str:
-    if form_of(path) is Form.LOG and ledger_of(path):
+    if is_daily_log(path):
         return path
     named = PurePosixPath(plain_name(path))
     return _checked(str(named.parents[min(2, len(named.parents) - 1)] / named.name))

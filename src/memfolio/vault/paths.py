@@ -147,6 +147,12 @@ def ledger_of(path: str) -> tuple[Ledger, int] | None:
     return None
 
 
+def place_of(path: str) -> tuple[str, int]:
+    """The ledger that a file is of, and which part of it; any other file stands for itself."""
+    named = ledger_of(path)
+    return (named[0].base, named[1]) if named else (path, 0)
+
+
 def day_of(path: str) -> date | None:
     """The day a log is about; None for a name that is no real date."""
     match = _LOG.fullmatch(path) or _ARCHIVED_LOG.fullmatch(path) or _PACKED_LOG.fullmatch(path)

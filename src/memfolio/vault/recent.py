@@ -72,6 +72,10 @@ class Record:
     Only listeners get them: they are not kept, and a change that is read from the file has none.
     """
 
+    @property
+    def moment(self) -> datetime:
+        return datetime.fromisoformat(self.line.at)
+
 
 class Recent:
     """The file, and what it says: files as last left, the trail's head, and changes that wait for git."""
@@ -227,7 +231,7 @@ class Recent:
         lasting = _encode({"committed": self.committed, "files": self.known, "ids": list(self.newest_ids)})
         records = b"".join(_encode(_record_json(record)) for record in self.pending)
         self._lasting, self._needed = len(lasting), len(lasting) + len(records)
-        end = _encode({"head": _head_json(self.head), "sizes": [self._lasting, self._needed]})
+        end = _encode({"head": self.head, "sizes": [self._lasting, self._needed]})
         stamp = self._disk.put(self.path, lasting + records + end)
         if stamp is not None:
             self._inode, self._offset, self.damaged = stamp.inode, stamp.size, False
@@ -236,8 +240,8 @@ class Recent:
         """Drop the bytes of changes that were made too long before the newest one."""
         if self.window is None or not self.pending:
             return
-        since = _moment(self.pending[-1]) - self.window
-        young = next(number for number, record in enumerate(self.pending) if _moment(record) >= since)
+        since = self.pending[-1].moment - self.window
+        young = next(number for number, record in enumerate(self.pending) if record.moment >= since)
         del self.pending[:young]
 
     def _append(self, lines: Iterable[dict[str, Any]]) -> None:
@@ -251,16 +255,8 @@ class Recent:
         self._inode, self._offset = stamp.inode, stamp.size
 
 
-def _moment(record: Record) -> datetime:
-    return datetime.fromisoformat(record.line.at)
-
-
 def _encode(line: dict[str, Any]) -> bytes:
     return _ENCODER.encode(line).encode() + b"\n"
-
-
-def _head_json(head: Head) -> list[Any]:
-    return [head.seq, head.hash, head.part, head.size]
 
 
 def _state_json(path: str, state: FileState | None) -> dict[str, Any]:
@@ -289,7 +285,7 @@ def _read_state(data: dict[str, Any]) -> FileState | None:
 def _record_json(record: Record) -> dict[str, Any]:
     return {
         "change": to_text(record.raw),
-        "at": _head_json(record.head),
+        "at": record.head,
         "writes": [_written_json(write) for write in record.writes],
     }
 

@@ -113,7 +113,7 @@ def _write_again(books: Books, tail: Head) -> None:
     # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
     part = tail.part or recent.head.part
     stamp = books.stamp(part)
-    recent.head = replace(recent.head, part=part, size=stamp.size if stamp else 0)
+    recent.head = recent.head._replace(part=part, size=stamp.size if stamp else 0)
     recent.rewrite()
     books.enter(Action.ALERT, TAMPERED)
 

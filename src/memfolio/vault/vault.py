@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -80,6 +80,8 @@ class Vault:
         self.trouble: MemfolioError | None = None
         self.guard: Guard | None = None
         """What every change has to pass; it may be changed there, or refused."""
+        self.scope: Callable[[str], bool] | None = None
+        """Which files may be shown to whoever speaks here; None where all may, as to the owner."""
         self._is_closed = False
         window = None if config.git_enabled else config.stale_editor_window
         recent = Recent(self.home.internal, self.home.disk, window=window)
@@ -384,9 +386,27 @@ class Vault:
                     states[path] = FileState(self.home.hash(content), len(content), stamp)
         return states
 
+    def shows(self, path: str) -> bool:
+        """Whether whoever speaks here may see a file; what they may not is for them as if it were not there."""
+        return self.scope is None or self.scope(path)
+
+    def told(self, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
+        """The changes that they may know of: those that they may see all of, and alerts about such ones."""
+        trail = cache(lambda: {line.seq: line for line in self.trail.lines()})
+        return (line for line in lines if self.scope is None or self._may_know(line, trail))
+
+    def _may_know(self, line: TrailLine, trail: Callable[[], Mapping[int, TrailLine]]) -> bool:
+        if line.files:
+            return all(map(self.shows, line.paths))
+        whose = line.by.source if line.action is Action.ALERT else None
+        about = [trail()[seq] for seq in line.about if seq in trail()]
+        is_shown = whose is None or self.shows(f"{agent_root(whose)}/")
+        return is_shown and all(self._may_know(each, trail) for each in about)
+
     def alerts(self) -> list[TrailLine]:
+        """What the owner must be told, as far as whoever speaks here may know of it."""
         with disk_errors(self.home.root):
-            return open_alerts(self.trail)
+            return list(self.told(open_alerts(self.trail)))
 
     def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
         """The owner has seen these alerts."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
 
-from memfolio.errors import ConfigError, ConflictError, InputError, NotFoundError
+from memfolio.errors import ConfigError, ConflictError, InputError, MemfolioError, NotFoundError
 from memfolio.govern.agents.instructions import instructions
 from memfolio.govern.agents.move import moving
 from memfolio.govern.agents.rename import Renaming
+from memfolio.index import database
 from memfolio.index.counts import count
 from memfolio.index.database import Connection
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, newest
+from memfolio.index.reading import is_log
 from memfolio.intake import one_id
 from memfolio.recall.asking.query import Query
 from memfolio.recall.hit import Hits
@@ -25,24 +26,23 @@ from memfolio.types import Action, Attribution
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent, written
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.past.past import Outcome
-from memfolio.vault.paths import SHARED, agent_of, agent_root, check_agent
+from memfolio.vault.paths import SHARED, agent_of, check_agent
 from memfolio.vault.recent import to_bytes, to_text
 from memfolio.vault.vault import Vault
 
 BY = Attribution(actor="bot:auto-detect", trigger="agent")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent: its settings, how much it remembers, and when it last did."""
+    """An agent: its settings, how much it remembers, and when it last did; None where it has no index yet."""
 
     id: str
     settings: AgentSettings
-    memories: int
+    memories: int | None
     active_at: datetime | None
     trouble: str | None = None
-    """What is wrong with its file of settings, which then counts as one without any."""
+    """What is wrong with its file of settings, which then counts as one that opens nothing."""
 
 
 class Agents:
@@ -69,9 +69,9 @@ class Agents:
         """What each agent in scope knows about a question, by agent; those that know nothing are left out."""
         home = self._vault.home
         query = Query.from_args(question, now=home.now(), zone=home.zone, limit=limit)
-        asked = ((each.agent, replace(query, agents=(each.agent,))) for each in self._library.indexes())
-        found = ((agent, self._library.recall(narrowed)) for agent, narrowed in asked)
-        return {agent: hits for agent, hits in found if hits}
+        names = [index.agent for index in self._library.indexes()]
+        found = {name: self._library.recall(replace(query, agents=(name,))) for name in names}
+        return {name: hits for name, hits in found.items() if hits}
 
     def create(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> Outcome:
         """Make an agent with these settings, the fields of `AgentSettings`; ConflictError where there is one."""
@@ -108,9 +108,9 @@ class Agents:
             gone = [PutPage(path, None, home.hash(content)) for path, content in renaming.files.items()]
             made = [PutPage(path, content, None) for path, content in renaming.renamed.items()]
             others = [put for each in sorted(self._present() - {old}) for put in self._renamed_in(each, old, new)]
-            change = Change(operations=(*gone, *made, *others), by=by, action=Action.RENAME)
-            diff = renaming.diff() + "".join(self._vault.preview(replace(change, operations=(put,))) for put in others)
-            return self._outcome(change, diff, dry_run=dry_run)
+            told = Change(operations=tuple(others), by=by, action=Action.RENAME)
+            diff = renaming.diff() + (self._vault.preview(told) if others else "")
+            return self._outcome(replace(told, operations=(*gone, *made, *others)), diff, dry_run=dry_run)
 
     def move(self, ids: Sequence[str] | str, to: str, *, by: Attribution = BY, dry_run: bool = False) -> Outcome:
         """Give memories to another agent, or to all as `shared`: entries and state as they are, under the same ids."""
@@ -131,11 +131,10 @@ class Agents:
 
     def _settle(self, id: str, given: Mapping[str, object], by: Attribution, *, dry_run: bool) -> Outcome:
         path = agent_file(id)
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         with self._vault.writer.ready():
             page = self._vault.page(path)
-            before = to_text(page.content) if page else ""
-            values = {name: _plain(value) for name, value in given.items()}
-            after = to_bytes(written(before, values))
+            after = to_bytes(written(to_text(page.content) if page else "", values))
             settings = read_agent(id, after)
             if any(getattr(settings, name) != value for name, value in values.items()):
                 raise ConfigError(f"{path} cannot be changed line by line", hint="edit it by hand")
@@ -151,8 +150,8 @@ class Agents:
 
     def _renamed_in(self, agent: str, old: str, new: str) -> Iterable[PutPage]:
         """The settings of another agent, where they name the one that is renamed."""
-        page = self._vault.page(agent_file(agent))
-        with suppress(ConfigError):  # which names nobody that could be told
+        with suppress(MemfolioError):  # a file that cannot be read names nobody
+            page = self._vault.page(agent_file(agent))
             settings = read_agent(agent, page.content if page else None)
             reads = tuple(new if each == old else each for each in settings.reads)
             given: dict[str, object] = {"reads": reads} if reads != settings.reads else {}
@@ -161,10 +160,10 @@ class Agents:
                 yield PutPage(page.path, to_bytes(written(to_text(page.content), given)), page.hash)
 
     def _files(self, agent: str) -> dict[str, bytes]:
-        root = f"{agent_root(agent)}/"
-        paths = sorted(path for path in self._vault.states() if path.startswith(root))
-        pages = [page for path in paths if (page := self._vault.page(path))]
-        return {page.path: page.content for page in pages}
+        return {path: page.content for path in self._paths(agent) if (page := self._vault.page(path))}
+
+    def _paths(self, agent: str) -> Sequence[str]:
+        return sorted(path for path in self._vault.states() if agent_of(path) == agent)
 
     def _present(self) -> set[str]:
         """The agents that have a file."""
@@ -184,26 +183,29 @@ class Agents:
         return id
 
     def _one(self, id: str) -> Agent:
-        page, trouble = self._vault.page(agent_file(id)), None
+        trouble = None
         try:
+            page = self._vault.page(agent_file(id))
             settings = read_agent(id, page.content if page else None)
-        except ConfigError as error:
+        except MemfolioError as error:
             settings, trouble = AgentSettings(agent=id, reads=()), error.message
-        memories, active_at = self._ask(id, self._numbers)
+        memories, active_at = self._numbers(id)
         return Agent(id=id, settings=settings, memories=memories, active_at=active_at, trouble=trouble)
 
-    def _numbers(self, connection: Connection) -> tuple[int, datetime | None]:
-        counts = count(connection, self._library.short_term(self._vault.home.now()))
+    def _numbers(self, id: str) -> tuple[int | None, datetime | None]:
+        """How much an agent remembers, and when it last did; nothing where an index had to be built to know it."""
+        index = next((index for index in self._library.indexes() if index.agent == id), None)
+        if index is not None:
+            return index.read(self._counted)
+        if database.newest(self._vault.config.cache, id) is None:
+            return (None if any(map(is_log, self._paths(id))) else 0), None
+        index = Index(self._vault, id)
+        try:
+            return index.read(self._counted)
+        finally:
+            index.close()
+
+    def _counted(self, connection: Connection) -> tuple[int, datetime | None]:
         last = newest(connection, Filter(), 1)
-        return counts.memories, last[0].item.created_at if last else None
-
-    def _ask(self, agent: str, question: Callable[[Connection], T]) -> T:
-        known = next((index for index in self._library.indexes() if index.agent == agent), None)
-        if known:
-            return known.read(question)
-        with closing(Index(self._vault, agent)) as index:
-            return index.read(question)
-
-
-def _plain(value: object) -> object:
-    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+        memories = count(connection, self._library.short_term(self._vault.home.now())).memories
+        return memories, last[0].item.created_at if last else None

@@ -94,23 +94,47 @@ def parse(path: str, content: bytes) -> Proposal:
         if match is None or to is None or RULE not in lines:
             raise InputError(f"a line {RULE} between its fields and its text is missing")
     rule = lines.index(RULE)
-    fields = _Fields(path, lines[:rule])
-    verb = fields.take("Do", known_verb)
-    arguments = {name: fields.take(_label(name), partial(_argument, verb, name)) for name in VERBS[verb].names}
-    told = {name: fields.take(label, read) for label, (name, _, read) in FIELDS.items()}
-    fields.check_empty()
+    fields = _fields(path, lines[:rule])
+    take = partial(_taken, path, fields)
+    verb = take("Do", known_verb)
+    given = {name: take(_label(name), partial(_argument, verb, name)) for name in VERBS[verb].names}
+    told = {name: take(label, read) for label, (name, _, read) in FIELDS.items()}
+    for label, (number, _) in fields.items():
+        with _line(path, number):
+            raise InputError(f"there is no field {label[:40]!r} here")
     with _line(path, rule + 2):
         text, body = normalise_content("\n".join(lines[rule + 1 :])), VERBS[verb].body
         if text and not body:
             raise InputError(f"{verb} takes no text")
-        intent = intent_of(verb, {**arguments, **({body: text} if body else {})})
-    return Proposal(
-        id=match[1], to=to, intent=intent, **{name: each for name, each in told.items() if each is not None}
-    )
+        intent = intent_of(verb, {**given, body: text} if body else given)
+    known = {name: each for name, each in told.items() if each is not None}
+    return Proposal(id=match[1], to=to, intent=intent, **known)
 
 
 def _argument(verb: str, name: str, text: str) -> Any:
     return checked_argument(verb, name, read_value(name, text))
+
+
+def _fields(path: str, lines: list[str]) -> dict[str, tuple[int, str]]:
+    """The fields of a page by their labels, with their lines."""
+    fields: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith("#"):
+            with _line(path, number):
+                match = _FIELD.fullmatch(line)
+                if match is None or match[1] in fields:
+                    raise InputError("this field stands here twice" if match else "this is no field")
+                fields[match[1]] = number, match[2]
+    return fields
+
+
+def _taken(path: str, fields: dict[str, tuple[int, str]], label: str, read: Callable[[str], Any]) -> Any:
+    """What a field says, which is taken from the others; None where it is empty, if it may be."""
+    number, text = fields.pop(label, (1, ""))
+    with _line(path, number):
+        if not text and label in ("Do", "From", "Timestamp"):
+            raise InputError(f"the field {label} is missing")
+        return read(text) if text else None
 
 
 @contextmanager
@@ -121,30 +145,3 @@ def _line(path: str, number: int) -> Iterator[None]:
     except InputError as error:
         why = f"{error.message} ({error.hint})" if error.hint else error.message
         raise ContentError(f"{path}, line {number}: {why}", hint="correct that line, or delete the file") from error
-
-
-class _Fields:
-    """The fields of a page by their labels, with their lines; each is taken once."""
-
-    def __init__(self, path: str, lines: list[str]) -> None:
-        self._path, self._fields = path, dict[str, tuple[int, str]]()
-        for number, line in enumerate(lines, start=1):
-            if line.strip() and not line.startswith("#"):
-                with _line(path, number):
-                    match = _FIELD.fullmatch(line)
-                    if match is None or match[1] in self._fields:
-                        raise InputError("this field stands here twice" if match else "this is no field")
-                    self._fields[match[1]] = number, match[2]
-
-    def take(self, label: str, read: Callable[[str], Any]) -> Any:
-        """What a field says; None where it is empty, if it may be."""
-        number, text = self._fields.pop(label, (1, ""))
-        with _line(self._path, number):
-            if not text and label in ("Do", "From", "Timestamp"):
-                raise InputError(f"the field {label} is missing")
-            return read(text) if text else None
-
-    def check_empty(self) -> None:
-        for label, (number, _) in self._fields.items():
-            with _line(self._path, number):
-                raise InputError(f"there is no field {label[:40]!r} here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +21,9 @@ WORDS = 80
 TIMES = ("at", "valid_from", "valid_until")
 
 
+_LIKE_ID = re.compile(r"[A-Za-z]-[0-9a-f-]{4,}")
+
+
 class Verb(NamedTuple):
     """How a verb reads, which of its arguments is its text, and which others it has."""
 
@@ -32,11 +36,11 @@ _REMEMBER = (
     *("store", "kind", "type", "confidence", "importance", "tags", *TIMES),
     *("user", "session", "source", "origin", "key", "attributes"),
 )
-OPTIONAL = frozenset({*_REMEMBER, "every", "pinned"})
+OPTIONAL = frozenset({*_REMEMBER, "pinned"})
 VERBS = {
     "remember": Verb("Remember", "text", _REMEMBER),
     "correct": Verb("Correct", "text", ("id",)),
-    "forget": Verb("Forget", "", ("what", "every")),
+    "forget": Verb("Forget", "", ("what",)),
     "restore": Verb("Restore", "", ("id",)),
     "confirm": Verb("Confirm", "", ("id",)),
     "pin": Verb("Pin", "", ("id", "pinned")),
@@ -141,6 +145,8 @@ def checked_argument(verb: str, name: str, value: Any) -> Any:
     if name not in names:
         raise InputError(f"{verb} has no {name[:40]!r}", hint=nearest(name, names))
     value = _CHECKS.get(name, CHECKS["user"])(name, value)
+    if verb == "forget" and not _LIKE_ID.fullmatch(value):
+        raise InputError("a description may mean something else by the time it is approved", hint="name it by its id")
     if isinstance(value, datetime):
         return iso_of(value)
     value = plain(value.value if isinstance(value, StrEnum) else value, name)
@@ -166,7 +172,7 @@ def _time(name: str, value: object) -> object:
 _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     **CHECKS,
     **dict.fromkeys(("text", "new"), CHECKS["content"]),
-    **dict.fromkeys(("every", "pinned"), _flag),
+    "pinned": _flag,
     **dict.fromkeys(TIMES, _time),
     "lines": _lines,
 }

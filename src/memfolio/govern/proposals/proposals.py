@@ -27,10 +27,8 @@ from memfolio.govern.proposals.conflicts import content_of, rivals
 from memfolio.govern.proposals.page import PATH, parse, render
 from memfolio.govern.proposals.proposal import Intent, Proposal, Status, first_words, intent_of
 from memfolio.policy import Deed, Role
-from memfolio.recall.context.fence import bullet, heading
 from memfolio.recall.library import Library
 from memfolio.state import Op
-from memfolio.text import counted
 from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store
 from memfolio.vault.agents import PROPOSES, agent_file, read_agent
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
@@ -42,10 +40,13 @@ from memfolio.vault.paths import agent_of, state_ledger
 from memfolio.vault.vault import Vault
 
 T = TypeVar("T")
+Act = Callable[["Proposals", Proposal], T]
 ATTEMPTS = 8
 COMMITTED, REJECTED, EXPIRED = "committed", "rejected", "expired"
 TENDER = Attribution(actor="system:tend", trigger="expire")
 REVIEWER = Attribution(actor="system:review", trigger="review")
+MOST = 100
+"""How many proposals of one agent may wait at a time."""
 LISTED = 20
 """How many proposals stand at the start of a session."""
 HOW = "Decide on each with its hash: proposals.commit(id, shown=hash), .reject(id, reason) or .defer(id)."
@@ -70,15 +71,14 @@ class Proposals:
     def add(self, intent: Intent, *, by: Attribution, row: str = "", to: str | None = None) -> Proposal:
         """Propose something to the agent that decides on it, once; RefusedError where it was rejected before."""
         intent, role, target = intent_of(intent.verb, intent.arguments), self._gate.role_of(by), self._target(to)
-        check_content(intent.text or intent.verb, self._vault.config.max_content_bytes)
-        is_lesser = role is not Role.OWNER and (self._gate.settings.policy == PROPOSES or target != self._agent)
+        is_lesser = role is not Role.OWNER and (self._gate.is_lesser or target != self._agent)
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
         proposal = self._made(intent, target, by.trigger, row)
-        with self._vault.writer.ready():  # so that nobody adds what contradicts it meanwhile
-            past = [each for each in self._reviews(target) if each.get("mark") == self._mark(intent)]
+        check_content(render(proposal), self._vault.config.max_content_bytes)
+        with self._vault.writer.ready():  # so that nobody adds the same, or what contradicts it, meanwhile
             if role is not Role.OWNER:
-                _check_not_rejected(past)
-            proposal = self._put(proposal, by, f"proposal {self._agent} {len(past)} {intent}")
+                self._check_not_rejected(target, self._mark(intent))
+            proposal = self._put(proposal, by)
         if self._settings.review != "automatic" or target == self._agent or self._elsewhere is None:
             return proposal
         with self._elsewhere(target) as other:
@@ -111,25 +111,35 @@ class Proposals:
         found = self._library.locate(named) if named else None
         return first_words(found[1].item.content) if found else ""
 
-    def _put(self, proposal: Proposal, by: Attribution, key: str) -> Proposal:
-        """Write the page, once, linked with those of its rivals; the page as it is."""
-        others = rivals(proposal, self._look(everything=True)[0])
+    def _put(self, proposal: Proposal, by: Attribution) -> Proposal:
+        """Write the page, linked with those of its rivals; the page that is there where the same was proposed."""
+        waiting = self._look(everything=True)[0]
+        mine = [each for each in waiting if each.proposer == self._agent]
+        for each in mine:
+            if (each.to, each.intent) == (proposal.to, proposal.intent):
+                return each
+        if len(mine) >= MOST:
+            raise RefusedError(
+                f"{MOST} proposals of {self._agent} wait already", hint="have some of them decided first"
+            )
+        others = rivals(proposal, waiting)
         if others:
             proposal = replace(proposal, status=Status.CONFLICT, conflicts=tuple(each.id for each in others))
         links = [_edit(each, status=Status.CONFLICT, conflicts=(*each.conflicts, proposal.id)) for each in others]
         page = PutPage(proposal.path, render(proposal).encode(), None)
-        mark = self._vault.home.key_mark(proposal.to, key)
-        change = Change(operations=(page, *links), by=by, action=Action.PROPOSE, key=mark)
-        path = self._vault.apply(change).paths[0]
-        if self._vault.page(path) is None:  # it was proposed, and its file removed by hand
-            path = self._vault.apply(replace(change, key=None)).paths[0]
-        return self._read(path) or proposal
+        self._vault.apply(Change(operations=(page, *links), by=by, action=Action.PROPOSE))
+        return self._read(proposal.path) or proposal
+
+    def _check_not_rejected(self, target: str, mark: str) -> None:
+        past = [each for each in self._reviews(target) if each.get("mark") == mark and each["verdict"] != EXPIRED]
+        if past and past[-1]["verdict"] == REJECTED:
+            raise RefusedError(f"this was {_told(past[-1])}", hint="a person may propose it again")
 
     def pending(self, *, all: bool = False) -> list[Proposal]:
         """What waits for a decision, the oldest first; with `all`, also what was put off or is for others to decide."""
-        found, is_others = self._look()[0], not self._decides(self._agent)
+        found = self._look()[0]
         waiting = [each for each in found if each.status is not Status.DEFERRED]
-        return found if all else [each for each in waiting if is_others or each.to == self._agent]
+        return found if all else [each for each in waiting if self._gate.is_lesser or self._decides(each.to)]
 
     def broken(self) -> list[ContentError]:
         """What is wrong with pages that cannot be read; they stay as they are."""
@@ -155,28 +165,28 @@ class Proposals:
     ) -> object:
         """Do what is proposed, as it was `shown`, and return what was made; a memory may get another store or kind."""
         overrides = {name: value for name, value in (("store", store), ("kind", kind)) if value is not None}
-        return self._decide(id, by, partial(self._commit, shown=shown, by=by, overrides=overrides))
+        return self._decide(id, by, partial(Proposals._commit, shown=shown, by=by, overrides=overrides))
 
     def _commit(self, proposal: Proposal, *, shown: str, by: Attribution, overrides: Mapping[str, Any]) -> object:
         if shown != proposal.shown:
             raise ConflictError(
                 f"{proposal.id} was changed since it was shown", hint=f"look at it again; its hash is {proposal.shown}"
             )
-        deciding = partial(
-            self._gate.deciding, by, as_actor=f"bot:commit-from:{proposal.proposer}", action=Action.COMMIT
-        )
-        page, *others = self._leaving(proposal, by, COMMITTED)
-        with deciding(beside=(page, *others)):
+        if proposal.about and proposal.about != self._meant(proposal.intent):
+            raise ConflictError(f"{proposal.id} is about a memory that says something else", hint="reject it")
+        actor, leaving = f"bot:commit-from:{proposal.proposer}", self._leaving(proposal, by, COMMITTED)
+        deciding = partial(self._gate.deciding, by, as_actor=actor, action=Action.COMMIT, beside=leaving)
+        with deciding():
             made = self._do(_approved(proposal, overrides))
         there = self._vault.page(proposal.path)
         if there and there.hash == proposal.hash:  # nothing had to be changed
-            with deciding(beside=others):
-                self._vault.apply(Change(operations=(page,), by=by, action=Action.COMMIT))
+            with deciding():
+                self._vault.apply(Change(operations=(), by=by, action=Action.COMMIT))
         return made
 
     def reject(self, id: str, reason: str = "", *, by: Attribution) -> Proposal:
         """Drop a proposal; the same is not proposed again, except by a person."""
-        return self._decide(id, by, partial(self._drop, verdict=REJECTED, reason=reason, by=by))
+        return self._decide(id, by, partial(Proposals._drop, verdict=REJECTED, reason=reason, by=by))
 
     def _drop(self, proposal: Proposal, *, verdict: str, reason: str, by: Attribution) -> Proposal:
         operations = self._leaving(proposal, by, verdict, reason)
@@ -187,7 +197,7 @@ class Proposals:
     def defer(self, id: str, *, by: Attribution) -> Proposal:
         """Put a decision off: the proposal is not shown at the start of a session any more."""
 
-        def put_off(proposal: Proposal) -> Proposal:
+        def put_off(self: Proposals, proposal: Proposal) -> Proposal:
             edit = _edit(proposal, status=Status.DEFERRED)
             self._vault.apply(Change(operations=(edit,), by=by, action=Action.EDIT))
             return self.get(id)
@@ -196,8 +206,8 @@ class Proposals:
 
     def expire(self, now: datetime) -> list[Proposal]:
         """Drop what nobody decided on in time; it may be proposed again."""
-        late = [each for each in self.pending(all=True) if each.expires and each.expires <= now]
-        late = [each for each in late if each.to == self._agent]
+        waiting = self.pending(all=True) if self._gate.lets(Deed.REVIEW, TENDER) else []
+        late = [each for each in waiting if each.to == self._agent and each.expires and each.expires <= now]
         for each in late:
             with suppress(PageChangedError):  # somebody is at it
                 self._drop(each, verdict=EXPIRED, reason="", by=TENDER)
@@ -207,9 +217,9 @@ class Proposals:
         """Commit what needs nobody's leave: where that is automatic, what trusted agents are sure of."""
         made: dict[str, object] = {}
         for each in self.pending() if self._settings.review == "automatic" else []:
-            if self._is_sure(each):
+            if each.to == self._agent and self._is_sure(each):
                 with suppress(PolicyError, ConflictError, NotFoundError):  # somebody has to look at it, or did
-                    commit = partial(self._commit, shown=each.shown, by=by, overrides={})
+                    commit = partial(Proposals._commit, shown=each.shown, by=by, overrides={})
                     made[each.id] = self._act(each.id, commit)
         return made
 
@@ -224,32 +234,32 @@ class Proposals:
         line = next(self._vault.trail.newest_first(containing=[proposal.hash.encode()]), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")
 
-    def for_context(self) -> str:
+    def for_context(self) -> tuple[str, ...]:
         """What waits for the agent's decision, for the start of a session; nothing where a person decides."""
         waiting = self.pending() if self._decides(self._agent) and self._settings.review != "manual" else []
-        if not waiting:
-            return ""
-        leads = {
-            f"{each.id} from {each.proposer} ({each.status}, hash {each.shown})": each for each in waiting[:LISTED]
-        }
-        told = [bullet(lead, each.title) for lead, each in leads.items()]
-        return "\n".join([heading(f"{counted(len(waiting), 'proposal')} to decide on"), *told, HOW])
+        told = [f"{each.id} from {each.proposer} ({each.status}, hash {each.shown}) {each.title}" for each in waiting]
+        more = [f"and {len(told) - LISTED} more"] if len(told) > LISTED else []
+        return (HOW, *told[:LISTED], *more) if told else ()
 
-    def _decide(self, id: str, by: Attribution, act: Callable[[Proposal], T]) -> T:
-        """Act on a proposal as somebody who may: memfolio itself decides in `review` only."""
+    def _decide(self, id: str, by: Attribution, act: Act[T]) -> T:
+        """Act on a proposal as somebody who may: memfolio itself decides in `review` only, the owner everywhere."""
         row = self._gate.check(Deed.REVIEW, by)
         if self._gate.role_of(by) is Role.SYSTEM:
             raise PolicyError(f"{by.actor} decides on no proposals", row=str(row), hint="act as yourself")
-        return self._act(id, act)
+        to = self.get(id).to
+        if to == self._agent or self._vault.config.speaker != OWNER or self._elsewhere is None:
+            return self._act(id, act)
+        with self._elsewhere(to) as other:
+            return other._act(id, act)
 
-    def _act(self, id: str, act: Callable[[Proposal], T]) -> T:
+    def _act(self, id: str, act: Act[T]) -> T:
         """Act on a proposal for this agent, and again where a page that is linked with it was changed meanwhile."""
         for left in reversed(range(ATTEMPTS)):
             proposal = self.get(id)
             if proposal.to != self._agent:
                 raise PolicyError(f"{id} is for {proposal.to} to decide", row=FOREIGN, hint=f"act as {proposal.to}")
             try:
-                return act(proposal)
+                return act(self, proposal)
             except PageChangedError as error:
                 if not left or not PATH.fullmatch(error.path):
                     raise
@@ -258,7 +268,9 @@ class Proposals:
     def _leaving(self, proposal: Proposal, by: Attribution, verdict: str, reason: str = "") -> tuple[Operation, ...]:
         """The page goes, its verdict stays, and its rivals hear of it."""
         line = {"op": Op.REVIEW.value, "proposal": proposal.id, "from": proposal.proposer, "verdict": verdict}
-        line |= {"mark": self._mark(proposal.intent), "reviewer": by.actor} | ({"reason": reason} if reason else {})
+        line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor} | (
+            {"reason": reason} if reason else {}
+        )
         lines: list[Mapping[str, Any]] = [line]
         if verdict == COMMITTED and proposal.intent.arguments.get("origin") == Origin.UNTRUSTED:
             lines.append({"op": Op.CONFIRM.value, "memory": NewId(0)})  # who approves a stranger's words believes them
@@ -281,8 +293,8 @@ class Proposals:
         return found, broken
 
     def _decides(self, agent: str | None) -> bool:
-        is_lesser = self._gate.settings.policy == PROPOSES and self._vault.config.speaker != OWNER
-        return agent == self._agent and not is_lesser
+        """Whether it is for this agent, or the owner, to decide on what is proposed to an agent."""
+        return self._vault.config.speaker == OWNER or (agent == self._agent and not self._gate.is_lesser)
 
     def _read(self, path: str) -> Proposal | None:
         page = self._vault.page(path)
@@ -300,12 +312,6 @@ class Proposals:
                 if b'"op":"review"' in raw:
                     lines = [line.record for line in read_lines(raw).records]
                     yield from (each for each in lines if {"proposal", "verdict"} <= each.keys())
-
-
-def _check_not_rejected(past: list[dict[str, Any]]) -> None:
-    decided = [each for each in past if each["verdict"] != EXPIRED]
-    if decided and decided[-1]["verdict"] == REJECTED:
-        raise RefusedError(f"this was {_told(decided[-1])}", hint="a person may propose it again")
 
 
 def _told(line: Mapping[str, Any]) -> str:

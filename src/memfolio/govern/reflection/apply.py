@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
@@ -13,15 +12,15 @@ from memfolio.graph.merge import merged
 from memfolio.graph.page import RELATIONS, EntityText, Written, page_bytes, read_text, relation_line
 from memfolio.graph.registry import overview
 from memfolio.index.days import local_day
-from memfolio.index.graph import nodes, ties
+from memfolio.index.graph import Node, nodes, ties
 from memfolio.index.lookup import Located
 from memfolio.learn.drafting import least_trusted, moment
 from memfolio.recall.library import Library
 from memfolio.sources import REFLECTION
 from memfolio.state import Op
 from memfolio.stores.core import Core
-from memfolio.stores.corepage import CorePage
-from memfolio.types import Attribution, default_kind
+from memfolio.stores.corepage import ACTIVE, CorePage
+from memfolio.types import Attribution, Kind
 from memfolio.vault.change import AddEntries, Operation, Page, PutPage
 from memfolio.vault.format.draft import Draft, check_text
 from memfolio.vault.move import STOOD, Move, compose_cut
@@ -29,15 +28,6 @@ from memfolio.vault.paths import agent_of, archive_log, day_log, ledger_of
 from memfolio.vault.vault import Vault
 
 Places = dict[str, list[str]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
-    """The operations, the lines for the agent's state, and why items of these numbers are not among them."""
-
-    operations: tuple[Operation, ...]
-    records: tuple[Mapping[str, Any], ...]
-    skipped: Mapping[int, str]
 
 
 class _Ahead:
@@ -57,17 +47,19 @@ class _Ahead:
         before = self._vault.page(path)
         self.puts[path] = PutPage(path, content, before.hash if before else None)
 
-    def entity(self, id: str) -> Written:
+    def entity(self, id: str) -> tuple[Written, Node]:
         page = self.page(self._paths[id]) if id in self._paths else None
-        if page is None:
+        written = Written(path=page.path, text=read_text(page.content)) if page else None
+        node = written.node if written else None
+        if written is None or node is None:
             raise NotFoundError(f"there is no page about {id}")
-        return Written(path=page.path, text=read_text(page.content))
+        return written, node
 
     @property
     def written(self) -> dict[str, Written | None]:
         """What was put, by the ids of the entities; None is a page that goes."""
         ids = {path: entity for entity, path in self._paths.items()}
-        return {ids[path]: self.entity(ids[path]) if put.content else None for path, put in self.puts.items()}
+        return {ids[path]: self.entity(ids[path])[0] if put.content else None for path, put in self.puts.items()}
 
 
 class Application:
@@ -75,10 +67,12 @@ class Application:
 
     def __init__(self, vault: Vault, library: Library, agent: str, by: Attribution, now: datetime) -> None:
         self._vault, self._library, self._agent, self._by, self._now = vault, library, agent, by, now
-        self._skipped: dict[int, str] = {}
-        self._records: list[Mapping[str, Any]] = []
+        self.skipped: dict[int, str] = {}
+        """Why items of these numbers are not among the operations."""
+        self.records: list[Mapping[str, Any]] = []
+        """The lines for the agent's state."""
 
-    def compose(self, items: Mapping[int, Item]) -> Composed:
+    def compose(self, items: Mapping[int, Item]) -> tuple[Operation, ...]:
         """The operations of all items that can be done. RefusedError where core memory would be too long."""
         sound = {number: item for number, item in items.items() if self._is_sound(number, item)}
 
@@ -87,19 +81,23 @@ class Application:
 
         places = self._places(of(Verb.ARCHIVE), writes_today=bool(of(Verb.LEARN)))
         drafts = tuple(self._draft(item, places) for item in of(Verb.LEARN).values())
-        operations: list[Operation] = [AddEntries(self._agent, drafts)] if drafts else []
-        operations += [*self._core(of(Verb.CORE)), *self._archive(places), *self._graph(of(Verb.CONNECT, Verb.MERGE))]
-        self._records += [
-            {"op": Op.SUPERSEDE.value, "memory": item.memory, "by": item.by} for item in of(Verb.RESOLVE).values()
-        ]
-        return Composed(operations=tuple(operations), records=tuple(self._records), skipped=self._skipped)
+        replaced = of(Verb.RESOLVE).values()
+        self.records += [{"op": Op.SUPERSEDE.value, "memory": each.memory, "by": each.by} for each in replaced]
+        return (
+            *([AddEntries(self._agent, drafts)] if drafts else []),
+            *self._core(of(Verb.CORE)),
+            *self._archive(places),
+            *self._graph(of(Verb.CONNECT, Verb.MERGE)),
+        )
 
     def _is_sound(self, number: int, item: Item) -> bool:
+        if item.verb is Verb.LEARN and not item.sources:
+            self.skipped[number] = "nothing is left of what it was learned from"
         for each in (*item.sources, *filter(None, (item.memory, item.by))):
             located = self._located(each)
             if trouble := self._trouble(item, located) if located else "is not there any more":
-                self._skipped[number] = f"{each} {trouble}"
-        return number not in self._skipped
+                self.skipped[number] = f"{each} {trouble}"
+        return number not in self.skipped
 
     def _trouble(self, item: Item, located: Located) -> str:
         """Why nothing can be done with a memory."""
@@ -127,7 +125,7 @@ class Application:
         return Draft(
             content=check_text(item.text),
             type=item.type,
-            kind=default_kind(item.type),
+            kind=Kind.SEMANTIC,  # also a decision is known from then on, and not an episode to learn from
             user=sources[0].user if sources else None,
             confidence=item.confidence,
             source=REFLECTION,
@@ -145,17 +143,15 @@ class Application:
                 try:
                     before, page = page, _rewritten(page, item)
                 except (NotFoundError, ConflictError, InputError) as error:
-                    self._skipped[number] = error.message
+                    self.skipped[number] = error.message
                     continue
                 let_go = _pinned(before, item) - _pinned(page, item)
-                self._records += [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(let_go)]
+                self.records += [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(let_go)]
             return page.text
 
-        if items:
-            block = next(iter(items.values())).text
-            _, put = Core(self._vault, self._agent).composed(compose, block)
-            if put is not None:
-                yield put
+        _, put = Core(self._vault, self._agent).composed(compose, ACTIVE)
+        if put is not None:
+            yield put
 
     def _places(self, items: Mapping[int, Item], *, writes_today: bool) -> Places:
         """The logs that memories are cut out of, less those that stand where the change writes, or no longer there."""
@@ -164,12 +160,12 @@ class Application:
         for number, item in items.items():
             logs = [path for path in self._library.places(self._library.index, item.memory) if ledger_of(path)]
             if writes_today and today in map(_base, logs):
-                self._skipped[number] = f"{item.memory} stands in today's log, which this reflection writes to"
+                self.skipped[number] = f"{item.memory} stands in today's log, which this reflection writes to"
                 continue
             try:
                 self._cut({path: [item.memory] for path in logs})
             except NotFoundError as error:
-                self._skipped[number] = error.message
+                self.skipped[number] = error.message
                 continue
             for path in logs:
                 found.setdefault(path, []).append(item.memory)
@@ -184,7 +180,7 @@ class Application:
         pages, move = self._cut(places)
         for memory in dict.fromkeys(each for ids in places.values() for each in ids):
             stood = [place.as_record() for place in move.stood.get(memory, ())]
-            self._records.append({"op": Op.ARCHIVE.value, "memory": memory} | ({STOOD: stood} if stood else {}))
+            self.records.append({"op": Op.ARCHIVE.value, "memory": memory} | ({STOOD: stood} if stood else {}))
         for path, content in move.files.items():
             page = pages[path]
             yield PutPage(path, content, page.hash if page else None)
@@ -202,14 +198,12 @@ class Application:
                 if item.verb is Verb.CONNECT:
                     _connect(ahead, item)
                     continue
-                keep, other = (ahead.entity(each).node for each in (item.subject, item.object))
-                if keep and other:
-                    change = merged(cast(Vault, ahead), index, keep, other, self._by)
-                    for put in change.operations:
-                        if isinstance(put, PutPage) and put.path in paths.values():
-                            ahead.put(put.path, put.content)
+                keep, other = (ahead.entity(each)[1] for each in (item.subject, item.object))
+                for put in merged(cast(Vault, ahead), index, keep, other, self._by).operations:
+                    if isinstance(put, PutPage) and put.path in paths.values():
+                        ahead.put(put.path, put.content)
             except (NotFoundError, ConflictError) as error:
-                self._skipped[number] = error.message
+                self.skipped[number] = error.message
         yield from ahead.puts.values()
         if ahead.puts:
             yield from overview(self._vault, self._agent, known, drawn, ahead.written)
@@ -238,7 +232,8 @@ def _pinned(page: CorePage, item: Item) -> set[str]:
 
 
 def _connect(ahead: _Ahead, item: Item) -> None:
-    page = ahead.entity(item.subject)
+    page, _ = ahead.entity(item.subject)
+    ahead.entity(item.object)  # NotFoundError where somebody removed it
     text = EntityText(page.text)
     if (item.predicate, item.object) in text.relations():
         raise ConflictError(f"{item.subject} has that relation already")

@@ -1,16 +1,15 @@
-"""People and things that belong together: relations that no page has yet, and names that may mean the same."""
+"""People and things that belong together: those often spoken of together, and names that may mean the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from memfolio.govern.reflection.item import Item, Verb
 from memfolio.govern.reflection.knowledge import quote
 from memfolio.graph.alike import propose
 from memfolio.graph.cast import is_user
-from memfolio.graph.gather import gather
-from memfolio.graph.vocabulary import ANY, read_vocabulary
+from memfolio.graph.vocabulary import ANY
 from memfolio.index.graph import Material, Node
 from memfolio.index.index import Index
 from memfolio.index.reflecting import conversations
@@ -25,44 +24,25 @@ SHORT = 3
 """Letters of a name that is looked for in what was said."""
 
 
-def connected(index: Index, material: Material, vocabulary: str, besides: Iterable[Item]) -> Iterator[Item]:
-    """Relations that were told and stand on no page, then those who are often mentioned together."""
+def connected(index: Index, material: Material, besides: Iterable[Item]) -> Iterator[Item]:
+    """Those that are spoken of together more often than not, and that no page and no other proposal connects.
+
+    Relations that somebody told are drawn when the graph grows.
+    """
     drawn = {frozenset((tie.source, tie.target)) for tie in material.ties}
     drawn |= {frozenset((each.subject, each.object)) for each in besides}
-    told = list(_told(material, vocabulary))
-    drawn |= {frozenset((each.subject, each.object)) for each in told}
-    yield from told
-    yield from (each for each in _together(index, material) if frozenset((each.subject, each.object)) not in drawn)
-
-
-def _told(material: Material, vocabulary: str) -> Iterator[Item]:
-    cast, texts = gather(material, read_vocabulary(vocabulary)), {fact.id: fact.text for fact in material.facts}
-    for figure in (each for each in cast.figures.values() if each.page):
-        for (predicate, target), (_, by) in figure.relations.items():
-            why = f"“{quote(texts[by])}”" if by in texts else "told in a conversation"
-            names = {figure.id: figure.name, target: cast.figures[target].name}
-            sources = (by,) if by in texts else ()
-            yield _connection(predicate, names, why=why, sources=sources)
-
-
-def _together(index: Index, material: Material) -> Iterator[Item]:
     nodes = [each for each in material.nodes if not is_user(each.name) and len(each.name) >= SHORT]
     most = {each.id: each for each in sorted(nodes, key=lambda node: (-node.mentions, node.id))[:NODES]}
     names = {each.id: (each.name, *each.aliases) for each in most.values()}
     met = index.read(lambda connection: conversations(connection, names))
     pairs = [(len(met[one] & met[other]), one, other) for one, other in combinations(sorted(met), 2)]
     for count, one, other in sorted(pairs, key=lambda pair: (-pair[0], *pair[1:])):
-        if count >= TOGETHER and 2 * count > min(len(met[one]), len(met[other])):
+        is_often = count >= TOGETHER and 2 * count > max(len(met[one]), len(met[other]))
+        if is_often and frozenset((one, other)) not in drawn:
             alone = ", ".join(f"{most[each].name} in {len(met[each])}" for each in (one, other))
             why = f"spoken of together in {count} conversations ({alone})"
-            yield _connection(ANY, {one: most[one].name, other: most[other].name}, why=why)
-
-
-def _connection(predicate: str, names: Mapping[str, str], *, why: str, sources: tuple[str, ...] = ()) -> Item:
-    one, other = names
-    return Item(
-        verb=Verb.CONNECT, subject=one, predicate=predicate, object=other, sources=sources, why=why, quotes=names
-    )
+            quotes = {each: most[each].name for each in (one, other)}
+            yield Item(verb=Verb.CONNECT, subject=one, predicate=ANY, object=other, why=why, quotes=quotes)
 
 
 def merging(material: Material, limit: float) -> tuple[list[Item], list[tuple[Node, Node]]]:

@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
+from itertools import chain
 
 from memfolio.govern.reflection.item import Item, Verb
-from memfolio.govern.reflection.knowledge import Held, quote, retold
+from memfolio.govern.reflection.knowledge import Held, quote
 from memfolio.graph.cast import is_user
 from memfolio.index.reflecting import IMPORTANT, Rests
 from memfolio.learn.drafting import moment
 from memfolio.learn.junk import is_secret
+from memfolio.learn.learned import Turn
 from memfolio.learn.resolve import plain
+from memfolio.learn.rules import learn
+from memfolio.sources import OVERHEARD
 from memfolio.stores.core import CoreMemory
 from memfolio.stores.corepage import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, CorePage
 from memfolio.stores.corepage import Item as Line
 from memfolio.text import terms
 from memfolio.types import MemoryItem, Type
 
-LATELY = "Lately: "
+LATELY = "Topics lately: "
+NAMED = 4
+"""How many topics that line has at most."""
 LONGEST = 140
 """Characters of a line."""
 STALE = timedelta(days=30)
 """After which time a topic that has not come up is not active any more."""
 STALED = f"not come up for {STALE.days} days"
 FRESH = timedelta(days=7)
-"""For how long a decision is news."""
+"""For how long a decision or a task is of the moment."""
 LINES = 4
 """How many lines come to a block at once."""
 TRIED = 50
 """How many are looked at for that."""
-OUTDATED = 500
-"""How many facts that do not hold are looked for in core memory."""
 OFTEN = 5
 """From how many uses on a fact is used often."""
 SURE = 0.7
-_WHO = frozenset("name called is is_a lives_in works_at job married_to speaks birthday age allergic_to".split())
+_WHO = frozenset(
+    "name called is is_a is_from status lives_in works_at job married_to parent_of speaks birthday age timezone "
+    "allergic_to".split()
+)
 """What tells who somebody is."""
+_HEALTH = frozenset({"allergic_to", "blood_type"})
 _UNTELLING = frozenset({"user", "want", "need", "assistant"})
 
 
@@ -56,10 +62,11 @@ class Known:
     rests: Mapping[str, Rests]
     before: str
     held: Sequence[Held]
-    dormant: frozenset[str]
+    dormant: Container[str]
     outdated: Sequence[tuple[str, str]]
     lately: Sequence[MemoryItem]
     topics: Sequence[str]
+    rejected: Container[str]
     now: datetime
 
 
@@ -69,71 +76,100 @@ class Rewrite:
     def __init__(self, known: Known) -> None:
         self._known = known
         self.page = CorePage(known.memory.text or TEMPLATE)
-        self.stale: list[str] = []
-        """Somebody's own lines that have not come up for long."""
-        self._removed, self._added, self._why = (defaultdict[str, list[str]](list) for _ in range(3))
-        self._outdated = [(_telling(old), _telling(new), new) for old, new in known.outdated[:OUTDATED]]
-        self._old = {item.text for block in CorePage(known.before).blocks for item in block.items}
+        self.questions: list[str] = []
+        """What to ask about somebody's own lines, and about what there is no room for."""
+        self._changes: list[Item] = []
+        self._crowded: dict[str, str] = {}
+        self._outdated = [(_telling(old), _telling(new), new) for old, new in known.outdated]
+        self._old = {line.text for line in _lines(CorePage(known.before))}
+        self._heard = [_telling(item.content) for item in known.lately] if self._old else []
         for block in [each for each in self.page.blocks if each.name in BLOCKS]:
             for line in block.items:
                 self._review(block.name, line)
+        self._tell_topics()
         for name, why, texts in _wanted(known):
-            for text in texts[:TRIED]:
-                self._add(name, text, why)
+            self._promote(name, why, texts)
+        for name, text in self._crowded.items():
+            self.questions.append(f"{name} of core memory has no room for “{quote(text)}”: which line may go?")
 
     def items(self) -> Iterator[Item]:
         """A proposal for each block that is to change."""
-        for name in [each for each in BLOCKS if self._added[each] or self._removed[each]]:
-            added, removed = tuple(self._added[name]), tuple(self._removed[name])
-            why = "; ".join(dict.fromkeys(self._why[name]))
-            yield Item(verb=Verb.CORE, text=name, removed=removed, added=added, why=why)
+        for name in BLOCKS:
+            if mine := [each for each in self._changes if each.text == name]:
+                removed, added = (each.removed for each in mine), (each.added for each in mine)
+                why = "; ".join(dict.fromkeys(each.why for each in mine))
+                yield Item(verb=Verb.CORE, text=name, removed=(*chain(*removed),), added=(*chain(*added),), why=why)
 
     def says(self, text: str) -> bool:
         """Whether a line of the page has all the words of a text."""
-        words = _telling(text)
-        return any(words <= _telling(item.says) for block in self.page.blocks for item in block.items)
+        return _says(_lines(self.page), text)
 
     def _review(self, block: str, line: Line) -> None:
-        """Take a line out that does not hold any more, or is not of the moment and nobody's own."""
+        """Take a line out that does not hold any more, or ask about it where it is somebody's own."""
         rests, words = self._known.rests[line.text], _telling(line.says)
-        outdated = (by for old, new, by in self._outdated if words <= old and not words <= new)
+        outdated = (by for old, new, by in self._outdated if words <= old and 2 * len(words) > len(old) and words - new)
+        told = (by for old, new, by in self._outdated if old & new and old - new and old - new <= words)
         instead = next(outdated, "") if len(words) > 1 else ""
         if instead or (rests.found and not rests.holds):
-            why = "replaced by what holds" if instead or rests.instead else "forgotten"
-            self._remove(block, line, why)
-            self._add(block, instead or rests.instead, why)
-        elif block == ACTIVE and words and not line.id and line.text in self._old and not self._came_up(words):
-            if rests.found:
-                self._remove(block, line, STALED)
-            elif not line.text.startswith(LATELY):
-                self.stale.append(line.says)
+            instead = instead or rests.instead
+            self._put(block, "replaced by what holds" if instead else "forgotten", instead, line)
+        elif by := "" if rests.found else next(told, ""):
+            self.questions.append(f"Is “{quote(line.says)}” in core memory still so, with “{quote(by)}”?")
+        elif block == ACTIVE and words and not line.id and line.text in self._old:
+            self._review_moment(line, words, is_own=not rests.found)
 
-    @cached_property
-    def _heard(self) -> list[set[str]]:
-        return [_telling(item.content) for item in self._known.lately]
+    def _review_moment(self, line: Line, words: set[str], *, is_own: bool) -> None:
+        """Take a line out that is not of the moment any more; of one's own nothing at all may have come up."""
+        shared = max((len(words & heard) for heard in self._heard), default=0)
+        if is_own and not shared and not line.text.startswith(LATELY):
+            self.questions.append(f"“{quote(line.says)}” in core memory has {STALED}: may it go?")
+        elif not is_own and shared < min(2, len(words)):
+            self._put(ACTIVE, STALED, "", line)
 
-    def _came_up(self, words: set[str]) -> bool:
-        return any(len(words & heard) >= min(2, len(words)) for heard in self._heard)
+    def _tell_topics(self) -> None:
+        """The line of topics that no other line has; the one that is there stays while half of it is of the moment."""
+        old = next((each for each in self.page.items(ACTIVE) if each.text.startswith(LATELY)), None)
+        told = set(old.text.removeprefix(LATELY).split(", ")) if old else set()
+        said = " ".join(line.says for line in _lines(self.page) if line != old).casefold()
+        new = [each for each in self._known.topics if each.casefold() not in said][:NAMED]
+        if len(new) > 1 and (not old or 2 * len(told.intersection(self._known.topics)) < len(told)):
+            self._put(ACTIVE, "topics of the moment", LATELY + ", ".join(new), old)
 
-    def _remove(self, block: str, line: Line, why: str) -> None:
-        self.page = CorePage(self.page.removing(self.page.meant(block, line.text)))
-        self._removed[block].append(line.text)
-        self._why[block].append(why)
+    def _promote(self, block: str, why: str, texts: Mapping[str, str]) -> None:
+        """Put texts that are lines into a block that does not say what they come down to, up to a few."""
+        lines = [text for text in texts if _telling(text) and len(text) <= LONGEST and "\n" not in text]
+        for text in lines[:TRIED]:
+            count = sum(len(each.added) for each in self._changes if each.text == block)
+            if count < LINES and not _says(self.page.items(block), texts[text]):
+                self._put(block, why, text)
 
-    def _add(self, block: str, text: str, why: str) -> None:
-        """Put a line into a block, where it is not said already and there is room for it."""
-        line, memory = quote(retold(text), LONGEST), self._known.memory
-        if not line or len(self._added[block]) >= LINES or is_secret(text) or self.says(line):
+    def _put(self, block: str, why: str, text: str, out: Line | None = None) -> None:
+        """Put a line into a block, or in the place of one, where nobody rejected that and there is room for it."""
+        line = "" if is_secret(text) else quote(_retold(text), LONGEST)
+        page = CorePage(self.page.removing(self.page.meant(block, out.text))) if out else self.page
+        added = (line,) if line and not _says(_lines(page), line) else ()
+        change = Item(verb=Verb.CORE, text=block, removed=(out.text,) if out else (), added=added, why=why)
+        if not change.marks or any(mark in self._known.rejected for mark in change.marks):
             return
-        is_lately = line.startswith(LATELY)
-        old = next((each for each in self.page.items(block) if is_lately and each.text.startswith(LATELY)), None)
-        page = CorePage(CorePage(self.page.removing(old) if old else self.page.text).adding(block, line))
-        size = max(each.tokens - memory.share(each) for each in page.blocks if each.name == block)
-        if page.tokens <= memory.cap and size <= 0:
-            self.page = page
-            self._removed[block] += [old.text] if old else []
-            self._added[block].append(line)
-            self._why[block].append(why)
+        if added and not self._fits(page := CorePage(page.adding(block, line)), block):
+            self._crowded.setdefault(block, line)
+            return
+        self.page = page
+        self._changes.append(change)
+
+    def _fits(self, page: CorePage, name: str) -> bool:
+        memory = self._known.memory
+        is_meant = all(each.tokens <= memory.share(each) for each in page.blocks if each.name == name)
+        return is_meant and page.tokens <= memory.cap
+
+
+def _lines(page: CorePage) -> list[Line]:
+    return [line for block in page.blocks for line in block.items]
+
+
+def _says(lines: Iterable[Line], text: str) -> bool:
+    words = _telling(text)
+    return bool(words) and any(words <= _telling(line.says) for line in lines)
 
 
 def same(text: str, line: str) -> bool:
@@ -141,34 +177,49 @@ def same(text: str, line: str) -> bool:
     return plain(text).startswith(plain(line)) if line.endswith("…") else plain(text) == plain(line)
 
 
+def _retold(text: str) -> str:
+    """What a memory says, told of the user rather than by them."""
+    told = learn([Turn(content=text)]).statements if text.startswith(("I ", "I'm ", "My ")) else ()
+    return told[0].text if len(told) == 1 else text
+
+
 def _telling(text: str) -> set[str]:
     return {word.casefold().rstrip("s") for word in terms(text[:1000])} - _UNTELLING
 
 
-def _wanted(known: Known) -> Iterator[tuple[str, str, list[str]]]:
-    """What each block should say, with the reason, the most important first."""
-    mine = [each for each in reversed(known.held) if _is_about_user(each)]
-    who = [each.item for each in mine if each.known.predicate in _WHO and not each.known.negated]
-    how = [each.item for each in mine if each.known.predicate == "wants"]
-    told = {each.id for each in (*who, *how)}
-    vital = [each.item for each in known.held if _is_vital(each.item) and each.item.id not in told | known.dormant]
+def _wanted(known: Known) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """What each block should say, with the reason, the most important first; each text with what it comes down to."""
+    last = {each.slot or each.meaning: each for each in known.held if _is_about_user(each)}
+    mine = [*reversed(last.values())]
+    who = [each for each in mine if each.known.predicate in _WHO and not each.known.negated]
+    how = [each for each in mine if each.known.predicate == "wants"]
+    told = {each.item.id for each in (*who, *how)}
+    vital = [each.item for each in known.held if _is_vital(each) and each.item.id not in told]
     vital.sort(key=lambda item: (-item.importance, -item.access_count, item.id))
     recent = [each for each in reversed(known.lately) if _is_open(each, known.now)]
-    yield IDENTITY, "facts about the user", [each.content for each in who]
-    yield PERSONA, "what the user asked for", [each.content for each in how]
-    yield ACTIVE, "topics of the moment", [f"{LATELY}{', '.join(known.topics[:4])}"] if known.topics else []
-    yield ACTIVE, "decisions and tasks of the last days", [each.content for each in recent]
-    yield CRITICAL, "important or often used", [each.content for each in vital]
+    yield IDENTITY, "facts about the user", {each.item.content: each.known.object for each in who}
+    yield PERSONA, "what the user asked for", {each.item.content: each.known.object for each in how}
+    yield ACTIVE, "decisions and tasks of the last days", {each.content: each.content for each in recent}
+    critical = {each.content: each.content for each in vital if each.id not in known.dormant}
+    yield CRITICAL, "important or often used", critical
 
 
 def _is_about_user(each: Held) -> bool:
     return (is_user(each.known.subject) or each.known.subject == each.item.user) and each.item.confidence >= SURE
 
 
-def _is_vital(item: MemoryItem) -> bool:
-    return (item.importance >= IMPORTANT or item.access_count >= OFTEN) and item.confidence >= SURE
+def is_important(item: MemoryItem) -> bool:
+    """Whether somebody called it important; all that is overheard of people and things is just so."""
+    return item.importance > IMPORTANT or (item.importance == IMPORTANT and item.source not in OVERHEARD)
+
+
+def _is_vital(each: Held) -> bool:
+    counts = is_important(each.item) or each.known.predicate in _HEALTH or each.item.access_count >= OFTEN
+    return counts and each.item.confidence >= SURE
 
 
 def _is_open(item: MemoryItem, now: datetime) -> bool:
-    is_task = item.type is Type.TASK or (item.type is Type.DECISION and now - moment(item) <= FRESH)
-    return is_task and item.role is None
+    """Whether it is a decision or task of the moment."""
+    is_over = item.valid_until is not None and item.valid_until < now
+    is_said = item.role is None and item.type in (Type.TASK, Type.DECISION)
+    return is_said and not is_over and now - moment(item) <= FRESH

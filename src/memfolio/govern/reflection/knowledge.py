@@ -1,19 +1,18 @@
-"""Statements beside what is known: those that nobody has kept yet, and facts that contradict each other."""
+"""Statements beside what is known: those that nobody has kept yet, and facts that contradict each other. Pure."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from memfolio.govern.reflection.item import Item, Verb
-from memfolio.index.index import Index
-from memfolio.index.reflecting import said
 from memfolio.index.rows import ROLES
 from memfolio.learn.drafting import moment
 from memfolio.learn.learned import Statement, Turn
-from memfolio.learn.resolve import Known, plain
+from memfolio.learn.resolve import ABOUT, LONG, Known, about, plain
 from memfolio.learn.rules import learn
 from memfolio.recall.context.fence import strip_fences
 from memfolio.sources import OVERHEARD
@@ -22,29 +21,13 @@ from memfolio.types import Kind, MemoryItem
 LONGEST = 200
 """Characters of a statement that a person is to judge."""
 QUOTE = 90
-LONG = 1000
-"""Characters by which texts are told apart."""
-AT_ONCE = 50
-"""How many values of one thing a statement is compared with, the last ones."""
-CITED = 5
+CITED = 3
 """How many sources a proposal names, the last ones."""
-MACHINES = ROLES - {"user", "human"}
+USER, SOMEBODY = "The user", "Alex"
+"""The rules read what is told of somebody by name."""
+_PEOPLE = frozenset({"user", "human"})
 _FILLERS = frozenset("a an the lot much very really so too also now anymore please".split())
 Sourced = tuple[Statement, list[MemoryItem]]
-
-
-@dataclass(slots=True)
-class Told:
-    """What was read in episodes: statements with their sources, and names with the memories that have them."""
-
-    statements: dict[object, Sourced] = field(default_factory=dict)
-    names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-
-
-def retold(text: str) -> str:
-    """What a memory says, told of the user rather than by them."""
-    told = learn([Turn(content=text)]).statements if text.startswith(("I ", "I'm ", "My ")) else ()
-    return told[0].text if len(told) == 1 else text
 
 
 def quote(text: str, length: int = QUOTE) -> str:
@@ -53,67 +36,32 @@ def quote(text: str, length: int = QUOTE) -> str:
     return line if len(line) <= length else f"{line[: length - 1].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
 
 
-def read(episodes: Iterable[MemoryItem]) -> Told:
+def is_machine(item: MemoryItem) -> bool:
+    """Whether a machine said it; a note without a speaker is the owner's."""
+    return (item.role or "user").casefold() in ROLES - _PEOPLE
+
+
+def read(episodes: Iterable[MemoryItem]) -> list[Sourced]:
     """What the rules read in episodes, conversation by conversation; the same said again has all its sources."""
-    told, conversations = Told(), defaultdict[str, list[MemoryItem]](list)
+    conversations: dict[str, list[MemoryItem]] = defaultdict(list)
     for each in episodes:
         conversations[f"s {each.session}" if each.session and each.role else each.id].append(each)
+    told: dict[object, Sourced] = {}
     for turns in conversations.values():
-        learned = learn([_turn(each) for each in turns])
-        for mention in learned.mentions:
-            told.names[mention.name].update(turns[place].id for place in mention.turns)
-        for statement in learned.statements:
+        for statement in learn([_turn(each) for each in turns]).statements:
             sources = [turns[place] for place in statement.turns]
             is_told = statement.kind is Kind.EPISODIC and sources[0].role is None  # by the note itself
-            if len(statement.text) <= LONGEST and not is_told:
+            says_nothing = statement.object and plain(statement.subject) == plain(statement.object)
+            if len(statement.text) <= LONGEST and not is_told and not says_nothing:
                 meaning = Held.said(statement, moment(sources[0])).meaning, statement.negated
-                told.statements.setdefault(meaning, (statement, []))[1].extend(sources)
-    return told
+                told.setdefault(meaning, (statement, []))[1].extend(sources)
+    return list(told.values())
 
 
 def _turn(item: MemoryItem) -> Turn:
-    """An episode as the rules read it; a note without a speaker is the owner's."""
-    role = (item.role or "user").casefold()
-    speaker = (item.user or "The user") if role in ("user", "human") else item.role or ""
-    return Turn(content=strip_fences(item.content), speaker=speaker, is_person=role not in MACHINES)
-
-
-def learnable(facts: Facts, told: Told) -> Iterator[Item]:
-    """What nobody has kept or forgotten yet of what was said, the surest and most often said first.
-
-    Of two statements that contradict each other, the later one counts.
-    """
-    found: dict[object, tuple[Statement, Sequence[MemoryItem], Held | None]] = {}
-    for statement, sources in sorted(told.statements.values(), key=lambda each: _last(each[1])):
-        new = Held.said(statement, _last(sources))
-        if not facts.has(new):
-            found[new.slot or new.meaning] = statement, sources, facts.against(new)
-    ordered = sorted(found.values(), key=lambda each: (-each[0].confidence, -len(each[1]), -each[0].importance))
-    return (_learning(*each) for each in ordered)
-
-
-def _last(sources: Iterable[MemoryItem]) -> datetime:
-    return max(map(moment, sources))
-
-
-def _learning(statement: Statement, sources: Sequence[MemoryItem], old: Held | None) -> Item:
-    times = "said once," if len(sources) == 1 else f"said {len(sources)} times, last"
-    against = f"; differs from “{quote(old.known.text)}”" if old else ""
-    newest = sorted(sources, key=moment)[-CITED:]
-    return Item(
-        verb=Verb.LEARN,
-        text=statement.text,
-        type=statement.type,
-        confidence=statement.confidence,
-        sources=tuple(each.id for each in newest),
-        why=f"{times} on {_last(sources):%Y-%m-%d}{against}",
-        quotes={newest[-1].id: quote(newest[-1].content)},
-    )
-
-
-def _gist(text: str) -> tuple[str, ...]:
-    words = plain(text).split()
-    return tuple(word for word in words if word not in _FILLERS) or tuple(words)
+    is_user = (item.role or "user").casefold() in _PEOPLE
+    speaker = (item.user or USER) if is_user else item.role or ""
+    return Turn(content=strip_fences(item.content), speaker=speaker, is_person=not is_machine(item))
 
 
 class Held:
@@ -124,23 +72,36 @@ class Held:
     def __init__(self, item: MemoryItem, known: Known) -> None:
         self.item = item
         self.known = known
-        about, what, self.text = known.slot, _gist(known.object), _gist(known.text[:LONG])
+        slot, what, self.text = known.slot, _gist(known.object), _gist(known.text[:LONG])
         self.words = frozenset(what)
-        self.meaning: object = (*about, self.words) if all((*about, what)) else self.text
+        self.meaning: object = (*slot, self.words) if all((*slot, what)) else self.text
         """What it says, whether it says that it is so or that it is not."""
-        self.slot: object = about if known.is_single and not known.negated and all(about) else None
+        self.slot: object = slot if known.is_single and not known.negated and all(slot) else None
         """What only one value can be true of."""
 
     @classmethod
+    def of(cls, item: MemoryItem, *, takes_apart: bool = True) -> Held:
+        """A memory; one that does not say what it is about is taken apart, in the name of whose it is."""
+        if "subject" in item.attributes:
+            return cls(item, Known.of(item))
+        text = item.content[:LONG] if takes_apart else ""
+        told = about(SOMEBODY + text.removeprefix(USER) if text.startswith(USER) else text, item.user)
+        if text.startswith(USER) and told:
+            told["subject"] = told["subject"].replace(SOMEBODY, USER, 1)
+        attributes = {"subject": "", **told, "single": told.get("is_single", False)}
+        return cls(item, Known.of(replace(item, attributes=attributes)))
+
+    @classmethod
     def said(cls, statement: Statement, at: datetime) -> Held:
-        about = {name: getattr(statement, name) for name in ("subject", "predicate", "object", "negated", "is_single")}
+        """A statement that is no memory yet."""
         item = MemoryItem(id="", content=statement.text, created_at=at)
-        return cls(item, Known(ref="", text=statement.text, at=at, **about))
+        told = {name: getattr(statement, name) for name in ABOUT}
+        return cls(item, Known(ref="", text=statement.text, at=at, **told))
 
     @property
-    def weight(self) -> int:
-        """2 where a person stands behind it for good."""
-        return 2 if self.item.pinned or self.item.decay_rate == 0 else 0
+    def is_kept(self) -> bool:
+        """Whether a person stands behind it for good."""
+        return self.item.pinned or self.item.decay_rate == 0
 
     def contradicts(self, other: Held) -> bool:
         """Whether both cannot be so; that somebody lives in Berlin and in Berlin with Ana can."""
@@ -148,6 +109,11 @@ class Held:
             return self.known.negated != other.known.negated
         is_single = self.slot is not None and self.slot == other.slot
         return is_single and not (self.words <= other.words or other.words <= self.words)
+
+
+def _gist(text: str) -> tuple[str, ...]:
+    words = plain(text).split()
+    return tuple(word for word in words if word not in _FILLERS) or tuple(words)
 
 
 class Facts:
@@ -167,11 +133,11 @@ class Facts:
         same = self._said.get((new.meaning, new.known.negated)) or self._texts.get(new.text)
         return same is not None and (same.item.forgotten_at is None or same.item.forgotten_at >= new.known.at)
 
-    def against(self, new: Held) -> Held | None:
-        """The last that contradicts it."""
+    def against(self, new: Held) -> list[Held]:
+        """What contradicts it."""
         denied = self._said.get((new.meaning, not new.known.negated))
-        others = [*self._slots.get(new.slot, ())[-AT_ONCE:], *((denied,) if denied else ())]
-        return next((each for each in reversed(others) if not each.item.forgotten_at and each.contradicts(new)), None)
+        others = [*([denied] if denied else []), *self._slots.get(new.slot, ())]
+        return [each for each in others if not each.item.forgotten_at and each.contradicts(new)]
 
     def pairs(self) -> Iterator[tuple[Held, Held]]:
         """Each fact beside the one that it cannot be true with and that counts most."""
@@ -180,52 +146,82 @@ class Facts:
             if other and not (each.item.forgotten_at or other.item.forgotten_at):
                 yield each, other
         for facts in self._slots.values():
-            best = max(facts, key=lambda each: (each.weight, each.known.at, each.item.id))
+            best = max(facts, key=lambda each: (each.is_kept, each.known.at, each.item.id))
             yield from ((best, each) for each in facts if each.contradicts(best))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contradictions:
-    """Facts that contradict each other: what takes the place of what, and pairs that only a person can decide."""
+def learnable(facts: Facts, told: Iterable[Sourced]) -> list[tuple[Item, list[Held]]]:
+    """What nobody has kept or forgotten yet of what was said, each with the facts that it contradicts.
 
-    decided: tuple[tuple[Item, Held, Held], ...] = ()
-    """The proposal, what is replaced, and by what."""
-    undecided: tuple[tuple[Held, Held], ...] = ()
-    """The older one first."""
-    doubtful: frozenset[str] = frozenset()
-    """The memories that may not hold."""
-
-
-def contradictions(index: Index, facts: Facts) -> Contradictions:
-    """The current facts that cannot be true together."""
-    pairs = list(facts.pairs())
-    often = index.read(lambda connection: said(connection, {each.item.id for pair in pairs for each in pair}))
-    decided, undecided = [], []
-    for one, other in pairs:
-        sides = [(_reasons(one, other, often), one, other), (_reasons(other, one, often), other, one)]
-        why, new, old = max(sides, key=lambda side: (sum(side[0].values()), moment(side[1].item)))
-        if sum(sides[0][0].values()) == sum(sides[1][0].values()):
-            undecided.append((old, new))
-        else:
-            decided.append((_resolving(old.item, new.item, why), old, new))
-    decided.sort(key=lambda each: (each[2].item.importance, each[2].known.at), reverse=True)
-    doubtful = {each.item.id for pair in undecided for each in pair} | {old.item.id for _, old, _ in decided}
-    return Contradictions(decided=tuple(decided), undecided=tuple(undecided), doubtful=frozenset(doubtful))
+    What was said most often and is most important comes first. Of words that contradict each other the last count.
+    """
+    found: dict[object, tuple[Statement, Sequence[MemoryItem], list[Held]]] = {}
+    for statement, sources in sorted(told, key=lambda each: _last(each[1])):
+        new = Held.said(statement, _last(sources))
+        old = facts.against(new)
+        if not facts.has(new) and not any(each.known.at > new.known.at for each in old):
+            found[new.slot or new.meaning] = statement, sources, old
+    ordered = sorted(found.values(), key=lambda each: (-len(each[1]), -each[0].importance, -each[0].confidence))
+    return [(_learning(*each), each[2]) for each in ordered]
 
 
-def _reasons(one: Held, other: Held, often: Mapping[str, int]) -> dict[str, int]:
+def _last(sources: Iterable[MemoryItem]) -> datetime:
+    return max(map(moment, sources))
+
+
+def _learning(statement: Statement, sources: Sequence[MemoryItem], old: Sequence[Held]) -> Item:
+    times = "said once," if len(sources) == 1 else f"said {len(sources)} times, last"
+    against = f"; differs from “{quote(old[-1].known.text)}”" if old else ""
+    newest = sorted(sources, key=moment)[-CITED:]
+    return Item(
+        verb=Verb.LEARN,
+        text=statement.text,
+        type=statement.type,
+        confidence=statement.confidence,
+        sources=tuple(each.id for each in newest),
+        why=f"{times} on {_last(sources):%Y-%m-%d}{against}",
+        quotes={newest[-1].id: quote(newest[-1].content)},
+    )
+
+
+class Clash(NamedTuple):
+    """Two facts that cannot both be so, and why it is the second; where nothing speaks for that, a person decides."""
+
+    old: Held
+    new: Held
+    why: str
+
+    @property
+    def item(self) -> Item:
+        old, new = self.old.item, self.new.item
+        why = f"{self.why} ({moment(new):%Y-%m-%d}, the other {moment(old):%Y-%m-%d})"
+        quotes = {each.id: quote(each.content) for each in (old, new)}
+        return Item(verb=Verb.RESOLVE, memory=old.id, by=new.id, why=why, quotes=quotes)
+
+    @property
+    def doubtful(self) -> set[str]:
+        """The memories that may not hold."""
+        return {self.old.item.id} if self.why else {self.old.item.id, self.new.item.id}
+
+
+def contradictions(facts: Facts) -> list[Clash]:
+    """The current facts that cannot be true together, the most important first."""
+    clashes = [_clash(*pair) for pair in facts.pairs()]
+    return sorted(clashes, key=lambda each: (each.new.item.importance, each.new.known.at), reverse=True)
+
+
+def _clash(one: Held, other: Held) -> Clash:
+    sides = [(_reasons(one, other), one, other), (_reasons(other, one), other, one)]
+    (less, *_), (more, new, old) = sorted(sides, key=lambda side: (sum(side[0].values()), side[1].known.at))
+    return Clash(old, new, ", ".join(more) if sum(more.values()) > sum(less.values()) else "")
+
+
+def _reasons(one: Held, other: Held) -> dict[str, int]:
     """What speaks for a memory beside another one, and how much that counts."""
-    times, is_stated = often.get(one.item.id, 0), one.item.source not in OVERHEARD and other.item.source in OVERHEARD
+    is_stated = one.item.source not in OVERHEARD and other.item.source in OVERHEARD
     found = {
-        "newer": int(moment(one.item) > moment(other.item)),
-        "confirmed" if one.item.decay_rate == 0 else "pinned": one.weight,
+        "newer": int(one.known.at > other.known.at),
+        "confirmed" if one.item.decay_rate == 0 else "pinned": 2 * one.is_kept,
         "remembered on purpose": int(is_stated),
-        f"said {times} times": int(times > often.get(other.item.id, 0) + 1),
     }
     return {reason: count for reason, count in found.items() if count}
-
-
-def _resolving(old: MemoryItem, new: MemoryItem, why: Iterable[str]) -> Item:
-    dates = f"{moment(new):%Y-%m-%d}, the other {moment(old):%Y-%m-%d}"
-    quotes = {each.id: quote(each.content) for each in (old, new)}
-    return Item(verb=Verb.RESOLVE, memory=old.id, by=new.id, why=f"{', '.join(why)} ({dates})", quotes=quotes)

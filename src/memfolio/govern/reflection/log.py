@@ -1,7 +1,7 @@
 """What reflections leave behind: the log of all of them, and the page on which understanding grows. Pure.
 
-On `evolution.md` ours are the insights by reflection, the bullets about threads that end with how often they came up,
-and the paragraphs of the summary that begin with what they are about. All other lines are a person's, and stay.
+On `evolution.md` ours are the insights, each in a line with its reflection, the threads that end with how often they
+came up, and the paragraphs of the summary that begin with what they are about. All other lines are a person's.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 
 from memfolio.govern.reflection.item import Insights, Reflected
 from memfolio.text import estimate_tokens
 
-TITLE = "# Reflection Log\n"
-EVOLUTION = "# Evolution\n"
-SUMMARY, THREADS, INSIGHTS = TITLES = ("## Summary", "## Active Threads", "## Insights")
+TITLE, EVOLUTION = "# Reflection Log\n", "# Evolution\n"
+SUMMARY, THREADS, INSIGHTS = "## Summary", "## Active Threads", "## Insights"
 MILESTONES = {10: "What recurs", 25: "Threads", 50: "What has changed", 100: "Looking back"}
 LATELY = 10
 """How many reflections a thread is looked for in."""
@@ -25,13 +25,14 @@ NAMED = 5
 _ENTRY = re.compile(r"## Reflection (\d{1,9}) — (\d{4}-\d\d-\d\d), (approved|partly approved|rejected)\s*")
 _FIELD = re.compile(r"- (Applied|About|Asked): (.*)")
 _COUNT = re.compile(r"(\w+) (\d{1,9})")
-_BLOCK = re.compile(r"### Reflection (\d{1,9}) — .*")
-_INSIGHT = re.compile(r"- (Learning|Understanding|Theme): (.*)")
-_THREAD = re.compile(r"- .* — (?:in \d+ of the last \d+ reflections|asked in \d+ reflections)")
-_OURS = re.compile(r"\*\*(?:Reflections \d+ to \d+\*\*: |.+, after \d+ reflections\*\* \().*")
-_COUNTED = re.compile(r"Mostly about .*?\)\. ?")
-_FOLDED = re.compile(r"\*\*Reflections (\d+) to (\d+)\*\*: (.*)")
+_OURS = {
+    SUMMARY: re.compile(r"\*\*(?:Reflections \d+ to \d+\*\*: |.+, after \d+ reflections\*\* \().*"),
+    THREADS: re.compile(r"- .* — (?:in \d+ of the last \d+ reflections|asked in \d+ reflections)"),
+    INSIGHTS: re.compile(r"- Reflection (\d{1,9}), (?:learning|understanding|theme): (.*)"),
+}
+_FOLDED = re.compile(r"\*\*Reflections (\d+) to (\d+)\*\*: (?:Mostly about .*?\)\. ?)?(.*)")
 
+Lines = dict[str, list[str]]
 Summarise = Callable[[Sequence[str], int], str]
 """A text in the place of several, of at most so many tokens."""
 
@@ -47,21 +48,17 @@ def entry(of: Reflected, reason: str = "") -> str:
 
 def read_log(text: str) -> list[Reflected]:
     """The reflections of a log, in their order; what is no entry is passed over."""
-    heads = [match for match in _ENTRY.finditer(text) if _day(match[2])]
-    ends = [match.start() for match in heads[1:]] + [len(text)]
-    return [_reflected(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=False)]
+    found = []
+    for part in re.split(r"(?m)^(?=## )", text):
+        if head := _ENTRY.match(part):
+            with suppress(ValueError):  # a day that is in no calendar
+                found.append(_reflected(head, part))
+    return found
 
 
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
-
-
-def _reflected(head: re.Match[str], body: str) -> Reflected:
-    fields: dict[str, list[str]] = {"Applied": [], "About": [], "Asked": []}
-    for name, value in _FIELD.findall(body):
+def _reflected(head: re.Match[str], part: str) -> Reflected:
+    fields: Lines = {"Applied": [], "About": [], "Asked": []}
+    for name, value in _FIELD.findall(part):
         fields[name].append(value.strip())
     return Reflected(
         number=int(head[1]),
@@ -75,73 +72,61 @@ def _reflected(head: re.Match[str], body: str) -> Reflected:
 
 def evolve(text: str, log: Sequence[Reflected], insights: Insights, limit: int, summarise: Summarise) -> str:
     """The page after the last reflection of the log, within `limit` tokens as far as a person's lines allow."""
-    page, this = _Evolution(text.replace("\r\n", "\n") or EVOLUTION), log[-1]
-    page.add(this, insights)
-    page.threads[:0] = _threads(log[-LATELY:])
+    this, parts = log[-1], re.split(r"(?m)^(?=## )", text.replace("\r\n", "\n"))
+    rest = "".join(part for part in parts if part.partition("\n")[0].rstrip() not in _OURS)
+    own, theirs = _lines_of(parts)
+    told = {name: _line(getattr(insights, name)) for name in ("learning", "understanding", "theme")}
+    own[INSIGHTS][:0] = [f"- Reflection {this.number}, {name}: {words}" for name, words in told.items() if words]
+    own[THREADS] = list(_threads(log[-LATELY:]))
     if title := MILESTONES.get(this.number, MILESTONES[100] if this.number % 100 == 0 else ""):
-        told = summarise([_milestone(this.number, log), *page.insights], limit // 8)
-        page.summaries.insert(0, f"**{title}, after {this.number} reflections** ({this.at}): {told}")
-    while estimate_tokens(page.text) > limit and page.fold(log, limit // 4, summarise):
+        words = summarise([_milestone(this.number, log), *_words(own[INSIGHTS])], limit // 8)
+        own[SUMMARY].insert(0, f"**{title}, after {this.number} reflections** ({this.at}): {words}")
+    while estimate_tokens(page := _page(rest, own, theirs)) > limit and _fold(own, log, limit // 4, summarise):
         pass
-    return page.text
+    return page
 
 
-class _Evolution:
-    """The page in its parts: a person's, and ours with their lines among them."""
+def _lines_of(parts: Iterable[str]) -> tuple[Lines, Lines]:
+    """The lines of our sections: ours, and those of a person."""
+    own, theirs = ({title: list[str]() for title in _OURS} for _ in range(2))
+    for title, _, body in (part.partition("\n") for part in parts):
+        for line in filter(str.strip, body.split("\n") if title.rstrip() in _OURS else ()):
+            (own if _OURS[title.rstrip()].fullmatch(line) else theirs)[title.rstrip()].append(line)
+    return own, theirs
 
-    def __init__(self, text: str) -> None:
-        parts = [(part.split("\n", 1)[0].rstrip(), part) for part in re.split(r"(?m)^(?=## )", text)]
-        summary, threads, insights = (
-            [line for head, part in parts if head == title for line in part.split("\n")[1:] if line.strip()]
-            for title in TITLES
-        )
-        self._rest = "".join(part for head, part in parts if head not in TITLES).rstrip()
-        self.summaries = [line for line in summary if _OURS.fullmatch(line)]
-        self._noted = [line for line in summary if line not in self.summaries]
-        self.threads = [line for line in threads if not _THREAD.fullmatch(line)]
-        self._blocks: list[list[str]] = [[]]
-        for line in insights:
-            if _BLOCK.fullmatch(line):
-                self._blocks.append([])
-            self._blocks[-1].append(line)
 
-    def add(self, of: Reflected, insights: Insights) -> None:
-        told = {name: _line(getattr(insights, name.casefold())) for name in ("Learning", "Understanding", "Theme")}
-        if lines := [f"- {name}: {text}" for name, text in told.items() if text]:
-            self._blocks.insert(1, [f"### Reflection {of.number} — {of.at}", *lines])
+def _page(rest: str, own: Lines, theirs: Lines) -> str:
+    """The page; nothing where there is nothing to say."""
+    gaps = {title: "\n\n" if title == SUMMARY else "\n" for title in _OURS}
+    sections = [
+        f"{title}\n\n{gap.join([*own[title], *theirs[title]])}"
+        for title, gap in gaps.items()
+        if own[title] or theirs[title]
+    ]
+    return "\n\n".join([rest.rstrip() or EVOLUTION.rstrip(), *sections]) + "\n" if rest or sections else ""
 
-    @property
-    def insights(self) -> list[str]:
-        return [match[2] for lines in self._blocks for line in lines if (match := _INSIGHT.fullmatch(line))]
 
-    def fold(self, log: Sequence[Reflected], limit: int, summarise: Summarise) -> bool:
-        """Take the oldest insights, else the oldest summary, into one paragraph; False where nothing is left to."""
-        folded = next(filter(None, map(_FOLDED.fullmatch, self.summaries)), None)
-        kept = [line for line in self.summaries if not _FOLDED.fullmatch(line)]
-        first, last = (int(folded[1]), int(folded[2])) if folded else (0, 0)
-        if len(self._blocks) > 2 and (block := self._blocks.pop()):
-            told = [match[2] for line in block if (match := _INSIGHT.fullmatch(line))]
-            self._noted += [line for line in block[1:] if not _INSIGHT.fullmatch(line)]
-            last = int(_BLOCK.fullmatch(block[0])[1])  # type: ignore[index]
-        elif kept:
-            told = [kept.pop()]
-        else:
-            return False
-        first, last = first or last or 1, last or 1
-        counted = _topics([each for each in log if first <= each.number <= last])
-        words = summarise([counted, *told, _COUNTED.sub("", folded[3]) if folded else ""], limit)
-        self.summaries = [*kept, f"**Reflections {first} to {last}**: {words}"]
-        return True
+def _words(insights: Iterable[str]) -> list[str]:
+    return [match[2] for line in insights if (match := _OURS[INSIGHTS].fullmatch(line))]
 
-    @property
-    def text(self) -> str:
-        blocks = ["\n".join(lines) for lines in self._blocks if lines]
-        own = {
-            SUMMARY: "\n\n".join([*self.summaries, *(["\n".join(self._noted)] if self._noted else [])]),
-            THREADS: "\n".join(self.threads),
-            INSIGHTS: "\n\n".join(blocks),
-        }
-        return "\n\n".join([self._rest, *(f"{title}\n\n{words}" for title, words in own.items() if words)]) + "\n"
+
+def _fold(own: Lines, log: Sequence[Reflected], limit: int, summarise: Summarise) -> bool:
+    """Take the oldest reflection's insights, else the oldest summary, into one paragraph; False if none is left."""
+    folded = next(filter(None, map(_FOLDED.fullmatch, own[SUMMARY])), None)
+    kept = [line for line in own[SUMMARY] if not _FOLDED.fullmatch(line)]
+    numbers = [int(match[1]) for line in own[INSIGHTS] if (match := _OURS[INSIGHTS].fullmatch(line))]
+    first, last = (int(folded[1]), int(folded[2])) if folded else (numbers or [1])[-1:] * 2
+    if numbers and numbers[-1] != numbers[0]:
+        last, count = numbers[-1], numbers.count(numbers[-1])
+        told, own[INSIGHTS] = _words(own[INSIGHTS][-count:]), own[INSIGHTS][:-count]
+    elif kept:
+        told = [kept.pop()]
+    else:
+        return False
+    counted = _topics([each for each in log if first <= each.number <= last])
+    words = summarise([counted, *told, folded[3] if folded else ""], limit)
+    own[SUMMARY] = [*kept, f"**Reflections {first} to {last}**: {words}"]
+    return True
 
 
 def _threads(log: Sequence[Reflected]) -> Iterator[str]:
@@ -173,7 +158,8 @@ def _milestone(number: int, log: Sequence[Reflected]) -> str:
         told += _topics(log[-LATELY:], "What goes on: {}. ")
     if asked := [question for question, _ in _often(each.questions for each in log)]:
         told += f"Asked again and again: {' '.join(asked)} "
-    told += f"Applied: {', '.join(f'{verb} {count}' for verb, count in counts.most_common())}. "
+    if applied := ", ".join(f"{verb} {count}" for verb, count in counts.most_common()):
+        told += f"Applied: {applied}. "
     return f"{told}Of {len(log)}, {', '.join(f'{count} {outcome}' for outcome, count in outcomes.most_common())}."
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from memfolio.govern.reflection.item import Insights, Item, Reflected, Verb
 from memfolio.govern.reflection.knowledge import quote
 from memfolio.llm.grounded import is_grounded
 from memfolio.llm.model import Model
+from memfolio.text import counted
 
 REVIEWED = 20
 """How many reflections a model is shown, the last ones."""
@@ -29,7 +30,14 @@ keeping; understanding, how what is known about the user has changed; theme, wha
 what the material says, with its names and numbers. Guess at no feelings or motives. Leave a text empty where the \
 material shows nothing."""
 _SENTENCE = re.compile(r".+?(?:[.!?]+(?:\s+|$)|$)")
-_NOUNS = ("fact", "connection", "merge", "archived item", "resolved contradiction", "core memory change")
+_NOUNS = {
+    Verb.LEARN: "fact",
+    Verb.CONNECT: "connection",
+    Verb.MERGE: "merge",
+    Verb.ARCHIVE: "archived item",
+    Verb.RESOLVE: "resolved contradiction",
+    Verb.CORE: "core memory change",
+}
 
 
 class Arc(NamedTuple):
@@ -43,7 +51,7 @@ class Arc(NamedTuple):
 
 def reviewed(arc: Arc, model: Model | None, notes: list[str]) -> Insights:
     """What can be said, by the model where there is one that answers, else by rules."""
-    by_rules = Insights(learning=_learning(arc.past), understanding=_understanding(arc), theme=_theme(arc))
+    by_rules = Insights(learning=_learning(arc.past), understanding=_understanding(arc.replaced), theme=_theme(arc))
     if model is None:
         return by_rules
     shown = _shown(arc, by_rules)
@@ -81,21 +89,19 @@ def _learning(past: Sequence[Reflected]) -> str:
     applied = Counter[str]()
     for each in past:
         applied.update(each.counts)
-    told = _listed(_count(applied[verb], noun) for verb, noun in zip(Verb, _NOUNS, strict=True) if applied[verb])
+    told = [counted(applied[verb], noun) for verb, noun in _NOUNS.items() if applied[verb]]
+    since = f"In {counted(len(past), 'reflection')} since {min(each.at for each in past)}"
     rejected = [f"#{each.number}" for each in past if each.outcome == "rejected"]
-    parts = [
-        f"In {_count(len(past), 'reflection')} since {min(each.at for each in past)} you approved {told or 'nothing'}.",
-        f"You rejected {_listed(rejected)}: those proposals are not made again." if rejected else "",
-    ]
-    return quote(" ".join(filter(None, parts)), LONGEST)
+    refused = f" You rejected {_listed(rejected)}: those proposals are not made again." if rejected else ""
+    return quote(f"{since} you approved {_listed(told) or 'nothing'}.{refused}", LONGEST)
 
 
-def _understanding(arc: Arc) -> str:
+def _understanding(replaced: Sequence[tuple[str, str]]) -> str:
     """What was held to be so and is not."""
-    if not arc.replaced:
+    if not replaced:
         return ""
-    shown = [f"“{quote(old, 60)}” became “{quote(new, 60)}”" for old, new in arc.replaced[:2]]
-    return f"{_count(len(arc.replaced), 'revision')} since the last reflection: {'; '.join(shown)}."
+    shown = [f"“{quote(old, 60)}” became “{quote(new, 60)}”" for old, new in replaced[:2]]
+    return f"{counted(len(replaced), 'revision')} since the last reflection: {'; '.join(shown)}."
 
 
 def _theme(arc: Arc) -> str:
@@ -103,19 +109,12 @@ def _theme(arc: Arc) -> str:
     counts = Counter(topic.casefold() for each in arc.past for topic in dict.fromkeys(each.topics))
     again = [topic for topic in arc.topics if counts[topic.casefold()]]
     most = sorted(again, key=lambda topic: -counts[topic.casefold()])[:3]
-    named = [f"{topic} ({counts[topic.casefold()]} of {len(arc.past)})" for topic in most]
+    named = ", ".join(f"{topic} ({counts[topic.casefold()]} of {len(arc.past)})" for topic in most)
+    parts = [f"What came up in reflections before and does so again: {named}."] if named else []
     asked = Counter(question for each in arc.past for question in dict.fromkeys(each.questions)).most_common(1)
-    parts = [
-        f"What came up in reflections before and does so again: {_listed(named)}." if named else "",
-        *(f"Asked in {count} reflections: {quote(question, 160)}" for question, count in asked if count > 1),
-    ]
-    return quote(" ".join(filter(None, parts)), LONGEST)
+    parts += [f"Asked in {count} reflections: {quote(question, 160)}" for question, count in asked if count > 1]
+    return quote(" ".join(parts), LONGEST)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _listed(words: Iterable[str]) -> str:
-    *before, last = list(words) or [""]
-    return f"{', '.join(before)} and {last}" if before else last
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -7,10 +7,10 @@ a remark. Anything else that has no meaning is an error, so that nothing is drop
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from memfolio.errors import ContentError
 from memfolio.govern.reflection.item import Findings, Insights, Item, Verb
@@ -33,49 +33,39 @@ INSIGHTS = {
     "understanding": "Evolving Understanding",
     "theme": "Emergent Theme",
 }
-REPLY = """\
-> `memfolio approve` applies all of this, `memfolio approve --except 3,7` leaves out items 3 and 7, and
-> `memfolio reject --reason "…"` drops it. To change words, edit this page, then say `memfolio approve --edit`.
+REPLY = """
+> `memfolio approve` applies all of this, `memfolio approve --except 3,7` not
+> these two, `memfolio reject --reason "…"` nothing. To change words, edit this
+> page, then say `memfolio approve --edit`.
 """
 ABOUT, END = "About: ", "---"
 HINT = "put it back, begin remarks with `> `, or have the page made anew with `memfolio reflect`"
-T = TypeVar("T")
-_ACTIVE = re.compile(r"(?m)^[ \t]*(?:(?=#|`{3}|~{3}|>|[-*+=|])|\d+(?=[.)]))")
-_ESCAPED = re.compile(r"\\([\n!-/:-@\[-`{-~—→])")
-_NUMBERED = re.compile(r"(\d{1,6})[.)] (.*)", re.DOTALL)
-_LISTED = re.compile(r"[-*] (.*)", re.DOTALL)
-_DETAIL = re.compile(r"\s+[-*] (from|instead of|see|why): (.*)", re.DOTALL)
-_NAMED = re.compile(r"(?:(.*) )?\(([\w.-]+)\)", re.DOTALL)
-_ID = re.compile(r"[\w.-]+")
+_ACTIVE = re.compile(r"^(?:(?=#|`{3}|~{3}|>|[-*+=|])|\d+(?=[.)]))")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_NUMBERED = re.compile(r"(\d{1,6})[.)] +(.*)")
+_DETAIL = re.compile(r"[-*] (from|instead of|see|why): (.*)")
+_NAMED = re.compile(r".* \(([\w.-]+)\)")
+_SIGNS = {"-": "removed", "+": "added"}
 _FORMS = {
     Verb.CORE: re.compile(r"(?P<text>.+)"),
-    Verb.RESOLVE: re.compile(r"Keep: (?:(?P<quote>.*) )?\((?P<by>\S+)\)", re.DOTALL),
+    Verb.RESOLVE: re.compile(r"Keep: (?:.* )?\((?P<by>[\w.-]+)\)"),
     Verb.MERGE: re.compile(r"(?P<subject>\S+) = (?P<object>\S+)(?: \(the first stays\))?"),
-    Verb.ARCHIVE: re.compile(r"(?:(?P<quote>.*?) )??\((?P<memory>\S+)\)(?: — (?P<why>.*))?", re.DOTALL),
-    Verb.LEARN: re.compile(r"(?P<text>.*\S.*) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)", re.DOTALL),
-    Verb.CONNECT: re.compile(r"(?P<subject>.+?) → (?P<predicate>[\w-]+) → (?P<object>.+)", re.DOTALL),
+    Verb.ARCHIVE: re.compile(r"(?:.* )?\((?P<memory>[\w.-]+)\)"),
+    Verb.LEARN: re.compile(r"(?P<text>.*\S) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)"),
+    Verb.CONNECT: re.compile(
+        r"(?:.* \()?(?P<subject>[\w.-]+)\)? → (?P<predicate>[\w-]+) → (?:.* \()?(?P<object>[\w.-]+)\)?"
+    ),
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Footer:
-    """What is said about the reflection itself."""
-
-    number: int
-    at: datetime
-    budget: int
-    reviewed: int
-    next_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Written:
-    """What a page says: its items by their numbers, and the rest."""
+    """What a page says: its items by their numbers, without the quotes, and the rest."""
 
-    items: Mapping[int, Item]
-    insights: Insights
-    questions: tuple[str, ...]
-    topics: tuple[str, ...]
+    items: dict[int, Item] = field(default_factory=dict)
+    insights: Insights = field(default_factory=Insights)
+    questions: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
 
 
 def arranged(items: Iterable[Item]) -> tuple[Item, ...]:
@@ -84,19 +74,20 @@ def arranged(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(sorted(items, key=lambda item: order.index(item.verb)))
 
 
-def render(findings: Findings, footer: Footer) -> str:
-    """The page."""
-    at = f"{footer.at:%Y-%m-%d}"
-    body = "\n".join([f"# Reflection Summary — {at}", "", *_top(findings), *_sections(findings), *_closing(findings)])
-    looked = ", ".join(f"{number:,} {_noun(number, noun)}" for noun, number in findings.looked_at.items() if number)
+def render(findings: Findings, *, number: int, at: datetime, budget: int, reviewed: int, next_at: datetime) -> str:
+    """The page of reflection `number`, which was made when `reviewed` others had been decided on."""
+    title = f"# Reflection Summary — {at:%Y-%m-%d}"
+    body = "\n".join([title, "", *_top(findings), *_sections(findings), *_closing(findings)])
+    looked = ", ".join(f"{count:,} {_noun(count, nouns)}" for nouns, count in findings.looked_at.items() if count)
     facts = {
-        "Reflection #": footer.number,
-        "Token budget used": f"{estimate_tokens(body):,} / {footer.budget:,}",
+        "Reflection #": number,
+        "Token budget used": f"{estimate_tokens(body):,} / {budget:,}",
         "Memories processed": looked or "none",
-        "Reflections reviewed": counted(footer.reviewed, "past reflection"),
-        "Next scheduled reflection": f"{footer.next_at:%Y-%m-%d %H:%M}",
+        "Reflections reviewed": counted(reviewed, "past reflection"),
+        "Next scheduled reflection": f"{next_at:%Y-%m-%d %H:%M}",
     }
-    return f"{body}\n{END}\n" + "".join(f"**{name}**: {value}  \n" for name, value in facts.items()) + f"\n{REPLY}"
+    told = "".join(f"**{name}**: {value}  \n" for name, value in facts.items())
+    return f"{body}\n{END}\n{told}{REPLY if findings.items or findings.questions else ''}"
 
 
 def _noun(number: int, nouns: str) -> str:
@@ -107,9 +98,8 @@ def _top(findings: Findings) -> Iterator[str]:
     count = len(findings.items)
     yield f"{counted(count, 'proposal')}, the most consequential first." if count else "Nothing to change."
     if findings.topics:
-        yield f"\n{ABOUT}{' · '.join(map(_line, findings.topics))}"
-    for note in findings.notes:
-        yield f"\n> {_line(note)}"
+        yield f"\n{ABOUT}{' · '.join(_escape(each.replace('·', ' ')) for each in findings.topics)}"
+    yield from (f"\n> {_escape(note)}" for note in findings.notes)
     yield ""
 
 
@@ -121,15 +111,12 @@ def _sections(findings: Findings) -> Iterator[str]:
             continue
         yield f"## {title}\n"
         for number, item in mine:
-            yield _listed(f"{number}. ", "\n".join([_headline(item), *_details(item)]))
+            sign = f"{number}. "
+            yield sign + _headline(item)
+            yield from (" " * len(sign) + line for line in _details(item))
         if left := findings.left_out.get(verb):
             yield f"\n> {left} more of these wait for the next reflection."
         yield ""
-
-
-def _listed(sign: str, text: str) -> str:
-    """A text behind a sign, and its further lines below itself."""
-    return sign + text.replace("\n", "\n" + " " * len(sign))
 
 
 def _headline(item: Item) -> str:
@@ -141,235 +128,178 @@ def _headline(item: Item) -> str:
         case Verb.MERGE:
             return f"{item.subject} = {item.object} (the first stays)"
         case Verb.ARCHIVE:
-            why = f" — {_escape(item.why)}" if item.why else ""
-            return _quoted(item, item.memory).replace("—", "\\—") + why
+            return _quoted(item, item.memory)
         case Verb.LEARN:
             return f"{_escape(item.text)} ({item.type}, {item.confidence!r})"
         case Verb.CONNECT:
-            ends = (_quoted(item, each, alone="{}").replace("→", "\\→") for each in (item.subject, item.object))
+            ends = (_quoted(item, each) if each in item.quotes else each for each in (item.subject, item.object))
             return f" → {item.predicate} → ".join(ends)
 
 
 def _details(item: Item) -> Iterator[str]:
     if item.verb is Verb.CORE:
-        yield "```diff"
-        for sign, lines in (("-", item.removed), ("+", item.added)):
-            yield from (line for each in lines for line in _signed(sign, each))
-        yield "```"
+        lines = [*(f"- {_line(each)}" for each in item.removed), *(f"+ {_line(each)}" for each in item.added)]
+        yield from ("```diff", *lines, "```")
     if item.verb is Verb.RESOLVE:
         yield f"- instead of: {_quoted(item, item.memory)}"
     yield from (f"- from: {_quoted(item, each)}" for each in item.sources)
     shown = {item.memory, item.by, *item.sources, *((item.subject, item.object) if item.verb is Verb.CONNECT else ())}
     yield from (f"- see: {_quoted(item, each)}" for each in item.quotes if each not in shown)
-    if item.why and item.verb is not Verb.ARCHIVE:
+    if item.why:
         yield f"- why: {_escape(item.why)}"
 
 
-def _quoted(item: Item, id: str, alone: str = "({})") -> str:
-    quote = item.quotes.get(id)
-    return f"{_escape(quote)} ({id})" if quote else alone.format(id)
-
-
-def _signed(sign: str, text: str) -> Iterator[str]:
-    """A text as lines of a difference; one that goes on below ends with a backslash."""
-    *first, last = (f"{sign} {line}" + "\\" * _slashes(line) for line in text.split("\n"))
-    yield from (f"{line}\\" for line in first)
-    yield last
+def _quoted(item: Item, id: str) -> str:
+    """A memory or an entity by the first words of it, as far as they are known, and its id."""
+    return f"{_escape(item.quotes.get(id, '').replace('→', '-'))} ({id})".lstrip()
 
 
 def _closing(findings: Findings) -> Iterator[str]:
-    given = {title: getattr(findings.insights, name).strip() for name, title in INSIGHTS.items()}
-    told = {title: _escape(text, "\n") for title, text in given.items() if text}
-    if told:
+    told = {title: _escape(getattr(findings.insights, name)) for name, title in INSIGHTS.items()}
+    if any(told.values()):
         yield f"## {EVOLUTION}\n"
-        yield from (f"### {title}\n{text}\n" for title, text in told.items())
+        yield from (f"### {title}\n{text}\n" for title, text in told.items() if text)
     if findings.questions:
         yield f"## {QUESTIONS}\n"
-        yield from (_listed("- ", _escape(question)) for question in findings.questions)
+        yield from (f"- {_escape(question)}" for question in findings.questions)
         yield ""
 
 
-def _escape(text: str, ends: str = "\\\n") -> str:
-    """Words that say the same in Markdown and are nothing else there: no heading, no list, no fence, no comment."""
-    plain = text.replace("\\", "\\\\").replace("<", "\\<")
-    plain = _ACTIVE.sub(lambda match: f"{match[0]}\\", plain)
-    return plain.replace("\n", ends)
-
-
 def _line(text: str) -> str:
-    return _escape(" ".join(text.replace("·", " ").split()))
+    return " ".join(text.split())
+
+
+def _escape(text: str) -> str:
+    """Words as one line that says the same in Markdown and is nothing else there: no heading, list, fence, comment."""
+    plain = _line(text).replace("\\", "\\\\").replace("<", "\\<")
+    return _ACTIVE.sub(lambda match: f"{match[0]}\\", plain)
 
 
 def _plain(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text)
-
-
-def _slashes(line: str) -> int:
-    """With how many backslashes a line ends."""
-    return len(line) - len(line.rstrip("\\"))
-
-
-def parse(text: str) -> Written:
-    """What a page says; ContentError names the line that has no meaning."""
-    return _Reading(text).written()
+    return _ESCAPED.sub(r"\1", text.strip())
 
 
 def _key(heading: str) -> str:
     return " ".join(re.sub(r"[^\w' ]", "", heading).casefold().split())
 
 
-def _fraction(word: str) -> float:
-    return check_fraction("confidence", float(word))
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the page, with what it takes to say what is wrong with it."""
+
+    number: int
+    text: str
+
+    def wrong(self, what: str) -> ContentError:
+        return ContentError(f"line {self.number} of the reflection, {self.text.strip()[:60]!r}, {what}", hint=HINT)
 
 
-class _Reading:
-    """Goes through a page line by line."""
-
-    def __init__(self, text: str) -> None:
-        ends = "\r\n" if text.count("\r\n") == text.count("\n") else "\n"  # as an editor may have saved it
-        self._lines = text.split(ends)
-        self._at = self._indent = 0
-        self._items: dict[int, Item] = {}
-        self._insights = dict.fromkeys(INSIGHTS, "")
-        self._questions: list[str] = []
-        self._topics: tuple[str, ...] = ()
-
-    def written(self) -> Written:
-        verbs = {_key(title): verb for verb, title in SECTIONS.items()}
-        readers = {_key(EVOLUTION): self._read_insight, _key(QUESTIONS): self._read_question}
-        section = ""
-        while (line := self._next()).rstrip() != END:
-            if line.startswith("## "):
-                section = _key(line)
-                if section not in verbs and section not in readers:
-                    raise self._wrong("is a heading that nobody knows")
-            elif not section and line.startswith(ABOUT):
-                self._topics = tuple(_plain(each) for each in line.removeprefix(ABOUT).split(" · "))
-            elif section and line.strip() and not line.startswith(">"):
-                self._read_item(verbs[section], line) if section in verbs else readers[section](line)
-        return Written(
-            items=self._items,
-            insights=Insights(**{name: text.strip() for name, text in self._insights.items()}),
-            questions=tuple(self._questions),
-            topics=self._topics,
-        )
-
-    def _next(self) -> str:
-        self._at += 1
-        if self._at > len(self._lines):
-            raise self._wrong(f"is the last one, and no {END} comes behind it")
-        return self._lines[self._at - 1]
-
-    def _inside(self) -> str:
-        """The next line, without the blanks by which it stands below its item."""
-        line = self._next()
-        return line[self._indent :] if line[: self._indent].isspace() else line.lstrip(" ")
-
-    def _peek(self) -> str:
-        return self._lines[self._at] if self._at < len(self._lines) else ""
-
-    def _whole(self, line: str) -> str:
-        """A line with those that it goes on in."""
-        while _slashes(line) % 2:
-            line += "\n" + self._inside()
-        return line
-
-    def _read_item(self, verb: Verb, line: str) -> None:
-        self._indent = len(line.partition(" ")[0]) + 1
-        match = _NUMBERED.fullmatch(self._whole(line))
-        if match is None:
-            raise self._wrong("is neither an item with its number nor a part of one")
-        if (number := int(match[1])) in self._items:
-            raise self._wrong(f"is a second item {number}")
-        told = _FORMS[verb].fullmatch(match[2])
-        if told is None:
-            raise self._wrong(f"does not say what to {verb}")
-        given = {name: _plain(text) for name, text in told.groupdict().items() if text is not None}
-        self._items[number] = self._item(verb, given)
-
-    def _item(self, verb: Verb, given: dict[str, Any]) -> Item:
-        quotes = {str(given.get("by") or given.get("memory")): quote} if (quote := given.pop("quote", "")) else {}
-        if verb is Verb.LEARN:
-            given["type"] = self._value(Type, given["type"], "type")
-            given["confidence"] = self._value(_fraction, given["confidence"], "confidence from 0 to 1")
-        if verb is Verb.CONNECT:
-            given |= {end: self._named(given[end], quotes) for end in ("subject", "object")}
-        if verb is Verb.CORE:
-            given["removed"], given["added"] = self._read_difference()
-        sources: list[str] = []
-        while detail := _DETAIL.fullmatch(self._peek()):
-            word, text = detail[1], _plain(self._whole(self._next())[detail.start(2) :])
-            if word == "why":
-                given["why"] = text
-                continue
-            named = self._named(text, quotes)
-            if word == "from":
-                sources.append(named)
-            elif word == "instead of":
-                given["memory"] = named
-        if verb is Verb.RESOLVE and "memory" not in given:
-            raise self._wrong("keeps a memory instead of none")
-        return Item(verb=verb, sources=tuple(sources), quotes=quotes, **given)
-
-    def _named(self, text: str, quotes: dict[str, str]) -> str:
-        """The id that a text ends with; what it says before that is a quote."""
-        if _ID.fullmatch(text):
-            return text
-        named = _NAMED.fullmatch(text)
-        if named is None:
-            raise self._wrong("names nothing by its id")
-        quotes |= {named[2]: named[1]} if named[1] else {}
-        return named[2]
-
-    def _read_difference(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The lines of a difference that go, and those that come."""
-        found: dict[str, list[str]] = {"-": [], "+": []}
-        if self._next().strip() != "```diff":
-            raise self._wrong("is not the beginning of a difference")
-        goes_on = ""
-        while (line := self._inside()).strip() != "```":
-            if not line.strip():
-                continue
-            if line[0] not in found:
-                raise self._wrong("begins with neither - nor +")
-            lines, text = found[line[0]], line[1:].removeprefix(" ")
-            slashes = _slashes(text)
-            words = text[: len(text) - slashes] + "\\" * (slashes // 2)
-            lines[-1:] = [f"{lines[-1]}\n{words}"] if goes_on == line[0] else [*lines[-1:], words]
-            goes_on = line[0] if slashes % 2 else ""
-        removed, added = (tuple(filter(str.strip, found[sign])) for sign in "-+")
-        if not removed and not added:
-            raise self._wrong("ends a difference that says nothing")
-        return removed, added
-
-    def _value(self, read: Callable[[str], T], word: str, what: str) -> T:
-        try:
-            return read(word)
-        except ValueError as error:
-            raise self._wrong(f"has {word!r}, which is no {what}") from error
-
-    def _read_insight(self, line: str) -> None:
-        name = next((name for name, title in INSIGHTS.items() if _key(title) == _key(line)), None)
-        if not line.startswith("### ") or name is None:
-            raise self._wrong("stands under no insight's heading")
-        told: list[str] = []
-        while self._at < len(self._lines) and not re.match(rf"##|{END}", self._peek()):
-            told.append(_plain(self._next()))
-        self._insights[name] = "\n".join(told)
-
-    def _read_question(self, line: str) -> None:
-        self._indent = 2
-        match = _LISTED.fullmatch(self._whole(line))
-        if match is None:
-            raise self._wrong("is not a question with a - before it")
-        self._questions.append(_plain(match[1]))
-
-    def _wrong(self, what: str) -> ContentError:
-        at = min(self._at, len(self._lines))
-        return ContentError(f"line {at} of the reflection, {self._lines[at - 1].strip()[:60]!r}, {what}", hint=HINT)
+def parse(text: str) -> Written:
+    """What a page says; ContentError names the line that has no meaning."""
+    written, insights = Written(), dict.fromkeys(INSIGHTS, "")
+    verbs = {_key(title): verb for verb, title in SECTIONS.items()}
+    titles = {_key(title): name for name, title in INSIGHTS.items()}
+    blocks: list[tuple[Verb, list[_Line]]] = []
+    section = insight = ""
+    for line in _body(text):
+        if line.text.startswith("## "):
+            section, insight = _key(line.text), ""
+            if section not in (*verbs, _key(EVOLUTION), _key(QUESTIONS)):
+                raise line.wrong("is a heading that nobody knows")
+        elif not section:
+            if line.text.startswith(ABOUT):
+                written.topics = tuple(map(_plain, line.text.removeprefix(ABOUT).split(" · ")))
+        elif section in verbs:
+            if _NUMBERED.fullmatch(line.text):
+                blocks.append((verbs[section], []))
+            elif not blocks or blocks[-1][0] is not verbs[section]:
+                raise line.wrong("is neither an item with its number nor a part of one")
+            blocks[-1][1].append(line)
+        elif section == _key(QUESTIONS):
+            if not line.text.startswith(("- ", "* ")):
+                raise line.wrong("is not a question with a - before it")
+            written.questions += (_plain(line.text[2:]),)
+        elif line.text.startswith("### ") and _key(line.text) in titles:
+            insight = titles[_key(line.text)]
+        elif not insight or line.text.startswith("#"):
+            raise line.wrong("stands under no insight's heading")
+        else:
+            insights[insight] = f"{insights[insight]} {_plain(line.text)}".strip()
+    for verb, block in blocks:
+        number, item = _item(verb, *block)
+        if number in written.items:
+            raise block[0].wrong(f"is a second item {number}")
+        written.items[number] = item
+    written.insights = Insights(**insights)
+    return written
 
 
-def numbers(given: Sequence[int]) -> str:
+def _body(text: str) -> Iterator[_Line]:
+    """The lines before the footer that say something."""
+    lines = [_Line(number, line.rstrip()) for number, line in enumerate(text.split("\n"), 1)]
+    for line in lines:
+        if line.text == END:
+            return
+        if line.text and not line.text.lstrip().startswith(">"):
+            yield line
+    raise lines[-1].wrong(f"is the last one, and no {END} comes behind it")
+
+
+def _item(verb: Verb, head: _Line, *below: _Line) -> tuple[int, Item]:
+    """An item with its number, out of its lines."""
+    numbered = _NUMBERED.fullmatch(head.text)
+    told = _FORMS[verb].fullmatch(numbered[2]) if numbered else None
+    if numbered is None or told is None:
+        raise head.wrong(f"does not say what to {verb}")
+    given: dict[str, Any] = {name: _plain(text) for name, text in told.groupdict().items()}
+    if verb is Verb.LEARN:
+        given |= _belief(head, **given)
+    given |= _below(verb, below)
+    if verb is Verb.RESOLVE and "memory" not in given:
+        raise head.wrong("keeps a memory instead of none")
+    if verb is Verb.CORE and not given["removed"] and not given["added"]:
+        raise head.wrong("stands above a difference that says nothing")
+    return int(numbered[1]), Item(verb=verb, **given)
+
+
+def _belief(head: _Line, *, type: str, confidence: str, **_: str) -> dict[str, Any]:
+    try:
+        return {"type": Type(type), "confidence": check_fraction("confidence", float(confidence))}
+    except ValueError as error:
+        raise head.wrong(f"needs a type such as fact, and a confidence from 0 to 1: {error}") from error
+
+
+def _below(verb: Verb, lines: Iterable[_Line]) -> dict[str, Any]:
+    """What the lines below an item say: a difference, and what it names."""
+    given: dict[str, Any] = {"sources": (), "removed": (), "added": ()}
+    start: _Line | None = None
+    for line in lines:
+        words = line.text.strip()
+        detail, named = _DETAIL.fullmatch(words), _NAMED.fullmatch(words)
+        if start and words == "```":
+            start = None
+        elif start:
+            if words[0] not in _SIGNS:
+                raise line.wrong("begins with neither - nor +")
+            given[_SIGNS[words[0]]] += (words[1:].strip(),) if words[1:].strip() else ()
+        elif words == "```diff" and verb is Verb.CORE:
+            start = line
+        elif detail is None:
+            raise line.wrong("is neither an item with its number nor a part of one")
+        elif detail[1] == "why":
+            given["why"] = _plain(detail[2])
+        elif named is None:
+            raise line.wrong("names nothing by its id")
+        elif detail[1] == "from":
+            given["sources"] += (named[1],)
+        elif detail[1] == "instead of":
+            given["memory"] = named[1]
+    if start:
+        raise start.wrong("begins a difference that has no end")
+    return given
+
+
+def numbers(given: Iterable[int]) -> str:
     """Numbers as people say them: 3, 5 and 7."""
     *first, last = map(str, given)
     return f"{', '.join(first)} and {last}" if first else last

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from memfolio.errors import ConflictError, HomeBusyError, InputError, MemfolioError, ModelError, PageChangedError
+from memfolio.errors import (
+    ConflictError,
+    HomeBusyError,
+    InputError,
+    MemfolioError,
+    ModelError,
+    PageChangedError,
+    RefusedError,
+)
 from memfolio.govern.gate import Gate
 from memfolio.govern.reflection.apply import Application
-from memfolio.govern.reflection.item import Findings, Insights, Item, Reflected
+from memfolio.govern.reflection.item import Findings, Item, Reflected
 from memfolio.govern.reflection.log import TITLE, entry, evolve, in_short, read_log
-from memfolio.govern.reflection.page import Footer, Written, arranged, numbers, parse, render
+from memfolio.govern.reflection.page import Written, arranged, numbers, parse, render
 from memfolio.govern.reflection.reviews import KIND, NOTHING, Line, due_hour, looked, next_number, reviews, waiting
 from memfolio.index.days import local_day
 from memfolio.llm.model import Model
@@ -30,6 +39,7 @@ from memfolio.vault.recent import to_bytes, to_text
 from memfolio.vault.vault import Vault
 
 ATTEMPTS = 8
+REJECTED = "rejected"
 SHOWN = 16
 """How many characters of a page's hash name it."""
 T = TypeVar("T")
@@ -61,7 +71,7 @@ class Pending:
     """What names the page as it is: an approval of it holds for nothing else."""
     made: str
     """The same of the page as it was made."""
-    marks: tuple[str, ...]
+    marks: tuple[tuple[str, ...], ...]
     """What its items were known by when it was made, in the order of their numbers."""
     receipt: Receipt | None = None
     decided: Decided | None = None
@@ -97,7 +107,7 @@ class Reflections:
             text=to_text(page.content),
             shown=page.hash[:SHOWN],
             made=str(line.get("hash")),
-            marks=tuple(line.get("marks", ())),
+            marks=tuple(map(tuple, line.get("marks", ()))),
         )
 
     def past(self) -> list[Reflected]:
@@ -115,46 +125,52 @@ class Reflections:
         """
         from memfolio.govern.reflection.gather import look_through
 
-        rejected, since, past = self.rejected(), looked(self._reviews()), self.past()
         looking = partial(look_through, self._vault, self._library, self._agent, model=self._model)
-        found = looking(now=now, since=since, past=past, rejected=rejected)
+        found = looking(now=now, since=looked(self._reviews()), past=self.past(), rejected=self.rejected())
         return self.propose(found, now, dry_run=dry_run, applies=applies, by=by)
 
     def propose(
         self, findings: Findings, now: datetime, *, dry_run: bool = False, applies: bool = False, by: Attribution
     ) -> Pending:
         """Write findings down as the page that waits; where there are none, only that somebody looked."""
+        made = self._page(findings, now)
+        line = _line(made, hash=made.made, marks=made.marks, looked_at=dict(findings.looked_at))
+        if dry_run:
+            return made
+        if not findings.items and not findings.questions:
+            self._vault.add_lines(state_ledger(self._agent), [line | {"page": "", "verdict": NOTHING}], by)
+            return made
+
+        def compose() -> tuple[str, Change]:
+            old = self.pending()
+            names = names_from(made.path)
+            path = next(each for each in names if (old and each == old.path) or not self._vault.page(each))
+            gone = (self._put(old.path, None),) if old and old.path != path else ()
+            operations = (*gone, self._put(path, made.text), self._state(line | {"page": path}))
+            who = replace(by, actor=f"{KIND}:{made.number}", approval=Approval.PENDING)
+            return path, Change(operations=operations, by=who, action=Action.PROPOSE)
+
+        path, receipt = self._make(compose)
+        made, decided = replace(made, path=path, receipt=receipt), None
+        if applies:
+            with suppress(ConflictError, RefusedError):  # then it waits for a person, as it would anyway
+                decided = self.approve(shown=made.shown, by=by)
+        return replace(made, decided=decided)
+
+    def _page(self, findings: Findings, now: datetime) -> Pending:
         number, here = next_number(self._reviews()), local(now, self._vault.home.zone)
-        path = f"{self._meta}/reflections/{here:%Y-%m-%d-%H%M%S}.md"
-        footer = Footer(
+        text = render(
+            findings,
             number=number,
             at=here,
             budget=self._vault.config.reflection.tokens,
             reviewed=len(self.past()),
             next_at=due_hour(self._vault, now) + timedelta(days=1),
         )
-        text = render(findings, footer)
         shown = self._vault.home.hash(to_bytes(text))[:SHOWN]
-        marks = tuple(self._mark(item.mark) for item in arranged(findings.items))
-        made = Pending(number=number, path=path, text=text, shown=shown, made=shown, marks=marks)
-        line = _line(path, number, hash=shown, marks=marks, looked_at=dict(findings.looked_at))
-        if dry_run:
-            return made
-        if not findings.items and not findings.questions:
-            self._vault.add_lines(state_ledger(self._agent), [line | {"page": "", "verdict": NOTHING}], by)
-            return made
-        who = replace(by, actor=f"{KIND}:{number}", approval=Approval.PENDING)
-
-        def compose() -> tuple[str, Change]:
-            old = self.pending()
-            free = next(each for each in names_from(path) if (old and each == old.path) or not self._vault.page(each))
-            gone = (self._put(old.path, None),) if old and old.path != free else ()
-            operations: tuple[Operation, ...] = (*gone, self._put(free, text), self._state(line | {"page": free}))
-            return free, Change(operations=operations, by=who, action=Action.PROPOSE)
-
-        path, receipt = self._make(compose)
-        made = replace(made, path=path, receipt=receipt)
-        return replace(made, decided=self.approve(shown=shown, by=by)) if applies else made
+        path = f"{self._meta}/reflections/{here:%Y-%m-%d-%H%M%S}.md"
+        marks = tuple(map(self._marks, arranged(findings.items)))
+        return Pending(number=number, path=path, text=text, shown=shown, made=shown, marks=marks)
 
     def approve(
         self, *, shown: str | None = None, without: Sequence[int] = (), edited: bool = False, by: Attribution
@@ -164,21 +180,11 @@ class Reflections:
         `shown` names the page that was looked at; without it, and unless `edited`, only the page as it was made
         counts. ConflictError where the page is another, or somebody decided already.
         """
-        return self._decide(lambda: self._approval(self.wanted(shown, edited=edited), without, by), by)
+        return self._decide(lambda: self._decision(self.wanted(shown, edited=edited), by, without), by)
 
     def reject(self, reason: str = "", *, by: Attribution) -> Decided:
-        """Drop the reflection that waits; none of its items is proposed again."""
-
-        def compose() -> tuple[Decided, Change]:
-            pending = self.wanted(None, edited=True)
-            of = Reflected(number=pending.number, at=self._today, outcome="rejected")
-            line = _line(pending.path, of.number, verdict=of.outcome, rejected=list(pending.marks), reason=reason)
-            operations = (*self._told(pending, of, f"{of.outcome} {of.at}", reason), self._state(line))
-            who = replace(by, approval=Approval.REJECTED)
-            decided = Decided(number=of.number, path=pending.path, outcome=of.outcome)
-            return decided, Change(operations=operations, by=who, action=Action.REJECT)
-
-        return self._decide(compose, by)
+        """Drop the reflection that waits, even if its page makes no sense; none of its items is proposed again."""
+        return self._decide(lambda: self._decision(self.wanted(None, edited=True), by, reason=reason), by)
 
     def wanted(self, shown: str | None, *, edited: bool) -> Pending:
         """The reflection that waits, if it is the one that was looked at; see `approve`."""
@@ -196,59 +202,56 @@ class Reflections:
 
     def edits(self, pending: Pending) -> dict[int, str]:
         """Which items are not as they were made."""
-        now = {number: self._mark(item.mark) for number, item in pending.items.items()}
+        now = {number: self._marks(item) for number, item in pending.items.items()}
         made = dict(enumerate(pending.marks, 1))
         other = sorted(number for number in made | now if made.get(number) != now.get(number))
         return {number: "edited" if number in now else "deleted" for number in other}
 
-    def _approval(self, pending: Pending, without: Sequence[int], by: Attribution) -> tuple[Decided, Change]:
-        written = pending.written
+    def _decision(
+        self, pending: Pending, by: Attribution, without: Sequence[int] = (), *, reason: str | None = None
+    ) -> tuple[Decided, Change]:
+        """What is approved without some items, or rejected for a reason, as a change."""
+        written = pending.written if reason is None else Written()
         if unknown := sorted(set(without) - written.items.keys()):
             raise InputError(f"there is no item {numbers(unknown)}", hint="`--except` takes the numbers of the page")
         wanted = {number: item for number, item in written.items.items() if number not in without}
         application = Application(self._vault, self._library, self._agent, by, self._vault.home.now())
-        composed = application.compose(wanted)
-        applied = {number: item for number, item in wanted.items() if number not in composed.skipped}
-        kept = {self._mark(item.mark) for item in wanted.values()}
-        refused = {number: mark for number, mark in enumerate(pending.marks, 1) if mark not in kept}
-        of = Reflected(
+        operations, skipped = application.compose(wanted), application.skipped
+        kept = {mark for item in wanted.values() for mark in self._marks(item)}
+        refused = {number: marks for number, given in enumerate(pending.marks, 1) if (marks := {*given} - kept)}
+        approved = "partly approved" if refused or skipped else "approved"
+        decided = Decided(
             number=pending.number,
-            at=self._today,
-            outcome="partly approved" if refused or composed.skipped else "approved",
-            counts=Counter(item.verb.value for item in applied.values()),
+            path=pending.path,
+            outcome=approved if reason is None else REJECTED,
+            applied={number: item for number, item in wanted.items() if number not in skipped},
+            left_out=tuple(sorted({*without, *refused})),
+            skipped=skipped,
+        )
+        told = {"reason": reason} if reason else {}
+        rejected = sorted({mark for marks in refused.values() for mark in marks})
+        line = _line(pending, verdict=decided.outcome, rejected=rejected, decided_by=by.actor, **told)
+        operations += (*self._closing(pending, decided, reason or ""), self._state(*application.records, line))
+        action = Action.COMMIT if reason is None else Action.REJECT
+        return decided, Change(operations=operations, by=by, action=action)
+
+    def _closing(self, pending: Pending, decided: Decided, reason: str) -> Iterator[Operation]:
+        """The outcome at the top of the page and in the log, and what it adds to the page of evolution."""
+        written = Written() if decided.outcome == REJECTED else pending.written
+        of = Reflected(
+            number=decided.number,
+            at=local_day(self._vault.home.now(), self._vault.home.zone),
+            outcome=decided.outcome,
+            counts=Counter(item.verb.value for item in decided.applied.values()),
             topics=written.topics,
             questions=written.questions,
         )
-        gone = sorted({*without, *(number for number in refused if number not in written.items)})
-        words = [f"approved {of.at}", *([f"without {numbers(gone)}"] if gone else [])]
-        words += ["as edited"] if pending.shown != pending.made else []
-        words += [f"{number} not done: {why}" for number, why in composed.skipped.items()]
-        line = _line(pending.path, of.number, verdict=of.outcome, rejected=[*refused.values()], decided_by=by.actor)
-        operations = (
-            *composed.operations,
-            *self._told(pending, of, ", ".join(words)),
-            *self._evolved(of, written.insights),
-            self._state(*composed.records, line),
-        )
-        decided = Decided(
-            number=of.number,
-            path=pending.path,
-            outcome=of.outcome,
-            applied=applied,
-            left_out=tuple(sorted({*without, *refused})),
-            skipped=composed.skipped,
-        )
-        return decided, Change(operations=operations, by=by, action=Action.COMMIT)
-
-    def _told(self, pending: Pending, of: Reflected, words: str, reason: str = "") -> Iterator[Operation]:
-        """The outcome at the top of the page, and in the log."""
-        yield self._put(pending.path, f"> **{words}**\n\n{pending.text}")
+        yield self._put(pending.path, f"> **{', '.join(_told(of, pending, decided))}**\n\n{pending.text}")
         yield self._put(self._log, f"{(self._read(self._log) or TITLE).rstrip()}\n\n{entry(of, reason)}")
-
-    def _evolved(self, of: Reflected, insights: Insights) -> Iterator[Operation]:
-        path = f"{self._meta}/evolution.md"
-        text, limit = self._read(path), self._vault.config.reflection.evolution
-        if (after := evolve(text, [*self.past(), of], insights, limit, self._summarise)) != text:
+        path, limit = f"{self._meta}/evolution.md", self._vault.config.reflection.evolution
+        before = self._read(path)
+        after = evolve(before, [*self.past(), of], written.insights, limit, self._summarise)
+        if after != before:
             yield self._put(path, after)
 
     def _summarise(self, texts: Sequence[str], limit: int) -> str:
@@ -283,15 +286,14 @@ class Reflections:
                         raise
         raise HomeBusyError("others write all the time", hint="try again")
 
-    @property
-    def _today(self) -> date:
-        return local_day(self._vault.home.now(), self._vault.home.zone)
-
     def _reviews(self) -> list[Line]:
         return reviews(self._vault, self._agent)
 
     def _mark(self, mark: str) -> str:
         return self._vault.home.hash(mark.encode())
+
+    def _marks(self, item: Item) -> tuple[str, ...]:
+        return tuple(map(self._mark, item.marks))
 
     def _state(self, *records: Line) -> AddLines:
         return AddLines(state_ledger(self._agent), records)
@@ -315,5 +317,16 @@ class _Marks:
         return self._hash(str(mark)) in self._known
 
 
-def _line(path: str, number: int, **more: Any) -> dict[str, Any]:
-    return {"op": Op.REVIEW.value, "kind": KIND, "page": path, "number": number, **more}
+def _line(of: Pending, **more: Any) -> dict[str, Any]:
+    return {"op": Op.REVIEW.value, "kind": KIND, "page": of.path, "number": of.number, **more}
+
+
+def _told(of: Reflected, pending: Pending, decided: Decided) -> Iterator[str]:
+    """What became of a page, for its first line."""
+    yield f"{of.outcome.removeprefix('partly ')} {of.at}"
+    gone = [number for number in decided.left_out if number not in decided.applied]
+    if gone and of.outcome != REJECTED:
+        yield f"without {numbers(gone)}"
+    if pending.shown != pending.made:
+        yield "as edited"
+    yield from (f"{number} not done: {why}" for number, why in decided.skipped.items())

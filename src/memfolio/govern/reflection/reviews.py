@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,20 +29,23 @@ def reviews(vault: Vault, agent: str) -> list[Line]:
     return [line for line in _lines(vault, agent, Op.REVIEW) if _is_sound(line)]
 
 
-def _lines(vault: Vault, agent: str, op: Op) -> list[Line]:
+def _lines(vault: Vault, agent: str, op: Op) -> Iterator[Line]:
     """The lines of an operation; asked of the files, since they cannot be behind."""
     vault.refresh()
-    word, folder = f'"{op}"'.encode(), f"{state_ledger(agent).base}/"
-    known = (path for path in vault.books.recent.known if path.startswith(folder))
-    parts = sorted((part[1], path) for path in known if (part := ledger_of(path)))
-    raws = (raw for _, path in parts for raw in split_lines(vault.books.read(path) or b"") if word in raw)
-    found = (line.record for raw in raws for line in read_lines(raw).records)
-    return [line for line in found if line.get("op") == op]
+    word, folder = f':"{op}"'.encode(), f"{state_ledger(agent).base}/"
+    known = (path for path in vault.states() if path.startswith(folder))
+    for _, path in sorted((part[1], path) for path in known if (part := ledger_of(path))):
+        content = vault.books.read(path) or b""
+        if word in content:  # nearly all files have only lines about something else: they need not be read
+            told = b"".join(raw for raw in split_lines(content) if word in raw)
+            yield from (line.record for line in read_lines(told).records if line.record.get("op") == op)
 
 
 def _is_sound(line: Line) -> bool:
     is_ours = line.get("kind") == KIND and isinstance(line.get("page"), str) and isinstance(line.get("number"), int)
-    return is_ours and all(isinstance(line.get(name, []), list) for name in ("marks", "rejected"))
+    marks = line.get("marks", [])
+    lists = marks if isinstance(marks, list) else [None]
+    return is_ours and all(isinstance(each, list) for each in (line.get("rejected", []), *lists))
 
 
 def waiting(lines: Sequence[Line]) -> Line | None:

@@ -6,7 +6,7 @@ The trail has no content, so the words of memories are looked up when an alert i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from memfolio.recall.context.fence import bullet
@@ -14,7 +14,7 @@ from memfolio.recall.context.lines import is_shown
 from memfolio.recall.context.packing import Line, Section, pack
 from memfolio.recall.library import Library
 from memfolio.recall.snippet import snippet
-from memfolio.vault.alerts import note_seen, unseen
+from memfolio.vault.alerts import changes_of, note_seen, unseen
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.format.fields import local
@@ -23,20 +23,26 @@ from memfolio.vault.vault import Vault
 
 TITLE = "From memfolio itself: tell the owner"
 MOST = 3
+MANY = 50
+"""How many of the newest are looked at: somebody may raise thousands."""
 WORDS = 40
 """Tokens of the words of one memory."""
 GRAVEST = ("critical-file", "trail-cut", "trail-altered")
 _PLAIN = re.compile(r"(?:(?:agents/[a-z0-9-]{1,64}|shared)/)?[A-Za-z]{1,20}\.[a-z]{1,8}")
 """A path that has no room for anybody's words."""
+Changes = Mapping[int, TrailLine]
 
 
 def describe(vault: Vault, library: Library, line: TrailLine) -> str:
     """An alert for a person: first what is the matter in one line, then what it is about and what to do."""
-    kind, _, rest = line.by.trigger.partition(":")
-    what, _, since = rest.partition(":")
+    return _describe(vault, library, line, changes_of(vault.trail, [line]))
+
+
+def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes) -> str:
+    kind, what, since = f"{line.by.trigger}::".split(":", 3)[:3]
     match kind:
         case "critical-file":
-            return _changed(vault, line)
+            return _changed(vault, next((changes[seq] for seq in line.about if seq in changes), None))
         case "contradiction":
             facts = "\n".join(_fact(library, each) for each in line.ids)
             advice = "`memfolio forget` or `memfolio correct` the one that is wrong"
@@ -49,8 +55,7 @@ def describe(vault: Vault, library: Library, line: TrailLine) -> str:
     return "the trail was cut or altered by somebody\n`memfolio verify` says where; git has it as it was"
 
 
-def _changed(vault: Vault, line: TrailLine) -> str:
-    change = vault.trail.line(line.about[0]) if line.about else None
+def _changed(vault: Vault, change: TrailLine | None) -> str:
     if change is None:
         return "a critical file was changed, unapproved\n`memfolio log` shows what happened"
     critical = [path for path in change.paths if sensitivity(path) is Sensitivity.CRITICAL]
@@ -74,15 +79,17 @@ def unread(vault: Vault, library: Library, agent: str, room: int) -> tuple[str, 
     Those about the files and memories of other agents are not for it.
     """
     with disk_errors(vault.home.root):
-        alerts, place = unseen(vault, agent)
-        due = [line for line in alerts if _concerns(vault, line, agent)]
+        alerts = unseen(vault, agent)
+        changes = changes_of(vault.trail, alerts[-MANY:])
+        due = [line for line in alerts[-MANY:] if _concerns(line, changes, agent)]
         due.sort(key=lambda line: line.by.trigger.partition(":")[0] not in GRAVEST)
-        texts = [f"[alert {line.seq}] {describe(vault, library, line)}" for line in due[:MOST]]
-        texts += [f"[alerts] and {len(due) - MOST} more: `memfolio alerts`"] if len(due) > MOST else []
+        texts = [f"[alert {line.seq}] {_describe(vault, library, line, changes)}" for line in due[:MOST]]
+        if len(due) > MOST:
+            texts.append(f"[alerts] and {len(due) - MOST + len(alerts[:-MANY])} more: `memfolio alerts`")
         if texts and not alert_section(texts, room):
             return ()
         if alerts:
-            note_seen(vault, agent, place)
+            note_seen(vault, agent, alerts[-1].seq)
     return tuple(texts)
 
 
@@ -92,8 +99,8 @@ def alert_section(texts: Iterable[str], room: int) -> list[Section]:
     return pack([Section(title=TITLE, share=1.0, lines=lines)], room)
 
 
-def _concerns(vault: Vault, line: TrailLine, agent: str) -> bool:
+def _concerns(line: TrailLine, changes: Changes, agent: str) -> bool:
     """Whether an alert is about this agent's files and memories, those that all share, or the home."""
-    change = vault.trail.line(line.about[0]) if line.about else None
-    owners = {agent_of(path) for path in change.paths} if change else {line.by.source}
+    changed = [path for seq in line.about if seq in changes for path in changes[seq].paths]
+    owners = set(map(agent_of, changed)) or {line.by.source}
     return not owners.isdisjoint((agent, SHARED, None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,8 +14,6 @@ from memfolio.serve.cli.output import Screen, fields_of
 
 if TYPE_CHECKING:
     from memfolio.govern.agents.agents import Agent as Known
-    from memfolio.govern.agents.agents import Agents
-    from memfolio.memory import Memory
     from memfolio.vault.past.past import Outcome
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False, autocompletion=complete.agents)]
@@ -36,7 +34,7 @@ Settings = Annotated[
 def list_(options: Options) -> Answer:
     """List the agents of this home."""
     with options.memory() as memory:
-        found = agents(memory).list()
+        found = memory.agents.list()
     rows = [row(each) for each in found]
     names = ("id", "policy", "reads", "memories", "last", "role")
     return Answer({"agents": [document(each) for each in found]}, lambda screen: screen.table(names, rows, wide="role"))
@@ -45,7 +43,7 @@ def list_(options: Options) -> Answer:
 def show(options: Options, id: Whom = None) -> Answer:
     """Show how an agent stands in this home."""
     with options.memory() as memory:
-        found = agents(memory).get(id or memory.agent)
+        found = memory.agents.get(id or memory.agent)
     shown = document(found)
 
     def draw(screen: Screen) -> None:
@@ -58,31 +56,24 @@ def show(options: Options, id: Whom = None) -> Answer:
 
 def create(options: Options, id: NewId, settings: Settings = None, dry_run: DryRun = False) -> Answer:
     """Make an agent, with a file of settings of its own."""
-    values = read(settings or ())
-    return change(options, f"There is {id}", lambda known: known.create(id, by=PERSON, dry_run=dry_run, **values))
+    return change(options, f"There is {id}", "create", id, dry_run=dry_run, **read(settings or ()))
 
 
 def set_(options: Options, id: Id, settings: Settings = None, dry_run: DryRun = False) -> Answer:
     """Change settings of an agent; what else you wrote into its file stays."""
-    values = read(settings or ())
-    return change(options, f"{id} is set", lambda known: known.update(id, by=PERSON, dry_run=dry_run, **values))
+    return change(options, f"{id} is set", "update", id, dry_run=dry_run, **read(settings or ()))
 
 
 def instructions(options: Options, id: Whom = None) -> Answer:
     """Print what to tell an agent about its memory, for AGENTS.md or a system prompt."""
     with options.memory() as memory:
-        text = agents(memory).instructions(id)
+        text = memory.agents.instructions(id)
     return Answer({"agent": id or memory.agent, "text": text}, lambda screen: screen.page(text))
 
 
 def rename(options: Options, id: Id, new: NewId, dry_run: DryRun = False) -> Answer:
     """Give an agent another id: all its files, and the settings of others that name it, as one change."""
-
-    def give(known: Agents) -> Outcome:
-        name = known.rename
-        return name(id, new, by=PERSON, dry_run=dry_run)
-
-    return change(options, f"{id} is {new}", give)
+    return change(options, f"{id} is {new}", "rename", id, new, dry_run=dry_run)
 
 
 def move(
@@ -92,30 +83,27 @@ def move(
     dry_run: DryRun = False,
 ) -> Answer:
     """Give memories to another agent, or with `shared` to all."""
-    return change(options, f"{to} has them", lambda known: known.move(ids, to, by=PERSON, dry_run=dry_run))
+    return change(options, f"{to} has them", "move", ids, to, dry_run=dry_run)
 
 
 def retire(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
     """Keep an agent to be read only."""
-    return change(options, f"{id} is retired", lambda known: known.retire(id, by=PERSON, dry_run=dry_run))
+    return change(options, f"{id} is retired", "retire", id, dry_run=dry_run)
 
 
 def unretire(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
     """Let a retired agent write again."""
-    return change(options, f"{id} writes again", lambda known: known.unretire(id, by=PERSON, dry_run=dry_run))
-
-
-def agents(memory: Memory) -> Agents:
-    from memfolio.govern.agents.agents import Agents
-
-    return Agents(memory.vault, memory.library, memory.agent)
+    return change(options, f"{id} writes again", "unretire", id, dry_run=dry_run)
 
 
 def read(settings: Iterable[str]) -> dict[str, Any]:
     """Settings as they are typed: a switch is true or false, and `reads` is a list."""
+    from memfolio.vault.agents import KEYS
+
     pairs = [each.partition("=") for each in settings]
-    if lost := next((name for name, sign, _ in pairs if not sign), None):
-        raise InputError(f"{lost!r} is no setting", hint="write it like policy=proposes")
+    if lost := next((name for name, sign, _ in pairs if not sign or name not in KEYS), None):
+        hint = f"write it like policy=proposes; there are {', '.join(KEYS)}"
+        raise InputError(f"{lost[:40]!r} is no setting", hint=hint)
     switches = {"true": True, "false": False}
     return {
         name: tuple(filter(None, value.split(","))) if name == "reads" else switches.get(value, value)
@@ -126,7 +114,8 @@ def read(settings: Iterable[str]) -> dict[str, Any]:
 def row(found: Known) -> tuple[str, ...]:
     settings, last = found.settings, f"{found.active_at:%Y-%m-%d}" if found.active_at else ""
     policy = "retired" if settings.retired else settings.policy
-    return found.id, policy, ", ".join(settings.reads), f"{found.memories:,}", last, found.trouble or settings.role
+    memories = "no index" if found.memories is None else f"{found.memories:,}"
+    return found.id, policy, ", ".join(settings.reads), memories, last, found.trouble or settings.role
 
 
 def document(found: Known) -> dict[str, Any]:
@@ -135,10 +124,10 @@ def document(found: Known) -> dict[str, Any]:
     return {"id": found.id} | settings | numbers
 
 
-def change(options: Options, done: str, deed: Callable[[Agents], Outcome]) -> Answer:
-    """Do something to agents, and tell what it did."""
+def change(options: Options, done: str, verb: str, *what: object, dry_run: bool, **settings: object) -> Answer:
+    """Do something to agents, by a verb of `Agents`, and tell what it did."""
     with options.memory() as memory:
-        outcome = deed(agents(memory))
+        outcome: Outcome = getattr(memory.agents, verb)(*what, by=PERSON, dry_run=dry_run, **settings)
     seq = outcome.receipt.seq if outcome.receipt else None
 
     def draw(screen: Screen) -> None:

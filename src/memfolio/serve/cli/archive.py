@@ -147,7 +147,8 @@ def _show_weak(screen: Screen, found: list[Weak]) -> None:
     if not found:
         screen.say("No fact is weak.", "bold")
         return
-    rows = [(each.located.item.id, f"{each.certainty:.2f}", _ahead(each), _words(each)) for each in found]
+    items = [(each, each.located.item) for each in found]
+    rows = [(item.id, f"{each.certainty:.2f}", _ahead(each), beginning(item.content, 200)) for each, item in items]
     screen.table(("id", "certainty", "what comes", "memory"), rows, wide="memory")
     screen.say("`memfolio confirm ID` says that one is right: it does not fade then.", "dim")
 
@@ -158,10 +159,6 @@ def _ahead(fact: Weak) -> str:
     if fact.dormant_in == 0:
         return "dormant" if fact.archived_in is None else f"faded in {fact.archived_in:.0f} d"
     return "stays" if fact.dormant_in is None else f"dormant in {fact.dormant_in:.0f} d"
-
-
-def _words(fact: Weak) -> str:
-    return beginning(fact.located.item.content, 200)
 
 
 def backup(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from memfolio.errors import MemfolioError
-from memfolio.types import AGENT_PATTERN, Action, Kind, Store, Type
+from memfolio.types import AGENT_PATTERN, Action, Kind, Origin, Store, Type
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -28,7 +28,7 @@ def among(words: Iterable[str]) -> Callable[[str], list[str]]:
     return offer
 
 
-types, kinds, stores = among(Type), among(Kind), among(Store)
+types, kinds, stores, origins = among(Type), among(Kind), among(Store), among(Origin)
 actions = among(action.lower() for action in Action)
 roles = among(("user", "assistant", "system", "tool"))
 
@@ -46,10 +46,23 @@ def levels(incomplete: str) -> list[str]:
 
 
 def agents(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The agents of the home that the command line names so far."""
+    """The agents of the home that the command line names so far; to an agent, those that it reads."""
     config = _config(ctx)
     names = _names(config.home / "agents") if config else []
+    if config and config.speaker == "agent":
+        reads = _reads(config)
+        names = [name for name in names if name in reads or "*" in reads]
     return sorted(name for name in names if name.startswith(incomplete) and AGENT_PATTERN.fullmatch(name))
+
+
+def _reads(config: Config) -> tuple[str, ...]:
+    from memfolio.vault.agents import agent_file, read_agent
+
+    file = config.home / agent_file(config.agent)
+    try:
+        return config.agent, *read_agent(config.agent, file.read_bytes() if file.is_file() else None).reads
+    except (OSError, MemfolioError):
+        return (config.agent,)
 
 
 def days(ctx: typer.Context, incomplete: str) -> list[str]:

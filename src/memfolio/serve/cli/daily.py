@@ -15,7 +15,7 @@ from memfolio.serve.cli.importance import SCALE, read_importance
 from memfolio.serve.cli.output import Screen, as_document
 from memfolio.serve.cli.pages import day_pages, page_path
 from memfolio.serve.cli.times import find_day, read_moment
-from memfolio.types import Kind, Store, Type
+from memfolio.types import Kind, Origin, Store, Type
 from memfolio.vault.format.fields import local
 
 if TYPE_CHECKING:
@@ -53,6 +53,15 @@ InStore = Annotated[
         metavar="STORE",
         help=f"Where it is kept: {', '.join(Store)}.",
         autocompletion=complete.stores,
+    ),
+]
+FromWhom = Annotated[
+    str | None,
+    typer.Option(
+        "--origin",
+        metavar="ORIGIN",
+        help=f"Whose word it is: {', '.join(Origin)}; else that of who speaks.",
+        autocompletion=complete.origins,
     ),
 ]
 Importance = Annotated[str, typer.Option(metavar="N", help=f"{SCALE}.")]
@@ -94,6 +103,7 @@ def remember(
     kind: OfKind = None,
     store: InStore = "long_term",
     source: Source = "manual",
+    origin: FromWhom = None,
     key: Key = None,
     session: Session = None,
     user: User = None,
@@ -112,6 +122,7 @@ def remember(
         "kind": kind,
         "store": store,
         "source": source,
+        "origin": origin,
         "key": key,
         "session": session,
         "user": user,
@@ -221,7 +232,7 @@ def show_memory(memory: Memory, id: str) -> Answer:
 
 def show_page(memory: Memory, name: str) -> Answer:
     path = page_path(memory, name)
-    page = memory.vault.page(path)
+    page = memory.vault.page(path) if memory.vault.shows(path) else None
     if page is None:
         raise NotFoundError(f"there is no page {path}", hint="name it as it lies below the home or the agent's folder")
     return Answer({"path": path, "hash": page.hash, "text": page.text}, lambda screen: screen.page(page.text))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import ConflictError, NotFoundError
+from memfolio.errors import ConflictError
 from memfolio.serve.cli.brief import beginning, happened, tagged
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes, read_text
 from memfolio.serve.cli.difference import for_people
@@ -68,14 +68,9 @@ def correct(
     ] = None,
 ) -> Answer:
     """Say what is right: it is remembered in the place of what was wrong, which stays readable."""
-    from memfolio.govern.update import update
-
     words = read_text(text)
     with options.memory() as memory:
-        located = memory.find(id)
-        if located is None:
-            raise NotFoundError(f"there is no memory {id[:80]!r}", hint="`memfolio recall` shows the ids of memories")
-        done = update(memory.vault, memory.library, located, words, PERSON, base=base)
+        done = memory.update(id, words, base=base, by=PERSON)
         found = memory.find(done.memory.id)
     old, path = done.superseded[0] if done.superseded else id, found.path if found else None
 

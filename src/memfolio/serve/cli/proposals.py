@@ -39,13 +39,11 @@ def propose(
 ) -> Answer:
     """Propose a memory: it is kept apart until somebody approves it."""
     from memfolio.govern.proposals.page import read_value
-    from memfolio.govern.proposals.proposal import intent_of
 
     given: dict[str, Any] = {"type": type, "tags": tag, "store": store, "kind": kind}
     given |= {"importance": read_importance(importance), "confidence": read_value("confidence", confidence)}
-    intent = intent_of("remember", {"text": read_text(text), **given})
     with options.memory() as memory:
-        proposal = memory.proposals.add(intent, by=PERSON, to=to)
+        proposal = memory.propose(read_text(text), to=to, by=PERSON, **given)
 
     def draw(screen: Screen) -> None:
         screen.say(f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})", "bold")
@@ -72,8 +70,11 @@ def proposals(
 
     def draw(screen: Screen) -> None:
         options.tell(broken)
-        rows = [(each.id, each.proposer, each.title, each.status, _age(now - each.at), each.shown) for each in found]
-        screen.table(("id", "from", "what", "status", "age", "hash"), rows, wide="what")
+        rows = [
+            (each.id, each.proposer, each.to, each.title, each.status, _age(now - each.at), each.shown)
+            for each in found
+        ]
+        screen.table(("id", "from", "to", "what", "status", "age", "hash"), rows, wide="what")
         if not rows:
             screen.say("Nothing waits for approval.", "dim")
 

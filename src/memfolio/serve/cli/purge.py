@@ -12,10 +12,8 @@ from memfolio.serve.cli.brief import beginning
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
-from memfolio.types import check_attribution
 
 if TYPE_CHECKING:
-    from memfolio.memory import Memory
     from memfolio.vault.purge.plan import Plan
     from memfolio.vault.purge.purge import Purged
 
@@ -42,18 +40,11 @@ def purge(
     """Destroy memories for good: in files, git's history and caches. This cannot be undone."""
     with options.memory() as memory:
         if not dry_run and not yes:
-            seen = _purged(memory, what, quotes, dry_run=True)
+            seen = memory.purge(*what, dry_run=True, quotes=quotes, by=PERSON)
             asks(options, seen)
             what = [each.id for each in seen.plan.memories]
-        done = _purged(memory, what, quotes, dry_run=dry_run)
+        done = memory.purge(*what, dry_run=dry_run, quotes=quotes, by=PERSON)
     return told(done)
-
-
-def _purged(memory: Memory, what: list[str], quotes: str, *, dry_run: bool) -> Purged:
-    from memfolio.stores.purge import purge
-
-    by = check_attribution(PERSON)
-    return purge(memory.vault, memory.library, what, by, dry_run=dry_run, quotes=quotes)
 
 
 def asks(options: Options, seen: Purged) -> None:

@@ -63,6 +63,7 @@ Include = Annotated[
     list[str] | None,
     what("WHAT", "Also what is archived, superseded, dormant or quarantined. May be repeated.", complete.includable),
 ]
+Agents = Annotated[list[str] | None, what("ID", "Only this agent's memory. May be repeated.", complete.agents)]
 Level = Annotated[
     str | None, what("LEVEL", "Only days, or their digests: daily, weekly, monthly, quarterly.", complete.levels)
 ]
@@ -87,6 +88,7 @@ def recall(
     user: User = None,
     min_importance: Importance = "0",
     include: Include = None,
+    agents: Agents = None,
     level: Level = None,
     since: Since = None,
     until: Until = None,
@@ -109,6 +111,7 @@ def recall(
             user=user,
             min_importance=importance,
             include=include or (),
+            agents=agents or None,
             level=level,
             since=since,
             until=until,
@@ -145,6 +148,7 @@ def hit_document(hit: Hit) -> dict[str, Any]:
         "why": [reason._asdict() for reason in hit.why],
         "created_at": item.created_at,
         "tags": item.tags,
+        "agent": hit.agent,
         "path": hit.path,
         "heading": hit.heading,
         "snippet": hit.snippet,
@@ -216,6 +220,8 @@ class Findings:
             *score_parts(hit.score, as_number=self.explained or not screen.is_terminal), happened(item, self.zone)
         )
         facts.append(f"  {item.role or item.type}", "cyan")
+        if len({each.agent for each in self.hits}) > 1:
+            facts.append(f"  {hit.agent}", "blue")
         if item.tags:
             facts.append(f"  {safe(tagged(item))}", "green")
         for word in (*_standing(item), *self._truth(item), *_state(hit)):

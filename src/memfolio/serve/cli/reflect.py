@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memfolio.errors import InputError, RefusedError
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
-from memfolio.serve.cli.output import Screen, as_document, fields_of
+from memfolio.serve.cli.output import Screen, as_document, fields_of, safe
 from memfolio.text import counted
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memfolio.govern.reflection.reflections import Decided, Pending
+    from memfolio.govern.reflection.item import Item
+    from memfolio.govern.reflection.reflections import Decided
     from memfolio.memory import Memory
 
-STYLES = {"# ": "bold", "## ": "bold cyan", "### ": "bold", "   -": "dim", "   +": "green", "> ": "yellow", "**": "dim"}
+STYLES = {"#": "bold", "- ": "dim", "> ": "yellow", "**": "dim"}
+DIFFERENCE = {"-": "red", "+": "green"}
 Ids = Annotated[
     list[str] | None,
     typer.Argument(metavar="ID", help="Proposals; without any, the reflection that waits.", show_default=False),
 ]
+_SIGNED = re.compile(r"^(?:#+ )?( *(?:\d+\. |[-+>] )?)(.*)")
+_BARE = re.compile(r"- from: \(\S+\)")
+"""A memory without its words, which tells nobody anything."""
 All = Annotated[bool, typer.Option("--all", help="Every proposal that waits.")]
 
 
@@ -32,11 +38,39 @@ def reflect(options: Options, dry_run: DryRun = False) -> Answer:
     seq = made.receipt.seq if made.receipt else None
 
     def draw(screen: Screen) -> None:
-        screen.lines(made.text, STYLES)
+        _draw(screen, made.text)
         screen.say()
         screen.say(f"{made.path}, as change {seq}" if seq else "Nothing was written.", "bold")
 
-    return Answer({**_fields(made), "dry_run": dry_run}, draw)
+    fields = {"number": made.number, "path": made.path if seq else None, "hash": made.shown, "text": made.text}
+    return Answer({**fields, "items": _items(made.items), "seq": seq, "dry_run": dry_run}, draw)
+
+
+def _draw(screen: Screen, text: str) -> None:
+    """A page: as it is for programs; for people in colour, wrapped below itself, without what only programs need."""
+    if not screen.is_terminal:
+        screen.lines(text, {})
+        return
+    from rich.text import Text
+
+    styles = STYLES
+    for line in text.splitlines():
+        words = line.strip()
+        if words in ("```diff", "```"):
+            styles = DIFFERENCE if words == "```diff" else STYLES
+        elif styles is DIFFERENCE or not _BARE.fullmatch(words):
+            style = next((style for start, style in styles.items() if words.startswith(start)), "")
+            margin, rest = _SIGNED.findall(safe(line))[0]
+            screen.hang(Text(margin, style), Text(rest, style))
+
+
+def _items(items: Mapping[int, Item]) -> dict[int, dict[str, Any]]:
+    """Items for programs, with the fields that their verbs name."""
+    told = {number: {name: value for name, value in fields_of(item).items() if value} for number, item in items.items()}
+    for fields in told.values():
+        if fields["verb"] != "learn":
+            del fields["type"], fields["confidence"]
+    return told
 
 
 def approve(
@@ -64,7 +98,7 @@ def approve(
         pending = reflections.wanted(shown, edited=edit)
 
         def preview(screen: Screen) -> None:
-            screen.lines(pending.text, STYLES)
+            _draw(screen, pending.text)
             for number, deed in reflections.edits(pending).items():
                 screen.say(f"Item {number} was {deed} since the page was made.", "yellow")
 
@@ -132,14 +166,12 @@ def _decision(decided: Decided) -> Answer:
         for number, why in decided.skipped.items():
             screen.say(f"{number} was not done: {why}", "yellow")
         applied = f", {counted(len(decided.applied), 'item')} applied" if decided.applied else ""
-        screen.say(f"Reflection {decided.number} {decided.outcome}{applied}, as change {seq};", "bold")
-        screen.say(f"`memfolio undo {seq}` takes that back", "bold")
+        screen.say(f"Reflection {decided.number} {decided.outcome}{applied}, as change {seq}.", "bold")
+        screen.say(f"`memfolio undo {seq}` takes that back.")
 
-    return Answer(_fields(decided), draw)
-
-
-def _fields(told: Decided | Pending) -> dict[str, Any]:
-    return {**fields_of(told), "receipt": None, "seq": told.receipt.seq if told.receipt else None}
+    fields = {"number": decided.number, "path": decided.path, "outcome": decided.outcome}
+    told = {"applied": _items(decided.applied), "left_out": decided.left_out, "skipped": decided.skipped, "seq": seq}
+    return Answer({**fields, **told}, draw)
 
 
 COMMANDS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import tzinfo
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.call import PERSON, Answer, Options
@@ -20,25 +21,26 @@ MOST = 20
 
 
 def undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool, yes: bool) -> Answer:
-    """Take back what came from a source in the whole home, after a look at it where it is more than one memory."""
-    from memfolio.govern.undo import undo_source as take_back
-    from memfolio.tend.cited import without_citations
+    """Take back what came from a source, after a look at it where it is more than one memory.
 
-    def undone(*, dry_run: bool) -> Undone:
-        vault, library = memory.vault, memory.library
-        cut = without_citations
-        return take_back(vault, library, source, PERSON, without_citations=cut, every_agent=True, dry_run=dry_run)
-
+    For the owner that is in the whole home; an agent answers for nobody but itself.
+    """
+    undone = partial(memory.undo, source, every_agent=memory.vault.scope is None, by=PERSON)
     zone, asked = memory.vault.home.zone, False
     if not dry_run and not yes:
-        found = undone(dry_run=True)
-        deed = f"take back {counted(len(found.memories), 'memory', 'memories')} of {source} in {len(found.paths)} files"
-        asked = options.confirm(deed, lambda screen: _draw(screen, found, zone), yes=len(found.memories) == 1)
-    return _answer(source, undone(dry_run=dry_run), zone, quiet=asked)
-
-
-def _answer(source: str, found: Undone, zone: tzinfo, *, quiet: bool) -> Answer:
+        seen = undone(dry_run=True)
+        deed = f"take back {counted(len(seen.memories), 'memory', 'memories')} of {source} in {len(seen.paths)} files"
+        asked = options.confirm(deed, lambda screen: _draw(screen, seen, zone), yes=len(seen.memories) == 1)
+    found = undone(dry_run=dry_run)
     ids, seqs = [each.id for each in found.memories], [each.seq for each in found.receipts]
+
+    def draw(screen: Screen) -> None:
+        if not asked:
+            _draw(screen, found, zone)
+        words = " ".join(map(str, seqs))
+        done = f"{source} taken back, as change {words}; `memfolio undo {words}` brings it again"
+        screen.say(done if seqs else "Nothing was changed.", "bold")
+
     document = {
         "source": source,
         "undone": ids[: found.roots],
@@ -49,18 +51,8 @@ def _answer(source: str, found: Undone, zone: tzinfo, *, quiet: bool) -> Answer:
         "diff": found.diff,
         "seqs": seqs,
         "seq": seqs[0] if seqs else None,
-        "dry_run": not seqs,
+        "dry_run": dry_run,
     }
-
-    def draw(screen: Screen) -> None:
-        if not quiet:
-            _draw(screen, found, zone)
-        if seqs:
-            words = " ".join(map(str, seqs))
-            screen.say(f"{source} taken back, as change {words}; `memfolio undo {words}` brings it again", "bold")
-        else:
-            screen.say("Nothing was changed.", "bold")
-
     return Answer(document, draw)
 
 

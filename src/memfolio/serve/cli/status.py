@@ -82,6 +82,10 @@ def rows_of_home(found: Status) -> Iterator[Row]:
     waiting = counted(found.waiting, "change waits", "changes wait")
     yield "git", f"{waiting}: {found.obstacle}" if found.waiting else "has everything"
     yield "alerts", f"{found.alerts:,}, see `memfolio alerts`" if found.alerts else "none"
+    if found.proposals:
+        yield "proposals", f"{counted(found.proposals, 'waits', 'wait')}, see `memfolio proposals`"
+    if found.reflection:
+        yield "reflection", "one waits, see `memfolio approve`"
     sizes = " · ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
     yield "disk", f"{readable(sum(found.bytes.values()))}: {sizes}"
 

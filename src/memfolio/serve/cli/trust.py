@@ -173,7 +173,7 @@ def alerts(
         if unknown := [seq for seq in seen if seq not in found]:
             raise NotFoundError(f"there is no open alert {unknown[0]}", hint="`memfolio alerts` lists them")
         if seen:
-            memory.vault.acknowledge(seen, PERSON)
+            memory.acknowledge(seen, PERSON)
         rows = [alert(memory, line) for line in found.values() if line.seq not in seen]
     return Answer({"alerts": rows, "acknowledged": seen}, lambda screen: draw_alerts(screen, rows, len(seen)))
 

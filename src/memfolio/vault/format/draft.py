@@ -39,58 +39,31 @@ class Draft(NamedTuple):
     key: str | None = None
 
 
+_TIMES = ("event_time", "valid_from", "valid_until")
+
+
 def as_draft(item: MemoryItem | Draft) -> Draft:
     """`item` without its id and what comes after a memory is made; raises InputError for bad values."""
     if isinstance(item, Draft):
         return item
-    return Draft(
-        content=check_text(item.content),
-        type=item.type,
-        kind=item.kind,
-        store=item.store,
-        user=item.user,
-        importance=check_fraction("importance", item.importance),
-        confidence=check_fraction("confidence", item.confidence),
-        tags=tuple(item.tags),
-        source=item.source,
-        role=item.role,
-        session=item.session,
-        origin=item.origin,
-        event_time=None if item.event_time is None else utc("event_time", item.event_time),
-        valid_from=None if item.valid_from is None else utc("valid_from", item.valid_from),
-        valid_until=None if item.valid_until is None else utc("valid_until", item.valid_until),
-        decay_rate=None if item.decay_rate is None else plain(float(item.decay_rate), "decay_rate"),
-        derived_from=tuple(item.derived_from),
-        attributes=plain_object(item.attributes) if item.attributes else EMPTY,
-        key=item.key,
-    )
+    given = {name: getattr(item, name) for name in Draft._fields}
+    checked = {
+        "content": check_text(item.content),
+        "importance": check_fraction("importance", item.importance),
+        "confidence": check_fraction("confidence", item.confidence),
+        "tags": tuple(item.tags),
+        "decay_rate": None if item.decay_rate is None else plain(float(item.decay_rate), "decay_rate"),
+        "derived_from": tuple(item.derived_from),
+        "attributes": plain_object(item.attributes) if item.attributes else EMPTY,
+    }
+    times = {name: utc(name, given[name]) for name in _TIMES if given[name] is not None}
+    return Draft(**given | checked | times)
 
 
 def as_created(draft: Draft, id: str, created: datetime, event_time: datetime | None) -> MemoryItem:
     """`draft` as the memory that was made of it."""
-    return MemoryItem(
-        id=id,
-        content=draft.content,
-        created_at=created,
-        type=draft.type,
-        kind=draft.kind,
-        store=draft.store,
-        user=draft.user,
-        importance=draft.importance,
-        confidence=draft.confidence,
-        tags=draft.tags,
-        source=draft.source,
-        role=draft.role,
-        session=draft.session,
-        origin=draft.origin,
-        event_time=event_time,
-        valid_from=draft.valid_from,
-        valid_until=draft.valid_until,
-        decay_rate=draft.decay_rate,
-        derived_from=draft.derived_from,
-        attributes=draft.attributes,
-        key=draft.key,
-    )
+    fields = draft._asdict() | {"event_time": event_time}
+    return MemoryItem(id=id, created_at=created, **fields)
 
 
 def check_text(text: str) -> str:

@@ -10,17 +10,15 @@ The heading's time is the event's, in the home's time zone; the id's millisecond
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, tzinfo
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from memfolio.clock import from_ms
 from memfolio.errors import InputError
 from memfolio.types import (
     EMPTY,
-    ID_PATTERN,
     Approval,
     Attribution,
     Kind,
@@ -31,14 +29,8 @@ from memfolio.types import (
     check_actor,
     default_kind,
 )
-from memfolio.vault.format.checksum import is_whole, whole_length
-from memfolio.vault.format.content import (
-    check_content,
-    normalise_content,
-    text_id,
-    unescape,
-    without_surrogates,
-)
+from memfolio.vault.format.checksum import is_whole
+from memfolio.vault.format.content import normalise_content, text_id, unescape, without_surrogates
 from memfolio.vault.format.fields import (
     META_KEYS,
     is_token,
@@ -52,21 +44,8 @@ from memfolio.vault.format.fields import (
     take_importance,
 )
 from memfolio.vault.format.heading import Heading, Mark, read_heading
-from memfolio.vault.format.mint import Mint
-from memfolio.vault.format.render import DEFAULT_ACTOR, DEFAULT_TRIGGERS, label_of, render, show
-
-__all__ = [
-    "Entry",
-    "ParsedEntry",
-    "check_content",
-    "is_whole",
-    "mint",
-    "normalise_content",
-    "parse_entry",
-    "render_entry",
-    "text_id",
-    "whole_length",
-]
+from memfolio.vault.format.render import DEFAULT_ACTOR, DEFAULT_TRIGGERS
+from memfolio.vault.format.signature import attribution
 
 T = TypeVar("T")
 FOREIGN_TYPES = {
@@ -91,34 +70,11 @@ class Entry:
     by: Attribution
 
 
-def mint(
-    draft: MemoryItem, by: Attribution, *, agent: str, tz: tzinfo, created_ms: int, taken: Container[str]
-) -> Entry:
-    """`draft` as an entry with an id that is not in `taken`; see `Mint.make`."""
-    item = Mint(by, agent=agent, tz=tz, created_ms=created_ms, taken=taken).make(draft).item
-    return Entry(item=item, by=attributed(item, by.actor, by.approval, by.trigger))
-
-
 def attributed(item: MemoryItem, actor: str, approval: Approval, trigger: str) -> Attribution:
     """The attribution of `item`, with its session and source where they are identifiers."""
     session = item.session if item.session and is_token(item.session) else None
     source = item.source if is_token(item.source) else None
-    return _attribution(actor, approval, trigger, session, source)
-
-
-@lru_cache(maxsize=256)
-def _attribution(actor: str, approval: Approval, trigger: str, session: str | None, source: str | None) -> Attribution:
-    """The entries of a session share one attribution, and checking it costs more than finding it."""
-    return Attribution(actor=actor, approval=approval, trigger=trigger, session=session, source=source)
-
-
-def render_entry(entry: Entry, tz: tzinfo) -> str:
-    """The block of `entry`: ends with a line end, has no blank lines around it."""
-    if not ID_PATTERN.fullmatch(entry.item.id) or not entry.item.id.startswith("M-"):
-        raise InputError(f"{entry.item.id!r} is not the id of an entry", hint="mint the entry before writing it")
-    item = entry.item
-    shown = show(item.event_time or item.created_at, tz, is_told=item.event_time not in (None, item.created_at))
-    return render(item, item.id, label_of(item, entry.by), shown, tz)
+    return attribution(actor, approval, trigger, session, source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +173,7 @@ def _take_meta(meta: dict[str, str], header: _Header) -> None:
 def _take_comment(values: dict[str, Any], header: _Header) -> None:
     attributes = values.pop("attributes", {})
     for name, value in values.items():
-        if IS_FIT.get(name, _never)(value):
+        if name in IS_FIT and IS_FIT[name](value):
             header.spare[name] = value
         else:
             header.problems.append(f"{name[:40]!r} in the comment line is not known; kept as an attribute")
@@ -236,10 +192,6 @@ def _is_texts(value: object) -> bool:
 def _is_number(value: object) -> bool:
     is_small_int = isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 64
     return is_small_int or isinstance(value, float)
-
-
-def _never(value: object) -> bool:
-    return False
 
 
 IS_FIT: Mapping[str, Callable[[object], bool]] = {

@@ -138,15 +138,10 @@ def _outside_fences(text: str, agent: str, run: list[Start], end: int) -> list[S
     marked = bool(run and run[0][1])
     if len(run) <= marked:
         return run
-    begin = _end_of_first(text, agent, run) if marked else 0
+    begin = run[0][0] + own_length(text[run[0][0] : run[1][0]], agent) if marked else 0
     sure = sum(start <= begin for start, _ in run)
     fences = closed_fences(text, begin, end)
     return run[:sure] + [start for start in run[sure:] if not _is_inside(start[0], fences)]
-
-
-def _end_of_first(text: str, agent: str, run: list[Start]) -> int:
-    (start, _), (after, _) = run[:2]
-    return start + own_length(text[start:after], agent)
 
 
 def _is_inside(at: int, spans: list[Span]) -> bool:

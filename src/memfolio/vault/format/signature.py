@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Container, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from memfolio.clock import iso, to_ms
@@ -35,12 +36,13 @@ def sign(record: Mapping[str, Any], id: str, moment: datetime, by: Attribution) 
 def attribution_of(record: Mapping[str, Any]) -> Attribution | None:
     """Who signed the record; None when it is not signed."""
     try:
-        return Attribution(
-            actor=record["actor"],
-            trigger=record["trigger"],
-            approval=Approval(record.get("approval", "auto")),
-            session=record.get("session"),
-            source=record.get("source"),
-        )
+        given = record["actor"], record.get("approval", "auto"), record["trigger"]
+        return attribution(*given, record.get("session"), record.get("source"))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+@lru_cache(maxsize=512)
+def attribution(actor: str, approval: str, trigger: str, session: str | None, source: str | None) -> Attribution:
+    """Few actors make most of the changes; finding one is cheaper than checking it anew."""
+    return Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source)

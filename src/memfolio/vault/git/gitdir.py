@@ -67,13 +67,13 @@ def create(disk: Disk, home: Path, branch: str) -> None:
     import pygit2
 
     workshop = home / ".git-new"
-    for file in _all_files(workshop):  # of an attempt that was cut short
+    for file in all_files(workshop):  # of an attempt that was cut short
         disk.unlink(file)
     repo = pygit2.init_repository(str(workshop), bare=True, initial_head=branch)
     repo.config["core.bare"] = False
     repo.config["core.logAllRefUpdates"] = True
     configure(repo)
-    for file in _all_files(workshop):
+    for file in all_files(workshop):
         disk.sync_file(file)
     for folder, _, _ in os.walk(workshop):
         disk.sync_dir(Path(folder))
@@ -124,13 +124,16 @@ def has_foreign_lock(target: Path, scratch: Path) -> bool:
 
 def stage(disk: Disk, target: Path, scratch: Path, data: bytes) -> None:
     """Put durable `data` into `scratch`, for `locked` to make it `target`; it is there until then, without a gap."""
-    lock = _lock_of(target)
-    # A lock that is the same file as our scratch was linked by a process of ours that died: no other program does that.
-    if _is_same(lock, scratch):
-        disk.unlink(lock)
+    clear_lock(disk, target, scratch)
     for leftover in disk.leftovers(scratch):
         disk.discard(leftover)
     disk.put(scratch, data)
+
+
+def clear_lock(disk: Disk, target: Path, scratch: Path) -> None:
+    """Take away a lock that a process of ours left which died: no other program links it to our scratch file."""
+    if _is_same(lock := _lock_of(target), scratch):
+        disk.unlink(lock)
 
 
 @contextmanager
@@ -154,7 +157,7 @@ def locked(disk: Disk, target: Path, scratch: Path) -> Iterator[None]:
 
 def append_line(disk: Disk, path: Path, line: bytes) -> None:
     """Append to a log, on a line of its own even after a torn one."""
-    is_torn = _tail(disk, path, 1) not in (None, b"", b"\n")
+    is_torn = tail(disk, path, 1) not in (None, b"", b"\n")
     disk.append(path, b"\n" + line if is_torn else line, sync=False)
 
 
@@ -166,7 +169,8 @@ def _failures() -> tuple[type[Exception], ...]:
     return pygit2.GitError, KeyError, ValueError, OSError, subprocess.SubprocessError
 
 
-def _all_files(folder: Path) -> list[Path]:
+def all_files(folder: Path) -> list[Path]:
+    """Every file below a folder."""
     return [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
 
 
@@ -195,6 +199,7 @@ def _link(disk: Disk, source: Path, target: Path) -> None:
             disk.close(handle)
 
 
-def _tail(disk: Disk, path: Path, size: int) -> bytes | None:
+def tail(disk: Disk, path: Path, size: int) -> bytes | None:
+    """The last bytes of a file; None when there is none."""
     stamp = disk.stamp(path)
     return None if stamp is None else disk.read(path, max(stamp.size - size, 0))

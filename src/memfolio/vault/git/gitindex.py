@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.vault.disk import Disk
-from memfolio.vault.git.gitdir import commit_at
+from memfolio.vault.git.gitdir import commit_at, tail
 
 if TYPE_CHECKING:
     import pygit2
@@ -27,11 +27,11 @@ _HASH = 20
 
 def checksum(disk: Disk, index: Path) -> str | None:
     """What tells two states of an index file apart, from its last bytes; None when there is no file."""
-    tail, stamp = _tail(disk, index, _HASH), disk.stamp(index)
-    if tail is None or stamp is None:
+    last, stamp = tail(disk, index, _HASH), disk.stamp(index)
+    if last is None or stamp is None:
         return None
     # git writes zeros under index.skipHash.
-    return tail.hex() if any(tail) else f"{stamp.size}-{stamp.inode}-{stamp.mtime_ns}"
+    return last.hex() if any(last) else f"{stamp.size}-{stamp.inode}-{stamp.mtime_ns}"
 
 
 def marks(disk: Disk, marker: Path) -> list[tuple[str, str]]:
@@ -142,8 +142,3 @@ def _times(path: Path, oid: bytes) -> tuple[int, ...] | None:
         return None
     times = (*divmod(info.st_ctime_ns, 10**9), *divmod(info.st_mtime_ns, 10**9))
     return tuple(n & 0xFFFFFFFF for n in (*times, info.st_dev, info.st_ino, info.st_uid, info.st_gid, info.st_size))
-
-
-def _tail(disk: Disk, path: Path, size: int) -> bytes | None:
-    stamp = disk.stamp(path)
-    return None if stamp is None else disk.read(path, max(stamp.size - size, 0))

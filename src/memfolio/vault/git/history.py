@@ -22,10 +22,8 @@ from memfolio.vault.git.message import (
     COMMITTER,
     Anchor,
     CommitDraft,
-    CommitInfo,
     anchor_of,
     author_of,
-    info_of,
     message_of,
     reflog_line,
     seconds_of,
@@ -122,11 +120,9 @@ class History:
         index, scratch = gitindex.index_files(repo)
         marker = Path(repo.path, gitindex.MARKER)
         known, before = gitindex.marks(disk, marker), gitindex.checksum(disk, index)
-        content = (
-            gitindex.build_index(disk, repo, index, gitdir.commit_at(repo, tip).tree)
-            if (tip, before) not in known
-            else None
-        )
+        if (tip, before) in known:
+            return
+        content = gitindex.build_index(disk, repo, index, gitdir.commit_at(repo, tip).tree)
         if content is None:
             return
         gitdir.stage(disk, index, scratch, content)
@@ -170,18 +166,6 @@ class History:
         if tree is not None:
             _collect(tree, "", found)
         return found
-
-    def commits(self, *, path: str | None = None) -> Iterator[CommitInfo]:
-        """The branch's commits, newest first; with `path`, those that changed this file or folder."""
-        parts = None if path is None else parts_of(path)
-        with gitdir.guarded(self.home):
-            import pygit2
-
-            tip = self.tip()
-            seen: dict[pygit2.Oid, pygit2.Oid | None] = {}
-            for commit in self._repo().walk(tip, pygit2.enums.SortMode.NONE) if tip else ():
-                if parts is None or _touches(commit, parts, seen):
-                    yield info_of(commit)
 
     @_guard
     def seqs(self) -> dict[int, str]:
@@ -240,11 +224,6 @@ class History:
         """Whether more than `limit` objects lie in files of their own, judged by one folder of 256 as git does."""
         sample = self.disk.names(gitdir.common_dir(self._repo()) / "objects" / "17")
         return len(sample) * 256 > limit
-
-    @_guard
-    def loose_objects(self) -> int:
-        """How many objects lie in files of their own."""
-        return len(pack.loose_objects(self._repo()))
 
     def check(self) -> list[str]:
         """What is wrong with the repository; empty when everything can be read."""
@@ -392,17 +371,3 @@ def _collect(tree: pygit2.Tree, prefix: str, found: dict[str, str]) -> None:
             _collect(entry, f"{path}/", found)
         elif isinstance(entry, pygit2.Blob):
             found[path] = str(entry.id)
-
-
-def _touches(commit: pygit2.Commit, parts: Parts, seen: dict[pygit2.Oid, pygit2.Oid | None]) -> bool:
-    here = _id_at(commit, parts, seen)
-    if not commit.parent_ids:
-        return here is not None
-    return all(_id_at(parent, parts, seen) != here for parent in commit.parents)
-
-
-def _id_at(commit: pygit2.Commit, parts: Parts, seen: dict[pygit2.Oid, pygit2.Oid | None]) -> pygit2.Oid | None:
-    if commit.id not in seen:
-        entry = _entry(commit.tree, parts)
-        seen[commit.id] = None if entry is None else entry.id
-    return seen[commit.id]

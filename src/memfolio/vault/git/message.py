@@ -1,11 +1,11 @@
-"""What a commit says: its subject and trailers, written and read, and the numbers of the changes in it."""
+"""What a commit says: its subject and trailers, and the numbers of the changes in it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memfolio.errors import InputError, NaiveTimeError
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 COMMITTER = ("memfolio", "memfolio@memfolio.invalid")
 MAX_SEQ_SPAN = 100_000
-_LAST_SECOND = 253_402_300_799
-_TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
 _SEQ = re.compile(rb"^Seq: ?([\d, -]+)$", re.MULTILINE)
 _CHAIN = re.compile(rb"^Chain: ?([0-9a-f]{32})$", re.MULTILINE)
 
@@ -31,18 +29,6 @@ class CommitDraft:
     author: str
     at: datetime
     trailers: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitInfo:
-    """What a commit says about itself, its time in UTC; values of a repeated trailer are joined by `, `."""
-
-    id: str
-    at: datetime
-    author: str
-    subject: str
-    parents: tuple[str, ...] = ()
-    trailers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Anchor(NamedTuple):
@@ -87,28 +73,6 @@ def anchor_of(commit: pygit2.Commit) -> Anchor | None:
     seqs = [number for value in _SEQ.findall(trailers) for number in parse_seqs(value.decode("ascii"))]
     chain = _CHAIN.search(trailers)
     return Anchor(seqs, chain[1].decode("ascii"), str(commit.id)) if seqs and chain else None
-
-
-def info_of(commit: pygit2.Commit) -> CommitInfo:
-    message = commit.raw_message.decode("utf-8", "replace")
-    return CommitInfo(
-        id=str(commit.id),
-        at=datetime.fromtimestamp(min(max(commit.commit_time, 0), _LAST_SECOND), UTC),
-        author=commit.author.raw_name.decode("utf-8", "replace"),
-        subject=message.partition("\n")[0],
-        parents=tuple(map(str, commit.parent_ids)),
-        trailers=_trailers(message),
-    )
-
-
-def _trailers(message: str) -> dict[str, str]:
-    _, blank, last = message.rstrip().rpartition("\n\n")
-    found: dict[str, str] = {}
-    for line in last.splitlines() if blank else ():
-        if match := _TRAILER.fullmatch(line):
-            key, value = match.groups()
-            found[key] = f"{found[key]}, {value}" if key in found else value
-    return found
 
 
 def message_of(draft: CommitDraft) -> str:

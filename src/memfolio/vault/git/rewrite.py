@@ -195,8 +195,7 @@ class Rewriter:
         yield from walker
 
     def _logs(self) -> list[Path]:
-        folder = Path(self.repo.path, "logs")
-        return [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
+        return gitdir.all_files(Path(self.repo.path, "logs"))
 
     # What it becomes
 
@@ -258,9 +257,8 @@ class Rewriter:
             target = thing.target.raw
             new = self._new(target)
             kind = int(pygit2.enums.ObjectType.TAG)
-            self._tags[oid] = (
-                oid if new == target else self._written(kind, _unsigned(_renamed(self._read(oid), {target: new})))
-            )
+            unsigned = _renamed(self._read(oid), {target: new}).partition(b"-----BEGIN ")[0]
+            self._tags[oid] = oid if new == target else self._written(kind, unsigned)
             return self._tags[oid]
         return oid
 
@@ -317,9 +315,7 @@ class Rewriter:
         disk = self.history.disk
         places = [self._places(name) for name in (*self._targets(), _PACKED)]
         for target, scratch in places:
-            lock = target.with_name(f"{target.name}.lock")
-            if os.path.lexists(lock) and not gitdir.has_foreign_lock(target, scratch):
-                disk.unlink(lock)
+            gitdir.clear_lock(disk, target, scratch)
         for scratch in {scratch for _, scratch in places}:
             disk.discard(scratch)
 
@@ -359,8 +355,8 @@ class Rewriter:
         return f"{before} {after}".encode() + line[81:]
 
     def _object_files(self) -> list[Path]:
-        folders = os.walk(gitdir.common_dir(self.repo) / "objects")
-        return [Path(folder, name) for folder, _, names in folders for name in names if Path(folder).name != "info"]
+        files = gitdir.all_files(gitdir.common_dir(self.repo) / "objects")
+        return [path for path in files if path.parent.name != "info"]
 
     def _throw_away(self, pack: str, before: set[Path]) -> None:
         """Delete the objects outside the new pack that were there before or are our own, and what names them.
@@ -408,7 +404,3 @@ def _renamed(data: bytes, known: dict[bytes, bytes]) -> bytes:
         return match[1] + b" " + known.get(oid, oid).hex().encode()
 
     return _NAMED.sub(name, _SIGNATURE.sub(b"", head)) + blank + message
-
-
-def _unsigned(tag: bytes) -> bytes:
-    return tag.partition(b"-----BEGIN ")[0]

@@ -29,12 +29,15 @@ def digest_path(month: str) -> str:
 
 
 def write_digest(vault: Vault, month: str) -> str:
-    """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed."""
+    """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed.
+
+    For whom not all may be shown to, it tells of the rest and is not written.
+    """
     path = digest_path(check_month(month))
     with disk_errors(vault.home.root):
-        text = render_digest(month, vault.trail.lines(containing=[month.encode()]))
+        text = render_digest(month, vault.told(vault.trail.lines(containing=[month.encode()])))
     page = vault.page(path)
-    if vault.can_write and (page is None or page.content != text.encode()):
+    if vault.can_write and vault.shows(path) and (page is None or page.content != text.encode()):
         vault.put_page(path, text, expects=page.hash if page else None, by=AUDITOR)
     return text
 

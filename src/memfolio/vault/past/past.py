@@ -44,16 +44,20 @@ class Past:
 
     def log(self, wanted: Filter | None = None, *, limit: int = 50) -> list[LogEntry]:
         """The newest changes, newest first."""
-        view = View(self._vault.trail, self._readable, self._vault.commits_by_seq)
-        with disk_errors(self._vault.home.root):
+        vault = self._vault
+        view = View(vault.told(vault.trail.newest_first()), self._readable, vault.commits_by_seq)
+        with disk_errors(vault.home.root):
             return view.entries(wanted or Filter(), limit=limit)
 
     def diff(self, seq: int) -> str:
         """What a change did, as a unified diff."""
         with disk_errors(self._vault.home.root):
-            versions = self._versions()
-            found = versions.of(versions.line(seq))
-        return "".join(difference(version.path, version.before, version.after) for version in found)
+            found = self._vault.trail.line(seq)
+            line = next(self._vault.told([found] if found else []), None)
+            if line is None:
+                raise NotFoundError(f"there is no change {seq}", hint="`memfolio log` lists the changes")
+            versions = self._versions().of(line)
+        return "".join(difference(version.path, version.before, version.after) for version in versions)
 
     def diff_since(self, path: str | None, to: datetime | str) -> str:
         """What changed in a page, or in everything, since a moment or commit."""
@@ -107,7 +111,8 @@ class Past:
         with self._vault.writer.ready():
             versions, newest = self._versions(), self._vault.books.recent.head.seq
         reversal = Reversal(self._now)
-        chosen = choose((line for line in self._vault.trail.lines() if line.seq <= newest), wanted)
+        told = self._vault.told(self._vault.trail.lines())
+        chosen = choose((line for line in told if line.seq <= newest), wanted)
         versions.look_at([choice.line for choice in chosen], reversal.load, self._vault.home.hasher)
         for choice in chosen:
             try:
@@ -154,10 +159,10 @@ class Past:
         before, after = self._vault.history.files(commit), self._vault.history.files(tip)
         newest = {write.path for record in self._vault.books.recent.pending for write in record.writes}
         touched = [each for each in {*before, *after, *newest} if before.get(each) != after.get(each) or each in newest]
-        touched = [each for each in touched if is_rolled_back(each)]
+        touched = [each for each in touched if is_rolled_back(each) and self._vault.shows(each)]
         if path is not None:
             path = check_path(path)
-            if path not in before and path not in after:
+            if not self._vault.shows(path) or (path not in before and path not in after):
                 raise NotFoundError(f"there is no page {path}", hint="paths are relative to the home")
             touched = [each for each in touched if each == path]
         then = {each: self._vault.history.read(each, commit=commit) for each in touched}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from memfolio.clock import iso
 from memfolio.errors import HistoryError
+from memfolio.text import counted
 from memfolio.vault.audit import Trail, read_line
 from memfolio.vault.copies import original_of
 from memfolio.vault.format.lines import read_lines
@@ -40,13 +41,14 @@ class Finding:
 
 def verify(vault: Vault) -> list[Finding]:
     """Check the trail against itself, against git, and against the files."""
-    return [
+    found = [
         *_mended(vault),
         *_check_trail(vault),
         *_check_anchors(vault.trail, vault.history),
         *_check_files(vault),
         *_check_git(vault),
     ]
+    return [each for each in found if agent_of(each.where) is None or vault.shows(each.where)]
 
 
 def doctor(vault: Vault) -> list[Finding]:
@@ -76,7 +78,7 @@ def _check_trail(vault: Vault) -> Iterator[Finding]:
     hint = "compare with git: `git -C <home> log -p -- audit`"
     yield from (Finding("error", "trail", problem, hint) for problem in problems)
     if not problems:
-        yield Finding("ok", "trail", f"{_counted(vault.head, 'change')}, each following the one before it")
+        yield Finding("ok", "trail", f"{counted(vault.head, 'change')}, each following the one before it")
 
 
 def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
@@ -92,7 +94,7 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
         message = f"change {anchor.seq} is not what commit {anchor.commit[:10]} vouches for"
         yield Finding("error", "trail", message, "the trail was rewritten: restore audit/ from git")
     if anchors and not wrong:
-        yield Finding("ok", "trail", f"vouched for by {_counted(len(anchors), 'commit')}")
+        yield Finding("ok", "trail", f"vouched for by {counted(len(anchors), 'commit')}")
 
 
 def _check_committed(vault: Vault) -> Iterator[Finding]:
@@ -134,7 +136,7 @@ def _check_files(vault: Vault) -> Iterator[Finding]:
     )
     for path in survey.files:
         yield from (Finding("warning", path, problem) for problem in _reading_problems(vault, path))
-    yield Finding("ok", "files", f"{_counted(len(survey.files), 'file')} read")
+    yield Finding("ok", "files", f"{counted(len(survey.files), 'file')} read")
 
 
 def _check_key(vault: Vault) -> Iterator[Finding]:
@@ -228,7 +230,7 @@ def _check_litter(vault: Vault) -> Iterator[Finding]:
             f"{len(torn)} fragments of writes that were never finished",
             "delete them if nothing is missing",
         )
-    copies = [path for path in look_over(vault.home.root).files if original_of(path)]
+    copies = [path for path in look_over(vault.home.root).files if original_of(path) and vault.shows(path)]
     yield from (
         Finding("warning", path, "is a conflict copy that could not be merged", "merge it by hand") for path in copies
     )
@@ -244,8 +246,3 @@ def _check_machine(vault: Vault) -> Iterator[Finding]:
         yield Finding(
             "note", "user", "runs as root: files it makes belong to root", "run as the user whose memory it is"
         )
-
-
-def _counted(number: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

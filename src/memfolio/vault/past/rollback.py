@@ -10,7 +10,7 @@ from typing import Any
 
 from memfolio.vault.excerpt import cut, excerpts, into_archive, memories_in
 from memfolio.vault.format.lines import read_lines, split_lines
-from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, ledger_of
+from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, ledger_of, place_of
 from memfolio.vault.recent import to_bytes, to_text
 
 STATE = "memory/meta/state"
@@ -98,27 +98,21 @@ def lasting_lines(files: Files) -> dict[str, list[bytes]]:
     lifted: set[tuple[str, Any]] = set()
     for path, raw in _newest_first(files):
         record = record_of(raw)
-        about = (_place(path)[0], record.get("memory"))
+        about = (place_of(path)[0], record.get("memory"))
         if record.get("op") == LIFT:
             lifted.add(about)
         elif record.get("op") == PURGE or (record.get("op") == TOMBSTONE and about not in lifted):
             lasting.setdefault(path, []).append(raw)
-    return {path: lasting[path][::-1] for path in sorted(lasting, key=_place)}
+    return {path: lasting[path][::-1] for path in sorted(lasting, key=place_of)}
 
 
 def _newest_first(files: Files) -> Iterator[tuple[str, bytes]]:
     """The lines of state files that may forget something or lift that, each ledger from its end to its beginning."""
-    for path in sorted(filter(is_state, files), key=_place, reverse=True):
+    for path in sorted(filter(is_state, files), key=place_of, reverse=True):
         for raw in reversed(split_lines(files[path] or b"")):
             # Nearly all lines are about something else: they need not be read.
             if any(each in raw for each in _TELLING):
                 yield path, raw
-
-
-def _place(path: str) -> tuple[str, int]:
-    """The ledger that a file is of, and which part of it."""
-    named = ledger_of(path)
-    return (named[0].base, named[1]) if named else (path, 0)
 
 
 def forgotten_by(lasting: Mapping[str, list[bytes]], operations: Container[str] = LASTING) -> frozenset[str]:

@@ -159,6 +159,8 @@ class Reversal:
     """What was cut out of each log."""
     _begun: set[str] = field(default_factory=set)
     """Files that one of the changes began: they go when nothing is left in them."""
+    _renamed: set[str] = field(default_factory=set)
+    """Files that were there before under another name, and go back to it with all that is in them."""
     _merges: list[list[Version]] = field(default_factory=list)
 
     def changed(self) -> list[str]:
@@ -171,6 +173,8 @@ class Reversal:
         """Note a whole change."""
         if rest := [version for version in versions if not self._cut_all(version)]:
             self._merges.append(rest)
+        if line.action is Action.RENAME:
+            self._renamed.update(version.path for version in rest if version.before is None)
         self.seqs.append(line.seq)
 
     def take_back_entries(self, line: TrailLine, versions: Iterable[Version], wanted: Wanted) -> None:
@@ -262,7 +266,7 @@ class Reversal:
         logs = [path for path in self.wanted if is_daily_log(path)]
         kept = purged.union(*(memories_in(path, self.wanted[path]) for path in logs))
         for path in logs:
-            before = self.current[path]
+            before = None if path in self._renamed else self.current[path]
             left = excerpts(path, to_text(before or b""), memories_in(path, before) - kept)
             known = {each.id for each in left}
             left += [each for each in self._gone.get(path, ()) if each.id not in kept | known]

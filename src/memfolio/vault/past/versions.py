@@ -54,12 +54,6 @@ class Versions:
             content = read(path) or b""
             self._here[path] = content, _hashes(content, ends, hasher())
 
-    def line(self, seq: int) -> TrailLine:
-        line = self._trail.line(seq)
-        if line is None:
-            raise NotFoundError(f"there is no change {seq}", hint="`memfolio log` lists the changes")
-        return line
-
     def of(self, line: TrailLine) -> list[Version]:
         """The files of a change before and after it."""
         found = [version for mark in line.files if (version := self._from_here(mark))]

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from memfolio.types import Action
-from memfolio.vault.audit import Trail, TrailLine
+from memfolio.vault.audit import TrailLine
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.past.rollback import is_state, record_of
 from memfolio.vault.paths import Form, archive_log, form_of, ledger_of
@@ -72,9 +72,12 @@ class View:
     """Shows the trail."""
 
     def __init__(
-        self, trail: Trail, read: Callable[[str], bytes | None], commits: Callable[[], dict[int, str]]
+        self,
+        newest_first: Iterable[TrailLine],
+        read: Callable[[str], bytes | None],
+        commits: Callable[[], dict[int, str]],
     ) -> None:
-        self._trail = trail
+        self._newest_first = newest_first
         self._read = read
         self._commits = commits
 
@@ -90,7 +93,7 @@ class View:
         return found
 
     def _candidates(self, wanted: Filter, texts: _Texts) -> Iterator[TrailLine]:
-        lines = (line for line in self._trail.newest_first() if wanted.accepts(line))
+        lines = (line for line in self._newest_first if wanted.accepts(line))
         if wanted.about is None:
             yield from lines
             return

@@ -6,13 +6,14 @@ It holds the very texts that are to go, which nothing else tells once the files 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskError
-from memfolio.types import Approval, Attribution
+from memfolio.types import Attribution
+from memfolio.vault.format.signature import attribution
 from memfolio.vault.purge.needles import parts_of
-from memfolio.vault.purge.scrub import Scrub
+from memfolio.vault.purge.scrub import Target
 from memfolio.vault.vault import PURGE as NAME
 
 __all__ = ["NAME", "Job", "drop", "load", "save"]
@@ -25,37 +26,29 @@ if TYPE_CHECKING:
 class Job:
     """What is to be destroyed, and who wants it."""
 
-    ids: dict[str, str]
-    """The memories, each with its agent."""
-    texts: frozenset[str]
-    spared: frozenset[str]
+    target: Target
     by: Attribution
     rewrites: bool
     """Whether git's history is rewritten too."""
-    agents: frozenset[str] | None = None
-    """Whose files are changed; None for all."""
-    sentences: frozenset[str] = frozenset()
-
-    def scrub(self) -> Scrub:
-        return Scrub.of(self.ids, self.texts, sentences=self.sentences, spared=self.spared, agents=self.agents)
 
     def unsought(self) -> tuple[str, ...]:
         """What of the texts nobody looks for, in words that do not repeat it."""
-        short = sum(not parts_of(text) for text in self.texts)
-        found = {"too short to be looked for": short, "kept by others or by lines of memfolio's own": len(self.spared)}
+        short = sum(not parts_of(text) for text in self.target.texts)
+        spared = len(self.target.spared)
+        found = {"too short to be looked for": short, "kept by others or by lines of memfolio's own": spared}
         return tuple(f"{count} of its texts: {why}" for why, count in found.items() if count)
 
 
 def save(home: Home, job: Job) -> None:
-    by = job.by
+    target = job.target
     document = {
-        "ids": job.ids,
-        "texts": sorted(job.texts),
-        "sentences": sorted(job.sentences),
-        "spared": sorted(job.spared),
-        "by": [by.actor, by.approval, by.trigger, by.session, by.source],
+        "ids": target.ids,
+        "texts": sorted(target.texts),
+        "sentences": sorted(target.sentences),
+        "spared": sorted(target.spared),
+        "by": astuple(job.by),
         "rewrites": job.rewrites,
-        "agents": None if job.agents is None else sorted(job.agents),
+        "agents": None if target.agents is None else sorted(target.agents),
     }
     home.disk.put(home.internal / NAME, json.dumps(document).encode())
 
@@ -67,19 +60,15 @@ def load(home: Home) -> Job | None:
         return None
     try:
         data = json.loads(raw)
-        actor, approval, trigger, session, source = data["by"]
-        by = Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source)
-        texts, spared = frozenset(data["texts"]), frozenset(data["spared"])
-        agents = frozenset(data["agents"]) if data.get("agents") is not None else None
-        return Job(
+        agents = data.get("agents")
+        target = Target(
             ids=data["ids"],
-            texts=texts,
+            texts=frozenset(data["texts"]),
             sentences=frozenset(data.get("sentences", ())),
-            spared=spared,
-            by=by,
-            rewrites=data["rewrites"],
-            agents=agents,
+            spared=frozenset(data["spared"]),
+            agents=None if agents is None else frozenset(agents),
         )
+        return Job(target=target, by=attribution(*data["by"]), rewrites=data["rewrites"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DiskError(
             f"{home.internal.name}/{NAME} cannot be read, and what it was to destroy may be left",

@@ -16,7 +16,7 @@ from memfolio.vault.format.log import read_log
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, day_of, form_of
 from memfolio.vault.purge.frame import frame_of
 from memfolio.vault.purge.needles import LONG, Needles, sentences_of
-from memfolio.vault.purge.scrub import Scrub, is_made, is_text, legible
+from memfolio.vault.purge.scrub import Scrub, Target, is_made, is_text, legible
 from memfolio.vault.recent import to_text
 
 OUT_OF_REACH = (
@@ -50,12 +50,7 @@ class Plan:
     """Everything that a purge would do."""
 
     memories: tuple[Doomed, ...]
-    texts: frozenset[str]
-    """Every form that the memories ever had; of what was made of others only if it is named."""
-    sentences: frozenset[str] = frozenset()
-    """Their sentences; what was made of others has none of its own."""
-    spared: frozenset[str] = frozenset()
-    """Parts of those texts that are not looked for: other memories keep them, or lines of our own have them too."""
+    target: Target
     files: dict[str, int] = field(default_factory=dict)
     """The files that change, and how many bytes leave each of them."""
     history: dict[str, int] = field(default_factory=dict)
@@ -66,16 +61,6 @@ class Plan:
     """Memories that keep the same text or lines of it."""
     git: str = ""
     """Why git's history stays as it is; empty when it is rewritten."""
-    agents: frozenset[str] | None = None
-    """Whose files are changed; None for all."""
-
-    @property
-    def ids(self) -> dict[str, str]:
-        """The memories, each with its agent."""
-        return {each.id: each.agent for each in self.memories}
-
-    def scrub(self) -> Scrub:
-        return Scrub.of(self.ids, self.texts, sentences=self.sentences, spared=self.spared, agents=self.agents)
 
 
 @dataclass(slots=True)
@@ -111,14 +96,14 @@ class Planner:
             raise _quoted(list(keepers))
         spared = common.union(*keepers.values())
         spared |= self._short_on_pages(spared)
-        plan = Plan(
-            memories=tuple(self._doomed.values()),
+        target = Target(
+            ids={each.id: each.agent for each in self._doomed.values()},
             texts=frozenset(self._texts),
             sentences=frozenset(self._sentences),
             spared=spared,
-            git=git,
             agents=self.agents,
         )
+        plan = Plan(memories=tuple(self._doomed.values()), target=target, git=git)
         return self._located(plan, tuple(keepers), self.past() if counts else ())
 
     def _short_on_pages(self, spared: frozenset[str]) -> frozenset[str]:
@@ -136,7 +121,7 @@ class Planner:
         return frozenset(chain.from_iterable(found.values()))
 
     def _located(self, plan: Plan, keepers: tuple[str, ...], past: Iterable[tuple[str, bytes]]) -> Plan:
-        scrub = plan.scrub()
+        scrub = plan.target.scrub()
         after = {path: scrub(path, data) for path, data in self.files.items()}
         lost = {path: len(data) - len(after[path]) for path, data in self.files.items() if data != after[path]}
         history = Counter(path for path, data in past if scrub(path, data) != data)

@@ -83,15 +83,7 @@ def purge(
             plan = _planner(vault, mode, why_not, whose).plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
-            job = Job(
-                ids=plan.ids,
-                texts=plan.texts,
-                sentences=plan.sentences,
-                spared=plan.spared,
-                by=by,
-                rewrites=not why_not,
-                agents=plan.agents,
-            )
+            job = Job(target=plan.target, by=by, rewrites=not why_not)
             _begin(vault, job)
             with _begun():
                 seqs = _clean_files(vault, job)
@@ -193,7 +185,7 @@ def _files(vault: Vault) -> dict[str, bytes]:
 
 def _carry_out(vault: Vault, job: Job, rebuild: Rebuild | None) -> tuple[tuple[int, ...], Rewritten | None, Proof]:
     """Every step of a purge that is in the journal, which is dropped behind the last one."""
-    scrub, history = job.scrub(), None
+    scrub, history = job.target.scrub(), None
     with vault.writer.ready():
         seqs = _clean_files(vault, job)
         if job.rewrites:
@@ -218,7 +210,7 @@ def _clean_files(vault: Vault, job: Job) -> tuple[int, ...]:
     What a person saves meanwhile is looked at again.
     """
     seqs: list[int] = []
-    scrub = job.scrub()
+    scrub = job.target.scrub()
     for _ in range(ATTEMPTS):
         with suppress(PageChangedError):
             operations = _operations(vault, job, scrub)
@@ -234,10 +226,10 @@ def _operations(vault: Vault, job: Job, scrub: Scrub) -> tuple[Operation, ...]:
     pages = [_page(vault, path, files[path], after[path]) for path in files if after[path] != files[path]]
     marked = forgotten_in(files, files.get).purged
     marks: dict[str, list[dict[str, str]]] = {}
-    for each, agent in job.ids.items():
+    for each, agent in job.target.ids.items():
         if each not in marked:
             marks.setdefault(agent, []).append({"op": Op.PURGE.value, "memory": each})
-    for each, agent in freed_by(files, job.ids).items():
+    for each, agent in freed_by(files, job.target.ids).items():
         if not scrub.is_foreign(f"{state_ledger(agent).base}/"):
             line = {"op": Op.STORE.value, "memory": each, "store": Store.SHORT_TERM.value}
             marks.setdefault(agent, []).append(line)
@@ -283,11 +275,11 @@ def _is_fragment(path: str) -> bool:
 
 def _clean_cache(vault: Vault, job: Job, rebuild: Rebuild | None) -> list[str]:
     """Let no index outlive the purge; one that another process is building from older files is not used."""
-    disk = vault.home.disk
+    target = job.target
     vault.home.note_purged()
     if rebuild is not None:
-        return list(rebuild([text for text in job.texts if parts_of(text).isdisjoint(job.spared)]))
+        return list(rebuild([text for text in target.texts if parts_of(text).isdisjoint(target.spared)]))
     for path in walk(vault.config.cache):
-        if job.agents is None or path.name.partition(".")[0] in job.agents:
-            disk.remove(path)
+        if target.agents is None or path.name.partition(".")[0] in target.agents:
+            vault.home.disk.remove(path)
     return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memfolio.errors import DiskError
@@ -85,20 +85,6 @@ class Scrub:
             self._closing = re.compile(
                 rb"[ \t]*\((?:" + _ID + rb", )*" + one + rb"(?:, " + _ID + rb")*\)(?=[.\s]*$)", re.MULTILINE
             )
-
-    @classmethod
-    def of(
-        cls,
-        ids: Iterable[str],
-        texts: frozenset[str],
-        *,
-        sentences: frozenset[str] = frozenset(),
-        spared: frozenset[str] = frozenset(),
-        agents: frozenset[str] | None = None,
-    ) -> Scrub:
-        """The scrub for memories and all that they ever said, except for what is spared."""
-        fine = Needles.of(texts, but=spared, sentences=sentences)
-        return cls(frozenset(ids), Needles.of(texts, but=spared), fine, agents)
 
     def __call__(self, path: str, data: bytes) -> bytes:
         """The file without the memories; the trail, the configuration and files that are no text stay."""
@@ -201,6 +187,27 @@ class Scrub:
 
     def _has(self, value: str) -> bool:
         return value in self.ids or self.fine.are_in(value.encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is to be destroyed."""
+
+    ids: dict[str, str]
+    """The memories, each with its agent."""
+    texts: frozenset[str]
+    """Every form that the memories ever had; of what was made of others only if it is named."""
+    sentences: frozenset[str] = frozenset()
+    """Their sentences; what was made of others has none of its own."""
+    spared: frozenset[str] = frozenset()
+    """Parts of those texts that are not looked for: other memories keep them, or lines of our own have them too."""
+    agents: frozenset[str] | None = None
+    """Whose files are changed; None for all."""
+
+    def scrub(self) -> Scrub:
+        needles = Needles.of(self.texts, but=self.spared)
+        fine = Needles.of(self.texts, but=self.spared, sentences=self.sentences)
+        return Scrub(frozenset(self.ids), needles, fine, self.agents)
 
 
 def _cut(needles: Needles, data: bytes) -> bytes:
