@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memfolio.errors import NotFoundError
+from memfolio.errors import NotFoundError, RefusedError
 from memfolio.govern.proposable import proposable
 from memfolio.governed import Governed
 from memfolio.index.lookup import Located
@@ -335,6 +335,8 @@ class Life(Governed):
         """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
         from memfolio.tend.backup import back_up, backup_folder
 
+        if self.vault.scope is not None:
+            raise RefusedError("an agent cannot copy the whole home", hint="let the owner make the backup")
         target = backup_folder(self.vault, None if folder is None else Path(folder))
         most = self.vault.config.backup.keep if keep is None else keep
         return back_up(self.vault, target, most, self.vault.home.now(), dry_run=dry_run)

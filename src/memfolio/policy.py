@@ -99,7 +99,10 @@ def read_row(text: str) -> Row:
     if match is None:
         raise ValueError(f"{text!r} is not of the form `DEED by ROLE: VERDICT` or `DEED by ROLE from ORIGIN: VERDICT`")
     deed, role, origin, verdict = match.groups()
-    return Row(_word(Deed, deed), _word(Role, role), _word(Origin, origin or ANY), _member(Verdict, verdict))
+    try:
+        return Row(_word(Deed, deed), _word(Role, role), _word(Origin, origin or ANY), _member(Verdict, verdict))
+    except ValueError as error:
+        raise ValueError(f"in {text!r}, {error}") from error
 
 
 def _word(choices: type[E], word: str) -> E | None:

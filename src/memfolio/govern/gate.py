@@ -59,7 +59,7 @@ class Gate:
         own = MANUAL if config.proposals.review == "manual" else ()
         self.policy = Policy.of(config.policy.preset, (*config.policy.rows, *own))
         self._vault, self._agent, self._speaker = vault, agent, config.speaker
-        self._find, self._clean = find, clean
+        self._find, self.clean = find, clean
         self._rows: dict[tuple[Deed, Role, Origin | None], Row] = {}
         self._local = threading.local()
         self._file = agent_file(agent)
@@ -83,12 +83,12 @@ class Gate:
         """The change as it may be made; while it is, nothing else is decided about."""
         decision = self._decision
         if decision is None:
-            change = self._clean(change)
+            change = self.clean(change)
             self._check(change, self.role_of(change.by), can_propose=True)
             by = self.named(change.by)
             yield change if by is change.by else replace(change, by=by)
             return
-        change = self._clean(_joined(change, decision))
+        change = self.clean(_joined(change, decision))
         self._check(change, decision.role, can_propose=False)
         yield change
         decision.beside = ()
@@ -101,6 +101,7 @@ class Gate:
         *,
         as_actor: str | None = None,
         action: Action | None = None,
+        approval: Approval = Approval.APPROVED,
         beside: Sequence[Operation] = (),
     ) -> Iterator[None]:
         """Carry out what somebody decided: changes in here count as theirs, and none is proposed again.
@@ -108,7 +109,7 @@ class Gate:
         The first of them is made together with what is `beside`; they stand in the trail under `as_actor`.
         """
         self.check(deed, by)
-        named = replace(by, actor=as_actor or self.named(by).actor, approval=Approval.APPROVED)
+        named = replace(by, actor=as_actor or self.named(by).actor, approval=approval)
         self._local.decision = Decision(self.role_of(by), named, action, tuple(beside))
         try:
             yield
@@ -215,11 +216,10 @@ class Gate:
         return Role.AGENT if self._speaker == AGENT else role
 
     def _refusal(self, deed: Deed, row: Row, *, can_propose: bool) -> PolicyError:
-        can_propose = can_propose and row.verdict is Verdict.PROPOSE
-        hint = "ask the owner to do it, or to change policy.rows in memfolio.toml"
-        return PolicyError(
-            f"the policy does not let {self._agent} do this: {deed}", row=str(row), can_propose=can_propose, hint=hint
-        )
+        needs_leave = row.verdict is Verdict.PROPOSE
+        said = f"{self._agent} needs the owner's leave for this" if needs_leave else f"{self._agent} may not do this"
+        hint = "let the owner do it, or change policy.rows in memfolio.toml"
+        return PolicyError(f"{said} ({deed})", row=str(row), can_propose=can_propose and needs_leave, hint=hint)
 
     def named(self, by: Attribution) -> Attribution:
         """Who acts, under the agent's own name where it can be neither a person nor another agent."""

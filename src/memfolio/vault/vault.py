@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, default_toml, load_config
@@ -64,9 +64,17 @@ FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 PURGE = "purge.json"
 """The file in the home's inside that tells of a purge which is under way."""
-Guard = Callable[[Change], AbstractContextManager[Change]]
 PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
+
+
+class Guard(Protocol):
+    """What stands before the writer: it lets a change pass as it may be made, or refuses it."""
+
+    clean: Callable[[Change], Change]
+    """Takes out what must not be written; what a change would do is shown without it, too."""
+
+    def __call__(self, change: Change) -> AbstractContextManager[Change]: ...
 
 
 class Vault:
@@ -295,7 +303,7 @@ class Vault:
         from memfolio.vault.past.undo import difference
 
         self._check_open()
-        outlook = self.writer.preview(change)
+        outlook = self.writer.preview(self.guard.clean(change) if self.guard else change)
         return "".join(difference(path, before, after) for path, (before, after) in outlook.items())
 
     def subscribe(self, listener: Callable[[Record], None]) -> None:
@@ -411,7 +419,10 @@ class Vault:
     def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
         """The owner has seen these alerts."""
         self._check_open()
-        return self.writer.note(Action.ACK, by, seqs)
+        if self.guard is None:
+            return self.writer.note(Action.ACK, by, seqs)
+        with self.guard(Change(operations=(), by=by, action=Action.ACK)) as allowed:
+            return self.writer.note(Action.ACK, allowed.by, seqs)
 
     def adopt(self, *, accept_missing: bool = False) -> None:
         """Make this machine the writer of the home."""
