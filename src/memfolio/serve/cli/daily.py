@@ -66,7 +66,9 @@ FromWhom = Annotated[
 ]
 Importance = Annotated[str, typer.Option(metavar="N", help=f"{SCALE}.")]
 Tags = Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be given several times.")]
-Source = Annotated[str, typer.Option(metavar="NAME", help="Where it comes from; everything of a source can be undone.")]
+FROM = "Where it comes from; everything of a source can be undone."
+Source = Annotated[str, typer.Option(metavar="NAME", help=FROM)]
+TurnSource = Annotated[str | None, typer.Option("--source", metavar="NAME", help=FROM)]
 Key = Annotated[str | None, typer.Option(metavar="KEY", help="Remembering the same key twice makes one memory.")]
 ValidFrom = Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true.")]
 ValidUntil = Annotated[str | None, typer.Option(metavar="TIME", help="Until when it is true.")]
@@ -137,13 +139,19 @@ def remember(
 
 
 def observe(
-    options: Options, role: Role, text: Words, session: Session = None, user: User = None, at: At = None
+    options: Options,
+    role: Role,
+    text: Words,
+    session: Session = None,
+    user: User = None,
+    source: TurnSource = None,
+    at: At = None,
 ) -> Answer:
     """Note one turn of a conversation."""
     from memfolio.intake import turn_of
 
     words, config = read_text(text), options.config(create=in_empty_folder)
-    given: dict[str, Any] = {"session": session, "user": user, "at": read_moment(config, at)}
+    given: dict[str, Any] = {"session": session, "user": user, "source": source, "at": read_moment(config, at)}
     check_size(turn_of({"role": role, "content": words, **given}), config)
     made = not is_home(config)
     with options.memory(create=in_empty_folder) as memory:
