@@ -22,8 +22,8 @@ from memfolio.index.index import Index
 from memfolio.recall.asking.query import Query
 from memfolio.recall.hit import Hit
 from memfolio.recall.recall import Search
-from memfolio.testing import QuickDisk
 from memfolio.vault.vault import Vault
+from tests.disks import QuickDisk
 from tests.index.dump import Dump, are_near, differences, dump, vectors_by_id
 from tests.vault.proof import configured
 

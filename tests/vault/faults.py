@@ -14,13 +14,13 @@ from pathlib import Path
 
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, MemfolioError
-from memfolio.testing import Crash, QuickDisk, RecordingDisk
 from memfolio.types import Action
 from memfolio.vault.change import AddEntries, AddLines, Change, PutPage, Receipt
 from memfolio.vault.disk import Disk
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 from tests.conftest import START
+from tests.disks import Crash, QuickDisk, RecordingDisk
 from tests.vault.proof import BOT, configured, item
 
 LOG = "agents/main/memory/2026-11-15.md"

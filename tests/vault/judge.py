@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 from memfolio.index.index import Index
-from memfolio.testing import QuickDisk
 from memfolio.types import HUMAN, Action
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.format.checksum import is_whole
@@ -14,6 +13,7 @@ from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import split_log
 from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
 from memfolio.vault.vault import Vault
+from tests.disks import QuickDisk
 from tests.index.dump import differences
 from tests.index.proof import dump_of, followed, rebuilt
 from tests.vault.faults import Stage

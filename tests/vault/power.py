@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memfolio.testing import Call
+from tests.disks import Call
 
 LONG_AGO = 1_700_000_000
 CHANGES = frozenset("write truncate rename rename_new exchange link unlink mkdir rmdir open".split())

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.testing import QuickDisk
 from memfolio.types import Attribution
 from memfolio.vault import committer, recent
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Stamp
 from memfolio.vault.vault import OWNER, Vault
+from tests.disks import QuickDisk
 from tests.vault.proof import (
     BOT,
     CommitInfo,

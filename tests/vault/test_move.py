@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock, from_ms
 from memfolio.errors import InputError, MemfolioError, NotFoundError
-from memfolio.testing import Crash, CrashingDisk, InterruptedDisk, QuickDisk
 from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
 from memfolio.vault.disk import Disk
@@ -30,6 +29,7 @@ from memfolio.vault.paths import state_ledger
 from memfolio.vault.place import Place
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
+from tests.disks import Crash, CrashingDisk, InterruptedDisk, QuickDisk
 from tests.vault.minting import mint, render_entry
 from tests.vault.proof import BOT, configured, find, item
 from tests.vault.test_undo import ARCHIVE, LOG, add, contents, files, open_vault, undo

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from memfolio.errors import HomeBusyError, PageChangedError
-from memfolio.testing import Crash, CrashingDisk
 from memfolio.types import Action
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.disk import Disk
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
+from tests.disks import Crash, CrashingDisk
 from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, appended, check_git, check_home, configured, fork, item, kill, wait
 

@@ -13,7 +13,6 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import HistoryError, MemfolioError, NotFoundError, RefusedError
-from memfolio.testing import QuickDisk
 from memfolio.types import Action, Attribution
 from memfolio.vault.git.rewrite import rewrite
 from memfolio.vault.paths import archive_log
@@ -22,6 +21,7 @@ from memfolio.vault.purge.needles import Needles
 from memfolio.vault.purge.purge import Purged, purge
 from memfolio.vault.purge.scrub import Target
 from memfolio.vault.vault import Vault
+from tests.disks import QuickDisk
 from tests.vault.proof import BOT, configured, git, item
 
 LOG = "agents/main/memory/2026-11-15.md"

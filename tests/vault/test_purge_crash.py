@@ -14,11 +14,11 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import MemfolioError
-from memfolio.testing import Crash, CrashingDisk, FailingDisk, QuickDisk, RecordingDisk
 from memfolio.vault.disk import Disk
 from memfolio.vault.purge.purge import purge
 from memfolio.vault.vault import Vault
 from tests.conftest import START
+from tests.disks import Crash, CrashingDisk, FailingDisk, QuickDisk, RecordingDisk
 from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, configured, item
 from tests.vault.test_purge import PERSON, SECRET, add, everything, put, sound

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.testing import Call
+from tests.disks import Call
 from tests.vault.conftest import Tally
 from tests.vault.power import Cache, Forgetful, moments
 from tests.vault.proof import check_home

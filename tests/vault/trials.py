@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.errors import HomeBusyError, MemfolioError
-from memfolio.testing import Call, Crash, CrashingDisk, FailingDisk, InterruptedDisk, QuickDisk, RecordingDisk
 from memfolio.vault.vault import Vault
+from tests.disks import Call, Crash, CrashingDisk, FailingDisk, InterruptedDisk, QuickDisk, RecordingDisk
 from tests.index.proof import followed
 from tests.vault.faults import Request, Scenario, Stage, let_settle
 from tests.vault.judge import judge
