@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 from memfolio.errors import PolicyError
 from memfolio.govern.gate import Gate
 from memfolio.govern.proposable import carry_out
-from memfolio.govern.proposals.proposal import Intent, Proposal, intent_of
 from memfolio.intake import text_of
 from memfolio.llm.model import Model
 from memfolio.policy import Deed
@@ -24,6 +23,7 @@ from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:
     from memfolio.govern.agents.agents import Agents
+    from memfolio.govern.proposals.proposal import Intent, Proposal
     from memfolio.govern.proposals.proposals import Proposals
     from memfolio.govern.reflection.reflections import Pending, Reflections
     from memfolio.govern.undo import Undone
@@ -65,6 +65,8 @@ class Governed:
 
     def propose(self, text: str, /, *, to: str | None = None, by: Attribution = PROPOSER, **fields: Any) -> Proposal:
         """Propose that something is remembered, with the fields of `remember`, for the agent that decides on it."""
+        from memfolio.govern.proposals.proposal import intent_of
+
         intent = intent_of("remember", {"text": text_of(text), **fields})
         return self.proposals.add(intent, by=check_attribution(by), to=to)
 

@@ -35,7 +35,6 @@ from memfolio.stores import mend
 from memfolio.stores.kin import kin_of
 from memfolio.stores.mend import Mended
 from memfolio.tend.attendant import Attendant
-from memfolio.tend.cited import without_citations
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, Operation
@@ -291,6 +290,8 @@ class Memory(Life):
         a shared one only where none of the agent's own fits.
         `dry_run` only shows what would go.
         """
+        from memfolio.tend.cited import without_citations
+
         by = check_attribution(by)
         meant = [each for found in self._meant(what, every=every) for each in self._versions(*found)]
         once = {each.item.id: (index, each) for index, each in meant}

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 
 from memfolio.errors import ContentError, PolicyError
 from memfolio.govern.deeds import PROPOSALS, Part, agents_of, only_counts, parts_of
-from memfolio.govern.proposals.page import parse, render
-from memfolio.govern.proposals.proposal import Status
 from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file, read_agent
@@ -182,6 +180,9 @@ class Gate:
         """Whether it is the page of a proposal by this agent, or links another one with what contradicts it."""
         if not isinstance(operation, PutPage) or PROPOSALS not in operation.path:
             return False
+        from memfolio.govern.proposals.page import parse, render
+        from memfolio.govern.proposals.proposal import Status
+
         before = self._content(operation.path)
         try:
             page, was = parse(operation.path, operation.content or b""), before and parse(operation.path, before)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import wraps
 from operator import attrgetter
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from memfolio.errors import InputError, PolicyError, ProposedError
-from memfolio.govern.proposals.proposal import TIMES, Intent, intent_of
 from memfolio.state import moment
+
+if TYPE_CHECKING:  # what proposes is loaded when something has to be proposed
+    from memfolio.govern.proposals.proposal import Intent
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +32,10 @@ def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             except PolicyError as error:
                 if not error.can_propose or kwargs.get("dry_run"):
                     raise
+                import inspect
+
+                from memfolio.govern.proposals.proposal import intent_of
+
                 given = inspect.signature(function).bind(*args, **kwargs).arguments
                 try:
                     intent = intent_of(verb, {name: each for name, each in given.items() if name not in LEFT_OUT})
@@ -38,7 +43,9 @@ def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     raise error from None
                 proposal = cast(Any, args[0])._propose(intent, error)
                 if proposal.made is None:
-                    raise ProposedError(proposal.id, row=error.row) from error
+                    raise ProposedError(
+                        proposal.id, row=error.row, to=proposal.to, proposer=proposal.proposer
+                    ) from error
                 return cast(R, proposal.made)
 
         return call
@@ -48,5 +55,7 @@ def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def carry_out(memory: object, intent: Intent) -> object:
     """Call the verb of a `Memory` that an intent names."""
+    from memfolio.govern.proposals.proposal import TIMES
+
     given = {name: moment(value) if name in TIMES else value for name, value in intent.arguments.items()}
     return attrgetter(intent.verb)(memory)(**given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 
 from memfolio.errors import DiskError
@@ -29,7 +28,11 @@ def text_of(path: str, data: bytes) -> bytes:
 
 def pack(path: str, text: bytes) -> bytes:
     """What to write into the file at `path` so that `text_of` gives the text."""
-    return gzip.compress(text, mtime=0) if is_packed(path) else text
+    if not is_packed(path):
+        return text
+    import gzip
+
+    return gzip.compress(text, mtime=0)
 
 
 def _unpacked(path: str, data: bytes) -> bytes:
