@@ -61,7 +61,7 @@ class Memory(Life):
         self.library = Library(vault, self.agent, embedder=embedder, background=background)
         self._origin = Origin.OWNER if vault.config.speaker == OWNER else Origin.AGENT
         self._redactor = Redactor(vault.config.redact, vault.home.hash)
-        self.gate = vault.guard = Gate(vault, self.agent, find=self.get, clean=self._clean)
+        self.gate = vault.guard = Gate(vault, self.agent, find=self.library.known, clean=self._clean)
         vault.scope = self.library.may_read if vault.config.speaker == AGENT else None
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None

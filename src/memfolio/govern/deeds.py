@@ -84,6 +84,27 @@ def parts_of(change: Change, read: Read, find: Find) -> Iterator[Part]:
     yield from _renewed(change, read, find, whole)
 
 
+def memories_of(change: Change) -> set[str]:
+    """The ids of the memories that a change tells something about, brings back, or makes others of."""
+    found: set[object] = set()
+    for operation in change.operations:
+        match operation:
+            case AddEntries():
+                found.update(each for item in operation.items for each in item.derived_from)
+            case AddLines():
+                found.update(_told_about(operation.records))
+            case AddBlocks() if operation.ledger.form is Form.LINES:
+                found.update(_told_about(_records(operation.blocks)))
+            case PutPage(path, bytes() as content, _) if form_of(path) is Form.LINES:
+                confirming = (line for line in content.splitlines() if b'"confirm"' in line)
+                found.update(_told_about(_records(confirming)))
+    return {each for each in found if isinstance(each, str)}
+
+
+def _told_about(records: Iterable[Mapping[str, Any]]) -> Iterator[object]:
+    return (record.get("memory") for record in records if record.get("op") in TELLING)
+
+
 def agents_of(operations: Iterable[Operation]) -> Iterator[str | None]:
     """Whose folders operations touch; None is the home's own part."""
     for operation in operations:

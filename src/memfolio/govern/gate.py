@@ -7,12 +7,12 @@ proposed instead.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from memfolio.errors import ContentError, PolicyError
-from memfolio.govern.deeds import PROPOSALS, Part, agents_of, only_counts, parts_of
+from memfolio.govern.deeds import PROPOSALS, Part, agents_of, memories_of, only_counts, parts_of
 from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file, read_agent
@@ -43,14 +43,14 @@ class Decision:
 
 
 class Gate:
-    """Decides for one agent; `find` gives a memory, `clean` takes out what must not be written."""
+    """Decides for one agent; `find` gives memories by their ids, `clean` takes out what must not be written."""
 
     def __init__(
         self,
         vault: Vault,
         agent: str,
         *,
-        find: Callable[[str], MemoryItem | None],
+        find: Callable[[Collection[str]], Mapping[str, MemoryItem]],
         clean: Callable[[Change], Change] = lambda change: change,
     ) -> None:
         config = vault.config
@@ -152,13 +152,14 @@ class Gate:
     def _check(self, change: Change, role: Role, *, can_propose: bool) -> None:
         if role is not Role.OWNER:
             self._check_place(change)
-        parts = dict.fromkeys(parts_of(change, self._content, self._find)) or {Part(Deed.NOTE): None}
+        memories = self._find(named) if (named := memories_of(change)) else {}
+        parts = dict.fromkeys(parts_of(change, self._content, memories.get)) or {Part(Deed.NOTE): None}
         rows = {self._decide(part, role): part.deed for part in parts}
         row = strictest(rows)
         if row.verdict is not Verdict.APPLY:
             raise self._refusal(rows[row], row, can_propose=can_propose)
         if role is not Role.OWNER:
-            self._check_origins(change)
+            self._check_origins(change, memories)
 
     def _check_place(self, change: Change) -> None:
         if self.settings.retired:
@@ -193,13 +194,13 @@ class Gate:
         linked = replace(was, status=Status.CONFLICT, conflicts=page.conflicts)
         return page == linked and set(was.conflicts) <= set(page.conflicts)
 
-    def _check_origins(self, change: Change) -> None:
+    def _check_origins(self, change: Change, memories: Mapping[str, MemoryItem]) -> None:
         """Nobody but the owner makes more of a stranger's word, and an agent that is known as one speaks for itself."""
         items = [item for each in change.operations if isinstance(each, AddEntries) for item in each.items]
         if any(item.origin is Origin.OWNER for item in items) and (self._speaker == AGENT or self.is_lesser):
             raise PolicyError(f"{self._agent} cannot speak for the owner", row=SELF, hint="leave the origin out")
         sources = {each for item in items if item.origin is not Origin.UNTRUSTED for each in item.derived_from}
-        if any((found := self._find(each)) and found.origin is Origin.UNTRUSTED for each in sources):
+        if any((found := memories.get(each)) and found.origin is Origin.UNTRUSTED for each in sources):
             raise PolicyError("what is made of a stranger's words is theirs", row=RAISED, hint="make it untrusted")
 
     def _decide(self, part: Part, role: Role) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +21,7 @@ from memfolio.index.lexical import matches
 from memfolio.index.lookup import Located, by_id, by_rows, places
 from memfolio.index.pending import count_pending
 from memfolio.index.sieve import Sieve
+from memfolio.index.sourced import by_ids
 from memfolio.index.ties import named
 from memfolio.index.watch import Watcher
 from memfolio.index.within import ShortTerm
@@ -32,6 +34,7 @@ from memfolio.recall.recall import Search
 from memfolio.recall.scope import Scope
 from memfolio.text import every_word
 from memfolio.tuning import Ranking
+from memfolio.types import MemoryItem
 from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
@@ -170,6 +173,13 @@ class Library:
             if found := index.read(lambda connection: by_id(connection, id)):
                 return index, found
         return None
+
+    def known(self, ids: Collection[str]) -> dict[str, MemoryItem]:
+        """The memories with these ids that this agent may see; its own counts before another's of the same id."""
+        found: dict[str, MemoryItem] = {}
+        for index in reversed(self.indexes()):
+            found |= {each.item.id: each.item for each in index.read(lambda connection: by_ids(connection, ids))}
+        return found
 
     def places(self, index: Index, id: str) -> list[str]:
         """Every file in which a memory stands."""
