@@ -31,7 +31,7 @@ def cli(settled: None, capsys: pytest.CaptureFixture[str]) -> Run:
         out, err = capsys.readouterr()
         assert code == status, out + err
         assert "Traceback" not in out + err
-        err = re.sub("^memfolio: made a home in .*\n", "", err)
+        err = re.sub("^memfolio: made (?:a home in|the agent) .*\n", "", err)
         assert not (err if status == 0 else out), out + err
         return out or err
 

@@ -34,6 +34,12 @@ def test_programs_are_told_that_a_home_was_made(cli_json: RunJson, home: Path) -
     assert "made_home" not in cli_json("remember", "x")
 
 
+def test_agent_that_is_made_by_a_slip_is_named(cli_json: RunJson) -> None:
+    cli_json("remember", "x")
+    assert cli_json("--agent", "sout", "remember", "x")["made_agent"] == "sout"
+    assert "made_agent" not in cli_json("--agent", "sout", "remember", "y")
+
+
 @pytest.mark.parametrize("args", WRITING)
 def test_folder_of_other_files_becomes_a_home_only_on_request(cli: Run, home: Path, args: list[str]) -> None:
     home.mkdir()

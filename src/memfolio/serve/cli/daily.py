@@ -17,6 +17,7 @@ from memfolio.serve.cli.pages import day_pages, page_path
 from memfolio.serve.cli.times import find_day, read_moment
 from memfolio.types import Kind, Origin, Store, Type
 from memfolio.vault.format.fields import local
+from memfolio.vault.paths import agent_root
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -133,9 +134,9 @@ def remember(
         "valid_until": read_moment(config, valid_until),
     }
     check_size(draft_of(content=words, **given), config)
-    made = not is_home(config)
+    made = what_is_made(config)
     with options.memory(create=in_empty_folder) as memory:
-        return stored(options, memory, memory.remember(words, **given), made=made)
+        return stored(options, memory, memory.remember(words, **given), made)
 
 
 def observe(
@@ -153,9 +154,9 @@ def observe(
     words, config = read_text(text), options.config(create=in_empty_folder)
     given: dict[str, Any] = {"session": session, "user": user, "source": source, "at": read_moment(config, at)}
     check_size(turn_of({"role": role, "content": words, **given}), config)
-    made = not is_home(config)
+    made = what_is_made(config)
     with options.memory(create=in_empty_folder) as memory:
-        return stored(options, memory, memory.observe(role, words, **given), made=made)
+        return stored(options, memory, memory.observe(role, words, **given), made)
 
 
 def show(options: Options, what: What = "today") -> Answer:
@@ -178,16 +179,25 @@ def check_size(draft: Draft, config: Config) -> None:
     check_content(draft.content, config.max_content_bytes)
 
 
-def stored(options: Options, memory: Memory, item: MemoryItem, *, made: bool) -> Answer:
-    """What was written and where; `made` when the home had to be made for it."""
-    path, home = place_of(memory, item), memory.vault.config.home
+def what_is_made(config: Config) -> dict[str, object]:
+    """What has to be made for the first memory: a home, or the folder of an agent in one, whose name may be a slip."""
+    if not is_home(config):
+        return {"made_home": config.home}
+    is_there = (config.home / agent_root(config.agent)).exists()
+    others = not is_there and (config.home / "agents").exists()
+    return {"made_agent": config.agent} if others else {}
+
+
+def stored(options: Options, memory: Memory, item: MemoryItem, made: dict[str, object]) -> Answer:
+    """What was written and where, and what was `made` for it."""
+    path = place_of(memory, item)
 
     def draw(screen: Screen) -> None:
-        if made:
-            options.tell([f"made a home in {home}"])
+        words = {"made_home": "made a home in", "made_agent": "made the agent"}
+        options.tell([f"{words[name]} {value}" for name, value in made.items()])
         screen.say(f"{item.id}  {path}")
 
-    return Answer(as_document(item, path=path, **({"made_home": home} if made else {})), draw)
+    return Answer(as_document(item, path=path, **made), draw)
 
 
 def place_of(memory: Memory, item: MemoryItem) -> str | None:
