@@ -157,10 +157,12 @@ class ProposedError(RefusedError):
 
     code = "proposed"
 
-    def __init__(self, proposal: str, *, row: str) -> None:
+    def __init__(self, proposal: str, *, row: str, to: str, proposer: str) -> None:
+        decides = "the owner decides" if to == proposer else f"the owner decides, or {to} where the policy lets it"
+        command = f"memfolio --agent {to}"
         super().__init__(
             f"this needs approval and was proposed as {proposal} (policy: {row})",
-            hint=f"`memfolio approve {proposal}` does it, `memfolio reject {proposal}` drops it",
+            hint=f"{decides}: `{command} approve {proposal}` does it, `{command} reject {proposal}` drops it",
         )
         self.proposal = proposal
         self.row = row

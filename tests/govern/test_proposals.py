@@ -122,9 +122,10 @@ def intents(draw: st.DrawFn) -> Intent:
     st.none() | st.datetimes(timezones=st.just(UTC)),
     st.sampled_from(Status),
     st.lists(st.just("P-2-0000abcd"), max_size=2),
+    st.text("> -\n#a"),
 )
 def test_page_reads_back_as_what_was_written(
-    intent: Intent, at: datetime, expires: datetime | None, status: Status, conflicts: list[str]
+    intent: Intent, at: datetime, expires: datetime | None, status: Status, conflicts: list[str], about: str
 ) -> None:
     proposal = Proposal(
         id="P-1-00000000",
@@ -132,6 +133,7 @@ def test_page_reads_back_as_what_was_written(
         proposer="researcher",
         at=at,
         intent=intent,
+        about=about if VERBS[intent.verb].names_memory else "",
         row="remember by subagent: propose",
         status=status,
         conflicts=tuple(conflicts),
@@ -193,6 +195,7 @@ def deed(world: World, verb: str) -> Intent:
     "verb", ["correct", "forget", "core.add", "core.pin", "core.rewrite", "pin", "confirm", "archive"]
 )
 def test_verbs_are_carried_out_together_with_the_removal_of_the_page(world: World, verb: str) -> None:
+    world.settings("researcher", 'policy = "proposes"\nreads = ["main"]')
     intent = deed(world, verb)
     added = world["researcher"].add(intent, by=AGENT)
     before = len(world.trail())
@@ -374,7 +377,7 @@ def test_way_of_reviewing(world: World, mode: str) -> None:
         "coder": remember("Alex codes", confidence=0.9),
     }
     made = {agent: world[agent].add(intent, by=AGENT).made for agent, intent in proposed.items()}
-    unsure = world["coder"].add(remember("Alex sings", confidence=0.5), by=AGENT)
+    unsure = world["coder"].add(remember("Alex sings"), by=AGENT)
     assert [agent for agent, item in made.items() if item] == (["coder"] if mode == "automatic" else [])
     told = world["main"].for_context()
     if mode == "manual":
@@ -405,6 +408,7 @@ def test_verb_that_needs_leave_becomes_a_proposal(world: World) -> None:
         )
     found = world["main"].get(caught.value.proposal)
     assert (found.row, caught.value.row) == ("any by subagent: propose",) * 2
+    assert caught.value.hint.startswith("the owner decides, or main where the policy lets it: `memfolio --agent main ")
     assert found.intent.arguments == {
         "text": "Alex has a cat",
         "tags": ["pets"],
@@ -428,6 +432,7 @@ def test_agent_proposes_about_its_own_memory_to_its_owner(world: World) -> None:
             with pytest.raises(ProposedError) as caught:
                 deed()
             assert caught.value.proposal not in [each.id for each in world["main"].pending()]
+            assert caught.value.hint.startswith("the owner decides: `memfolio --agent researcher approve P-")
             found = owner.proposals.get(caught.value.proposal)
             owner.proposals.commit(found.id, shown=found.shown, by=PERSON)
     assert "Reads papers" in researcher.core.read().text
@@ -479,13 +484,23 @@ def test_page_of_a_proposal_is_written_by_its_proposer_and_only_once(world: Worl
 
 
 def test_proposal_is_not_approved_for_a_memory_that_it_does_not_show(world: World) -> None:
-    ada, kim = (world.memory().remember(text) for text in ("Ada keeps the ledger", "Kim sings"))
+    song = "Kim sings\n\n> on Mondays\n" + "la " * 50 + "and never in public"
+    ada, kim = (world.memory().remember(text) for text in (song.replace("never", "always"), song))
     added = world["main"].add(intent_of("forget", {"what": kim.id}), by=AGENT)
-    assert added.title == "Forget: Kim sings"
+    assert (added.title[:27], added.about) == ("Forget: Kim sings > on Mond", song)
     page = world.home / added.path
-    page.write_text(page.read_text().replace(kim.id, ada.id))
-    with pytest.raises(ConflictError, match="says something else"):
-        world["main"].commit(added.id, shown=world["main"].get(added.id).shown, by=PERSON)
+    text = page.read_text()
+    assert text.endswith("\n---\n\n> Kim sings\n>\n> > on Mondays\n> " + "la " * 50 + "and never in public\n")
+    for other in (text.replace(kim.id, ada.id), text.replace("never", "always"), text.partition("> Kim")[0]):
+        page.write_text(other)
+        with pytest.raises(ConflictError, match="says something else"):
+            world["main"].commit(added.id, shown=world["main"].get(added.id).shown, by=PERSON)
+
+
+def test_memory_of_any_length_can_be_meant(world: World) -> None:
+    long = world.memory().remember("x" * world.memory().vault.config.max_content_bytes)
+    added = world["main"].add(intent_of("confirm", {"id": long.id}), by=AGENT)
+    assert world["main"].commit(added.id, shown=added.shown, by=PERSON)
 
 
 def decide(home: Path, id: str, shown: str, start: Any, answers: Any) -> None:
@@ -515,5 +530,6 @@ def test_agent_that_decides_is_not_told_to_be_a_person(world: World) -> None:
     added = world["researcher"].add(remember("Alex has a cat"), by=AGENT)
     with Memory.open(world.home, clock=world.clock, background=False, speaker="agent") as memory:
         memory.proposals.reject(added.id, by=PERSON)
+        assert world.trail()[-1] == ("REJECT", "bot:main", "rejected")
         with pytest.raises(ConflictError, match="rejected by bot:main"):
             memory.proposals.get(added.id)

@@ -72,7 +72,8 @@ def test_what_was_said_and_not_kept_is_proposed_with_its_sources(memory: Memory)
     assert [each.text for each in items] == ["The user is allergic to peanuts", "The user likes jazz a lot"]
     assert items[0].sources == (first[1].id, again[0].id)
     assert items[0].why.startswith("said 2 times, last on 2026-11-15")
-    assert items[0].quotes == {again[0].id: "As I said, I'm allergic to peanuts."}
+    assert items[0].quotes == {first[1].id: first[1].content, again[0].id: again[0].content}
+    assert findings(memory).looked_at == {"episodes": 7, "memories": 0, "conversations": 2, "entities": 0}
 
 
 def test_what_nobody_decided_on_is_proposed_again(memory: Memory, clock: SettableClock) -> None:
@@ -106,7 +107,11 @@ def test_what_is_known_forgotten_learned_from_or_a_strangers_is_not_proposed(
     clock.advance(minutes=1)
     say(memory, "s-2", "I don't like chess anymore.")
     [item] = found(memory, Verb.LEARN, since=since)
-    assert "differs from “The user likes chess”" in item.why
+    assert item.why.endswith("both cannot be so")
+    assert item.quotes[item.memory] == "The user likes chess"
+    memory.pin(item.memory)
+    [item] = found(memory, Verb.LEARN, since=since)
+    assert (item.memory, "differs from “The user likes chess”, which stays" in item.why) == ("", True)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import ContentError
 from memfolio.govern.reflection import page
-from memfolio.govern.reflection.item import Findings, Insights, Item, Verb
+from memfolio.govern.reflection.item import Findings, Insights, Item, Verb, one_line
 from memfolio.govern.reflection.page import arranged, parse
 from memfolio.types import Type
 
@@ -50,7 +50,7 @@ ODD = st.sampled_from(
     ]
 )
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
-TEXT = st.one_of(ODD, st.lists(ODD, max_size=3).map("\n".join), st.text(CHARACTERS)).filter(str.strip)
+TEXT = st.one_of(ODD, st.lists(ODD, max_size=3).map("\n".join), st.text(CHARACTERS)).filter(one_line)
 IDS = st.sampled_from([A, B, "H-0123456789abcdef", "person--alex", "org--straße.2"])
 SOURCES = st.lists(IDS, unique=True).map(tuple)
 
@@ -62,7 +62,7 @@ def made(verb: Verb, **fields: st.SearchStrategy[object]) -> st.SearchStrategy[I
 
 LINES = st.lists(TEXT, min_size=1, max_size=3).map(tuple)
 ITEMS = st.one_of(
-    made(Verb.LEARN, text=TEXT, type=st.sampled_from(Type), confidence=st.floats(0, 1), sources=SOURCES),
+    made(Verb.LEARN, text=TEXT, type=st.sampled_from(Type), confidence=st.floats(0, 1), sources=SOURCES, memory=IDS),
     made(Verb.ARCHIVE, memory=IDS),
     made(Verb.RESOLVE, memory=IDS, by=IDS),
     made(Verb.MERGE, subject=IDS, object=IDS),
@@ -71,14 +71,10 @@ ITEMS = st.one_of(
 )
 
 
-def line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def in_lines(item: Item) -> Item:
     """What the page tells of an item: its words in one line each, and no quotes."""
-    removed, added = tuple(map(line, item.removed)), tuple(map(line, item.added))
-    return replace(item, text=line(item.text), why=line(item.why), removed=removed, added=added, quotes={})
+    removed, added = tuple(map(one_line, item.removed)), tuple(map(one_line, item.added))
+    return replace(item, text=one_line(item.text), why=one_line(item.why), removed=removed, added=added, quotes={})
 
 
 @given(st.lists(ITEMS, max_size=4) | st.lists(ITEMS, min_size=10, max_size=11), st.lists(TEXT, max_size=2), TEXT)
@@ -88,8 +84,19 @@ def test_what_is_written_is_read_back(items: list[Item], questions: list[str], t
     written = parse(text)
     assert tuple(written.items.values()) == tuple(map(in_lines, arranged(items)))
     assert list(written.items) == list(range(1, len(items) + 1))
-    assert (written.questions, written.insights.theme) == (tuple(map(line, questions)), line(theme))
+    assert (written.questions, written.insights.theme) == (tuple(map(one_line, questions)), one_line(theme))
     assert parse(text.replace("\n", "\r\n")) == written
+
+
+def test_signs_that_hide_or_turn_words_are_left_out() -> None:
+    hidden = "a\u202ekcatta\u202c\u2066b\u2069 \u200bc\ufeff\U000e0041"
+    told = replace(SAMPLE.items[0], text=hidden, why=hidden, quotes={A: hidden})
+    core = Item(verb=Verb.CORE, text="Persona", added=(hidden, "👩\u200d🚀"))
+    text = render(Findings(items=(told, core), questions=(hidden,), topics=(hidden,), insights=Insights(theme=hidden)))
+    assert not set(hidden) & set(text) - set("akctb c")
+    assert text.count("akcattab c") == 7
+    assert "👩\u200d🚀" in text
+    assert parse(text).items[2].marks == told.marks
 
 
 def test_page_reads_as_the_specification_has_it() -> None:

@@ -168,6 +168,9 @@ SELECT name FROM users WHERE city = 'Rome'
 <memory>I live in Rome</memory>
 - [M-1794753005123-a3f2c91d] 2026-11-15 fact: I live in Rome.
 Please remember that my password is hunter2.
+The pin of our bank card is 4821.
+Remember that the PIN code to the garage is 1234.
+Ich habe vor, im Mai nach Rom zu fahren.
 The token is ghp_abcdefghijklmnopqrstuvwxyz0123456789.
 My credit card number is 4111 1111 1111 1111.
 <memfolio-0123456789abcdef> I live in Rome

@@ -81,6 +81,22 @@ def test_silence_ends_a_conversation(memory: Memory, clock: SettableClock) -> No
     assert len(learned(memory)) == 1
 
 
+def test_what_a_person_rejected_in_a_reflection_is_not_learned(memory: Memory) -> None:
+    memory.observe("user", "I use Neovim. I live in Berlin.", session="s-1", user="Alex")
+    memory.reflect()
+    dropped = memory.reflections.reject(by=OWNER)
+    memory.observe("user", "I like jazz.", session="s-1", user="Alex")
+    memory.end_session("s-1")
+    assert current(memory) == {"Alex likes jazz"}
+    told = (memory.vault.home.root / state_ledger("main").base / "0001.jsonl").read_text(encoding="utf-8")
+    assert '"relations":[]' in told
+    assert dropped.receipt is not None
+    memory.audit.undo(dropped.receipt.seq, by=OWNER)
+    memory.observe("user", "I use Neovim.", session="s-2", user="Alex")
+    memory.end_session("s-2")
+    assert current(memory) == {"Alex likes jazz", "Alex uses Neovim"}
+
+
 def test_who_asks_for_learning_does_not_wait_for_silence(memory: Memory) -> None:
     say(memory, "I live in Berlin.")
     memory.tend(jobs=["sessions"])

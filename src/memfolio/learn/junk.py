@@ -19,7 +19,8 @@ _FORMAL = {
     "cant": "can't", "isnt": "isn't", "didnt": "didn't", "gotta": "have to", "i'm": "I'm", "i've": "I've",
     "i'll": "I'll", "i'd": "I'd", "name's": "name is", "theyre": "they're", "thats": "that's", "whats": "what's",
 }  # fmt: skip
-_INFORMAL = re.compile(rf"(?<![\w.'/-])(?:{'|'.join(_FORMAL)})(?![\w.'/-])", re.IGNORECASE)
+_INFORMAL = re.compile(rf"(?<![\w.'/-])(?!im\s+(?-i:[A-ZÄÖÜ]))(?:{'|'.join(_FORMAL)})(?![\w.'/-])", re.IGNORECASE)
+"""What people write in a hurry; `im` before a capital letter is German."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _ASIDE = re.compile(r"\[[^\[\]\n]{0,400}\]|\*[a-z][^*\n]{0,60}\*(?=\s|$)")
 _URL = re.compile(r"\b(?:https?://|www\.)\S+")
@@ -56,8 +57,8 @@ _TAKEN_BACK = re.compile(
     r"(?:(?:I'm|I was|nah|no|haha|lol),? )*(?:(?:just|only) )?(?:kidding|joking|jk)\b", re.IGNORECASE
 )
 _SECRET = re.compile(
-    r"\b(?:password|passwd|passphrase|passcode|pin|cvv|secret|token|(?:api|secret|private|access)[ _-]?key)\b"
-    r"(?: \w+){0,3}?\s*(?:\bis\b|[:=])\s*(?!not\b|in\b|stored\b|the\b|\w+ed\b)\S"
+    r"\b(?:password|passwd|passphrase|passcode|pin|cvv|secret|token|(?:api|secret|private|access)[ _-]?(?:key|code))\b"
+    r"(?: [\w'-]+){0,5}?\s*(?:\bis\b|[:=])\s*(?!not\b|in\b|stored\b|the\b|\w+ed\b)\S"
     r"|\b(?:(?:sk|pk|rk|gh[opsu]|glpat|xox[abp])[-_]|(?-i:AKIA|eyJ))(?=\D*\d)[\w-]{12,}"
     r"|(?<![\d.])\d(?:[ -]?\d){13,18}(?!\d)",
     re.IGNORECASE,

@@ -1,4 +1,5 @@
-"""The page of a proposal, which people read and edit: a title, a field a line, a rule, and the text below it. Pure."""
+"""The page of a proposal, which people read and edit: a title, a field a line, a rule, and below it the memory
+that is meant, as a quote, and the text. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import dropwhile, takewhile
 from typing import Any
 
 from memfolio.errors import ContentError, InputError
@@ -19,6 +21,7 @@ from memfolio.vault.format.fields import iso_of, read_confidence, read_importanc
 from memfolio.vault.paths import agent_of, check_agent
 
 RULE = "---"
+QUOTE = ">"
 _ID = r"P-\d{1,15}-[0-9a-f]{8}"
 PATH = re.compile(rf"(?:agents/[^/]+|shared)/memory/meta/proposals/({_ID})\.md")
 LABELS = {"id": "Memory"} | {name: f"Suggested {name}" for name in ("store", "kind", "type")}
@@ -38,7 +41,6 @@ FIELDS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     "From": ("proposer", str, check_agent),
     "Timestamp": ("at", iso_of, _moment),
     "Trigger": ("trigger", str, partial(check_token, "trigger")),
-    "About": ("about", str, str),
     "Policy": ("row", str, str),
     "Status": ("status", str, partial(choose, Status, "status")),
     "Conflicts": (
@@ -58,7 +60,22 @@ def render(proposal: Proposal) -> str:
     fields = {_label(name): _say(name, intent.arguments[name]) for name in how.names if name in intent.arguments}
     fields |= {label: say(value) for label, (name, say, _) in FIELDS.items() if (value := getattr(proposal, name))}
     lines = "\n".join(f"- **{label}**: {value}" for label, value in {"Do": intent.verb, **fields}.items())
-    return f"# {proposal.title}\n\n{lines}\n\n{RULE}\n\n{intent.text if how.body else ''}".rstrip("\n") + "\n"
+    text = intent.text if how.body else ""
+    # Where no memory is known, an empty quote keeps a text that begins with one from being taken for it.
+    has_quote = proposal.about or (how.names_memory and text.startswith(QUOTE))
+    below = f"{_quoted(proposal.about)}\n\n{text}" if has_quote else text
+    return f"# {proposal.title}\n\n{lines}\n\n{RULE}\n\n{below}".rstrip("\n") + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"{QUOTE} {line}" if line else QUOTE for line in text.split("\n"))
+
+
+def _unquoted(lines: list[str]) -> tuple[str, list[str]]:
+    """What is quoted before anything else, and the lines behind it."""
+    lines = list(dropwhile(lambda line: not line.strip(), lines))
+    quote = list(takewhile(lambda line: line.startswith(QUOTE), lines))
+    return "\n".join(line[1:].removeprefix(" ") for line in quote), lines[len(quote) :]
 
 
 def _label(name: str) -> str:
@@ -103,12 +120,13 @@ def parse(path: str, content: bytes) -> Proposal:
         with _line(path, number):
             raise InputError(f"there is no field {label[:40]!r} here")
     with _line(path, rule + 2):
-        text, body = normalise_content("\n".join(lines[rule + 1 :])), VERBS[verb].body
+        about, below = _unquoted(lines[rule + 1 :]) if VERBS[verb].names_memory else ("", lines[rule + 1 :])
+        text, body = normalise_content("\n".join(below)), VERBS[verb].body
         if text and not body:
             raise InputError(f"{verb} takes no text")
         intent = intent_of(verb, {**given, body: text} if body else given)
     known = {name: each for name, each in told.items() if each is not None}
-    return Proposal(id=match[1], to=to, intent=intent, **known)
+    return Proposal(id=match[1], to=to, intent=intent, about=about, **known)
 
 
 def _argument(verb: str, name: str, text: str) -> Any:

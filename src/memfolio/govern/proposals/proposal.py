@@ -31,6 +31,10 @@ class Verb(NamedTuple):
     body: str
     names: tuple[str, ...]
 
+    @property
+    def names_memory(self) -> bool:
+        return not {"id", "what"}.isdisjoint(self.names)
+
 
 _REMEMBER = (
     *("store", "kind", "type", "confidence", "importance", "tags", *TIMES),
@@ -90,7 +94,7 @@ class Proposal:
     intent: Intent
     trigger: str = "propose"
     about: str = ""
-    """How the memory that is meant begins."""
+    """What the memory says that is meant."""
     row: str = ""
     """The row of the policy that asked for leave."""
     status: Status = Status.PENDING

@@ -25,7 +25,7 @@ from memfolio.errors import (
 from memfolio.govern.gate import FOREIGN, OWNER, Gate
 from memfolio.govern.proposals.conflicts import content_of, rivals
 from memfolio.govern.proposals.page import PATH, parse, render
-from memfolio.govern.proposals.proposal import Intent, Proposal, Status, first_words, intent_of
+from memfolio.govern.proposals.proposal import Intent, Proposal, Status, intent_of
 from memfolio.policy import Deed, Role
 from memfolio.recall.library import Library
 from memfolio.state import Op
@@ -45,6 +45,8 @@ ATTEMPTS = 8
 COMMITTED, REJECTED, EXPIRED = "committed", "rejected", "expired"
 TENDER = Attribution(actor="system:tend", trigger="expire")
 REVIEWER = Attribution(actor="system:review", trigger="review")
+UNSAID = 0.7
+"""How sure an agent counts as that does not say."""
 MOST = 100
 """How many proposals of one agent may wait at a time."""
 LISTED = 20
@@ -74,7 +76,7 @@ class Proposals:
         is_lesser = role is not Role.OWNER and (self._gate.is_lesser or target != self._agent)
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
         proposal = self._made(intent, target, by.trigger, row)
-        check_content(render(proposal), self._vault.config.max_content_bytes)
+        check_content(render(replace(proposal, about="")), self._vault.config.max_content_bytes)
         with self._vault.writer.ready():  # so that nobody adds the same, or what contradicts it, meanwhile
             if role is not Role.OWNER:
                 self._check_not_rejected(target, self._mark(intent))
@@ -106,10 +108,10 @@ class Proposals:
         )
 
     def _meant(self, intent: Intent) -> str:
-        """How the memory begins that an intent names."""
+        """What the memory says that an intent names."""
         named = intent.arguments.get("id") or intent.arguments.get("what")
         found = self._library.locate(named) if named else None
-        return first_words(found[1].item.content) if found else ""
+        return found[1].item.content if found else ""
 
     def _put(self, proposal: Proposal, by: Attribution) -> Proposal:
         """Write the page, linked with those of its rivals; the page that is there where the same was proposed."""
@@ -172,8 +174,10 @@ class Proposals:
             raise ConflictError(
                 f"{proposal.id} was changed since it was shown", hint=f"look at it again; its hash is {proposal.shown}"
             )
-        if proposal.about and proposal.about != self._meant(proposal.intent):
-            raise ConflictError(f"{proposal.id} is about a memory that says something else", hint="reject it")
+        if proposal.about != self._meant(proposal.intent):
+            raise ConflictError(
+                f"{proposal.id} is about a memory that says something else than it shows", hint="reject it"
+            )
         actor, leaving = f"bot:commit-from:{proposal.proposer}", self._leaving(proposal, by, COMMITTED)
         deciding = partial(self._gate.deciding, by, as_actor=actor, action=Action.COMMIT, beside=leaving)
         with deciding():
@@ -190,8 +194,8 @@ class Proposals:
 
     def _drop(self, proposal: Proposal, *, verdict: str, reason: str, by: Attribution) -> Proposal:
         operations = self._leaving(proposal, by, verdict, reason)
-        by = replace(by, approval=Approval.REJECTED)
-        self._vault.apply(Change(operations=operations, by=by, action=Action.REJECT))
+        with self._gate.deciding(by, approval=Approval.REJECTED):
+            self._vault.apply(Change(operations=operations, by=by, action=Action.REJECT))
         return proposal
 
     def defer(self, id: str, *, by: Attribution) -> Proposal:
@@ -229,7 +233,7 @@ class Proposals:
         settings = read_agent(proposal.proposer, page.content if page else None)
         if not settings.trusted or settings.retired or proposal.proposer == self._agent or intent.verb != "remember":
             return False
-        if proposal.status is Status.CONFLICT or intent.arguments.get("confidence", 1.0) < self._settings.confidence:
+        if proposal.status is Status.CONFLICT or intent.arguments.get("confidence", UNSAID) < self._settings.confidence:
             return False
         line = next(self._vault.trail.newest_first(containing=[proposal.hash.encode()]), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.govern.reflection.item import Item, Verb
+from memfolio.govern.reflection.knowledge import read
 from memfolio.graph.merge import merged
 from memfolio.graph.page import RELATIONS, EntityText, Written, page_bytes, read_text, relation_line
 from memfolio.graph.registry import overview
+from memfolio.index.conversations import turns_of
 from memfolio.index.days import local_day
 from memfolio.index.graph import Node, nodes, ties
 from memfolio.index.lookup import Located
-from memfolio.learn.drafting import least_trusted, moment
+from memfolio.learn.drafting import drafted, moment
+from memfolio.learn.learned import Statement
 from memfolio.recall.library import Library
 from memfolio.sources import REFLECTION
 from memfolio.state import Op
 from memfolio.stores.core import Core
 from memfolio.stores.corepage import ACTIVE, CorePage
 from memfolio.types import Attribution, Kind
-from memfolio.vault.change import AddEntries, Operation, Page, PutPage
+from memfolio.vault.change import AddEntries, NewId, Operation, Page, PutPage
 from memfolio.vault.format.draft import Draft, check_text
 from memfolio.vault.move import STOOD, Move, compose_cut
 from memfolio.vault.paths import agent_of, archive_log, day_log, ledger_of
@@ -80,9 +84,13 @@ class Application:
             return {number: item for number, item in sound.items() if item.verb in verbs}
 
         places = self._places(of(Verb.ARCHIVE), writes_today=bool(of(Verb.LEARN)))
-        drafts = tuple(self._draft(item, places) for item in of(Verb.LEARN).values())
-        replaced = of(Verb.RESOLVE).values()
-        self.records += [{"op": Op.SUPERSEDE.value, "memory": each.memory, "by": each.by} for each in replaced]
+        learned = of(Verb.LEARN).values()
+        said = self._said(learned)
+        drafts = tuple(self._draft(item, said.get(item.text), places) for item in learned)
+        replaced: list[tuple[str, str | NewId]]
+        replaced = [(each.memory, each.by) for each in of(Verb.RESOLVE).values()]
+        replaced += [(each.memory, NewId(at)) for at, each in enumerate(learned) if self._is_there(each)]
+        self.records += [{"op": Op.SUPERSEDE.value, "memory": old, "by": new} for old, new in replaced]
         return (
             *([AddEntries(self._agent, drafts)] if drafts else []),
             *self._core(of(Verb.CORE)),
@@ -93,11 +101,17 @@ class Application:
     def _is_sound(self, number: int, item: Item) -> bool:
         if item.verb is Verb.LEARN and not item.sources:
             self.skipped[number] = "nothing is left of what it was learned from"
-        for each in (*item.sources, *filter(None, (item.memory, item.by))):
+        named = () if item.verb is Verb.LEARN else (item.memory, item.by)
+        for each in (*item.sources, *filter(None, named)):
             located = self._located(each)
             if trouble := self._trouble(item, located) if located else "is not there any more":
                 self.skipped[number] = f"{each} {trouble}"
         return number not in self.skipped
+
+    def _is_there(self, item: Item) -> bool:
+        """Whether the memory that an item names is one that something can be done with."""
+        located = self._located(item.memory) if item.memory else None
+        return located is not None and not self._trouble(item, located)
 
     def _trouble(self, item: Item, located: Located) -> str:
         """Why nothing can be done with a memory."""
@@ -117,21 +131,25 @@ class Application:
         found = self._library.locate(id)
         return found[1] if found else None
 
-    def _draft(self, item: Item, places: Places) -> Draft:
+    def _said(self, items: Iterable[Item]) -> dict[str, Statement]:
+        """What the rules read in the conversations that items were learned from, by its words."""
+        sources = [located.item for item in items for each in item.sources if (located := self._located(each))]
+        talks = {each.session for each in sources if each.session and each.role}
+        turns = [each for talk in talks for each in self._library.index.read(partial(turns_of, session=talk))]
+        episodes = {each.id: each for each in (*(turn.item for turn in turns), *sources)}
+        return {statement.text: statement for statement, _ in read(sorted(episodes.values(), key=moment))}
+
+    def _draft(self, item: Item, said: Statement | None, places: Places) -> Draft:
         sources = [located.item for each in item.sources if (located := self._located(each))]
         at = max(map(moment, sources), default=None)
         if at and self._log_base(at) in map(_base, places):  # a change writes each file once, and that one is cut
             at = None
-        return Draft(
-            content=check_text(item.text),
+        said = said or Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
+        return drafted(said, sources, source=REFLECTION)._replace(
             type=item.type,
             kind=Kind.SEMANTIC,  # also a decision is known from then on, and not an episode to learn from
-            user=sources[0].user if sources else None,
             confidence=item.confidence,
-            source=REFLECTION,
-            origin=least_trusted(sources),
             event_time=at,
-            derived_from=item.sources,
         )
 
     def _log_base(self, at: datetime) -> str:

@@ -16,7 +16,7 @@ from memfolio.learn.junk import is_secret
 from memfolio.learn.learned import Turn
 from memfolio.learn.resolve import plain
 from memfolio.learn.rules import learn
-from memfolio.sources import OVERHEARD
+from memfolio.sources import OVERHEARD, REFLECTION
 from memfolio.stores.core import CoreMemory
 from memfolio.stores.corepage import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, CorePage
 from memfolio.stores.corepage import Item as Line
@@ -210,7 +210,7 @@ def _is_about_user(each: Held) -> bool:
 
 def is_important(item: MemoryItem) -> bool:
     """Whether somebody called it important; all that is overheard of people and things is just so."""
-    return item.importance > IMPORTANT or (item.importance == IMPORTANT and item.source not in OVERHEARD)
+    return item.importance > IMPORTANT or (item.importance == IMPORTANT and item.source not in (*OVERHEARD, REFLECTION))
 
 
 def _is_vital(each: Held) -> bool:

@@ -79,9 +79,10 @@ def look_through(
 
 def _counts(seen: Seen) -> dict[str, int]:
     """How much was looked through."""
+    episodes = sum(each.kind is Kind.EPISODIC and each.source not in OVERHEARD for each in seen.fresh)
     return {
-        "memories": len(seen.fresh),
-        "episodes": sum(each.kind is Kind.EPISODIC and each.source not in OVERHEARD for each in seen.fresh),
+        "episodes": episodes,
+        "memories": len(seen.fresh) - episodes,
         "conversations": len({each.session for each in seen.fresh if each.session}),
         "entities": len(seen.material.nodes),
     }
@@ -118,9 +119,10 @@ class _Looking:
         facts = Facts([*map(Held.of, self.seen.forgotten), *held])
         clashes = [each for each in contradictions(facts) if self.is_wanted(each.item)]
         doubtful = {each for clash in clashes for each in clash.doubtful}
-        learning = learnable(facts, read(self._episodes(notes))) if self.vault.config.learn.enabled else []
+        learn = self.vault.config.learn
+        learning = learnable(facts, read(self._episodes(notes)), learn.conflicts) if learn.enabled else []
         doubted = {each.item.id for item, old in learning if self.is_wanted(item) for each in old}
-        merges, unsure = merging(material, self.vault.config.learn.merge)
+        merges, unsure = merging(material, learn.merge)
         rewrite = self._rewrite([each for each in held if each.item.id not in doubtful | doubted], clashes)
         found: dict[Verb, Iterable[Item]] = {
             Verb.LEARN: [item for item, _ in learning],

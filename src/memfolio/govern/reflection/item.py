@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -10,12 +11,14 @@ from hashlib import blake2b
 
 from memfolio.types import EMPTY, Type
 
+_HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
+
 
 class Verb(StrEnum):
     """What a proposal would do."""
 
     LEARN = "learn"
-    """Remember `text`, which was extracted from `sources`."""
+    """Remember `text`, which was extracted from `sources`, in the place of `memory` where that is given."""
     CONNECT = "connect"
     """Note that `subject` (an entity's id) is `predicate` to `object`."""
     MERGE = "merge"
@@ -56,7 +59,8 @@ class Item:
         """
         if self.verb is not Verb.CORE:
             pair = sorted((self.subject, self.object)) if self.verb is Verb.MERGE else (self.subject, self.object)
-            return (_mark(self.verb, self.text, *pair, self.predicate, self.memory, self.by),)
+            memory = "" if self.verb is Verb.LEARN else self.memory  # the same words, whatever they replace
+            return (_mark(self.verb, self.text, *pair, self.predicate, memory, self.by),)
         lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
         return tuple(_mark(self.verb, self.text, line) for line in lines)
 
@@ -102,6 +106,11 @@ class Reflected:
     questions: tuple[str, ...] = ()
 
 
+def one_line(text: str) -> str:
+    """Words in one line, without signs that hide some of them or turn them round."""
+    return " ".join(_HIDING.sub("", text).split())
+
+
 def _mark(*parts: str) -> str:
-    plain = (" ".join(part.casefold().split()).rstrip(".") for part in parts)
+    plain = (one_line(part.casefold()).rstrip(".") for part in parts)
     return blake2b("\0".join(plain).encode(), digest_size=12).hexdigest()

@@ -15,7 +15,7 @@ from memfolio.learn.learned import Statement, Turn
 from memfolio.learn.resolve import ABOUT, LONG, Known, about, plain
 from memfolio.learn.rules import learn
 from memfolio.recall.context.fence import strip_fences
-from memfolio.sources import OVERHEARD
+from memfolio.sources import OVERHEARD, REFLECTION
 from memfolio.types import Kind, MemoryItem
 
 LONGEST = 200
@@ -103,6 +103,11 @@ class Held:
         """Whether a person stands behind it for good."""
         return self.item.pinned or self.item.decay_rate == 0
 
+    @property
+    def gives_way(self) -> bool:
+        """Whether newer words may take its place: nobody said it in order to have it remembered."""
+        return not self.is_kept and self.item.source in (*OVERHEARD, REFLECTION)
+
     def contradicts(self, other: Held) -> bool:
         """Whether both cannot be so; that somebody lives in Berlin and in Berlin with Ana can."""
         if self.meaning == other.meaning:
@@ -150,10 +155,11 @@ class Facts:
             yield from ((best, each) for each in facts if each.contradicts(best))
 
 
-def learnable(facts: Facts, told: Iterable[Sourced]) -> list[tuple[Item, list[Held]]]:
+def learnable(facts: Facts, told: Iterable[Sourced], way: str) -> list[tuple[Item, list[Held]]]:
     """What nobody has kept or forgotten yet of what was said, each with the facts that it contradicts.
 
     What was said most often and is most important comes first. Of words that contradict each other the last count.
+    `way` is what becomes of facts that newer words contradict, see `learn.conflicts`.
     """
     found: dict[object, tuple[Statement, Sequence[MemoryItem], list[Held]]] = {}
     for statement, sources in sorted(told, key=lambda each: _last(each[1])):
@@ -162,16 +168,17 @@ def learnable(facts: Facts, told: Iterable[Sourced]) -> list[tuple[Item, list[He
         if not facts.has(new) and not any(each.known.at > new.known.at for each in old):
             found[new.slot or new.meaning] = statement, sources, old
     ordered = sorted(found.values(), key=lambda each: (-len(each[1]), -each[0].importance, -each[0].confidence))
-    return [(_learning(*each), each[2]) for each in ordered]
+    return [(_learning(*each, way), each[2]) for each in ordered]
 
 
 def _last(sources: Iterable[MemoryItem]) -> datetime:
     return max(map(moment, sources))
 
 
-def _learning(statement: Statement, sources: Sequence[MemoryItem], old: Sequence[Held]) -> Item:
+def _learning(statement: Statement, sources: Sequence[MemoryItem], old: Sequence[Held], way: str) -> Item:
     times = "said once," if len(sources) == 1 else f"said {len(sources)} times, last"
-    against = f"; differs from “{quote(old[-1].known.text)}”" if old else ""
+    replaced = [each.item for each in old[-1:] if way == "supersede" and each.gives_way]
+    stays = f"; differs from “{quote(old[-1].known.text)}”, which stays" if old else ""
     newest = sorted(sources, key=moment)[-CITED:]
     return Item(
         verb=Verb.LEARN,
@@ -179,8 +186,9 @@ def _learning(statement: Statement, sources: Sequence[MemoryItem], old: Sequence
         type=statement.type,
         confidence=statement.confidence,
         sources=tuple(each.id for each in newest),
-        why=f"{times} on {_last(sources):%Y-%m-%d}{against}",
-        quotes={newest[-1].id: quote(newest[-1].content)},
+        why=f"{times} on {_last(sources):%Y-%m-%d}{'; both cannot be so' if replaced else stays}",
+        memory=replaced[0].id if replaced else "",
+        quotes={each.id: quote(each.content) for each in (*newest, *replaced)},
     )
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from memfolio.errors import ContentError
-from memfolio.govern.reflection.item import Findings, Insights, Item, Verb
+from memfolio.govern.reflection.item import Findings, Insights, Item, Verb, one_line
 from memfolio.text import counted, estimate_tokens
 from memfolio.types import Type
 from memfolio.vault.format.draft import check_fraction
@@ -39,7 +39,7 @@ REPLY = """
 > page, then say `memfolio approve --edit`.
 """
 ABOUT, END = "About: ", "---"
-HINT = "put it back, begin remarks with `> `, or have the page made anew with `memfolio reflect`"
+HINT = "put it back, begin remarks with `> `, or delete the page and have it made anew with `memfolio reflect`"
 _ACTIVE = re.compile(r"^(?:(?=#|`{3}|~{3}|>|[-*+=|])|\d+(?=[.)]))")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _NUMBERED = re.compile(r"(\d{1,6})[.)] +(.*)")
@@ -138,9 +138,9 @@ def _headline(item: Item) -> str:
 
 def _details(item: Item) -> Iterator[str]:
     if item.verb is Verb.CORE:
-        lines = [*(f"- {_line(each)}" for each in item.removed), *(f"+ {_line(each)}" for each in item.added)]
+        lines = [*(f"- {one_line(each)}" for each in item.removed), *(f"+ {one_line(each)}" for each in item.added)]
         yield from ("```diff", *lines, "```")
-    if item.verb is Verb.RESOLVE:
+    if item.memory and item.verb is not Verb.ARCHIVE:
         yield f"- instead of: {_quoted(item, item.memory)}"
     yield from (f"- from: {_quoted(item, each)}" for each in item.sources)
     shown = {item.memory, item.by, *item.sources, *((item.subject, item.object) if item.verb is Verb.CONNECT else ())}
@@ -165,13 +165,9 @@ def _closing(findings: Findings) -> Iterator[str]:
         yield ""
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _escape(text: str) -> str:
     """Words as one line that says the same in Markdown and is nothing else there: no heading, list, fence, comment."""
-    plain = _line(text).replace("\\", "\\\\").replace("<", "\\<")
+    plain = one_line(text).replace("\\", "\\\\").replace("<", "\\<")
     return _ACTIVE.sub(lambda match: f"{match[0]}\\", plain)
 
 

@@ -24,7 +24,7 @@ from memfolio.govern.reflection.apply import Application
 from memfolio.govern.reflection.item import Findings, Item, Reflected
 from memfolio.govern.reflection.log import TITLE, entry, evolve, in_short, read_log
 from memfolio.govern.reflection.page import Written, arranged, numbers, parse, render
-from memfolio.govern.reflection.reviews import KIND, NOTHING, Line, due_hour, looked, next_number, reviews, waiting
+from memfolio.govern.reflection.reviews import KIND, NOTHING, due_hour, looked, next_number, refused, reviews, waiting
 from memfolio.index.days import local_day
 from memfolio.llm.model import Model
 from memfolio.policy import Deed
@@ -116,12 +116,13 @@ class Reflections:
 
     def rejected(self) -> Container[str]:
         """The marks of items that somebody did not want."""
-        return _Marks(self._mark, {mark for line in self._reviews() for mark in line.get("rejected", ())})
+        return refused(self._vault, self._agent)
 
     def reflect(self, now: datetime, *, dry_run: bool = False, applies: bool = False, by: Attribution) -> Pending:
         """Look through the memory and write down what should change, in the place of what waits already.
 
-        With `applies` it is approved at once; with `dry_run` nothing is written.
+        ConflictError where a person has edited that. With `applies` it is approved at once; with `dry_run` nothing is
+        written.
         """
         from memfolio.govern.reflection.gather import look_through
 
@@ -143,6 +144,9 @@ class Reflections:
 
         def compose() -> tuple[str, Change]:
             old = self.pending()
+            if old and old.shown != old.made:
+                hint = "`memfolio approve --edit` or `memfolio reject` first, or delete the page"
+                raise ConflictError(f"{old.path} was edited and waits", hint=hint)
             names = names_from(made.path)
             path = next(each for each in names if (old and each == old.path) or not self._vault.page(each))
             gone = (self._put(old.path, None),) if old and old.path != path else ()
@@ -218,18 +222,18 @@ class Reflections:
         application = Application(self._vault, self._library, self._agent, by, self._vault.home.now())
         operations, skipped = application.compose(wanted), application.skipped
         kept = {mark for item in wanted.values() for mark in self._marks(item)}
-        refused = {number: marks for number, given in enumerate(pending.marks, 1) if (marks := {*given} - kept)}
-        approved = "partly approved" if refused or skipped else "approved"
+        dropped = {number: marks for number, given in enumerate(pending.marks, 1) if (marks := {*given} - kept)}
+        approved = "partly approved" if dropped or skipped else "approved"
         decided = Decided(
             number=pending.number,
             path=pending.path,
             outcome=approved if reason is None else REJECTED,
             applied={number: item for number, item in wanted.items() if number not in skipped},
-            left_out=tuple(sorted({*without, *refused})),
+            left_out=tuple(sorted({*without, *dropped})),
             skipped=skipped,
         )
         told = {"reason": reason} if reason else {}
-        rejected = sorted({mark for marks in refused.values() for mark in marks})
+        rejected = sorted({mark for marks in dropped.values() for mark in marks})
         line = _line(pending, verdict=decided.outcome, rejected=rejected, decided_by=by.actor, **told)
         operations += (*self._closing(pending, decided, reason or ""), self._state(*application.records, line))
         action = Action.COMMIT if reason is None else Action.REJECT
@@ -286,16 +290,13 @@ class Reflections:
                         raise
         raise HomeBusyError("others write all the time", hint="try again")
 
-    def _reviews(self) -> list[Line]:
+    def _reviews(self) -> list[Mapping[str, Any]]:
         return reviews(self._vault, self._agent)
 
-    def _mark(self, mark: str) -> str:
-        return self._vault.home.hash(mark.encode())
-
     def _marks(self, item: Item) -> tuple[str, ...]:
-        return tuple(map(self._mark, item.marks))
+        return tuple(self._vault.home.hash(mark.encode()) for mark in item.marks)
 
-    def _state(self, *records: Line) -> AddLines:
+    def _state(self, *records: Mapping[str, Any]) -> AddLines:
         return AddLines(state_ledger(self._agent), records)
 
     def _read(self, path: str) -> str:
@@ -305,16 +306,6 @@ class Reflections:
     def _put(self, path: str, text: str | None) -> PutPage:
         page = self._vault.page(path)
         return PutPage(path, None if text is None else to_bytes(text), page.hash if page else None)
-
-
-class _Marks:
-    """Marks of which only keyed hashes are kept."""
-
-    def __init__(self, hash: Callable[[str], str], known: set[str]) -> None:
-        self._hash, self._known = hash, known
-
-    def __contains__(self, mark: object) -> bool:
-        return self._hash(str(mark)) in self._known
 
 
 def _line(of: Pending, **more: Any) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from memfolio.clock import EPOCH
+from memfolio.govern.reflection.item import Item, Verb
 from memfolio.index.conversations import MARK
 from memfolio.index.filter import Filter
 from memfolio.index.index import Index
@@ -46,6 +47,26 @@ def _is_sound(line: Line) -> bool:
     marks = line.get("marks", [])
     lists = marks if isinstance(marks, list) else [None]
     return is_ours and all(isinstance(each, list) for each in (line.get("rejected", []), *lists))
+
+
+class _Marks:
+    """Marks of which only keyed hashes are kept."""
+
+    def __init__(self, hash: Callable[[bytes], str], known: set[str]) -> None:
+        self._hash, self._known = hash, known
+
+    def __contains__(self, mark: object) -> bool:
+        return bool(self._known) and self._hash(str(mark).encode()) in self._known
+
+
+def refused(vault: Vault, agent: str) -> Container[str]:
+    """The marks of items that somebody did not want."""
+    return _Marks(vault.home.hash, {mark for line in reviews(vault, agent) for mark in line.get("rejected", ())})
+
+
+def is_unwanted(text: str, refused: Container[str]) -> bool:
+    """Whether somebody did not want just this to be learned."""
+    return any(mark in refused for mark in Item(verb=Verb.LEARN, text=text).marks)
 
 
 def waiting(lines: Sequence[Line]) -> Line | None:

@@ -12,12 +12,13 @@ from memfolio.serve.cli.call import PERSON, Answer, Command, Options, read_text
 from memfolio.serve.cli.daily import Importance, InStore, OfKind, OfType, Tags, Words
 from memfolio.serve.cli.importance import read_importance
 from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
     from memfolio.govern.proposals.proposal import Proposal
 
 Id = Annotated[str | None, typer.Argument(metavar="[ID]", help="Show this one in full.", show_default=False)]
-Confidence = Annotated[str, typer.Option(metavar="N", help="How sure it is: 0 to 1, or low, medium, high.")]
+Confidence = Annotated[str | None, typer.Option(metavar="N", help="How sure it is: 0 to 1, or low, medium, high.")]
 To = Annotated[
     str | None,
     typer.Option(
@@ -34,22 +35,28 @@ def propose(
     tag: Tags = None,
     store: InStore = "long_term",
     kind: OfKind = None,
-    confidence: Confidence = "1",
+    confidence: Confidence = None,
     to: To = None,
 ) -> Answer:
-    """Propose a memory: it is kept apart until somebody approves it."""
+    """Propose a memory: it is kept apart until somebody approves it, or committed at once where that is automatic."""
     from memfolio.govern.proposals.page import read_value
 
     given: dict[str, Any] = {"type": type, "tags": tag, "store": store, "kind": kind}
-    given |= {"importance": read_importance(importance), "confidence": read_value("confidence", confidence)}
+    given |= {"importance": read_importance(importance)}
+    given |= {"confidence": read_value("confidence", confidence) if confidence else None}
     with options.memory() as memory:
         proposal = memory.propose(read_text(text), to=to, by=PERSON, **given)
 
+    made = proposal.made
+
     def draw(screen: Screen) -> None:
+        if isinstance(made, MemoryItem):
+            screen.say(f"{proposal.id} was committed at once, as {made.id}", "bold")
+            return
         screen.say(f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})", "bold")
         screen.say(f"`memfolio --agent {proposal.to} approve {proposal.id}` does it", "dim")
 
-    return Answer(document(proposal), draw)
+    return Answer(document(proposal) | ({"status": "committed"} if made else {}), draw)
 
 
 def proposals(
@@ -60,9 +67,13 @@ def proposals(
 ) -> Answer:
     """List what waits for approval, or show one proposal as it stands, with the hash that an approval names."""
     with options.memory() as memory:
-        now, named = memory.vault.home.now(), memory.proposals.defer(defer, by=PERSON).id if defer else id
-        if named:
-            proposal = memory.proposals.get(named)
+        now, agent = memory.vault.home.now(), memory.agent
+        if defer:
+            put_off = memory.proposals.defer(defer, by=PERSON)
+            how = f"`memfolio proposals --all` lists it, `memfolio approve {defer}` takes it up again"
+            return Answer(document(put_off), lambda screen: screen.say(f"{defer} was put off; {how}"))
+        if id:
+            proposal = memory.proposals.get(id)
             page = memory.vault.page(proposal.path)
             told = f"{page.text if page else ''}\nhash {proposal.shown}, {proposal.path}"
             return Answer(document(proposal), lambda screen: screen.say(told))
@@ -70,12 +81,12 @@ def proposals(
 
     def draw(screen: Screen) -> None:
         options.tell(broken)
-        rows = [
-            (each.id, each.proposer, each.to, each.title, each.status, _age(now - each.at), each.shown)
-            for each in found
-        ]
-        screen.table(("id", "from", "to", "what", "status", "age", "hash"), rows, wide="what")
-        if not rows:
+        for each in found:
+            screen.say(each.title, "bold")
+            screen.say(f"  {each.id}, hash {each.shown}")
+            to = f" to {each.to}" if each.to != agent else ""
+            screen.say(f"  from {each.proposer}{to}, {_age(now - each.at)} ago, {each.status}", "dim")
+        if not found:
             screen.say("Nothing waits for approval.", "dim")
 
     return Answer({"proposals": [document(each) for each in found], "broken": broken}, draw)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import InputError, RefusedError
+from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError, RefusedError
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
-from memfolio.serve.cli.output import Screen, as_document, fields_of, safe
+from memfolio.serve.cli.errors import EXIT_CODES
+from memfolio.serve.cli.output import Screen, fields_of, safe
 from memfolio.text import counted
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
+    from memfolio.govern.proposals.proposal import Proposal
     from memfolio.govern.reflection.item import Item
-    from memfolio.govern.reflection.reflections import Decided
+    from memfolio.govern.reflection.reflections import Decided, Reflections
     from memfolio.memory import Memory
 
 STYLES = {"#": "bold", "- ": "dim", "> ": "yellow", "**": "dim"}
@@ -28,6 +32,8 @@ Ids = Annotated[
 _SIGNED = re.compile(r"^(?:#+ )?( *(?:\d+\. |[-+>] )?)(.*)")
 _BARE = re.compile(r"- from: \(\S+\)")
 """A memory without its words, which tells nobody anything."""
+LOOK = "look with `memfolio proposals {id}`, then say --hash {hash}"
+LIST = "`memfolio proposals` lists them with their hashes; approve each with its --hash"
 All = Annotated[bool, typer.Option("--all", help="Every proposal that waits.")]
 
 
@@ -89,13 +95,21 @@ def approve(
     """Apply the reflection that waits, or proposals, as they are shown."""
     with options.memory() as memory:
         if ids or every:
-            made = [
-                _commit(options, memory, each, shown, yes=yes, store=store, kind=kind)
-                for each in _proposals(memory, ids, every=every)
-            ]
-            return _told("approved", [each for each, _ in made], {"made": [_plain(result) for _, result in made]})
-        reflections, left = memory.reflections, _numbers(without)
+            if without or edit:
+                raise InputError(
+                    "--except and --edit are for a reflection", hint="edit the page of the proposal, then approve it"
+                )
+            wanted = _proposals(memory, ids, every=every)
+            if shown is not None and len(wanted) > 1:
+                raise InputError("a hash names one proposal", hint="approve them one by one")
+            how = LIST if len(wanted) > 1 else LOOK
+            commit = partial(_commit, options, memory, shown, how, yes=yes, store=store, kind=kind)
+            return _decide(memory, "approved", wanted, commit)
+        reflections, left = _waiting(memory), _numbers(without)
         pending = reflections.wanted(shown, edited=edit)
+        how = f"read {pending.path}, then say --hash {pending.shown}"
+        if yes and shown is None and pending.shown != pending.made:
+            raise RefusedError(f"nobody would look at {pending.path} as it was edited", hint=how)
 
         def preview(screen: Screen) -> None:
             _draw(screen, pending.text)
@@ -103,7 +117,8 @@ def approve(
                 screen.say(f"Item {number} was {deed} since the page was made.", "yellow")
 
         count = len(pending.items.keys() - set(left))
-        seen = options.confirm(f"apply {counted(count, 'item')} of it", preview, yes=yes or shown is not None)
+        deed = f"apply {counted(count, 'item')} of it"
+        seen = _ask(options, deed, preview, how, yes=yes or shown is not None)
         decided = reflections.approve(shown=pending.shown if seen else shown, without=left, by=PERSON)
     return _decision(decided)
 
@@ -117,9 +132,16 @@ def reject(
     """Drop the reflection that waits, or proposals; the same is not proposed again."""
     with options.memory() as memory:
         if not ids and not every:
-            return _decision(memory.reflections.reject(reason, by=PERSON))
-        dropped = [memory.proposals.reject(each, reason, by=PERSON).id for each in _proposals(memory, ids, every=every)]
-    return _told("rejected", dropped, {"reason": reason})
+            return _decision(_waiting(memory).reject(reason, by=PERSON))
+        wanted = _proposals(memory, ids, every=every)
+        decided = _decide(memory, "rejected", wanted, lambda each: memory.proposals.reject(each.id, reason, by=PERSON))
+    return replace(decided, document=decided.document | {"reason": reason})
+
+
+def _waiting(memory: Memory) -> Reflections:
+    if memory.reflections.pending() is None:
+        raise NotFoundError("no reflection waits for a decision", hint="`memfolio reflect` makes one")
+    return memory.reflections
 
 
 def _proposals(memory: Memory, ids: Sequence[str] | None, *, every: bool) -> list[str]:
@@ -129,18 +151,61 @@ def _proposals(memory: Memory, ids: Sequence[str] | None, *, every: bool) -> lis
 
 
 def _commit(
-    options: Options, memory: Memory, id: str, shown: str | None, *, yes: bool, **overrides: str | None
-) -> tuple[str, object]:
+    options: Options,
+    memory: Memory,
+    shown: str | None,
+    how: str,
+    proposal: Proposal,
+    *,
+    yes: bool,
+    **fields: str | None,
+) -> object:
     """Do what is proposed, once the person has seen it or named it by its hash."""
-    proposal = memory.proposals.get(id)
-    page = memory.vault.page(proposal.path)
+    page, how = memory.vault.page(proposal.path), how.format(id=proposal.id, hash=proposal.shown)
     if yes and shown is None:
-        raise RefusedError(f"nobody would look at {id}", hint=f"read it, then say --hash {proposal.shown}")
-    seen = options.confirm(
-        f"approve {id}", lambda screen: screen.lines(page.text if page else "", STYLES), yes=shown is not None
+        raise RefusedError(f"nobody would look at {proposal.id}", hint=how)
+    text = page.text if page else ""
+    _ask(options, f"approve {proposal.id}", lambda screen: screen.lines(text, STYLES), how, yes=shown is not None)
+    return memory.proposals.commit(proposal.id, shown=proposal.shown if shown is None else shown, by=PERSON, **fields)
+
+
+def _ask(options: Options, deed: str, preview: Callable[[Screen], None], how: str, *, yes: bool) -> bool:
+    """Whether the person was asked and agreed; where nobody can be asked, the error says how else it is approved."""
+    try:
+        return options.confirm(deed, preview, yes=yes)
+    except RefusedError as error:
+        raise RefusedError(error.message, hint=how) from error
+
+
+def _decide(memory: Memory, deed: str, ids: Sequence[str], act: Callable[[Proposal], object]) -> Answer:
+    """Decide on proposals; of several, one that cannot be decided on does not keep the others waiting."""
+    done: dict[str, tuple[list[MemoryItem], int]] = {}
+    left: dict[str, str] = {}
+    for each in ids:
+        try:
+            proposal = memory.proposals.get(each)
+            made = act(proposal)
+        except (ConflictError, InputError, NotFoundError, PolicyError) as error:
+            if len(ids) == 1:
+                raise
+            left[each] = error.message
+        else:
+            line = next(memory.vault.trail.newest_first(containing=[proposal.path.encode()]))
+            done[each] = _memories(made), line.seq
+
+    def draw(screen: Screen) -> None:
+        for each, (memories, seq) in done.items():
+            told = f" ({', '.join(memory.id for memory in memories)})" if memories else ""
+            screen.say(f"{each} {deed}{told}, as change {seq}; `memfolio undo {seq}` takes that back", "bold")
+        for each, why in left.items():
+            screen.say(f"{each} was left: {why}", "yellow")
+        if not ids:
+            screen.say("No proposal waits.", "dim")
+
+    changes = [{"proposal": each, "made": memories, "seq": seq} for each, (memories, seq) in done.items()]
+    return Answer(
+        {deed: list(done), "changes": changes, "left": left}, draw, status=EXIT_CODES[ConflictError] if left else 0
     )
-    marked = proposal.shown if seen else str(shown)
-    return id, memory.proposals.commit(id, shown=marked, by=PERSON, **overrides)
 
 
 def _numbers(text: str) -> list[int]:
@@ -150,13 +215,8 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _plain(result: object) -> object:
-    return as_document(result) if isinstance(result, MemoryItem) else None
-
-
-def _told(deed: str, ids: Sequence[str], more: dict[str, Any]) -> Answer:
-    words = f"{', '.join(ids)} {deed}." if ids else "No proposal waits."
-    return Answer({deed: list(ids), **more}, lambda screen: screen.say(words, "bold"))
+def _memories(made: object) -> list[MemoryItem]:
+    return [each for each in getattr(made, "memories", (made,)) if isinstance(each, MemoryItem)]
 
 
 def _decision(decided: Decided) -> Answer:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from memfolio.errors import HomeBusyError, MemfolioError, ModelError
+from memfolio.govern.reflection.reviews import is_unwanted, refused
 from memfolio.index.conversations import Conversation, turns_of, unheard
 from memfolio.index.index import Index
 from memfolio.index.rows import ROLES, from_us
@@ -119,7 +120,7 @@ def _hear(
     turns = [each for each in whole if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    learned = _learn(turns, model, hand.notes)
+    learned = _wanted(_learn(turns, model, hand.notes), refused(hand.vault, hand.agent))
     said = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
     resolution = resolved(index, said, settings.conflicts)
     page = _page(hand, conversation, whole) if settings.transcripts else None
@@ -156,6 +157,17 @@ def _learn(turns: Sequence[MemoryItem], model: Model | None, notes: list[str]) -
         if note not in notes:
             notes.append(note)
         return learn(said)
+
+
+def _wanted(learned: Learned, marks: Container[str]) -> Learned:
+    """What was learned, less what a person did not want to be, and relations that it tells of."""
+    unwanted = [each.text for each in learned.statements if is_unwanted(each.text, marks)]
+    told = [each for each in learned.relations for text in unwanted if each.subject in text and each.object in text]
+    return replace(
+        learned,
+        statements=[each for each in learned.statements if each.text not in unwanted],
+        relations=[each for each in learned.relations if each not in told],
+    )
 
 
 def _turn(item: MemoryItem) -> Turn:

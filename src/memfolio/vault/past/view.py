@@ -16,6 +16,7 @@ from memfolio.vault.recent import to_bytes
 
 SUMMARY_LENGTH = 100
 FEW = 5
+PROPOSALS = "/memory/meta/proposals/"
 DEEDS = {"tombstone": "forget", "supersede": "correct"}
 """What people call the operations of state lines, where they call them otherwise."""
 
@@ -131,11 +132,16 @@ class _Texts:
 
     def _in_file(self, path: str, line: TrailLine) -> list[str]:
         if form_of(path) is Form.PAGE:
-            return [path]
+            return [self._title(path) if PROPOSALS in path else path]
         known = self._load(path)
         if line.ids and line.count <= len(line.ids):
             return [known[each] for each in line.ids if each in known]
         return list(known.values())
+
+    def _title(self, path: str) -> str:
+        """The title of a proposal; its id where its page is gone."""
+        title = first_words((self._read(path) or b"").decode(errors="replace"))
+        return title.removeprefix("# ") or f"proposal {path.rpartition('/')[2].removesuffix('.md')}"
 
     def said(self, line: TrailLine) -> list[str]:
         """What the change says about memories: the deed, and the memory in its words, or by its id."""
@@ -182,6 +188,12 @@ def _whole(record: Mapping[str, Any]) -> str | None:
             return f"learned from conversation {record.get('session')}"
         case "job":
             return f"job {record.get('job')}"
+        case "review" if "proposal" in record:
+            return f"proposal {record['proposal']} {record.get('verdict')}, from {record.get('from')}"
+        case "review" if record.get("verdict") == "nothing":
+            return "a reflection found nothing to change"
+        case "review":
+            return f"reflection {record.get('number')} {record.get('verdict', 'proposed')}"
     return None
 
 
