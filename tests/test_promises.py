@@ -71,7 +71,7 @@ def test_1_index_of_a_tended_home_is_the_one_that_its_files_make(home: Path, clo
             clock.advance(days=9)
         memory.tend()
         memory.forget(memory.vault.entries("main")[0].id)
-        memory.archive(memory.vault.entries("main")[0].id)
+        memory.archive(memory.vault.entries("main")[0].id, by=OWNER)
         assert_index_equals_rebuilt(memory)
 
 

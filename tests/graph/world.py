@@ -15,6 +15,7 @@ from memfolio.tend.hand import Hand
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Type
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import state_ledger
+from memfolio.vault.vault import OWNER
 from tests.index.dump import differences
 from tests.index.proof import dump_of, opened, rebuilt
 
@@ -40,7 +41,7 @@ class World:
 
     def said(self, *texts: str, origin: Origin = Origin.AGENT) -> list[str]:
         drafts = [Draft(content=text, role="user", session="s-1", origin=origin) for text in texts]
-        return [item.id for item in self.memory.vault.add("main", drafts, Attribution()).items]
+        return [item.id for item in self.memory.vault.add("main", drafts, OWNER).items]
 
     def session(self, mentions: Sequence[dict[str, Any]] = (), relations: Sequence[dict[str, Any]] = ()) -> None:
         line = {
@@ -69,7 +70,7 @@ class World:
             attributes={"subject": subject, "predicate": predicate, "object": object},
             **more,
         )
-        return self.memory.vault.add("main", [draft], Attribution()).items[0]
+        return self.memory.vault.add("main", [draft], OWNER).items[0]
 
     def grow(self, *, dry_run: bool = False) -> Grown:
         self.hand = self._hand(dry_run=dry_run)

@@ -161,7 +161,7 @@ def test_sources_of_a_fact_are_its_evidence(memory: Memory) -> None:
     source = memory.observe("user", "He is back from Lisbon by then, as he told us all", session="s-9")
     stranger = memory.observe("tool", "He is back from Rome", session="s-8")
     draft = Draft(content="Apollo needs the signature of Kim", type=Type.FACT, derived_from=(source.id, stranger.id))
-    fact = memory.vault.add("main", [draft], Attribution()).ids[0]
+    fact = memory.vault.add("main", [draft], OWNER).ids[0]
     text = memory.context("Whose signature does Apollo need?")
     assert any("Apollo needs the signature" in line for line in section(text, "Facts"))
     said = "2026-11-15 user, for"

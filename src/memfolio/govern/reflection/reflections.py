@@ -188,7 +188,8 @@ class Reflections:
 
     def reject(self, reason: str = "", *, by: Attribution) -> Decided:
         """Drop the reflection that waits, even if its page makes no sense; none of its items is proposed again."""
-        return self._decide(lambda: self._decision(self.wanted(None, edited=True), by, reason=reason), by)
+        compose = partial(self._decision, by=by, reason=reason)
+        return self._decide(lambda: compose(self.wanted(None, edited=True)), by, Approval.REJECTED)
 
     def wanted(self, shown: str | None, *, edited: bool) -> Pending:
         """The reflection that waits, if it is the one that was looked at; see `approve`."""
@@ -266,9 +267,11 @@ class Reflections:
         except ModelError:  # what can be counted is said without it
             return in_short(texts, limit)
 
-    def _decide(self, compose: Callable[[], tuple[Decided, Change]], by: Attribution) -> Decided:
+    def _decide(
+        self, compose: Callable[[], tuple[Decided, Change]], by: Attribution, approval: Approval = Approval.APPROVED
+    ) -> Decided:
         actor = f"{KIND}:{self.wanted(None, edited=True).number}"
-        with self._gate.deciding(by, Deed.REFLECT, as_actor=actor):
+        with self._gate.deciding(by, Deed.REFLECT, as_actor=actor, approval=approval):
             decided, receipt = self._make(compose)
         return replace(decided, receipt=receipt)
 

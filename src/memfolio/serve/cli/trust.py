@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,12 +56,12 @@ def log(
 ) -> Answer:
     """Show what happened in the whole home, newest first: who changed what, and why."""
     from memfolio.intake import choose
-    from memfolio.vault.past.digest import write_digest
+    from memfolio.vault.past.digest import TRIGGER, write_digest
     from memfolio.vault.past.view import Filter
 
     with options.memory() as memory:
         if digest is not None:
-            text = write_digest(memory.vault, digest)
+            text = write_digest(memory.vault, digest, replace(PERSON, trigger=TRIGGER))
             return Answer({"month": digest, "text": text}, lambda screen: screen.page(text))
         wanted = Filter(
             path=path,

@@ -28,7 +28,7 @@ def digest_path(month: str) -> str:
     return f"{AUDIT}/{month}/digest.md"
 
 
-def write_digest(vault: Vault, month: str) -> str:
+def write_digest(vault: Vault, month: str, by: Attribution = AUDITOR) -> str:
     """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed.
 
     For whom not all may be shown to, it tells of the rest and is not written.
@@ -38,7 +38,7 @@ def write_digest(vault: Vault, month: str) -> str:
         text = render_digest(month, vault.told(vault.trail.lines(containing=[month.encode()])))
     page = vault.page(path)
     if vault.can_write and vault.shows(path) and (page is None or page.content != text.encode()):
-        vault.put_page(path, text, expects=page.hash if page else None, by=AUDITOR)
+        vault.put_page(path, text, expects=page.hash if page else None, by=by)
     return text
 
 
