@@ -135,7 +135,7 @@ class Agents:
         with self._vault.writer.ready():
             page = self._vault.page(path)
             after = to_bytes(written(to_text(page.content) if page else "", values))
-            settings = read_agent(id, after)
+            settings = _checked(id, values, after)
             if any(getattr(settings, name) != value for name, value in values.items()):
                 raise ConfigError(f"{path} cannot be changed line by line", hint="edit it by hand")
             if page and page.content == after:
@@ -209,3 +209,12 @@ class Agents:
         last = newest(connection, Filter(), 1)
         memories = count(connection, self._library.short_term(self._vault.home.now())).memories
         return memories, last[0].item.created_at if last else None
+
+
+def _checked(agent: str, given: Mapping[str, object], content: bytes) -> AgentSettings:
+    """The settings as they will be; InputError where a value makes no sense, before the file is blamed for it."""
+    try:
+        read_agent(agent, to_bytes(written("", given)))
+    except ConfigError as error:
+        raise InputError(error.message.partition(": ")[2], hint="give it another value") from error
+    return read_agent(agent, content)

@@ -49,7 +49,9 @@ def show(options: Options, id: Whom = None) -> Answer:
     def draw(screen: Screen) -> None:
         for name, value in shown.items():
             told = ", ".join(value) if isinstance(value, tuple) else value
-            screen.say(f"{name.replace('_', ' '):<12} {'' if told is None else told}".rstrip())
+            told = ("yes" if told else "no") if isinstance(told, bool) else told
+            if told not in (None, ""):
+                screen.say(f"{name.replace('_', ' '):<12} {told}")
 
     return Answer(shown, draw)
 
