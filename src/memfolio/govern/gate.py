@@ -73,6 +73,11 @@ class Gate:
         return self._read[1]
 
     @property
+    def decided(self) -> str:
+        """The row that decided on the last change of this thread; empty where there was none."""
+        return str(getattr(self._local, "row", ""))
+
+    @property
     def _decision(self) -> Decision | None:
         return getattr(self._local, "decision", None)
 
@@ -155,7 +160,7 @@ class Gate:
         memories = self._find(named) if (named := memories_of(change)) else {}
         parts = dict.fromkeys(parts_of(change, self._content, memories.get)) or {Part(Deed.NOTE): None}
         rows = {self._decide(part, role): part.deed for part in parts}
-        row = strictest(rows)
+        row = self._local.row = strictest(rows)
         if row.verdict is not Verdict.APPLY:
             raise self._refusal(rows[row], row, can_propose=can_propose)
         if role is not Role.OWNER:

@@ -197,7 +197,7 @@ def stored(options: Options, memory: Memory, item: MemoryItem, made: dict[str, o
         options.tell([f"{words[name]} {value}" for name, value in made.items()])
         screen.say(f"{item.id}  {path}")
 
-    return Answer(as_document(item, path=path, **made), draw)
+    return Answer(as_document(item, path=path, policy=memory.gate.decided, **made), draw)
 
 
 def place_of(memory: Memory, item: MemoryItem) -> str | None:
