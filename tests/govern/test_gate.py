@@ -9,7 +9,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.errors import ConfigError, PolicyError, ProposedError, RefusedError
+from memfolio.errors import ConfigError, PageChangedError, PolicyError, ProposedError, RefusedError
 from memfolio.intake import draft_of
 from memfolio.types import Action, Approval, Attribution, Origin, Store
 from memfolio.vault.agents import agent_file
@@ -289,3 +289,15 @@ def test_agent_neither_changes_the_vault_nor_lifts_quarantine_by_the_way(opened:
     with pytest.raises(PolicyError):
         memory.audit.undo(memory.vault.head, by=bot)
     assert not memory.recall("account number")
+
+
+def test_change_composed_against_an_older_page_is_a_conflict_and_no_matter_of_leave(opened: Open) -> None:
+    memory = opened()
+    first, second = memory.remember("tea at five"), memory.remember("rain at six")
+    log = memory.find(first.id)
+    assert log
+    page = memory.vault.page(log.path)
+    assert page
+    memory.forget(second.id)
+    with pytest.raises(PageChangedError):
+        memory.vault.put_page(page.path, page.content, expects=page.hash, by=Attribution(actor="bot:main"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from memfolio.errors import ContentError, PolicyError
+from memfolio.errors import ContentError, PageChangedError, PolicyError
 from memfolio.govern.deeds import PROPOSALS, Part, agents_of, memories_of, only_counts, parts_of
 from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
@@ -158,7 +158,7 @@ class Gate:
         if role is not Role.OWNER:
             self._check_place(change)
         memories = self._find(named) if (named := memories_of(change)) else {}
-        parts = dict.fromkeys(parts_of(change, self._content, memories.get)) or {Part(Deed.NOTE): None}
+        parts = dict.fromkeys(parts_of(change, self._composed_against(change), memories.get)) or {Part(Deed.NOTE): None}
         rows = {self._decide(part, role): part.deed for part in parts}
         row = self._local.row = strictest(rows)
         if row.verdict is not Verdict.APPLY:
@@ -234,6 +234,19 @@ class Gate:
         if self._speaker != AGENT or (kind != "human" and (kind != "subagent" or name == self._agent)):
             return by
         return replace(by, actor=f"bot:{self._agent}", approval=Approval.AUTO)
+
+    def _composed_against(self, change: Change) -> Callable[[str], bytes | None]:
+        """Reads the files that a change replaces: what it does can only be told beside what it was composed against."""
+        expected = {each.path: each.expects for each in change.operations if isinstance(each, PutPage)}
+
+        def read(path: str) -> bytes | None:
+            page = self._vault.page(path)
+            content, mark = (page.content, page.hash) if page else (None, None)
+            if mark != expected.get(path, mark):
+                raise PageChangedError(path, current=content, current_hash=mark)
+            return content
+
+        return read
 
     def _content(self, path: str) -> bytes | None:
         page = self._vault.page(path)
