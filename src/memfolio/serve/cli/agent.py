@@ -9,7 +9,7 @@ import typer
 
 from memfolio.errors import InputError
 from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import PERSON, Agent, Answer, Command, DryRun, Home, Json, Options, register
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
 from memfolio.serve.cli.output import Screen, fields_of
 
 if TYPE_CHECKING:
@@ -152,20 +152,6 @@ AGENT = (
     Command(retire, "agent retire researcher"),
     Command(unretire, "agent unretire researcher"),
 )
-app = typer.Typer(
-    name="agent",
-    help="The agents of this home: who they are, whose memory each reads, and what to tell them.",
-    context_settings={"help_option_names": ["--help", "-h"]},
+app = group(
+    "agent", AGENT, help="The agents of this home: who they are, whose memory each reads, and what to tell them."
 )
-register(app, "Commands", AGENT)
-
-
-@app.callback()
-def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> None:
-    """The agents of this home: who they are, whose memory each reads, and what to tell them."""
-    before: Options = ctx.obj
-    ctx.obj = Options(
-        home=before.home if home is None else home,
-        agent=before.agent if agent is None else agent,
-        as_json=as_json or before.as_json,
-    )

@@ -91,6 +91,14 @@ class Options:
     wait: Wait = field(default_factory=Wait)
     """The line that tells a person what takes so long."""
 
+    def further(self, home: str | None, agent: str | None, *, as_json: bool) -> Options:
+        """The options with those that stand further behind, which count before."""
+        return Options(
+            home=self.home if home is None else home,
+            agent=self.agent if agent is None else agent,
+            as_json=as_json or self.as_json,
+        )
+
     def config(self, *, create: Place = nowhere) -> Config:
         """The configuration of the home that is meant; where there is none, `create` says whether it may be made."""
         from memfolio.config import load_config
@@ -179,6 +187,18 @@ def register(app: typer.Typer, panel: str, commands: Iterable[Command]) -> None:
         decorate(with_options(command.run))
 
 
+def group(name: str, commands: Iterable[Command], *, help: str, cls: type[Any] | None = None) -> typer.Typer:
+    """Commands below a name of their own, behind which the options of every command may stand, too."""
+    app = typer.Typer(name=name, cls=cls, context_settings={"help_option_names": ["--help", "-h"]})
+    register(app, "Commands", commands)
+
+    @app.callback(help=help)
+    def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> None:
+        ctx.obj = ctx.obj.further(home, agent, as_json=as_json)
+
+    return app
+
+
 def _in_full(example: str) -> str:
     """An example as it is typed: what names the program already, behind a pipe, begins with another one."""
     return example if " memfolio " in example else f"memfolio {example}"
@@ -189,11 +209,7 @@ def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:
 
     def run(*, ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False, **own: Any) -> Answer:
         before: Options = ctx.obj
-        options = Options(
-            home=before.home if home is None else home,
-            agent=before.agent if agent is None else agent,
-            as_json=as_json or before.as_json,
-        )
+        options = before.further(home, agent, as_json=as_json)
         answer = function(options, **own)
         answer.as_json = options.as_json
         return answer

@@ -142,11 +142,7 @@ register(app, "Commands", COMMANDS)
 def core(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> Answer | None:
     """Show and edit core memory, MEMORY.md, which an agent always has before its eyes."""
     before: Options = ctx.obj
-    options = ctx.obj = Options(
-        home=before.home if home is None else home,
-        agent=before.agent if agent is None else agent,
-        as_json=as_json or before.as_json,
-    )
+    options = ctx.obj = before.further(home, agent, as_json=as_json)
     if ctx.invoked_subcommand is not None:
         return None
     answer = show(options)

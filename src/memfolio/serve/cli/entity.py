@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.serve.cli.call import PERSON, Agent, Answer, Command, DryRun, Home, Json, Options, register
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
 from memfolio.serve.cli.errors import EXIT_CODES
 from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
@@ -183,21 +183,6 @@ ENTITY = (
     Command(merge, "entity merge Robert Bob --dry-run", "entity merge --dry-run"),
     Command(alias, 'entity alias "Alex Miller" Lex'),
 )
-app = typer.Typer(
-    name="entity",
-    cls=BareName,
-    help="People and things: what is known about them, and how they are related.",
-    context_settings={"help_option_names": ["--help", "-h"]},
+app = group(
+    "entity", ENTITY, help="People and things: what is known about them, and how they are related.", cls=BareName
 )
-register(app, "Commands", ENTITY)
-
-
-@app.callback()
-def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> None:
-    """People and things: what is known about them, and how they are related."""
-    before: Options = ctx.obj
-    ctx.obj = Options(
-        home=before.home if home is None else home,
-        agent=before.agent if agent is None else agent,
-        as_json=as_json or before.as_json,
-    )
