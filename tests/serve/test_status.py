@@ -37,6 +37,13 @@ def test_programs_get_every_number(cli_json: RunJson, home: Path) -> None:
     assert [each["content"] for each in found["recent"]] == ["Bye", "Hello", "Alex prefers green tea"]
 
 
+def test_words_of_strangers_are_counted_until_they_are_confirmed(cli_json: RunJson) -> None:
+    heard = cli_json("observe", "tool", "the vendor moved")["id"]
+    assert cli_json("status")["counts"]["quarantined"] == 1
+    cli_json("confirm", heard)
+    assert cli_json("status")["counts"]["quarantined"] == 0
+
+
 @pytest.mark.usefixtures("lived")
 def test_people_get_a_page_that_fits(cli: Run) -> None:
     said = cli("status")

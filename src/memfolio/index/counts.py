@@ -30,6 +30,8 @@ class Counts:
     archived: int
     forgotten: int
     superseded: int
+    quarantined: int
+    """What strangers said and nobody confirmed."""
     waiting: int
     """Memories that have no vector yet."""
     jobs: Mapping[str, str]
@@ -57,6 +59,7 @@ def count(connection: apsw.Connection, short_term: ShortTerm) -> Counts:
         archived=number("SELECT count(*) FROM memories WHERE archived != 0 AND forgotten_at IS NULL"),
         forgotten=number("SELECT count(*) FROM memories WHERE forgotten_at IS NOT NULL"),
         superseded=number("SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"),
+        quarantined=number(_QUARANTINED),
         waiting=number("SELECT count(*) FROM waiting"),
         jobs=last_runs(connection),
         problems={
@@ -68,6 +71,10 @@ def count(connection: apsw.Connection, short_term: ShortTerm) -> Counts:
     )
 
 
+_QUARANTINED = f"""
+SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND origin = 'untrusted'
+AND NOT EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')
+"""
 _ORPHANS = f"""
 SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND session IS NULL
 AND NOT EXISTS (SELECT 1 FROM edges e WHERE e.source = m.id OR e.target = m.id)

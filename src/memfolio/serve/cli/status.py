@@ -92,7 +92,7 @@ def rows_of_home(found: Status) -> Iterator[Row]:
 
 def asides(counts: Counts) -> Mapping[str, int]:
     """What is not in plain sight, as far as there is any."""
-    names = ("orphans", "superseded", "archived", "forgotten")
+    names = ("orphans", "superseded", "quarantined", "archived", "forgotten")
     return {name: number for name in names if (number := getattr(counts, name))}
 
 
