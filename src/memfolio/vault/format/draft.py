@@ -61,9 +61,30 @@ def as_draft(item: MemoryItem | Draft) -> Draft:
 
 
 def as_created(draft: Draft, id: str, created: datetime, event_time: datetime | None) -> MemoryItem:
-    """`draft` as the memory that was made of it."""
-    fields = draft._asdict() | {"event_time": event_time}
-    return MemoryItem(id=id, created_at=created, **fields)
+    """`draft` as the memory that was made of it; field by field, since every turn of a conversation comes here."""
+    return MemoryItem(
+        id=id,
+        content=draft.content,
+        created_at=created,
+        type=draft.type,
+        kind=draft.kind,
+        store=draft.store,
+        user=draft.user,
+        importance=draft.importance,
+        confidence=draft.confidence,
+        tags=draft.tags,
+        source=draft.source,
+        role=draft.role,
+        session=draft.session,
+        origin=draft.origin,
+        event_time=event_time,
+        valid_from=draft.valid_from,
+        valid_until=draft.valid_until,
+        decay_rate=draft.decay_rate,
+        derived_from=draft.derived_from,
+        attributes=draft.attributes,
+        key=draft.key,
+    )
 
 
 def check_text(text: str) -> str:
