@@ -113,7 +113,8 @@ def test_poisoned_text_is_not_believed(poisoned: Memory, role: str, text: str) -
     found = [hit.memory.content for hit in poisoned.recall(text, limit=50)]
     assert not [content for content in found if TRACE.search(content)]
     assert not TRACE.search(poisoned.context(text, include=["core"]) or "")
-    assert f"{text} ({role})" in {item.content for item in poisoned.vault.entries("main")}, "nothing is lost either"
+    kept = [item for item in poisoned.vault.entries("main") if item.content.endswith(f"({role})")]
+    assert any(item.content.startswith(text[:20]) for item in kept), "nothing is lost either"
 
 
 def test_nothing_was_made_of_poisoned_text(poisoned: Memory) -> None:

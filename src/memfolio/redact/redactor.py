@@ -55,6 +55,8 @@ class Redactor:
 
         What is clean stays as it is: a marker is never taken out.
         """
+        if text.isascii() and not self._tried(text):
+            return text
         while found := self.find(text):  # a marker may set apart what it stood beside
             text = "".join(self._parts(text, found))
         return text
@@ -101,9 +103,13 @@ class Redactor:
             after = end
         yield text[after:]
 
-    def _find_visible(self, text: str) -> list[Found]:
+    def _tried(self, text: str) -> list[tuple[Rule, ...]]:
+        """The rules whose literals a text has."""
         lower, table = text.lower(), self._tables[MIXTURE.search(text) is not None][text.isascii()]
-        tried = [rules for literal, rules in table if literal in lower]
+        return [rules for literal, rules in table if literal in lower]
+
+    def _find_visible(self, text: str) -> list[Found]:
+        tried = self._tried(text)
         if not tried:
             return []
         rules, stretches = dict.fromkeys(chain.from_iterable(tried)), _between_markers(text)

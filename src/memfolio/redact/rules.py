@@ -61,6 +61,7 @@ _VENDORS = (
 )
 """How tokens of further services begin."""
 _TOKENS: tuple[Rule, ...] = (
+    *_prefixed("aws-access-key", "ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     *_prefixed("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}"),
     *_prefixed("gitlab-token", "glpat- gldt- glrt- glptt- glcbt-", r"[\w.-]{20,}"),
     *_prefixed("slack-token", "xox xapp-", r"[a-z0-9](?:\.xox[a-z])?-[\w-]{10,}"),
@@ -149,11 +150,11 @@ _COMMANDS = "mysql|mariadb|sshpass|docker login|podman login|redis-cli|ldapsearc
 _OPTION = rf"(?:{_COMMANDS})\w*\s(?:[^\n]{{0,200}}?\s)?-[paw][ ]?[\"']?"
 _HEADER = r"(?:(?i:basic)[ ]+|auth\"?[ ]*[:=][ ]*\"?)"
 _LOGINS: tuple[Rule, ...] = (
-    *_prefixed("aws-access-key", "AKIA ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    *_prefixed("aws-access-key", "AKIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     Rule("password", ("://",), r"://[^\s:@/\"'<>]{0,80}:([^\s/\"'<>]+)@(?=[\w.\[-])", is_login),
-    Rule("password", ("curl",), rf"curl\s(?:[^\n]{{0,200}}?\s)?{_USER}([^\s\"']+)", is_login),
+    Rule("password", (" -",), rf"curl\s(?:[^\n]{{0,200}}?\s)?{_USER}([^\s\"']+)", is_login),
     Rule("password", ("pass",), r"[?&](?i:pass(?:word|wd)?)=([^\s&#\"'`<>]{6,})", is_login),
-    Rule("password", (" -p", " -a", " -w"), rf"{_OPTION}([^\s\"'-][^\s\"']{{5,}})", is_password),
+    Rule("password", (" -",), rf"{_OPTION}([^\s\"'-][^\s\"']{{5,}})", is_password),
     Rule("login", ("basic ", "auth"), rf"{_HEADER}([A-Za-z0-9+/]{{8,}}={{0,2}})", _is_header),
 )
 PLAIN = (*_LOGINS, *_named("password", _PASSWORD, rf"(?:{_OF}{_IS}|[ \n]{_ODD})", _PASSWORDS, is_password))
