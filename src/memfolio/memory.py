@@ -388,11 +388,7 @@ class Memory(Life):
         return self._located(id)[1].item
 
     def _clean(self, change: Change) -> Change:
-        return clean_change(change, self._redactor, self._content)
-
-    def _content(self, path: str) -> bytes | None:
-        page = self.vault.page(path)
-        return page.content if page else None
+        return clean_change(change, self._redactor, self.vault.content)
 
     def explain(self, id: str) -> Explanation:
         """Where a memory comes from, what it replaced or what replaced it, and what was said about it."""

@@ -15,7 +15,7 @@ from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.errors import EmbedderError
-from memfolio.govern.alerts import watch, watch_job
+from memfolio.govern.alerts import watch
 from memfolio.recall.context.alerts import TITLE, describe, unread
 from memfolio.serve.cli.app import run
 from memfolio.types import Action, Approval, Attribution
@@ -143,7 +143,7 @@ def test_certain_facts_that_contradict_each_other_are_raised_once_and_described_
     memory.vault.acknowledge([line.seq])
     assert looked(memory) == []
     tea = memory.remember("Alex does not like tea", type="preference")
-    assert watch_job(memory.vault, memory.library, "main", memory.vault.home.now()) == "1 alert: contradiction"
+    assert memory.tend(jobs=["watch"]).done[0].did == "1 alert: contradiction"
     memory.forget(tea.id, by=OWNER)
     assert "Alex does not like tea" not in said(memory)[0]
     assert f"[{tea.id}] does not stand here any more" in said(memory)[0]

@@ -18,7 +18,6 @@ from memfolio.index.standing import active_facts
 from memfolio.learn.resolve import Knowledge, Known, plain
 from memfolio.recall.library import Library
 from memfolio.state import moment
-from memfolio.text import counted
 from memfolio.types import Action, Attribution, MemoryItem, Origin
 from memfolio.vault.alerts import WATCHMAN, all_alerts, broken_seals
 from memfolio.vault.audit import TrailLine
@@ -63,13 +62,6 @@ def watch(vault: Vault, library: Library, agent: str, now: datetime) -> list[Tra
         for by, ids in [cause for cause in causes if cause not in told][:MOST]:
             vault.writer.note(Action.ALERT, by, ids=ids)
     return [line for line in all_alerts(vault.trail) if line.seq > head]
-
-
-def watch_job(vault: Vault, library: Library, agent: str, now: datetime) -> str:
-    """`watch` as a job: what was raised, in a few words."""
-    raised = watch(vault, library, agent, now)
-    kinds = ", ".join(dict.fromkeys(line.by.trigger.partition(":")[0] for line in raised))
-    return f"{counted(len(raised), 'alert')}: {kinds}" if raised else ""
 
 
 def _cause(trigger: str, *, ids: tuple[str, ...] = (), agent: str | None = None) -> Cause:

@@ -15,7 +15,7 @@ from memfolio.errors import ContentError, PageChangedError, PolicyError
 from memfolio.govern.deeds import PROPOSALS, Part, agents_of, memories_of, only_counts, parts_of
 from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
-from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file, read_agent
+from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
 from memfolio.vault.paths import SHARED, Ledger
 from memfolio.vault.vault import Vault
@@ -69,7 +69,7 @@ class Gate:
         known = self._vault.books.known(self._file)
         mark = known.hash if known else None
         if self._read is None or self._read[0] != mark:
-            self._read = mark, read_agent(self._agent, self._content(self._file))
+            self._read = mark, self._vault.settings(self._agent)
         return self._read[1]
 
     @property
@@ -189,7 +189,7 @@ class Gate:
         from memfolio.govern.proposals.page import parse, render
         from memfolio.govern.proposals.proposal import Status
 
-        before = self._content(operation.path)
+        before = self._vault.content(operation.path)
         try:
             page, was = parse(operation.path, operation.content or b""), before and parse(operation.path, before)
         except ContentError:
@@ -247,10 +247,6 @@ class Gate:
             return content
 
         return read
-
-    def _content(self, path: str) -> bytes | None:
-        page = self._vault.page(path)
-        return page.content if page else None
 
 
 def _joined(change: Change, decision: Decision) -> Change:

@@ -7,7 +7,7 @@ import time
 
 from memfolio.errors import MemfolioError
 from memfolio.index.index import Index
-from memfolio.vault.agents import EVERYBODY, agent_file, read_agent
+from memfolio.vault.agents import EVERYBODY, agent_file
 from memfolio.vault.home import agents_of
 from memfolio.vault.paths import SHARED, agent_root
 from memfolio.vault.recent import Record
@@ -56,8 +56,7 @@ class Scope:
 
     def _settings(self) -> tuple[str, ...]:
         try:
-            page = self._vault.page(agent_file(self._agent))
-            settings = read_agent(self._agent, page.content if page else None)
+            settings = self._vault.settings(self._agent)
         except MemfolioError as error:
             self.trouble = f"{error.message}; until that is mended, {self._agent} reads its own memory only"
             return ()

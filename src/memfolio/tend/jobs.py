@@ -20,10 +20,10 @@ class Tended:
 
     hand: Hand
     library: Library
-    model: Model | None = None
-    proposals: Proposals | None = None
-    reflect: Callable[[bool], str] | None = None
+    proposals: Proposals
+    reflect: Callable[[bool], str]
     """Reflects, or with True only tries, and says what came of it."""
+    model: Model | None = None
     is_asked_for: bool = False
     """Whether somebody wants it done at once, due or not."""
     sessions: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _backup(tended: Tended) -> str:
 def _proposals(tended: Tended) -> str:
     """What nobody decided on in time is dropped, and what needs nobody's leave is committed."""
     proposals, hand = tended.proposals, tended.hand
-    if hand.dry_run or proposals is None:
+    if hand.dry_run:
         return ""
     dropped, made = proposals.expire(hand.now), proposals.review()
     parts = [f"{_many(len(dropped), 'proposal')} expired"] if dropped else []
@@ -134,17 +134,17 @@ def _reflect(tended: Tended) -> str:
     from memfolio.govern.reflection.reviews import due
 
     hand = tended.hand
-    if tended.reflect is None:
-        return ""
     is_due = due(hand.vault, tended.index, hand.agent, hand.now) is not None
     return tended.reflect(hand.dry_run) if is_due else ""
 
 
 def _watch(tended: Tended) -> str:
-    from memfolio.govern.alerts import watch_job
+    from memfolio.govern.alerts import watch
 
     hand = tended.hand
-    return "" if hand.dry_run else watch_job(hand.vault, tended.library, hand.agent, hand.now)
+    raised = [] if hand.dry_run else watch(hand.vault, tended.library, hand.agent, hand.now)
+    kinds = ", ".join(dict.fromkeys(line.by.trigger.partition(":")[0] for line in raised))
+    return f"{_many(len(raised), 'alert')}: {kinds}" if raised else ""
 
 
 def _many(count: int, noun: str, plural: str = "") -> str:

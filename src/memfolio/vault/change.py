@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.types import TOKEN_PATTERN, Action, Attribution, MemoryItem
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import Ledger
 
@@ -116,3 +118,21 @@ class Page:
     @property
     def text(self) -> str:
         return self.content.decode("utf-8", "replace")
+
+
+def attributed(by: Attribution, drafts: Sequence[Draft]) -> Attribution:
+    """Who adds memories, in the session and in the name of the source that all of them share."""
+    return _within(by, by.session or _common(drafts, "session"), by.source or _common(drafts, "source"))
+
+
+@lru_cache(maxsize=256)
+def _within(by: Attribution, session: str | None, source: str | None) -> Attribution:
+    """The changes of a session share one attribution; finding it is cheaper than checking it anew."""
+    return replace(by, session=session, source=source)
+
+
+def _common(drafts: Sequence[Draft], name: str) -> str | None:
+    """The session or source that all memories of a change share, if they do and it is an identifier."""
+    values = set(map(attrgetter(name), drafts))
+    value = values.pop() if len(values) == 1 else None
+    return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
+from contextlib import suppress
 from datetime import date
-from functools import cache, lru_cache
-from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, default_toml, load_config
@@ -23,34 +20,31 @@ from memfolio.errors import (
     MemfolioError,
     NotOwnerError,
 )
-from memfolio.types import TOKEN_PATTERN, Action, Approval, Attribution, MemoryItem
+from memfolio.types import Action, Approval, Attribution, MemoryItem
+from memfolio.vault.agents import AgentSettings, agent_file, read_agent
 from memfolio.vault.alerts import open_alerts
 from memfolio.vault.audit import Trail, TrailLine
 from memfolio.vault.books import Books
-from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage, Receipt
+from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage, Receipt, attributed
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.format.content import encoded
 from memfolio.vault.format.draft import Draft, as_draft
-from memfolio.vault.format.log import read_log
+from memfolio.vault.guard import Guard, known_to
 from memfolio.vault.home import Home, is_home
 from memfolio.vault.intent import FOLDER as INTENTS
 from memfolio.vault.lock import FileLock
+from memfolio.vault.logs import entries_in, logs_of
 from memfolio.vault.paths import (
     CONFIG,
-    Form,
     Ledger,
     Sensitivity,
-    agent_of,
     agent_root,
     check_path,
-    day_of,
-    form_of,
-    ledger_of,
     sensitivity,
 )
-from memfolio.vault.recent import FileState, Recent, Record, to_text
+from memfolio.vault.recent import FileState, Recent, Record
 from memfolio.vault.settle import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.writer import Writer
@@ -66,15 +60,6 @@ PURGE = "purge.json"
 """The file in the home's inside that tells of a purge which is under way."""
 PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
-
-
-class Guard(Protocol):
-    """What stands before the writer: it lets a change pass as it may be made, or refuses it."""
-
-    clean: Callable[[Change], Change]
-    """Takes out what must not be written; what a change would do is shown without it, too."""
-
-    def __call__(self, change: Change) -> AbstractContextManager[Change]: ...
 
 
 class Vault:
@@ -255,7 +240,7 @@ class Vault:
         """Append memories to an agent's logs as one change, with what is `beside`; InputError for bad values."""
         agent_root(agent)
         drafts = tuple(map(as_draft, items))
-        by = _within(by, by.session or _common(drafts, "session"), by.source or _common(drafts, "source"))
+        by = attributed(by, drafts)
         if key is not None:
             drafts = tuple(draft._replace(key=key) for draft in drafts[:1]) + drafts[1:]
         mark = self.home.key_mark(agent, key) if key is not None else None
@@ -270,6 +255,14 @@ class Vault:
         """A file's content with the hash that a change of it must name."""
         content = self._bytes(check_path(path))
         return None if content is None else Page(path, content, self.home.hash(content))
+
+    def content(self, path: str) -> bytes | None:
+        """A file's bytes; None where there is none."""
+        return self._bytes(check_path(path))
+
+    def settings(self, agent: str) -> AgentSettings:
+        """What an agent's `agent.toml` says; ConfigError where that makes no sense."""
+        return read_agent(agent, self.content(agent_file(agent)))
 
     def put_page(
         self,
@@ -399,17 +392,8 @@ class Vault:
         return self.scope is None or self.scope(path)
 
     def told(self, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
-        """The changes that they may know of: those that they may see all of, and alerts about such ones."""
-        trail = cache(lambda: {line.seq: line for line in self.trail.lines()})
-        return (line for line in lines if self.scope is None or self._may_know(line, trail))
-
-    def _may_know(self, line: TrailLine, trail: Callable[[], Mapping[int, TrailLine]]) -> bool:
-        if line.files:
-            return all(map(self.shows, line.paths))
-        whose = line.by.source if line.action is Action.ALERT else None
-        about = [trail()[seq] for seq in line.about if seq in trail()]
-        is_shown = whose is None or self.shows(f"{agent_root(whose)}/")
-        return is_shown and all(self._may_know(each, trail) for each in about)
+        """The changes that they may know of."""
+        return iter(lines) if self.scope is None else known_to(self.scope, self.trail, lines)
 
     def alerts(self) -> list[TrailLine]:
         """What the owner must be told, as far as whoever speaks here may know of it."""
@@ -463,22 +447,8 @@ class Vault:
 
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
-        return [item for path in self._logs(agent, day) for item in self._read_log(path)]
-
-    def _logs(self, agent: str, day: date | None) -> list[str]:
-        root = f"{agent_root(agent)}/memory/"
-        logs = [path for path in self._files() if path.startswith(root) and ledger_of(path)]
-        return [path for path in logs if form_of(path) is Form.LOG and day in (None, day_of(path))]
-
-    def _files(self) -> list[str]:
-        return look_over(self.home.root, self.books.recent.known).files
-
-    def _read_log(self, path: str) -> list[MemoryItem]:
-        day, agent = day_of(path), agent_of(path)
-        if day is None or agent is None:
-            return []
-        reading = read_log(to_text(self._bytes(path) or b""), day=day, tz=self.home.zone, agent=agent)
-        return [found.entry.item for found in reading.entries]
+        files = look_over(self.home.root, self.books.recent.known).files
+        return [item for path in logs_of(files, agent, day) for item in entries_in(path, self._bytes, self.home.zone)]
 
     def _bytes(self, path: str) -> bytes | None:
         with disk_errors(self.home.root):
@@ -529,16 +499,3 @@ class Vault:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-@lru_cache(maxsize=256)
-def _within(by: Attribution, session: str | None, source: str | None) -> Attribution:
-    """The changes of a session share one attribution; finding it is cheaper than checking it anew."""
-    return replace(by, session=session, source=source)
-
-
-def _common(drafts: Sequence[Draft], name: str) -> str | None:
-    """The session or source that all memories of a change share, if they do and it is an identifier."""
-    values = set(map(attrgetter(name), drafts))
-    value = values.pop() if len(values) == 1 else None
-    return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None

@@ -11,6 +11,7 @@ from memfolio.errors import ConfigError, ConflictError, InputError, MemfolioErro
 from memfolio.govern.agents.instructions import instructions
 from memfolio.govern.agents.move import moving
 from memfolio.govern.agents.rename import Renaming
+from memfolio.govern.gate import OWNER
 from memfolio.index import database
 from memfolio.index.counts import count
 from memfolio.index.database import Connection
@@ -152,7 +153,7 @@ class Agents:
         """The settings of another agent, where they name the one that is renamed."""
         with suppress(MemfolioError):  # a file that cannot be read names nobody
             page = self._vault.page(agent_file(agent))
-            settings = read_agent(agent, page.content if page else None)
+            settings = self._vault.settings(agent)
             reads = tuple(new if each == old else each for each in settings.reads)
             given: dict[str, object] = {"reads": reads} if reads != settings.reads else {}
             given |= {"proposes_to": new} if settings.proposes_to == old else {}
@@ -171,7 +172,7 @@ class Agents:
 
     def _known(self) -> set[str]:
         present = self._present() | {self._agent}
-        if self._vault.config.speaker == "owner":
+        if self._vault.config.speaker == OWNER:
             return present
         return present & {index.agent for index in self._library.indexes()}
 
@@ -185,8 +186,7 @@ class Agents:
     def _one(self, id: str) -> Agent:
         trouble = None
         try:
-            page = self._vault.page(agent_file(id))
-            settings = read_agent(id, page.content if page else None)
+            settings = self._vault.settings(id)
         except MemfolioError as error:
             settings, trouble = AgentSettings(agent=id, reads=()), error.message
         memories, active_at = self._numbers(id)

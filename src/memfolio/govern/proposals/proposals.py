@@ -30,7 +30,7 @@ from memfolio.policy import Deed, Role
 from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store
-from memfolio.vault.agents import PROPOSES, agent_file, read_agent
+from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.format.content import check_content
 from memfolio.vault.format.lines import read_lines, split_lines
@@ -229,8 +229,7 @@ class Proposals:
 
     def _is_sure(self, proposal: Proposal) -> bool:
         """Whether a trusted agent is sure of an addition, and its page is, by the trail, as that agent wrote it."""
-        page, intent = self._vault.page(agent_file(proposal.proposer)), proposal.intent
-        settings = read_agent(proposal.proposer, page.content if page else None)
+        settings, intent = self._vault.settings(proposal.proposer), proposal.intent
         if not settings.trusted or settings.retired or proposal.proposer == self._agent or intent.verb != "remember":
             return False
         if proposal.status is Status.CONFLICT or intent.arguments.get("confidence", UNSAID) < self._settings.confidence:
