@@ -85,6 +85,9 @@ class Config:
     reflection: tuning.Reflecting
     redact: tuning.Redaction
     alerts: tuning.Watching
+    knowledge: tuning.Knowing
+    typedb: tuning.Mirroring
+    typedb_password: str = field(repr=False)
     speaker: str
     """`owner` or `agent`; empty where nobody said."""
 

@@ -7,7 +7,10 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
     │   ├── ContentError              empty, too long, or with NUL bytes
     │   ├── NaiveTimeError            a datetime without a time zone
     │   ├── AgentIdError              an agent id that is not [a-z0-9][a-z0-9-]{0,63}
-    │   └── PathError                 a path that leaves the home or cannot be stored
+    │   ├── PathError                 a path that leaves the home or cannot be stored
+    │   ├── RuleError                 a rule that makes no sense, or could not be decided
+    │   ├── ComparisonError           values of two types, such as money and text
+    │   └── OntologyError             a vocabulary that cannot be read, or a term that does not fit into it
     ├── ConfigError                   memfolio.toml, the environment or an argument is wrong
     ├── NotFoundError                 no such memory, page, change or commit
     ├── ConflictError                 somebody else changed it first
@@ -15,6 +18,8 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
     │   ├── EditConflictError         carries what a memory says, what was seen of it, and what was to be said
     │   └── UndoConflictError         carries the overlapping difference
     ├── EmbedderError                 texts cannot be turned into vectors: not installed, not reachable, not usable
+    ├── InferenceLimitError           more follows from the rules than may be concluded at once
+    ├── MirrorError                   a graph server did not answer, or not with what was asked for
     ├── ModelError                    a language model did not answer, or not with what was asked for
     ├── RefusedError                  the rules of this home do not allow it
     │   ├── NotOwnerError             another machine writes this home
@@ -66,6 +71,26 @@ class AgentIdError(InputError):
 
 class PathError(InputError):
     code = "path"
+
+
+class RuleError(InputError):
+    code = "rule"
+
+
+class ComparisonError(InputError):
+    code = "comparison"
+
+
+class OntologyError(InputError):
+    code = "ontology"
+
+
+class InferenceLimitError(MemfolioError):
+    code = "inference-limit"
+
+
+class MirrorError(MemfolioError):
+    code = "mirror"
 
 
 class ConfigError(MemfolioError):

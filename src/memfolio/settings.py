@@ -18,7 +18,9 @@ from memfolio.tuning import (
     Decay,
     Flush,
     Governing,
+    Knowing,
     Learning,
+    Mirroring,
     Packing,
     Proposing,
     Ranking,
@@ -203,6 +205,8 @@ SECTIONS: Mapping[str, type[Any]] = {
     "reflection": Reflecting,
     "redact": Redaction,
     "alerts": Watching,
+    "knowledge": Knowing,
+    "typedb": Mirroring,
 }
 """Sections whose keys are the fields of a class."""
 
@@ -427,6 +431,14 @@ KEYS: tuple[Key, ...] = (
         is_secret=True,
     ),
     *(key for section, tuned in SECTIONS.items() for key in _keys_of(section, tuned)),
+    Key(
+        name="typedb.password",
+        kind="text",
+        default="",
+        doc="The password for the TypeDB server; it is sent nowhere else and never shown.",
+        in_file=False,
+        is_secret=True,
+    ),
     Key(
         name="agent",
         kind="text",

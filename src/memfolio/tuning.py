@@ -341,3 +341,34 @@ class Watching:
 
     bytes: int = _count(10**9, "From how many bytes of files on a home has grown past its budget.", 10**4, 10**15)
     confidence: float = _share(0.9, "From which confidence on two facts that contradict each other raise an alert.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowing:
+    """How far is concluded, and how cases are compared."""
+
+    most: int = _count(1_000_000, "How many facts may follow from rules at once; more is an error.", 1, 10**8)
+    depth: int = _count(10, "How many rules deep a proof is looked for.", 1, 100)
+    cases: int = _count(10_000, "How many cases are kept; beyond, the least important go.", 1, 10**7)
+    beliefs: float = _share(0.6, "How much common beliefs count when cases are compared; common desires are the rest.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirroring:
+    """A TypeDB server that holds a copy of what is known; without an address there is none."""
+
+    url: str = _text(
+        "",
+        "The address of the server's HTTP API, such as http://localhost:8000; empty is none.",
+        "an http or https address without user name, query or fragment",
+        lambda text: not text or (text.startswith(("http://", "https://")) and not {" ", "?", "#", "@"} & set(text)),
+    )
+    database: str = _text(
+        "memfolio",
+        "The database on the server.",
+        "a name of letters, digits, _ and -",
+        lambda text: 0 < len(text) <= 64 and text.isascii() and text.replace("_", "").replace("-", "").isalnum(),
+    )
+    username: str = _text("", "Who signs in there.", "a name", lambda text: text.isprintable() and len(text) <= 128)
+    timeout: float = field(default=5.0, metadata={"doc": "Seconds to wait for an answer.", "low": 0.1, "high": 600.0})
+    bytes: int = _count(4096, "How many bytes of a raw query's answer are shown.", 256, 10**7)

@@ -1,0 +1,74 @@
+"""Facts as the index has them: subject, predicate and object, with all that is known about when and how they hold."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memfolio.index.rows import from_us
+
+FACT_COLUMNS = (
+    *("row", "id", "subject", "predicate", "object", "confidence", "source", "category", "origin"),
+    *("valid_from_us", "valid_until_us", "created_us", "updated_us", "verified_us", "verification_count", "more"),
+)
+
+
+class Fact(NamedTuple):
+    """A fact. Made from a row at once, since many are made: its times are read when somebody asks for them.
+
+    `row` is negative for a fact that follows from others by a rule.
+    """
+
+    row: int
+    id: str
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    source: str
+    category: str | None
+    origin: str
+    valid_from_us: int | None
+    valid_until_us: int | None
+    created_us: int
+    updated_us: int
+    verified_us: int | None
+    verification_count: int
+    more: str | None
+
+    @property
+    def triple(self) -> tuple[str, str, str]:
+        return self.subject, self.predicate, self.object
+
+    @property
+    def is_derived(self) -> bool:
+        return self.row < 0
+
+    @property
+    def valid_from(self) -> datetime | None:
+        return None if self.valid_from_us is None else from_us(self.valid_from_us)
+
+    @property
+    def valid_until(self) -> datetime | None:
+        return None if self.valid_until_us is None else from_us(self.valid_until_us)
+
+    @property
+    def created_at(self) -> datetime:
+        return from_us(self.created_us)
+
+    @property
+    def updated_at(self) -> datetime:
+        return from_us(self.updated_us)
+
+    @property
+    def last_verified(self) -> datetime | None:
+        return None if self.verified_us is None else from_us(self.verified_us)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What else its line says: `memories`, `derived_from`, `rule` and whatever a person wrote there."""
+        return json.loads(self.more) if self.more else {}
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.predicate} {self.object}"

@@ -1,0 +1,1 @@
+"""What is known as facts, and what follows from it: facts, rules, inference, cases, ontology, mirrors."""
