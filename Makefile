@@ -37,6 +37,8 @@ bench: install ## Measure speed and size, each figure beside its floor
 	$(BIN)/python -m bench.verbs
 	$(BIN)/python -m bench.life
 	$(BIN)/python -m bench.reflect
+	$(BIN)/python -m bench.facts
+	$(BIN)/python -m bench.inference
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)

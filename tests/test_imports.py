@@ -36,6 +36,7 @@ LEVELS = (
         "reason",
         "status",
         "governed",
+        "knowing",
         "life",
         "memory",
         "aio",

@@ -87,7 +87,6 @@ class Config:
     alerts: tuning.Watching
     knowledge: tuning.Knowing
     typedb: tuning.Mirroring
-    typedb_password: str = field(repr=False)
     speaker: str
     """`owner` or `agent`; empty where nobody said."""
 

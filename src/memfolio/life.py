@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.govern.proposable import proposable
-from memfolio.governed import Governed
 from memfolio.index.lookup import Located
 from memfolio.intake import one_id
+from memfolio.knowing import Knowing
 from memfolio.policy import Deed
 from memfolio.recall.asking import arguments
 from memfolio.types import Attribution, MemoryItem, check_attribution, check_token
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.tend.attendant import Attendant
     from memfolio.tend.backup import BackedUp
     from memfolio.tend.consolidate.consolidate import Consolidated
+    from memfolio.tend.digest.build import Built
     from memfolio.tend.hand import Hand
     from memfolio.tend.retention import Retained
     from memfolio.tend.sessions.session import Heard
@@ -44,7 +45,7 @@ MANY = 10**6
 """More than anybody asks for."""
 
 
-class Life(Governed):
+class Life(Knowing):
     """What every `Memory` can do beside noting and finding."""
 
     _attendant: Attendant | None
@@ -103,6 +104,27 @@ class Life(Governed):
             dry_run=dry_run,
             told=told or (lambda job, done, total: None),
         )
+
+    def digest(
+        self,
+        levels: Iterable[str] = ("weekly", "monthly", "quarterly"),
+        *,
+        since: datetime | None = None,
+        current: bool = False,
+        dry_run: bool = False,
+    ) -> tuple[Built, Hand]:
+        """Write the digests that are missing or differ from their days, and return them with the hand that did it.
+
+        Only of periods that end at `since` or later; with `current`, also of those that are not over.
+        """
+        from memfolio.index.days import local_day
+        from memfolio.tend.digest.build import build
+
+        hand, zone = self._hand(dry_run=dry_run), self.vault.home.zone
+        begins = local_day(since, zone) if since else None
+        model = None if dry_run else self._model
+        built = build(hand, self.library.index, levels=tuple(levels), since=begins, current=current, model=model)
+        return built, hand
 
     def end_session(self, session: str, *, dry_run: bool = False) -> Heard | None:
         """A conversation is over: learn from it. None where there is nothing in it that was not learned from.

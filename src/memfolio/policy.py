@@ -39,6 +39,8 @@ class Deed(StrEnum):
     """A line of core memory."""
     REWRITE = "rewrite"
     """More than one line of core memory at once, or a log with lines that stood nowhere before."""
+    RULE = "rule"
+    """Rules and terms, which decide what is concluded."""
     VAULT = "vault"
     PAGE = "page"
     HIGH = "high"

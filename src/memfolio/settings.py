@@ -432,14 +432,6 @@ KEYS: tuple[Key, ...] = (
     ),
     *(key for section, tuned in SECTIONS.items() for key in _keys_of(section, tuned)),
     Key(
-        name="typedb.password",
-        kind="text",
-        default="",
-        doc="The password for the TypeDB server; it is sent nowhere else and never shown.",
-        in_file=False,
-        is_secret=True,
-    ),
-    Key(
         name="agent",
         kind="text",
         default="main",

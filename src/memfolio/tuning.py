@@ -370,5 +370,14 @@ class Mirroring:
         lambda text: 0 < len(text) <= 64 and text.isascii() and text.replace("_", "").replace("-", "").isalnum(),
     )
     username: str = _text("", "Who signs in there.", "a name", lambda text: text.isprintable() and len(text) <= 128)
+    password: str = field(
+        default="",
+        repr=False,
+        metadata={
+            "doc": "The password for the TypeDB server; it is sent nowhere else and never shown.",
+            "in_file": False,
+            "is_secret": True,
+        },
+    )
     timeout: float = field(default=5.0, metadata={"doc": "Seconds to wait for an answer.", "low": 0.1, "high": 600.0})
     bytes: int = _count(4096, "How many bytes of a raw query's answer are shown.", 256, 10**7)

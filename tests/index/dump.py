@@ -33,6 +33,13 @@ _QUERIES = {
     "JOIN files f ON f.number = e.file ORDER BY 1, 2, 3, 4, 6",
     "states": "SELECT f.path, s.ordinal, s.memory, s.op, s.line FROM states s "
     "JOIN files f ON f.number = s.file ORDER BY 1, 2",
+    "facts": "SELECT f.id, subject, predicate, object, f.confidence, f.source, category, f.origin, f.valid_from, "
+    "f.valid_until, verifications, f.more, p.path FROM facts f JOIN memories m ON m.row = f.row "
+    "JOIN files p ON p.number = f.file ORDER BY 2, 3, 4",
+    "fact_history": "SELECT h.id, subject, predicate, object, p.path, json_remove(line, '$[5]') FROM fact_history h "
+    "JOIN files p ON p.number = h.file ORDER BY 2, 3, 4, ordinal",
+    "records": "SELECT ledger, p.path, about, json_remove(line, '$.at') FROM records r "
+    "JOIN files p ON p.number = r.file ORDER BY ledger, ordinal",
     "words": "SELECT term, col, doc, cnt FROM temp.vocabulary ORDER BY 1, 2",
 }
 

@@ -89,10 +89,11 @@ def dump_of(index: Index) -> Dump:
 def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUESTIONS) -> None:
     """The index in use holds and answers what one does that is built from the same files, vectors included."""
     for index in memory.library.indexes():
+        held = dump_of(index)  # first: an index that is damaged where nobody looked before is built again by this
         memory.library.meaning.fill(index)
         with rebuilt(memory.vault, index.agent) as other:
             Meaning(memory.library.meaning.embedder).fill(other)
-            found = differences(dump_of(index), dump_of(other))
+            found = differences(held, dump_of(other))
             assert not found, "the index in use and the rebuilt one differ:\n" + "\n".join(found[:SHOWN])
             assert are_near(index.read(vectors_by_id), other.read(vectors_by_id)), "the vectors differ"
             counted = partial(count, short_term=memory.library.short_term(memory.vault.home.now()))

@@ -46,6 +46,21 @@ FILES = {
     f"{LOG}/graph/entities/Person--ALEX.md": "# Another\n\nDrinks coffee.\n",
     "agents/main/knowledge/facts/0001.jsonl": '{"id":"F-1","subject":"a","predicate":"b","object":"tea"}\n',
     "agents/main/knowledge/facts/0002.jsonl": '{"id":"F-1","subject":"a","predicate":"b","object":"rain"}\n',
+    "agents/main/knowledge/facts/0003.jsonl": '{"subject":"a","predicate":"b","object":"tea","confidence":0.5}\n'
+    '{"op":"retract","subject":"a","predicate":"b","object":"rain"}\n{"subject":"a b","predicate":"b c","object":"x"}\n'
+    '{"id":"F-1-00000001","subject":"z","predicate":"b","object":"snow","memories":["M-1794753005001-00000001"]}\n',
+    "agents/main/knowledge/facts.jsonl": '{"id":"F-1-00000001","subject":"y","predicate":"b","object":"hail"}\n'
+    '{"id":"F-1-00000002","subject":"a","predicate":"b","object":"tea","valid_until":"2026-11-15"}\n'
+    '{"op":"verify","subject":"z","predicate":"b","object":"snow","confidence":0.25}',
+    "agents/main/knowledge/facts/0012.jsonl": '{"fact":"F-1-00000001","subject":"x","predicate":"b","object":"ice"}\n'
+    '{"op":"verify","subject":"a","predicate":"b","object":"rain"}\n{"subject":"a","predicate":"b","object":"rain"}\n',
+    "agents/main/knowledge/cases/0001.jsonl": '{"id":"C-1","situation":{"context":"rain"},"solution":{"actions":'
+    '["tea"]},"outcome":{"success":true,"lessons":"be warm"}}\n{"op":"delete","case":"C-2"}\n'
+    '{"id":"C-2","situation":7}\n',
+    "agents/main/knowledge/cases/0002.jsonl": '{"op":"revise","case":"C-1","situation":{"context":"snow"}}\n'
+    '{"id":"C-2","situation":{"context":"storm"}}\n{"situation":{"context":"fog"}}\n',
+    "agents/main/knowledge/rules/0001.jsonl": '{"id":"R-1","text":"?x b ?y => ?y c ?x"}\n'
+    '{"text":"?x b rain => ?x d e"}\n',
     "agents/main/MEMORY.md": "# Core\n\nTea.\n\n## Rain\n\nOften.\n",
 }
 

@@ -45,6 +45,8 @@ LINES = {
     Op.ARCHIVE.value: Deed.ARCHIVE,
     Op.PURGE.value: Deed.PURGE,
 }
+FACTS = {"retract": Deed.FORGET, "verify": Deed.CONFIRM}
+"""What lines about facts do; any other asserts one."""
 TELLING = frozenset({Op.STORE.value, Op.SUPERSEDE.value, *LINES})
 """Lines that make something else of a memory; all others are noted by the way."""
 _MARK = re.compile(rb"[ \t]*(?:\^\S+)?[ \t]*$")
@@ -141,7 +143,7 @@ def _lines(
     """What state lines do to memories that are there, or that are `added` by the same change."""
     agent = agent_of(ledger.part(1))
     if agent is None or ledger != state_ledger(agent):
-        yield Part(Deed.PAGE)
+        yield from _knowledge(ledger, records)
         return
     for record in records:
         op, memory = str(record.get("op")), record.get("memory")
@@ -155,6 +157,23 @@ def _lines(
             yield _replacing(item, added)
         else:
             yield Part(LINES.get(op, Deed.NOTE), item.origin if item else None)
+
+
+def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
+    """What lines in a ledger of facts, rules or cases do; those of other ledgers count as those of a page."""
+    match ledger.base.rpartition("/knowledge/")[2]:
+        case "facts":
+            yield from {Part(FACTS.get(str(each.get("op")), Deed.REMEMBER), _origin(each)) for each in records}
+        case "rules":
+            yield Part(Deed.RULE)
+        case "cases":
+            yield Part(Deed.LEARN)
+        case _:
+            yield Part(Deed.PAGE)
+
+
+def _origin(record: Mapping[str, Any]) -> Origin | None:
+    return Origin.UNTRUSTED if record.get("origin") == Origin.UNTRUSTED.value else None
 
 
 def _meant(memory: object, added: Sequence[MemoryItem | Draft], find: Find) -> MemoryItem | Draft | None:
@@ -187,6 +206,8 @@ def _page(put: PutPage, read: Read, whole: Deed | None) -> Iterator[Part]:
             yield Part(Deed.CORE if _is_one_line(put.content or b"", read(put.path) or b"") else Deed.REWRITE)
         case _ if PROPOSALS in put.path:
             yield Part(Deed.PROPOSE if whole is Deed.PROPOSE else Deed.REVIEW)
+        case _ if "/knowledge/ontology/" in put.path:
+            yield Part(Deed.RULE)
         case _:
             yield Part(Deed.PAGE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,6 +13,12 @@ FACT_COLUMNS = (
     *("row", "id", "subject", "predicate", "object", "confidence", "source", "category", "origin"),
     *("valid_from_us", "valid_until_us", "created_us", "updated_us", "verified_us", "verification_count", "more"),
 )
+FACTS = (
+    "f.row, f.id, f.subject, f.predicate, f.object, f.confidence, f.source, f.category, f.origin, f.valid_from,"
+    " f.valid_until, f.created_at, f.updated_at, f.verified_at, f.verifications, f.more"
+)
+"""The columns of a `Fact` in the table."""
+_LINK = re.compile(r"[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
 
 
 class Fact(NamedTuple):
@@ -72,3 +79,10 @@ class Fact(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.subject} {self.predicate} {self.object}"
+
+
+def linked(fact: Fact) -> list[str]:
+    """The ids of the memories and facts that a fact came from."""
+    named = [fact.details.get(name) for name in ("memories", "derived_from")] if fact.more else []
+    told = dict.fromkeys(each for some in named if isinstance(some, list) for each in some if isinstance(each, str))
+    return [each for each in told if _LINK.fullmatch(each)]

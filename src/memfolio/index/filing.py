@@ -10,46 +10,51 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 import apsw
 
 from memfolio.clock import EPOCH
-from memfolio.index.lookup import lines_about
-from memfolio.index.pages import EntityPage, entity_id, mentions, name_key
-from memfolio.index.reading import Found, Reading, first_ordinal, is_archived, is_state, precedence, read_file
+from memfolio.index.fact_filing import FactFiling
+from memfolio.index.fact_lines import read_facts
+from memfolio.index.pages import EntityPage, entity_id, name_key
+from memfolio.index.reading import (
+    Found,
+    Reading,
+    first_ordinal,
+    is_archived,
+    is_state,
+    knowledge_of,
+    precedence,
+    read_file,
+)
+from memfolio.index.records import RecordFiling
+from memfolio.index.row_filing import RowFiling
 from memfolio.index.rows import (
-    COLUMNS,
-    INSERT,
     SELECT,
     Row,
     Spot,
     about,
     clean,
     from_us,
-    item_of,
     row_of,
     spot_of,
     state_of,
+    to_us,
 )
-from memfolio.index.vectors import clear_vector
 from memfolio.state import Op, State, apply, fold
 from memfolio.text import searchable
 from memfolio.types import MemoryItem
 from memfolio.vault.disk import Stamp
 from memfolio.vault.format.content import text_id
+from memfolio.vault.format.lines import read_lines
 from memfolio.vault.recent import FileState
 
 Line = Mapping[str, Any]
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
 OF_ENTITY = -2
 """Stands in place of an ordinal where an edge is drawn by the page of an entity."""
-_UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
-_WORDS = "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)"
-_CONTENT = COLUMNS.index("content")
-_SEARCHED = tuple(map(COLUMNS.index, ("content", "more", "role", "user")))
-"""The columns from which a memory's words, tags and links come."""
 
 
 class Filing:
@@ -64,8 +69,9 @@ class Filing:
         self._read = read
         self._again: dict[str, None] = {}
         """Files to read again, because another file's change decides what their entries are."""
-        self._told: set[str] | None = None
-        """The memories about which state lines exist."""
+        self._rows = RowFiling(connection)
+        self._facts = FactFiling(connection, self._rows, agent)
+        self._records = RecordFiling(connection, self._rows, agent)
 
     def put(self, path: str, data: bytes, state: FileState) -> None:
         """File the whole content of a file, whatever was known of it before."""
@@ -78,6 +84,8 @@ class Filing:
         if number is not None:
             if is_state(path):
                 self._refile_states(number, ())
+            elif knowledge_of(path):
+                self._put_knowledge(path, number, b"", EPOCH)
             else:
                 self._refile(path, number, Reading())
             self._db.execute("DELETE FROM files WHERE number = ?", (number,))
@@ -86,7 +94,7 @@ class Filing:
     def add(self, path: str, items: Sequence[MemoryItem], state: FileState) -> None:
         """File memories that were just appended to a log, under ids that did not exist before."""
         number = self._known_number(path, state)
-        last = self._value("SELECT max(ordinal) FROM memories WHERE file = ?", number)
+        last = self._rows.value("SELECT max(ordinal) FROM memories WHERE file = ?", number)
         first = first_ordinal(path) if last is None else last + 1
         found = [Found(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
         self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
@@ -94,16 +102,18 @@ class Filing:
     def extend(self, path: str, lines: Sequence[Line], state: FileState) -> None:
         """File state lines that were just appended to the newest part of their ledger."""
         number = self._known_number(path, state)
-        ordinal = self._value("SELECT max(ordinal) FROM states WHERE file = ?", number, default=-1) + 1
+        ordinal = self._rows.value("SELECT max(ordinal) FROM states WHERE file = ?", number, default=-1) + 1
         for nth, line in enumerate(lines):
             self._add_line(number, ordinal + nth, line)
             memory = line.get("memory")
-            found = self._find(memory) if isinstance(memory, str) else None
+            found = self._rows.find(memory) if isinstance(memory, str) else None
             if found:
                 self._rewrite(found, apply(state_of(found[1]), line))
 
     def _put(self, path: str, data: bytes, state: FileState) -> None:
-        modified = EPOCH if state.stamp is None else from_us(state.stamp.mtime_ns // 1000)
+        modified = _modified(state)
+        if knowledge_of(path):
+            return self._put_knowledge(path, self._known_number(path, state), data, modified)
         reading = read_file(path, data, zone=self._zone, modified=modified)
         number = self._known_number(path, state)
         self._note_problems(number, reading.problems)
@@ -111,6 +121,30 @@ class Filing:
             self._refile_states(number, reading.states)
         else:
             self._refile(path, number, reading)
+        return None
+
+    def _put_knowledge(self, path: str, number: int, data: bytes, modified: datetime) -> None:
+        """File the lines of a ledger of knowledge."""
+        ledger, first = knowledge_of(path) or ("", 0)
+        if ledger == "facts":
+            said, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
+            self._facts.refile(number, said)
+        else:
+            lines = read_lines(data)
+            told, problems = [*lines.records, *([lines.tail] if lines.tail else [])], lines.problems
+            self._records.refile(ledger, number, first, [line.record for line in told], modified)
+        self._note_problems(number, problems)
+
+    def append_facts(self, path: str, data: bytes, state: FileState) -> bool:
+        """File lines about facts that were just appended to a part of their ledger; False where that is not all."""
+        if data.startswith(b"\n"):
+            return False  # it completes a line that was there before
+        number, (_, first) = self._known_number(path, state), knowledge_of(path) or ("", 0)
+        ordinal = self._facts.next_ordinal(number, first)
+        said, problems = read_facts(data, self._agent, self._zone, to_us(_modified(state)), number, ordinal)
+        if not problems:
+            self._facts.add(number, said)
+        return not problems
 
     def _settle(self) -> None:
         """Read the files again that the last change reaches; each at most a few times, since files only give way."""
@@ -126,7 +160,7 @@ class Filing:
         return stored_state(*found) if found else None
 
     def _number(self, path: str) -> int | None:
-        number: int | None = self._value("SELECT number FROM files WHERE path = ?", path)
+        number: int | None = self._rows.value("SELECT number FROM files WHERE path = ?", path)
         return number
 
     def _known_number(self, path: str, state: FileState) -> int:
@@ -144,10 +178,6 @@ class Filing:
         told = json.dumps(problems) if problems else None
         self._db.execute("UPDATE files SET problems = ?1 WHERE number = ?2 AND problems IS NOT ?1", (told, number))
 
-    def _value(self, sql: str, *bindings: Any, default: Any = None) -> Any:
-        found = self._db.execute(sql, bindings).fetchone()
-        return default if found is None or found[0] is None else found[0]
-
     # What a file holds
 
     def _refile(self, path: str, number: int, reading: Reading) -> None:
@@ -155,7 +185,7 @@ class Filing:
         before = {row[0]: (key, tuple(row)) for key, *row in self._rows_of(number)}
         self._db.execute("DELETE FROM places WHERE file = ?", (number,))
         if not before and self._are_new(reading.found):
-            states = [fold(found.item, self._lines_about(found.item.id)) for found in reading.found]
+            states = [fold(found.item, self._rows.lines_about(found.item.id)) for found in reading.found]
             self._add_all(number, reading.found, states, archived=is_archived(path))
             self._file_entity(path, number, reading.entity)
             return
@@ -166,7 +196,7 @@ class Filing:
                 held.add(mine.item.id)
                 self._file(number, mine, before.get(mine.item.id), archived=is_archived(path))
         for left in before.keys() - held:
-            self._remove(before[left][0], item_of(before[left][1]), number)
+            self._rows.remove(*before[left])
             self._hand_on(left)
         self._file_entity(path, number, reading.entity)
 
@@ -174,23 +204,21 @@ class Filing:
         """Whether no file has any of these memories, and this one has each once."""
         ids = tuple({each.item.id for each in found})
         sql = "SELECT 1 FROM memories WHERE id IN carray(?) LIMIT 1"
-        return len(ids) == len(found) and (not ids or self._value(sql, apsw.carray(ids)) is None)
+        return len(ids) == len(found) and (not ids or self._rows.value(sql, apsw.carray(ids)) is None)
 
     def _add_all(self, number: int, found: Sequence[Found], states: Sequence[State], *, archived: bool) -> None:
         """File many memories at once, all of them new."""
-        first = self._value("SELECT max(row) FROM memories", default=0) + 1
+        first = self._rows.next_key()
         rows, words = [], []
         for key, (each, state) in enumerate(zip(found, states, strict=True), start=first):
             item = state.item
             spot = Spot(file=number, ordinal=each.ordinal, form=each.form, archived=archived, heading=each.heading)
             rows.append((key, *row_of(item, spot, state.superseded_at)))
             words.append((key, searchable(item.content), searchable(about(item, each.heading))))
-        self._db.executemany(INSERT, rows)
-        self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
-        self._db.executemany(_WORDS, words)
+        self._rows.add_all(rows, words)
         for row, state in zip(rows, states, strict=True):
             if state.item.tags or state.item.derived_from or "[[" in state.item.content:
-                self._link(row[0], state.item, number)
+                self._rows.link(row[0], state.item, number)
 
     def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
         return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
@@ -212,8 +240,8 @@ class Filing:
         return self._claim(path, number, _as_unmarked(found, self._agent)) if is_copy else None
 
     def _take_over(self, file: int, ordinal: int, id: str) -> None:
-        if found := self._find(id):
-            self._remove(found[0], item_of(found[1]), file)
+        if found := self._rows.find(id):
+            self._rows.remove(*found)
         self._place(id, file, ordinal)
 
     def _place(self, id: str, file: int, ordinal: int) -> None:
@@ -225,74 +253,27 @@ class Filing:
         self._again.update(dict.fromkeys(path for (path,) in self._db.execute(sql, (id,))))
 
     def _file(self, number: int, found: Found, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
-        state = fold(found.item, self._lines_about(found.item.id))
+        state = fold(found.item, self._rows.lines_about(found.item.id))
         if old is None:
             self._add_all(number, [found], [state], archived=archived)
             return
         spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
         row = row_of(state.item, spot, state.superseded_at)
         if tuple(old[1]) != row:
-            self._update(old[0], tuple(old[1]), row, state.item, number, found.heading)
-
-    def _update(self, key: int, old: Row, row: Row, item: MemoryItem, number: int, heading: Sequence[str]) -> None:
-        self._db.execute(_UPDATE, (*row, key))
-        if all(old[each] == row[each] for each in _SEARCHED):
-            return
-        self._unlink(key, item_of(old), number)
-        self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
-        self._db.execute(_WORDS, (key, searchable(item.content), searchable(about(item, heading))))
-        self._link(key, item, number)
-        if (old[_CONTENT], spot_of(old).heading) != (row[_CONTENT], tuple(heading)):
-            self._forget_vector(key)
-
-    def _forget_vector(self, key: int) -> None:
-        """Empty the slot of a memory that says something else now, or nothing any more."""
-        if self._value("SELECT 1 FROM waiting WHERE row = ?", key) is None:
-            self._db.execute("INSERT INTO waiting VALUES (?)", (key,))
-            clear_vector(self._db, key)
-
-    def _remove(self, key: int, item: MemoryItem, number: int) -> None:
-        self._forget_vector(key)
-        self._unlink(key, item, number)
-        self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
-        self._db.execute("DELETE FROM waiting WHERE row = ?", (key,))
-        self._db.execute("DELETE FROM memories WHERE row = ?", (key,))
-
-    def _link(self, key: int, item: MemoryItem, number: int) -> None:
-        """Note a memory's tags, the entities it names and what it was derived from."""
-        for tag in dict.fromkeys(item.tags):
-            self._db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", clean((tag.casefold(), key)))
-        for entity in mentions(item.content):
-            self._db.execute("INSERT OR IGNORE INTO mentions VALUES (?, ?)", (entity, key))
-        for source in dict.fromkeys(item.derived_from):
-            self._add_edge("derived_from", item.id, source, number, -1)
-
-    def _unlink(self, key: int, item: MemoryItem, number: int) -> None:
-        for tag in item.tags:
-            self._db.execute("DELETE FROM tags WHERE tag = ? AND row = ?", clean((tag.casefold(), key)))
-        for entity in mentions(item.content):
-            self._db.execute("DELETE FROM mentions WHERE entity = ? AND row = ?", (entity, key))
-        if item.derived_from:
-            self._db.execute("DELETE FROM edges WHERE file = ? AND ordinal = -1 AND source = ?", (number, item.id))
-
-    def _add_edge(
-        self, type: str, source: str, target: str, file: int, ordinal: int, predicate: str | None = None
-    ) -> None:
-        self._db.execute(
-            "INSERT INTO edges (type, source, target, predicate, file, ordinal) VALUES (?, ?, ?, ?, ?, ?)",
-            clean((type, source, target, predicate, file, ordinal)),
-        )
+            self._rows.update(old[0], tuple(old[1]), row, state.item, found.heading)
 
     def _file_entity(self, path: str, number: int, entity: EntityPage | None) -> None:
         """File the entity of a page; of pages whose names differ only in case, the one that sorts first counts."""
         if entity is None:
-            if left := self._value("SELECT id FROM entities WHERE file = ?", number):
+            if left := self._rows.value("SELECT id FROM entities WHERE file = ?", number):
                 self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
                 self._db.execute("DELETE FROM names WHERE entity = ?", (left,))
                 self._relate(number, left, ())
                 self._again.update(dict.fromkeys(each for each in self._pages_of(left) if each != path))
             return
-        owner = self._value("SELECT f.path FROM entities e JOIN files f ON f.number = e.file WHERE e.id = ?", entity.id)
+        owner = self._rows.value(
+            "SELECT f.path FROM entities e JOIN files f ON f.number = e.file WHERE e.id = ?", entity.id
+        )
         if owner is None or path <= owner:
             values = (entity.id, entity.name, entity.type, json.dumps(entity.aliases), entity.summary)
             self._db.execute(
@@ -307,7 +288,7 @@ class Filing:
         """Note to whom an entity's page relates it, and which memories it cites."""
         self._db.execute("DELETE FROM edges WHERE source = ? AND ordinal = ?", clean((entity, OF_ENTITY)))
         for kind, target, predicate in drawn:
-            self._add_edge(kind, entity, target, number, OF_ENTITY, predicate)
+            self._rows.add_edge(kind, entity, target, number, OF_ENTITY, predicate)
 
     def _name(self, entity: EntityPage) -> None:
         """Note what an entity is called."""
@@ -337,7 +318,7 @@ class Filing:
 
     def _read_owner_again(self, memory: str) -> None:
         sql = "SELECT f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
-        if path := self._value(sql, memory):
+        if path := self._rows.value(sql, memory):
             self._again[path] = None
 
     def _add_line(self, number: int, ordinal: int, line: Line) -> None:
@@ -345,25 +326,14 @@ class Filing:
         memory = memory if isinstance(memory, str) else None
         values = (number, ordinal, memory, str(line.get("op", "")), json.dumps(dict(line)))
         self._db.execute("INSERT INTO states VALUES (?, ?, ?, ?, ?)", clean(values))
-        if memory is not None and self._told is not None:
-            self._told.add(memory)
+        if memory is not None:
+            self._rows.tell(memory)
         for edge in _edges(line):
-            self._add_edge(*edge[:3], number, ordinal, edge[3])
-
-    def _lines_about(self, memory: str) -> list[Line]:
-        if self._told is None:
-            self._told = {each for (each,) in self._db.execute("SELECT DISTINCT memory FROM states")}
-        if memory not in self._told:
-            return []
-        return lines_about(self._db, memory)
-
-    def _find(self, memory: str) -> tuple[int, Row] | None:
-        found = self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.id = ?", clean((memory,))).fetchone()
-        return (found[0], tuple(found[1:])) if found else None
+            self._rows.add_edge(*edge[:3], number, ordinal, edge[3])
 
     def _rewrite(self, found: tuple[int, Row], state: State) -> None:
         key, old = found
-        self._db.execute(_UPDATE, (*row_of(state.item, spot_of(old), state.superseded_at), key))
+        self._rows.rewrite(key, row_of(state.item, spot_of(old), state.superseded_at))
 
 
 def _as_unmarked(found: Found, agent: str) -> Found:
@@ -381,6 +351,10 @@ def _edges(line: Line) -> Iterable[tuple[str, str, str, str | None]]:
         yield "supersedes", by, memory, None
     elif op == Op.EDGE and isinstance(to, str) and drawn in EDGES:
         yield str(drawn), memory, to, predicate if isinstance(predicate, str) else None
+
+
+def _modified(state: FileState) -> datetime:
+    return EPOCH if state.stamp is None else from_us(state.stamp.mtime_ns // 1000)
 
 
 def _stamp(state: FileState) -> str | None:

@@ -22,8 +22,7 @@ from memfolio.index.pages import (
     without_cited,
 )
 from memfolio.index.passages import cut_passages, front_matter
-from memfolio.state import moment
-from memfolio.types import Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import MemoryItem, Origin, Store
 from memfolio.vault.format.content import without_surrogates
 from memfolio.vault.format.entry import moment_of
 from memfolio.vault.format.lines import read_lines
@@ -33,13 +32,13 @@ from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_packed_log,
 from memfolio.vault.recent import to_text
 
 _STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
-_FACTS = re.compile(r"(?:agents/[^/]+|shared)/knowledge/(?:facts|facts/\d{4,})\.jsonl")
+_KNOWLEDGE = re.compile(
+    r"(?:agents/[^/]+|shared)/knowledge/(?P<ledger>facts|rules|cases)(?:/(?P<part>(?!0000)(?:\d{4}|[1-9]\d{4,})))?\.jsonl"
+)
 MOST_GARBLED = 10
 """A page of which more than one character in so many cannot be read is no text."""
 PART = 1_000_000
 """More memories than one part of a log can hold."""
-_FACT_ID = re.compile(r"F-[0-9]{1,15}-[0-9a-f]{8}")
-_FACT = ("subject", "predicate", "object")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _UNCLOSED = re.compile(r"^([\w-]{1,64})[ \t]*:[ \t]+\[(?![^\n]*\])", re.MULTILINE)
 
@@ -66,11 +65,21 @@ class Reading:
 
 def is_searched(path: str) -> bool:
     """Whether anything in a file of this name can be found or says something about what can."""
-    return is_state(path) or is_log(path) or _FACTS.fullmatch(path) is not None or page_kind(path) is not None
+    return is_state(path) or is_log(path) or knowledge_of(path) is not None or page_kind(path) is not None
 
 
 def is_state(path: str) -> bool:
     return _STATE.fullmatch(path) is not None
+
+
+def knowledge_of(path: str) -> tuple[str, int] | None:
+    """Which ledger of knowledge a file is of, and the place of its first line among all: one made by hand is first."""
+    match = _KNOWLEDGE.fullmatch(path)
+    return (match["ledger"], int(match["part"] or 0) * PART) if match else None
+
+
+def is_facts(path: str) -> bool:
+    return (knowledge_of(path) or ("",))[0] == "facts"
 
 
 def is_log(path: str) -> bool:
@@ -103,8 +112,6 @@ def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Re
         return _read_states(data)
     if is_log(path) and day:
         return _read_log(path, data, day, zone, agent)
-    if _FACTS.fullmatch(path):
-        return _read_facts(data, agent, modified)
     kind = page_kind(path)
     return _read_page(path, to_text(data), kind, agent, zone, modified) if kind else Reading()
 
@@ -122,34 +129,6 @@ def _read_log(path: str, data: bytes, day: date, zone: tzinfo, agent: str) -> Re
 def _read_states(data: bytes) -> Reading:
     lines = read_lines(data)
     return Reading(states=tuple(line.record for line in lines.records), problems=tuple(lines.problems))
-
-
-def _read_facts(data: bytes, agent: str, modified: datetime) -> Reading:
-    lines = read_lines(data)
-    found = [
-        Found(item=_fact(line.record, agent, modified), ordinal=number, form="fact")
-        for number, line in enumerate(lines.records)
-        if all(isinstance(line.record.get(name), str) for name in _FACT)
-    ]
-    latest = {each.item.id: each for each in found}  # what a later line says about a fact counts
-    return Reading(found=tuple(latest.values()), problems=tuple(lines.problems))
-
-
-def _fact(record: Mapping[str, Any], agent: str, modified: datetime) -> MemoryItem:
-    content = without_surrogates(" ".join(record[name] for name in _FACT))
-    confidence = record.get("confidence")
-    return MemoryItem(
-        id=given if _FACT_ID.fullmatch(given := str(record.get("id"))) else _hash("F", agent, content),
-        content=content,
-        created_at=moment(record.get("at")) or modified,
-        kind=Kind.SEMANTIC,
-        type=Type.FACT,
-        source=without_surrogates(str(record.get("source") or "fact")),
-        confidence=confidence if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 1.0,
-        valid_from=moment(record.get("valid_from")),
-        valid_until=moment(record.get("valid_until")),
-        attributes={name: record[name] for name in _FACT},
-    )
 
 
 def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, modified: datetime) -> Reading:

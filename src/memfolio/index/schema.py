@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION = 0x6D656D66
-VERSION = 9
+VERSION = 10
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
@@ -139,27 +139,26 @@ CREATE TABLE facts (
     more TEXT
 );
 CREATE UNIQUE INDEX facts_by_subject ON facts (subject, predicate, object);
-CREATE INDEX facts_by_predicate ON facts (predicate, object);
-CREATE INDEX facts_by_object ON facts (object);
-CREATE INDEX facts_by_file ON facts (file, ordinal);
+CREATE INDEX facts_by_predicate ON facts (predicate, object, subject);
+CREATE INDEX facts_by_object ON facts (object, subject, predicate);
 
--- What was known of facts before: versions that were replaced, and what was retracted.
+-- All lines about each fact that has several, or that was retracted. `id` is that of the line.
 CREATE TABLE fact_history (
     id TEXT NOT NULL,
     subject TEXT NOT NULL,
     predicate TEXT NOT NULL,
     object TEXT NOT NULL,
-    op TEXT NOT NULL,
     known_from INTEGER NOT NULL,
-    known_until INTEGER NOT NULL,
     file INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
     line TEXT NOT NULL
 );
-CREATE INDEX fact_history_by_subject ON fact_history (subject, predicate, object);
+CREATE INDEX fact_history_by_subject ON fact_history (subject, predicate, object, ordinal);
+CREATE INDEX fact_history_by_id ON fact_history (id);
 CREATE INDEX fact_history_by_file ON fact_history (file);
 
 -- What follows from facts by the rules that are kept: one row for each way to hold that is not worse than another.
+-- Row numbers are negative.
 CREATE TABLE derived (
     row INTEGER PRIMARY KEY,
     subject TEXT NOT NULL,
@@ -173,20 +172,23 @@ CREATE TABLE derived (
 CREATE INDEX derived_by_subject ON derived (subject, predicate, object);
 CREATE INDEX derived_by_predicate ON derived (predicate, object);
 CREATE INDEX derived_by_object ON derived (object);
--- On which facts (rows of `facts`) and conclusions (rows of `derived`, negative) each conclusion rests.
+-- On which facts (rows of `facts`) and conclusions (rows of `derived`) each conclusion rests.
 CREATE TABLE supports (premise INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (premise, row)) WITHOUT ROWID;
 CREATE INDEX supports_by_row ON supports (row);
 -- Facts that were added, changed or removed since conclusions were drawn.
 CREATE TABLE fact_changes (row INTEGER NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL);
 
--- The lines of the other ledgers of knowledge: rules and cases.
+-- The lines of the other ledgers of knowledge, rules and cases, and what each is about.
 CREATE TABLE records (
     ledger TEXT NOT NULL,
     file INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
+    about TEXT NOT NULL,
     line TEXT NOT NULL,
-    PRIMARY KEY (ledger, file, ordinal)
+    PRIMARY KEY (ledger, ordinal)
 ) WITHOUT ROWID;
+CREATE INDEX records_by_about ON records (ledger, about);
+CREATE INDEX records_by_file ON records (file);
 
 CREATE TABLE vectors (row INTEGER PRIMARY KEY, data BLOB NOT NULL);
 -- What all vectors add up to, in whole numbers, so that it is the same in whatever order they came and went.

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memfolio.errors import ComparisonError
-from memfolio.knowledge.literal import compare
+from memfolio.knowledge.literal import Operator, compare
 from memfolio.knowledge.relations import BEGINNING, END, Atom, Relations
-from memfolio.knowledge.rule import Comparison, Condition, Part, is_variable, variables
+from memfolio.knowledge.rule import Comparison, Condition, Part, bound, is_variable, variables
 
 Binding = Mapping[str, str]
 Span = tuple[int, int]
 ALWAYS: Span = (BEGINNING, END)
+Found = tuple[tuple[Atom, ...], float, int, int]
+"""The atoms that meet the positive conditions, how sure they are together, and when: start and end."""
 
 
 class Solution(NamedTuple):
@@ -40,24 +42,107 @@ def solve(
 ) -> Iterator[Solution]:
     """Every solution within `span`; what cannot be compared does not hold, and is told in `problems`."""
     given = dict(binding or {})
-    parts = plan(tuple(body), frozenset(given))
-    start = Solution(given, (), 1.0, *span)
-    yield from _solve(parts, 0, relations, start, set() if problems is None else problems)
+    search = Search(tuple(body), frozenset(given), relations, set() if problems is None else problems)
+    for term, value in given.items():
+        if term in search.places:
+            search.values[search.places[term]] = value
+    wanted = [(name, search.places[name]) for name in bound(body) if name not in given]
+    for atoms, confidence, start, end in search.find(0, (), 1.0, *span):
+        named = {name: search.values[place] for name, place in wanted}
+        yield Solution(given | named, atoms, confidence, start, end)
 
 
 @lru_cache(maxsize=4096)
 def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
     """The conditions in the order in which each has the most to go by; what only tests comes as soon as it can."""
-    left, ordered, bound = list(body), [], set(known)
+    left, ordered, have, binding = list(body), [], set(known), bound(body)
     while left:
-        ready = [each for each in left if _is_test(each) and _can_test(each, bound, body)]
+        # A variable that no condition binds stands in one negated condition only, and means anything.
+        ready = [each for each in left if _is_test(each) and not (variables(each.terms) & binding) - have]
         positive = [each for each in left if not _is_test(each)]
-        chosen = ready[0] if ready or not positive else max(positive, key=lambda each: _bound_terms(each, bound))
+        chosen = ready[0] if ready or not positive else max(positive, key=lambda each: _bound_terms(each, have))
         left.remove(chosen)
         ordered.append(chosen)
         if not _is_test(chosen):
-            bound |= variables(chosen.terms)
+            have |= variables(chosen.terms)
     return tuple(ordered)
+
+
+class Search:
+    """The conditions of a body, ready to be met many times: each term has a place in `values`.
+
+    Whoever searches fills the places of what is known first, and reads the others whenever something is found; one
+    search ends before the next begins. Terms of `also` have places too.
+    """
+
+    __slots__ = ("_problems", "_relations", "_steps", "places", "values")
+
+    def __init__(
+        self,
+        body: tuple[Part, ...],
+        known: frozenset[str],
+        relations: Relations,
+        problems: set[str],
+        *,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        self._steps, self.places = _steps(body, known, also)
+        self.values: list[Any] = [None] * (len(self.places) + 2)
+        for term, place in self.places.items():
+            if not is_variable(term):
+                self.values[place] = term
+        self._relations = relations
+        self._problems = problems
+
+    def find(self, at: int, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> Iterator[Found]:
+        """Every way to meet the conditions from the one at `at` on, beside what was met before."""
+        if at == len(self._steps):
+            yield atoms, confidence, start, end
+            return
+        step = self._steps[at]
+        if isinstance(step, _Look):
+            if step.negated:
+                for begin, until in without((start, end), self._taken(step)):
+                    yield from self.find(at + 1, atoms, confidence, begin, until)
+            else:
+                yield from self._look(step, at + 1, atoms, confidence, start, end)
+        elif self._holds(step):
+            yield from self.find(at + 1, atoms, confidence, start, end)
+
+    def _look(
+        self, step: _Look, after: int, atoms: tuple[Atom, ...], confidence: float, start: int, end: int
+    ) -> Iterator[Found]:
+        predicate, subject, target, put_subject, put_object, is_loop, _ = step
+        values, is_last = self.values, after == len(self._steps)
+        for atom in self._relations.match(predicate, values[subject], values[target]):
+            _, source, _, end_point, sure, begin, until = atom
+            if is_loop and source != end_point:
+                continue
+            begin = begin if begin > start else start
+            until = until if until < end else end
+            if begin >= until:
+                continue
+            sure = sure if sure < confidence else confidence
+            values[put_subject] = source
+            values[put_object] = end_point
+            if is_last:
+                yield (*atoms, atom), sure, begin, until
+            else:
+                yield from self.find(after, (*atoms, atom), sure, begin, until)
+
+    def _taken(self, step: _Look) -> list[Span]:
+        found = self._relations.match(step.predicate, self.values[step.subject], self.values[step.object])
+        return [(atom.start, atom.end) for atom in found if not step.is_loop or atom.subject == atom.object]
+
+    def _holds(self, step: _Test) -> bool:
+        left, right = self.values[step.left], self.values[step.right]
+        assert left is not None  # checked when the rule was made
+        assert right is not None
+        try:
+            return compare(left, step.operator, right)
+        except ComparisonError as error:
+            self._problems.add(error.message)
+            return False
 
 
 def fill(term: str, binding: Binding) -> str | None:
@@ -79,7 +164,7 @@ def bind(condition: Condition, atom: Atom, binding: Binding) -> Binding | None:
 def without(span: Span, taken: Sequence[Span]) -> list[Span]:
     """What is left of a span."""
     left, (start, end) = [], span
-    for begin, until in sorted(taken):
+    for begin, until in sorted(each for each in taken if each[0] < each[1]):
         if begin > start:
             left.append((start, min(begin, end)))
         start = max(start, until)
@@ -87,60 +172,67 @@ def without(span: Span, taken: Sequence[Span]) -> list[Span]:
             break
     if start < end:
         left.append((start, end))
-    return [each for each in left if each[0] < each[1]]
+    return left
+
+
+NOTHING, NOWHERE = 0, -1
+"""The first place is always empty, to look for anything; what needs no place of its own is put in the last."""
+
+
+class _Look(NamedTuple):
+    """Atoms to be looked up by what is known of them, and the places where the rest is put."""
+
+    predicate: str
+    subject: int
+    object: int
+    put_subject: int
+    put_object: int
+    is_loop: bool
+    """Whether subject and object are one variable that has no value yet."""
+    negated: bool
+
+
+class _Test(NamedTuple):
+    """A comparison of what stands in two places."""
+
+    left: int
+    operator: Operator
+    right: int
+
+
+@lru_cache(maxsize=4096)
+def _steps(
+    body: tuple[Part, ...], known: frozenset[str], also: tuple[str, ...]
+) -> tuple[tuple[_Look | _Test, ...], Mapping[str, int]]:
+    """The plan of a body with places for terms, and the place of each term."""
+    terms = dict.fromkeys([*sorted(known), *also, *(term for each in body for term in each.terms)])
+    places = {term: number for number, term in enumerate(terms, NOTHING + 1)}
+    steps: list[_Look | _Test] = []
+    have = set(known)
+    for part in plan(body, known):
+        if isinstance(part, Comparison):
+            steps.append(_Test(places[part.left], part.operator, places[part.right]))
+            continue
+        steps.append(_look(part, places, have))
+        if not part.negated:
+            have |= variables(part.terms)
+    return tuple(steps), places
+
+
+def _look(part: Condition, places: Mapping[str, int], have: set[str]) -> _Look:
+    is_loose = [is_variable(term) and term not in have for term in part.terms]
+    subject, target = (NOTHING if loose else places[term] for loose, term in zip(is_loose, part.terms, strict=True))
+    put_subject, put_object = (
+        places[term] if loose and not part.negated else NOWHERE
+        for loose, term in zip(is_loose, part.terms, strict=True)
+    )
+    is_loop = all(is_loose) and part.subject == part.object
+    return _Look(part.predicate, subject, target, put_subject, put_object, is_loop, part.negated)
 
 
 def _is_test(part: Part) -> bool:
     return isinstance(part, Comparison) or part.negated
 
 
-def _can_test(part: Part, bound: set[str], body: tuple[Part, ...]) -> bool:
-    """Whether all variables that others bind are bound; those that stand nowhere else mean anything."""
-    positive = {
-        name for each in body if isinstance(each, Condition) and not each.negated for name in variables(each.terms)
-    }
-    return not (variables(part.terms) & positive) - bound
-
-
-def _bound_terms(part: Part, bound: set[str]) -> int:
-    return sum(not is_variable(term) or term in bound for term in part.terms)
-
-
-def _solve(
-    parts: Sequence[Part], at: int, relations: Relations, so_far: Solution, problems: set[str]
-) -> Iterator[Solution]:
-    if at == len(parts):
-        yield so_far
-        return
-    part = parts[at]
-    for found in _step(part, relations, so_far, problems):
-        yield from _solve(parts, at + 1, relations, found, problems)
-
-
-def _step(part: Part, relations: Relations, so_far: Solution, problems: set[str]) -> Iterator[Solution]:
-    if isinstance(part, Comparison):
-        if _holds(part, so_far.binding, problems):
-            yield so_far
-        return
-    binding, atoms, confidence, start, end = so_far
-    matching = relations.match(part.predicate, fill(part.subject, binding), fill(part.object, binding))
-    if part.negated:
-        taken = [(atom.start, atom.end) for atom in matching if bind(part, atom, binding) is not None]
-        for begin, until in without((start, end), taken) if taken else [(start, end)]:
-            yield Solution(binding, atoms, confidence, begin, until)
-        return
-    for atom in matching:
-        begin, until = max(start, atom.start), min(end, atom.end)
-        if begin < until and (found := bind(part, atom, binding)) is not None:
-            yield Solution(found, (*atoms, atom), min(confidence, atom.confidence), begin, until)
-
-
-def _holds(part: Comparison, binding: Binding, problems: set[str]) -> bool:
-    left, right = fill(part.left, binding), fill(part.right, binding)
-    assert left is not None  # checked when the rule was made
-    assert right is not None
-    try:
-        return compare(left, part.operator, right)
-    except ComparisonError as error:
-        problems.add(error.message)
-        return False
+def _bound_terms(part: Part, have: set[str]) -> int:
+    return sum(not is_variable(term) or term in have for term in part.terms)

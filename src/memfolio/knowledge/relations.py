@@ -1,37 +1,14 @@
-"""What holds, as those see it who reason: triples with how sure they are and when they are true.
-
-Times are microseconds since 1970; a span begins with its first moment and ends before its last. `BEGINNING` and `END`
-stand for what is open.
-"""
+"""Where atoms are looked up, and a place for them in memory."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, Protocol
 
-BEGINNING, END = -(2**62), 2**62
+from memfolio.index.atom import BEGINNING, END, Atom, Triple
 
-Triple = tuple[str, str, str]
-
-
-class Atom(NamedTuple):
-    """A triple that holds for a span of time. `key` is positive for what was asserted, negative for what follows."""
-
-    key: int
-    subject: str
-    predicate: str
-    object: str
-    confidence: float = 1.0
-    start: int = BEGINNING
-    end: int = END
-
-    @property
-    def triple(self) -> Triple:
-        return self.subject, self.predicate, self.object
-
-    def holds_at(self, moment: int) -> bool:
-        return self.start <= moment < self.end
+__all__ = ["BEGINNING", "END", "Atom", "Held", "Relations", "Triple"]
 
 
 class Relations(Protocol):
@@ -43,34 +20,63 @@ class Relations(Protocol):
 
 
 class Held:
-    """Atoms in memory, found by predicate with subject or object. An atom with a known key must be removed first."""
+    """Atoms in memory. An atom with a known key must be removed first."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
-        self._all: defaultdict[str, dict[int, Atom]] = defaultdict(dict)
-        self._by_subject: defaultdict[tuple[str, str], dict[int, Atom]] = defaultdict(dict)
-        self._by_object: defaultdict[tuple[str, str], dict[int, Atom]] = defaultdict(dict)
+        self._tables: defaultdict[str, _Table] = defaultdict(_Table)
         for atom in atoms:
             self.add(atom)
 
     def add(self, atom: Atom) -> None:
-        key, subject, predicate, target = atom[:4]
-        self._all[predicate][key] = atom
-        self._by_subject[predicate, subject][key] = atom
-        self._by_object[predicate, target][key] = atom
+        self._tables[atom[2]].add(atom)
 
     def remove(self, atom: Atom) -> None:
-        key, subject, predicate, target = atom[:4]
-        del self._all[predicate][key]
-        del self._by_subject[predicate, subject][key]
-        del self._by_object[predicate, target][key]
+        self._tables[atom[2]].remove(atom)
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        if subject is None and object is None:
-            return list(self._all.get(predicate, _NONE).values())
+        table = self._tables.get(predicate)
+        if table is None:
+            return ()
         if subject is None:
-            return list(self._by_object.get((predicate, str(object)), _NONE).values())
-        found = self._by_subject.get((predicate, subject), _NONE).values()
-        return list(found) if object is None else [atom for atom in found if atom.object == object]
+            return table.all() if object is None else table.having(OBJECT, object)
+        return table.having(SUBJECT, subject) if object is None else table.pairs.get((subject, object), ())
 
 
-_NONE: dict[int, Atom] = {}
+SUBJECT, OBJECT = 1, 3
+"""Where an atom has them."""
+
+
+class _Table:
+    """The atoms of one predicate; only what somebody has asked by is indexed."""
+
+    __slots__ = ("_lookups", "pairs")
+
+    def __init__(self) -> None:
+        self.pairs: dict[tuple[str, str], tuple[Atom, ...]] = {}
+        self._lookups: dict[int, defaultdict[Any, dict[int, Atom]]] = {}
+
+    def add(self, atom: Atom) -> None:
+        pair = atom[1], atom[3]
+        self.pairs[pair] = (*self.pairs[pair], atom) if pair in self.pairs else (atom,)
+        for field, lookup in self._lookups.items():
+            lookup[atom[field]][atom[0]] = atom
+
+    def remove(self, atom: Atom) -> None:
+        pair = atom[1], atom[3]
+        if left := tuple(each for each in self.pairs[pair] if each[0] != atom[0]):
+            self.pairs[pair] = left
+        else:
+            del self.pairs[pair]
+        for field, lookup in self._lookups.items():
+            del lookup[atom[field]][atom[0]]
+
+    def all(self) -> list[Atom]:
+        return [atom for atoms in self.pairs.values() for atom in atoms]
+
+    def having(self, field: int, value: str) -> Sequence[Atom]:
+        if field not in self._lookups:
+            self._lookups[field] = defaultdict(dict)
+            for atom in self.all():
+                self._lookups[field][atom[field]][atom[0]] = atom
+        found = self._lookups[field].get(value)
+        return list(found.values()) if found else ()

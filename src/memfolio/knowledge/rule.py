@@ -1,11 +1,12 @@
 """A rule: conditions with variables, and what follows where all of them hold. Pure.
 
 A rule is safe when every variable that it concludes with or compares is bound by a condition that is not negated. A
-variable that stands in one negated condition only means "anything".
+variable that stands in negated conditions only means "anything".
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,10 @@ from memfolio.knowledge.literal import Operator
 
 FACTOR = 0.9
 """How much less sure a conclusion is than what it rests on, where a rule does not say."""
+MOST_CONDITIONS = 64
+MOST_CHARACTERS = 4000
+"""Of each text in a rule."""
+_VARIABLE = re.compile(r"(?<!\w)\?\w+(?:-\w+)*")
 
 
 class RuleType(StrEnum):
@@ -97,6 +102,7 @@ def is_variable(term: str) -> bool:
 
 
 def variables(terms: Iterable[str]) -> set[str]:
+    """Those of the terms that are variables."""
     return {term for term in terms if is_variable(term)}
 
 
@@ -106,47 +112,85 @@ def bound(conditions: Iterable[Part]) -> set[str]:
     return {name for each in held for name in variables(each.terms)}
 
 
+def mentioned(text: str) -> set[str]:
+    """The variables in a message or an action."""
+    return set(_VARIABLE.findall(text))
+
+
 def check_rule(rule: Rule) -> Rule:
     """`rule` if it is safe; RuleError says what is wrong with it otherwise."""
     if problem := next(_flaws(rule), None):
-        raise RuleError(f"the rule {rule.name[:80]!r} {problem[0]}", hint=problem[1])
+        label = f"the rule {rule.name[:80]!r}" if rule.name else "the rule"
+        raise RuleError(f"{label} {problem[0]}", hint=problem[1])
     return rule
 
 
 def _flaws(rule: Rule) -> Iterator[tuple[str, str]]:
     known = bound(rule.conditions)
-    if not known and not any(isinstance(each, Condition) and not each.negated for each in rule.conditions):
+    if not any(isinstance(each, Condition) and not each.negated for each in rule.conditions):
         yield "has no condition that a fact could meet", "begin with one such as `?x hasRevenue ?y`"
+    if len(rule.conditions) > MOST_CONDITIONS:
+        yield f"has {len(rule.conditions)} conditions", f"use up to {MOST_CONDITIONS}; let one rule build on another"
     for each in rule.conditions:
-        if isinstance(each, Condition):
-            yield from _predicate_flaws(each)
-        elif loose := variables(each.terms) - known:
+        yield from _term_flaws(each)
+        if isinstance(each, Comparison) and (loose := variables(each.terms) - known):
             yield f"compares {min(loose)}, which no condition binds", f"add a condition with {min(loose)}"
-    if rule.type is RuleType.INFERENCE:
-        yield from _conclusion_flaws(rule, known)
-    elif rule.conclusion is not None:
-        yield f"is a {rule.type} and concludes nothing", "leave the conclusion out, or make it an inference rule"
+    yield from _conclusion_flaws(rule, known)
     if rule.type is RuleType.POLICY and not rule.action.strip():
-        yield "is a policy without an action", "say what is to be done"
+        yield "is a policy without an action", "say what is to be done, as in `=> DO notify-cfo about ?x`"
+    if loose := mentioned(rule.message + " " + rule.action) - known:
+        yield f"speaks of {min(loose)}, which no condition binds", f"add a condition with {min(loose)}"
     if not 0 < rule.factor <= 1:
         yield f"has a confidence factor of {rule.factor}", "use a number above 0 and up to 1"
+    yield from _other_flaws(rule)
+
+
+def _other_flaws(rule: Rule) -> Iterator[tuple[str, str]]:
+    for name, (owner, default) in _BELONGS.items():
+        if owner is not rule.type and getattr(rule, name) != default:
+            yield f"is of type {rule.type} and has a field {name}", f"that is for the type {owner} only"
+    texts = (rule.name, rule.description, rule.domain, rule.message, rule.action)
+    if longest := max((each for each in texts if len(each) > MOST_CHARACTERS), key=len, default=""):
+        yield f"has a text of {len(longest):,} characters", f"use up to {MOST_CHARACTERS:,}"
+    if rule.name.startswith("R-") or any(not each.isprintable() for each in rule.name):
+        yield "has a name that is none", "use letters, digits and spaces; names that begin with R- are for ids"
 
 
 def _conclusion_flaws(rule: Rule, known: set[str]) -> Iterator[tuple[str, str]]:
     if rule.conclusion is None:
-        yield "concludes nothing", "say what follows, as in `=> ?x isTaxable true`"
+        if rule.type is RuleType.INFERENCE:
+            yield "concludes nothing", "say what follows, as in `=> ?x isTaxable true`"
         return
-    yield from _predicate_flaws(rule.conclusion)
+    yield from _term_flaws(rule.conclusion)
     if rule.conclusion.negated:
         yield "concludes that something is not so", "conclude a fact, or make it a constraint"
     if loose := variables(rule.conclusion.terms) - known:
         yield f"concludes with {min(loose)}, which no condition binds", f"add a condition with {min(loose)}"
 
 
-def _predicate_flaws(condition: Condition) -> Iterator[tuple[str, str]]:
-    if not condition.predicate or any(each.isspace() for each in condition.predicate):
-        yield f"has the predicate {condition.predicate[:40]!r}", "write a predicate as one word, such as hasRevenue"
-    if is_variable(condition.predicate):
-        yield f"has {condition.predicate[:40]} for a predicate", "name the predicate; only subject and object can vary"
-    if not all(each.strip() for each in condition.terms):
-        yield "has a condition without a subject or an object", "name both, or use variables"
+def _term_flaws(part: Part) -> Iterator[tuple[str, str]]:
+    if isinstance(part, Condition):
+        yield from _predicate_flaws(part.predicate)
+    for term in part.terms:
+        if not term.strip():
+            yield "has a condition without a subject or an object", "name both, or use variables"
+        if is_variable(term) and not _VARIABLE.fullmatch(term):
+            yield f"has the variable {term[:40]!r}", "name variables with letters, digits, - and _, such as ?x"
+        if len(term) > MOST_CHARACTERS:
+            yield f"has a term of {len(term):,} characters", f"use up to {MOST_CHARACTERS:,}"
+
+
+def _predicate_flaws(predicate: str) -> Iterator[tuple[str, str]]:
+    if not predicate or any(each.isspace() for each in predicate):
+        yield f"has the predicate {predicate[:40]!r}", "write a predicate as one word, such as hasRevenue"
+    if is_variable(predicate):
+        yield f"has {predicate[:40]} for a predicate", "name the predicate; only subject and object can vary"
+
+
+_BELONGS: dict[str, tuple[RuleType, object]] = {
+    "conclusion": (RuleType.INFERENCE, None),
+    "message": (RuleType.CONSTRAINT, ""),
+    "severity": (RuleType.CONSTRAINT, Severity.WARNING),
+    "action": (RuleType.POLICY, ""),
+    "escalate": (RuleType.POLICY, False),
+}

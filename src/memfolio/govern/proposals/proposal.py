@@ -40,7 +40,11 @@ _REMEMBER = (
     *("store", "kind", "type", "confidence", "importance", "tags", *TIMES),
     *("user", "session", "source", "origin", "key", "attributes"),
 )
-OPTIONAL = frozenset({*_REMEMBER, "pinned"})
+_TRIPLE = ("subject", "predicate", "object")
+_FACT = ("confidence", "source", "valid_from", "valid_until", "category", "origin", "memories")
+_RULE = ("name", "domain", "description", "factor", "enabled")
+_TERM = ("domain", "label", "parent_class", "domain_class", "range", "synonyms", "functional", "rule", "rationale")
+OPTIONAL = frozenset({*_REMEMBER, *_FACT, *_RULE, *_TERM, "pinned"})
 VERBS = {
     "remember": Verb("Remember", "text", _REMEMBER),
     "correct": Verb("Correct", "text", ("id",)),
@@ -56,6 +60,12 @@ VERBS = {
     "core.pin": Verb("Pin to core memory", "", ("what",)),
     "core.unpin": Verb("Unpin from core memory", "", ("what",)),
     "graph.merge": Verb("Make one entity of two", "", ("keep", "other")),
+    "facts.assert_": Verb("Assert a fact", "", (*_TRIPLE, *_FACT)),
+    "facts.retract": Verb("Retract a fact", "", ("id",)),
+    "rules.create": Verb("Make a rule", "rule", _RULE),
+    "rules.toggle": Verb("Switch a rule on or off", "", ("id", "enabled")),
+    "rules.delete": Verb("Delete a rule", "", ("id",)),
+    "ontology.commit": Verb("Add a term", "definition", ("node_id", "node_type", *_TERM)),
 }
 """What can be proposed."""
 
@@ -81,6 +91,12 @@ class Intent:
         given = (VERBS[self.verb].body, "text", "what", "id", "keep")
         value = next((self.arguments[name] for name in given if self.arguments.get(name)), "")
         return "\n".join(value) if isinstance(value, list) else str(value)
+
+    @property
+    def named(self) -> str:
+        """The term or the triple that it is about; empty where it is about neither."""
+        term = self.arguments.get("node_id")
+        return str(term) if term else " ".join(str(self.arguments[name]) for name in _TRIPLE if name in self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +133,7 @@ class Proposal:
 
     @property
     def title(self) -> str:
-        return f"{VERBS[self.intent.verb].says}: {first_words(self.about or self.intent.text)}"
+        return f"{VERBS[self.intent.verb].says}: {first_words(self.about or self.intent.named or self.intent.text)}"
 
 
 def first_words(text: str) -> str:
@@ -176,7 +192,10 @@ def _time(name: str, value: object) -> object:
 _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     **CHECKS,
     **dict.fromkeys(("text", "new"), CHECKS["content"]),
-    "pinned": _flag,
+    **dict.fromkeys(("pinned", "enabled", "functional"), _flag),
+    **dict.fromkeys(("rule", "definition"), CHECKS["content"]),
+    "factor": CHECKS["confidence"],
+    **dict.fromkeys(("synonyms", "memories"), CHECKS["tags"]),
     **dict.fromkeys(TIMES, _time),
     "lines": _lines,
 }

@@ -70,12 +70,15 @@ class Proposals:
         self._vault, self._library, self._agent, self._gate = vault, library, agent, gate
         self._do, self._elsewhere, self._settings = do, elsewhere, vault.config.proposals
 
-    def add(self, intent: Intent, *, by: Attribution, row: str = "", to: str | None = None) -> Proposal:
-        """Propose something to the agent that decides on it, once; RefusedError where it was rejected before."""
+    def add(self, intent: Intent, *, by: Attribution, row: str = "", to: str | None = None, note: str = "") -> Proposal:
+        """Propose something to the agent that decides on it, once; RefusedError where it was rejected before.
+
+        `note` is for whoever decides.
+        """
         intent, role, target = intent_of(intent.verb, intent.arguments), self._gate.role_of(by), self._target(to)
         is_lesser = role is not Role.OWNER and (self._gate.is_lesser or target != self._agent)
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
-        proposal = self._made(intent, target, by.trigger, row)
+        proposal = replace(self._made(intent, target, by.trigger, row), note=" ".join(note.split()))
         check_content(render(replace(proposal, about="")), self._vault.config.max_content_bytes)
         with self._vault.writer.ready():  # so that nobody adds the same, or what contradicts it, meanwhile
             if role is not Role.OWNER:

@@ -13,6 +13,7 @@ from memfolio.serve.cli import (
     agent,
     archive,
     bench,
+    case,
     checkpoint,
     context,
     core,
@@ -21,15 +22,21 @@ from memfolio.serve.cli import (
     digest,
     entity,
     explain,
+    fact,
+    infer,
     life,
     mend,
+    ontology,
     proposals,
     purge,
     recall,
     reflect,
+    rule,
     service,
     status,
+    tool,
     trust,
+    typedb,
 )
 from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, register
 from memfolio.serve.cli.errors import UsageError, report, report_usage
@@ -61,10 +68,12 @@ COMMANDS = {command.name: command for module in MODULES for command in module.CO
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])
 app.add_typer(core.app, rich_help_panel="Life")
-app.add_typer(entity.app, rich_help_panel="Knowing")
+for each in (fact, rule, infer, case, ontology, entity):
+    app.add_typer(each.app, rich_help_panel="Knowing")
+app.add_typer(typedb.goal, rich_help_panel="Knowing")
 app.add_typer(agent.app, rich_help_panel="Doing")
-app.add_typer(service.app, rich_help_panel="World")
-app.add_typer(bench.app, rich_help_panel="World")
+for each in (tool, typedb, service, bench):
+    app.add_typer(each.app, rich_help_panel="World")
 
 
 @app.callback(invoke_without_command=True)

@@ -41,24 +41,14 @@ def digest(
     dry_run: DryRun = False,
 ) -> Answer:
     """Write the digests of weeks, months and quarters that are missing or differ from their days."""
-    from memfolio.index.days import local_day
-    from memfolio.llm.open import open_model
-    from memfolio.tend.digest.build import build
-    from memfolio.tend.hand import Hand
-
     if scope not in (*SCOPES, ALL):
         raise InputError(f"{scope[:40]!r} has no digests", hint=f"say {', '.join(SCOPES)} or {ALL}")
     with options.memory() as memory:
-        vault = memory.vault
-        begins = read_moment(vault.config, since)
-        hand = Hand(vault=vault, agent=memory.agent, now=vault.home.now(), dry_run=dry_run)
-        built = build(
-            hand,
-            memory.library.index,
-            levels=tuple(SCOPES.values()) if scope == ALL else (SCOPES[scope],),
-            since=local_day(begins, vault.home.zone) if begins else None,
+        built, hand = memory.digest(
+            SCOPES.values() if scope == ALL else (SCOPES[scope],),
+            since=read_moment(memory.vault.config, since),
             current=current,
-            model=None if dry_run else open_model(vault.config),
+            dry_run=dry_run,
         )
     return _answer(hand, built)
 

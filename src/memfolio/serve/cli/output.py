@@ -36,8 +36,13 @@ def safe(text: str) -> str:
     return text.translate(_CONTROL)
 
 
+def as_json(document: dict[str, Any]) -> str:
+    """A document as text."""
+    return json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
+
+
 def print_json(document: dict[str, Any]) -> None:
-    text = json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
+    text = as_json(document)
     # Bytes, so that neither the system's encoding nor its line ends have a say.
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")

@@ -1,0 +1,105 @@
+"""Facts, rules and terms under the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from memfolio.errors import OntologyError, PolicyError
+from memfolio.govern.proposable import proposable
+from memfolio.govern.proposals.proposal import Intent, Proposal
+from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.ontology.ontology import Added, Ontology
+from memfolio.knowledge.ontology.term import Term, as_fields, term_from
+from memfolio.knowledge.ontology.validate import Report
+from memfolio.knowledge.rule import Rule
+from memfolio.knowledge.rule_text import render
+from memfolio.knowledge.rules import RULER, Rules, Said, as_rule
+from memfolio.types import Attribution
+
+Propose = Callable[[Intent, PolicyError], Proposal]
+TERMER = Attribution(actor="bot:ontology", trigger="ontology")
+
+
+class GovernedFacts(Facts):
+    """Facts that are proposed where the policy wants somebody's leave."""
+
+    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._propose = propose
+
+    assert_ = proposable("facts.assert_")(Facts.assert_)
+    retract = proposable("facts.retract")(Facts.retract)
+
+
+class GovernedRules(Rules):
+    """Rules that are proposed where the policy wants somebody's leave."""
+
+    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._propose = propose
+
+    toggle = proposable("rules.toggle")(Rules.toggle)
+    delete = proposable("rules.delete")(Rules.delete)
+    _create = proposable("rules.create")(Rules.create)
+
+    def create(self, rule: Said, *, by: Attribution = RULER, dry_run: bool = False, **fields: Any) -> Rule:
+        """See `Rules.create`; a proposal has the rule's text."""
+        text = rule if isinstance(rule, str) else render(as_rule(rule))
+        return self._create(text, **fields, by=by, dry_run=dry_run)
+
+
+class GovernedOntology(Ontology):
+    """Terms that are proposed where the policy wants somebody's leave."""
+
+    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._propose = propose
+
+    def fitting(self, term: Term) -> Report:
+        """What to think of before a term is added; OntologyError where it does not fit."""
+        report = self.validate(term)
+        if report.errors:
+            raise OntologyError(
+                f"{term.id[:80]} does not fit: {'; '.join(report.errors)}", hint="correct that and try again"
+            )
+        return report
+
+    def add(self, term: Term, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
+        """See `Ontology.add`."""
+        return self.commit(**as_fields(term), by=by, dry_run=dry_run)
+
+    @proposable("ontology.commit")
+    def commit(
+        self,
+        node_id: str,
+        node_type: str,
+        *,
+        definition: str = "",
+        domain: str = "",
+        label: str = "",
+        parent_class: str = "",
+        domain_class: str = "",
+        range: str = "",
+        synonyms: tuple[str, ...] = (),
+        functional: bool = False,
+        rule: str = "",
+        rationale: str = "",
+        by: Attribution = TERMER,
+        dry_run: bool = False,
+    ) -> Added:
+        """Add the term with these fields; `rationale` says on a proposal why it is needed."""
+        fields = {
+            "node_id": node_id,
+            "node_type": node_type,
+            "definition": definition,
+            "domain": domain,
+            "label": label,
+            "parent_class": parent_class,
+            "domain_class": domain_class,
+            "range": range,
+            "synonyms": synonyms,
+            "functional": functional,
+            "rule": rule,
+        }
+        return super().add(term_from(fields), by=by, dry_run=dry_run)

@@ -1,0 +1,125 @@
+"""What is known as facts, and what follows from it: verbs of a line or two over the rooms of knowledge."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from memfolio.governed import PROPOSER, Governed
+from memfolio.intake import text_of
+from memfolio.types import Attribution, check_attribution
+
+if TYPE_CHECKING:  # what knows is loaded when somebody asks for it
+    from memfolio.govern.knowledge import GovernedFacts, GovernedOntology, GovernedRules
+    from memfolio.govern.proposals.proposal import Proposal
+    from memfolio.index.facts import Fact
+    from memfolio.knowledge.cases import Cases
+    from memfolio.knowledge.hypotheses import Hypothesis
+    from memfolio.knowledge.inference import Inference
+    from memfolio.knowledge.ontology.term import Term
+    from memfolio.knowledge.typedb.mirror import TypeDB
+    from memfolio.knowledge.verify import Verification
+
+CHECKER = Attribution(actor="bot:verify", trigger="verify")
+
+
+class Knowing(Governed):
+    """What every `Memory` can do with facts, rules, cases and terms."""
+
+    @cached_property
+    def facts(self) -> GovernedFacts:
+        """What is asserted, and what follows from it by the rules that are kept."""
+        from memfolio.govern.knowledge import GovernedFacts
+
+        return GovernedFacts(
+            self.vault,
+            self.library,
+            self.agent,
+            refresh=lambda: self.inference.refresh(),
+            explainer=lambda named, depth: self.inference.explain_fact(named, depth),
+            propose=self._propose,
+        )
+
+    @cached_property
+    def rules(self) -> GovernedRules:
+        """What follows from what, what must not be, and what is to be done."""
+        from memfolio.govern.knowledge import GovernedRules
+
+        return GovernedRules(self.vault, self.library, self.agent, propose=self._propose)
+
+    @cached_property
+    def inference(self) -> Inference:
+        """Conclusions, proofs, explanations and checks."""
+        from memfolio.knowledge.inference import Inference
+
+        return Inference(self.vault, self.library, self.agent, facts=self.facts, rules=self.rules)
+
+    @cached_property
+    def cases(self) -> Cases:
+        """What was done in which situation, and how it went."""
+        from memfolio.knowledge.cases import Cases
+
+        return Cases(self.vault, self.library, self.agent)
+
+    @cached_property
+    def ontology(self) -> GovernedOntology:
+        """The terms in which facts are told."""
+        from memfolio.govern.knowledge import GovernedOntology
+
+        return GovernedOntology(self.vault, self.library, self.agent, propose=self._propose)
+
+    @cached_property
+    def typedb(self) -> TypeDB:
+        """The copy of all that on a TypeDB server, where one is configured."""
+        from memfolio.knowledge.typedb.mirror import TypeDB
+
+        return TypeDB(self.vault, self.library, self.agent)
+
+    def propose_term(self, term: Term, *, rationale: str = "", by: Attribution = PROPOSER) -> Proposal:
+        """Propose a term for the ontology, with what there is to think of; one that does not fit is refused."""
+        from memfolio.govern.proposals.proposal import intent_of
+        from memfolio.knowledge.ontology.term import as_fields
+
+        report = self.ontology.fitting(term)
+        intent = intent_of("ontology.commit", as_fields(term) | {"rationale": rationale or None})
+        return self.proposals.add(intent, by=check_attribution(by), note="; ".join(report.warnings))
+
+    def verify_fact(
+        self,
+        id: str,
+        method: str = "consistency_check",
+        *,
+        confirmed: bool | None = None,
+        adjust: bool = False,
+        by: Attribution = CHECKER,
+    ) -> Verification:
+        """Check a fact and note that; `adjust` lets the outcome change how sure it is.
+
+        The methods are "user_confirmation", which needs what the person says in `confirmed`, "cross_reference",
+        "temporal_check" and "consistency_check".
+        """
+        from memfolio.knowledge.verify import Evidence, brought_to_mind, verify
+
+        evidence = Evidence(
+            memories=partial(brought_to_mind, self.vault, self.library),
+            violations=self._violations,
+            functional={term.name for term in self.ontology.terms() if term.functional},
+        )
+        now, by = self.vault.home.now(), check_attribution(by)
+        return verify(self.facts, id, method, now=now, by=by, confirmed=confirmed, evidence=evidence, adjust=adjust)
+
+    def _violations(self, fact: Fact) -> list[str]:
+        found = self.inference.check().findings
+        return [each.text for each in found if any(atom.triple == fact.triple for atom in each.supports)]
+
+    def infer(self, premise: str, *, limit: int = 10) -> list[Hypothesis]:
+        """What might follow from a premise: by a model where there is one, else by rules and likeness.
+
+        These are hypotheses: nothing of them is stored.
+        """
+        from memfolio.knowledge.hypotheses import hypothesise, relevant
+        from memfolio.knowledge.verify import brought_to_mind
+
+        recalled = brought_to_mind(self.vault, self.library, text_of(premise), "fact")
+        known = relevant(self.facts, [each.id for each in recalled])
+        return hypothesise(premise, known, self._model, rules=self.rules.list(enabled=True), limit=limit)

@@ -1,0 +1,202 @@
+"""Answers to questions from what is known: facts, what follows from them, what is missing, and what would explain it.
+
+A question is a triple with variables, or plain words in which known terms and predicates are looked for. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, permutations
+
+from memfolio.errors import InputError
+from memfolio.knowledge.abduce import GAPS, HYPOTHESES, Gap, Hypothesis, abduce
+from memfolio.knowledge.prove import At, Proof, Prover, prove
+from memfolio.knowledge.relations import Relations
+from memfolio.knowledge.rule import Condition, Rule
+from memfolio.knowledge.rule_text import render_part
+from memfolio.knowledge.tree import Lookup, Node, as_text, no_fact
+
+LONGEST = 5
+"""How many words a term may have to be found in a question."""
+PATTERNS = 200
+"""How many triples one question may stand for."""
+WORDS = 40
+"""How many words of a question are looked at."""
+ANSWERS = 50
+_WORD = re.compile(r"\?\w+|[^\s?!,;()\"“”]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")
+_EMPTY = frozenset(
+    "a an and are at be by can did do does for had has have how i in is it many much of on or that the this to was "
+    "were what when where which who whom whose why will with".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """Which terms and predicates are known."""
+
+    predicates: Collection[str]
+    known: Callable[[Sequence[str]], Collection[str]]
+    """Those of some spellings that are the subject or object of a fact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The answer to a question, from whatever could answer it."""
+
+    question: str
+    patterns: tuple[Condition, ...]
+    """The triples that it was taken for."""
+    facts: tuple[Node, ...]
+    derived: tuple[Node, ...]
+    gaps: tuple[Gap, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    truncated: bool
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What answered: `facts`, `derived`, or where nothing holds `gaps`; and `hypotheses`."""
+        return tuple(name for name in ("facts", "derived", "gaps", "hypotheses") if getattr(self, name))
+
+    @property
+    def sources(self) -> list[str]:
+        """The ids and sources of all facts that it rests on, each once."""
+        return list(dict.fromkeys(each for node in (*self.facts, *self.derived) for each in _sources(node)))
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def explain(
+    question: Condition | str,
+    relations: Relations,
+    rules: Sequence[Rule],
+    vocabulary: Vocabulary,
+    *,
+    now: int,
+    depth: int = 10,
+    facts: Lookup = no_fact,
+) -> Explanation:
+    """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
+    groups = [[question]] if isinstance(question, Condition) else list(understand(question, vocabulary))
+    proofs: list[Proof] = []
+    for group in groups:
+        tried = [prove(each, relations, rules, now=now, depth=depth, facts=facts) for each in group[:PATTERNS]]
+        if not proofs or any(each.answers for each in tried):
+            proofs = tried
+        if any(each.answers for each in tried):
+            break
+    nodes = [answer.proof for proof in proofs for answer in proof.answers][:ANSWERS]
+    given, drawn = [each for each in nodes if not each.ways], [each for each in nodes if each.ways]
+    # What was asserted is explained only where somebody wants to know why.
+    is_why = not isinstance(question, str) or question.lstrip().casefold().startswith("why")
+    unexplained = [Condition(*each.triple) for each in given if is_why] if nodes else [each.goal for each in proofs]
+    held = At(Prover(relations, rules, depth=depth), now)
+    return Explanation(
+        question=question if isinstance(question, str) else render_part(question),
+        patterns=tuple(proof.goal for proof in proofs),
+        facts=tuple(given),
+        derived=tuple(drawn),
+        gaps=() if nodes else tuple(gap for proof in proofs for gap in proof.gaps)[:GAPS],
+        hypotheses=tuple(islice(_hypotheses(unexplained, held, rules), HYPOTHESES)),
+        truncated=any(proof.truncated for proof in proofs),
+    )
+
+
+def _hypotheses(goals: Iterable[Condition], relations: Relations, rules: Sequence[Rule]) -> Iterator[Hypothesis]:
+    concluded = {rule.conclusion.predicate for rule in rules if rule.conclusion}
+    for each in goals:
+        if each.predicate in concluded:
+            yield from abduce(each, relations, rules)
+
+
+def understand(question: str, vocabulary: Vocabulary) -> Iterator[list[Condition]]:
+    """The triples that a question may stand for, in groups: the most exact first."""
+    words = [word.strip(".:'’") or word for word in _WORD.findall(question)][:WORDS]
+    if len(words) == 3 and words[1] in vocabulary.predicates:
+        yield [Condition(words[0], words[1], words[2])]
+        return
+    terms, predicates = _terms(words, vocabulary), _predicates(words, vocabulary.predicates)
+    if not terms and not predicates:
+        raise InputError(
+            f"nothing in {question[:80]!r} is known",
+            hint="name a subject or predicate as the facts do, or give a triple",
+        )
+    if predicates:
+        yield [Condition(one, each, other) for each in predicates for one, other in permutations(terms, 2)]
+    found = predicates or sorted(vocabulary.predicates)
+    yield [
+        pattern
+        for term in terms
+        for each in found
+        for pattern in (Condition(term, each, "?what"), Condition("?who", each, term))
+    ]
+    if not terms:
+        yield [Condition("?who", each, "?what") for each in predicates]
+
+
+def _terms(words: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """The known terms among the words, the longest first where they overlap."""
+    spans = [(at, at + length) for length in range(LONGEST, 0, -1) for at in range(len(words) - length + 1)]
+    spelled = {span: _spellings(words[span[0] : span[1]]) for span in spans}
+    known = set(vocabulary.known(sorted({each for spellings in spelled.values() for each in spellings})))
+    found: dict[int, str] = {}
+    taken: set[int] = set()
+    for span, spellings in spelled.items():
+        term = next((each for each in spellings if each in known), None)
+        if term is not None and not taken & set(range(*span)):
+            taken |= set(range(*span))
+            found[span[0]] = term
+    return list(dict.fromkeys(found[at] for at in sorted(found)))
+
+
+def _spellings(words: Sequence[str]) -> list[str]:
+    if all(word.casefold() in _EMPTY for word in words):
+        return []
+    joined = [sign.join(words) for sign in (" ", "-", "_", "")]
+    plain = [each.removesuffix("'s").removesuffix("’s") for each in joined]
+    return list(dict.fromkeys(form for each in (*joined, *plain) for form in (each, each.lower(), each.title())))
+
+
+def _predicates(words: Sequence[str], known: Iterable[str]) -> list[str]:
+    """The predicates whose words are all in the question, those with the most words first."""
+    said = {_stem(word) for word in words}
+    meant = {each: {_stem(word) for word in _HUMP.split(each) if word} for each in known}
+    told = {each: (stems - _EMPTY) or stems for each, stems in meant.items()}
+    found = [each for each, stems in told.items() if stems <= said]
+    most = max((len(told[each]) for each in found), default=0)
+    return sorted(each for each in found if len(told[each]) == most)
+
+
+def _stem(word: str) -> str:
+    folded = word.casefold()
+    return folded if folded in _EMPTY or len(folded) < 4 else folded.removesuffix("s")
+
+
+def _sources(node: Node) -> Iterator[str]:
+    if node.fact:
+        yield f"{node.fact.id} ({node.fact.source})" if node.fact.source else node.fact.id
+    for way in node.ways:
+        for premise in way.premises:
+            yield from _sources(premise)
+
+
+def _lines(found: Explanation) -> Iterator[str]:
+    for node in (*found.facts, *found.derived):
+        yield as_text(node)
+    if not found.facts and not found.derived:
+        yield f"Nothing that is known says: {', or '.join(map(render_part, found.patterns[:3]))}"
+    if found.gaps:
+        yield "It would follow with:"
+        yield from (f"  {gap}" for gap in found.gaps)
+    if found.hypotheses:
+        yield "It could be explained by:"
+    for each in found.hypotheses:
+        assumed = " and ".join(map(render_part, each.assumptions)) or "nothing more"
+        yield f"  the rule {each.rule.name or each.rule.id} ({each.score:.2f}), assuming {assumed}"
+    if found.sources:
+        yield f"Sources: {', '.join(found.sources)}"
+    if found.truncated:
+        yield "The search was cut: there may be more."

@@ -1,0 +1,302 @@
+"""The facts of an agent: asserted, retracted, asked for, and told where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.graph.making import Shelf
+from memfolio.index.fact_lines import RETRACT, VERIFY, Said, Triple, read_moment
+from memfolio.index.fact_query import (
+    Entry,
+    Wanted,
+    derived_named,
+    fact_of,
+    facts_from,
+    find_facts,
+    history_of,
+    premises_of,
+    triple_named,
+)
+from memfolio.index.facts import Fact
+from memfolio.index.index import Index
+from memfolio.index.rows import to_us
+from memfolio.knowledge.fact_line import When, assertion, is_same, triple_of
+from memfolio.types import Action, Attribution, Origin
+from memfolio.vault.change import AddLines, Change, Receipt
+from memfolio.vault.paths import Form, Ledger, agent_root
+from memfolio.vault.vault import Vault
+
+ASSERTER = Attribution(actor="bot:trigger-remember", trigger="fact")
+ANY = "any"
+MOST = 100_000
+"""How many facts can be asserted as one change, or asked for at once."""
+_UNTRUSTED = Origin.UNTRUSTED.value
+
+
+def _nothing() -> None:
+    """No conclusions are kept."""
+
+
+class Facts:
+    """What an agent knows as facts; it writes its own and reads those of everybody in its scope.
+
+    `refresh` brings conclusions up to date before they are read; `explainer` tells where a fact comes from.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        library: Shelf,
+        agent: str,
+        refresh: Callable[[], None] = _nothing,
+        explainer: Callable[[str, int], Any] | None = None,
+    ) -> None:
+        self._vault = vault
+        self._library = library
+        self._agent = agent
+        self._refresh = refresh
+        self._explainer = explainer
+        self._ledger = Ledger(f"{agent_root(agent)}/knowledge/facts", Form.LINES)
+
+    # What is told
+
+    def assert_(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        *,
+        confidence: float = 1.0,
+        source: str = "manual",
+        valid_from: When = None,
+        valid_until: When = None,
+        category: str | None = None,
+        memories: Iterable[str] = (),
+        origin: Origin | str | None = None,
+        by: Attribution = ASSERTER,
+    ) -> Fact:
+        """Assert a fact; the same triple again replaces how sure, whence and when, and its history is kept.
+
+        What is known exactly so is not written again, and the word of a stranger changes nothing that is trusted.
+        """
+        given = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
+        told = {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
+        more = {"memories": tuple(memories), "origin": origin}
+        return self.assert_many([given | told | more], by=by)[0]
+
+    def assert_many(self, records: Iterable[Mapping[str, Any]], *, by: Attribution = ASSERTER) -> list[Fact]:
+        """Assert many facts as one change, which one undo takes back; nothing is written if one of them is wrong.
+
+        Of several with the same triple the last counts.
+        """
+        lines = self._lines(self.check_many(records), by)
+        self._append(lines.values(), by, Action.APPEND)
+        return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
+
+    def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[Said, dict[str, Any]]]:
+        """What would be asserted; raises InputError with the number of a record that is wrong."""
+        checked: list[tuple[Said, dict[str, Any]]] = []
+        for number, record in enumerate(records, 1):
+            if number > MOST:
+                raise InputError(f"more than {MOST:,} facts at once", hint="assert them in several calls")
+            try:
+                checked.append(assertion(record, self._agent, self._vault.home.zone))
+            except InputError as error:
+                where = f"fact {number}: " if number > 1 or checked else ""
+                raise InputError(f"{where}{error.message}", hint=error.hint) from error
+        return checked
+
+    def _lines(
+        self, checked: Sequence[tuple[Said, dict[str, Any]]], by: Attribution
+    ) -> dict[Triple, dict[str, Any] | None]:
+        """For each triple the line that has to be written, if any."""
+        own = Origin.OWNER if by.actor == "human" else Origin.AGENT
+        index, lines = self._library.index, dict[Triple, dict[str, Any] | None]()
+        known = index.read(lambda db: {said.triple: fact_of(db, said.triple) for said, _ in checked})
+        for said, record in checked:
+            fact = known[said.triple]
+            if "origin" not in record:
+                said, record = said._replace(origin=own.value), {**record, "origin": own.value}
+            is_known = fact is not None and (is_same(fact, said) or _is_weaker(said, fact))
+            lines[said.triple] = None if is_known else {**record, **({"fact": fact.id} if fact else {})}
+        return lines
+
+    def retract(
+        self,
+        id: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        *,
+        by: Attribution = ASSERTER,
+        dry_run: bool = False,
+    ) -> list[Fact]:
+        """Retract the agent's own facts to which everything that is given applies; returns them as they were.
+
+        What follows by rules cannot be retracted, only what it follows from.
+        """
+        if id is None and subject is None and predicate is None and object is None:
+            raise InputError("nothing says which facts to retract", hint="name an id, subject, predicate or object")
+        found = self._fitting(subject, predicate, object, among=None if id is None else self._own(id))
+        if len(found) > MOST:
+            raise InputError(f"more than {MOST:,} facts fit", hint="retract them in several calls")
+        if found and not dry_run:
+            lines = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in found]
+            self._append(lines, by, Action.DELETE)
+        return found
+
+    def _fitting(
+        self, subject: str | None, predicate: str | None, object: str | None, *, among: Fact | None
+    ) -> list[Fact]:
+        """The agent's own facts that fit patterns; `among` is the only one that is meant."""
+        one, two, three = (subject, predicate, object)
+        if among:
+            one, two, three = one or among.subject, two or among.predicate, three or among.object
+        wanted = Wanted(subject=one, predicate=two, object=three, derived=False, untrusted=True, limit=MOST + 1)
+        found = _found(self._library.index, wanted)
+        return [each for each in found if among is None or each.triple == among.triple]
+
+    def note_verification(
+        self, fact: Fact, method: str, verified: bool, confidence: float | None, by: Attribution = ASSERTER
+    ) -> Fact:
+        """Note that a fact of the agent's own was looked at, and what came of it; returns it as it is then."""
+        own = self._own(fact.id)
+        line = {"op": VERIFY, "fact": own.id, **triple_of(own), "method": method, "verified": verified}
+        self._append([line | ({} if confidence is None else {"confidence": confidence})], by, Action.APPEND)
+        return self.get(own.id)
+
+    def _append(self, lines: Iterable[Mapping[str, Any] | None], by: Attribution, action: Action) -> Receipt | None:
+        records = tuple(line for line in lines if line is not None)
+        if not records:
+            return None
+        add = AddLines(self._ledger, records, prefix="F")
+        return self._vault.apply(Change(operations=(add,), by=by, action=action))
+
+    # What is known
+
+    def query(
+        self,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        *,
+        min_confidence: float = 0.0,
+        valid_at: When = None,
+        as_of: When = None,
+        include_derived: bool = True,
+        category: str | None = None,
+        source: str | None = None,
+        agents: Iterable[str] | str | None = None,
+        include_untrusted: bool = False,
+        limit: int = 50,
+    ) -> list[Fact]:
+        """The facts that fit, sorted by subject, or by predicate or object where only those are given.
+
+        `*` and `?` stand for any text and any character. `valid_at` is the moment at which they hold, by default now,
+        and "any" for all; `as_of` shows what was known at a moment, of which conclusions are never a part.
+        """
+        if not 1 <= limit <= MOST:
+            raise InputError(f"the limit {limit} is not 1 to {MOST:,}", hint="50 is usual")
+        wanted = Wanted(
+            subject=subject,
+            predicate=predicate,
+            object=object,
+            min_confidence=min_confidence,
+            valid_at=self._moment("valid_at", valid_at),
+            as_of=None if as_of is None else read_moment("as_of", as_of, self._vault.home.zone),
+            derived=include_derived and as_of is None,
+            untrusted=include_untrusted,
+            category=category,
+            source=source,
+            limit=limit,
+        )
+        if wanted.derived:
+            self._refresh()
+        indexes = self._chosen(agents)
+        found = [_found(index, wanted) for index in indexes]
+        if len(found) == 1:
+            return found[0]
+        return sorted(chain.from_iterable(found), key=wanted.key)[:limit]
+
+    def _moment(self, name: str, value: When) -> int | None:
+        if value is None:
+            return to_us(self._vault.home.now().astimezone(UTC))
+        return None if value == ANY else read_moment(name, value, self._vault.home.zone)
+
+    def _chosen(self, agents: Iterable[str] | str | None) -> list[Index]:
+        indexes = self._library.indexes()
+        if agents is None:
+            return indexes
+        known = {index.agent: index for index in indexes}
+        wanted = [agents] if isinstance(agents, str) else list(agents)
+        if unknown := next((name for name in wanted if name not in known), None):
+            hint = "`memfolio agent list` shows whose memory it reads"
+            raise NotFoundError(f"agent {self._agent} reads no agent {unknown[:80]!r}", hint=hint)
+        return [known[name] for name in wanted]
+
+    def get(self, id: str) -> Fact:
+        """The fact with this id, or that of any line about it."""
+        if id.startswith("D-"):
+            self._refresh()
+        for index in self._library.indexes():
+            if fact := _named(index, id):
+                return fact
+        raise self._unknown(id)
+
+    def _own(self, id: str) -> Fact:
+        """A fact that can be changed."""
+        fact = self.get(id)
+        index = self._library.index
+        if fact.is_derived:
+            premises = "; ".join(index.read(lambda db: premises_of(db, fact))) or "other facts"
+            hint = "retract one of those, or switch the rule off"
+            raise ConflictError(f"{fact} follows by rule {fact.source} from {premises}", hint=hint)
+        if index.read(lambda db: fact_of(db, fact.triple)) is None:
+            raise ConflictError(f"{fact.id} is another agent's", hint="change it as that agent")
+        return fact
+
+    def _unknown(self, id: str) -> NotFoundError:
+        for index in self._library.indexes():
+            if triple := index.read(lambda db: triple_named(db, id)):
+                told = " ".join(triple)
+                return NotFoundError(f"{id}, {told[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
+        return NotFoundError(f"there is no fact {id[:80]!r}", hint="`memfolio fact query` shows which there are")
+
+    def history(self, id: str) -> list[Entry]:
+        """Everything that was said of a fact, oldest first; also of one that is retracted."""
+        for index in self._library.indexes():
+            if triple := index.read(lambda db: triple_named(db, id)):
+                return index.read(partial(history_of, triple=triple))
+        raise self._unknown(id)
+
+    def explain(self, id: str, depth: int = 3) -> Any:
+        """Where a fact comes from: its sources, or the rules and facts that it follows from, so many steps back."""
+        fact = self.get(id)
+        if self._explainer is None:
+            raise InputError("nobody here can explain facts", hint="use the facts of an open memory: memory.facts")
+        return self._explainer(fact.id, depth)
+
+    def about_memory(self, memory_id: str) -> list[Fact]:
+        """The facts that came from a memory."""
+        return [fact for index in self._library.indexes() for fact in index.read(lambda db: facts_from(db, memory_id))]
+
+
+def _found(index: Index, wanted: Wanted) -> list[Fact]:
+    return index.read(lambda db: find_facts(db, wanted, index.agent))
+
+
+def _named(index: Index, id: str) -> Fact | None:
+    if id.startswith("D-"):
+        return index.read(lambda db: derived_named(db, id, index.agent))
+    triple = index.read(lambda db: triple_named(db, id))
+    return index.read(lambda db: fact_of(db, triple)) if triple else None
+
+
+def _is_weaker(said: Said, fact: Fact) -> bool:
+    """Whether a stranger tells what is known from those who are trusted."""
+    return said.origin == _UNTRUSTED != fact.origin

@@ -1,0 +1,256 @@
+"""Reasoning over what one agent knows, as a small object: what follows, whether and why, what is wrong, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from memfolio.errors import InputError
+from memfolio.graph.making import Shelf
+from memfolio.index import derived
+from memfolio.index.database import Connection
+from memfolio.index.fact_lines import fact_id
+from memfolio.index.fact_query import fact_of
+from memfolio.index.fact_terms import known_terms, predicates
+from memfolio.index.facts import Fact
+from memfolio.index.rows import to_us
+from memfolio.knowledge import answer, tree
+from memfolio.knowledge.abduce import Hypothesis, abduce
+from memfolio.knowledge.check import FIRST_GIVEN, Beside, Context, Finding, as_triple, findings
+from memfolio.knowledge.engine import Derivation, derive
+from memfolio.knowledge.maintain import Refreshed, refresh
+from memfolio.knowledge.prove import At, Proof, Prover, prove
+from memfolio.knowledge.relations import Atom, Triple
+from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable
+from memfolio.knowledge.rules import Rules
+from memfolio.types import Approval, Attribution
+from memfolio.vault.vault import Vault
+
+INFERRER = Attribution(actor="bot:inference", approval=Approval.AUTO, trigger="infer")
+T = TypeVar("T")
+
+
+class Facts(Protocol):
+    """Where facts are found by their ids: `knowledge.facts.Facts` is one."""
+
+    def get(self, id: str, /) -> Fact: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """Something that follows, the rule by which it does, and what it rests on."""
+
+    id: str
+    atom: Atom
+    rule: Rule
+    premises: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What follows from the facts and is not among them yet."""
+
+    conclusions: tuple[Conclusion, ...]
+    total: int
+    """How many there are, of which `conclusions` may show the first ones."""
+    counts: Mapping[str, int]
+    """How many follow by each rule, by its id, those that are among the facts already included."""
+    problems: tuple[str, ...]
+    refreshed: Refreshed | None = None
+    """What was kept; None for a preview."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What constraints or policies found; `truncated` says that the search was cut."""
+
+    findings: tuple[Finding, ...]
+    problems: tuple[str, ...]
+    truncated: bool
+
+
+class Inference:
+    """What follows from the trusted facts of an agent by its rules. Nothing is stored but which rules are kept."""
+
+    def __init__(self, vault: Vault, library: Shelf, agent: str, *, facts: Facts, rules: Rules) -> None:
+        self._vault = vault
+        self._library = library
+        self._agent = agent
+        self._facts = facts
+        self._rules = rules
+
+    def forward(
+        self,
+        *,
+        persist: bool = False,
+        rules: Iterable[str] | None = None,
+        domain: str | None = None,
+        limit: int | None = None,
+        by: Attribution = INFERRER,
+    ) -> Drawn:
+        """What follows by all inference rules, or by some; with `persist` it is kept, for as long as it follows."""
+        chosen = self._chosen(rules, domain)
+        drawn = self._read(lambda connection: self._draw(connection, chosen, limit))
+        if not persist:
+            return drawn
+        self._rules.keep([rule.id for rule in chosen], by=by)
+        return replace(drawn, refreshed=self.refresh())
+
+    def refresh(self) -> Refreshed:
+        """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
+        return refresh(self._library.index, self._inference_rules(), most=self._vault.config.knowledge.most)
+
+    def backward(self, subject: str, predicate: str, object: str, *, depth: int | None = None) -> Proof:
+        """Whether a triple holds or follows, with which values for its `?variables`, why, and what is missing."""
+        goal, deep = as_goal(subject, predicate, object), self._depth(depth)
+        rules, now = self._inference_rules(), self._now()
+        return self._read(lambda db: prove(goal, derived.Stored(db), rules, now=now, depth=deep, facts=_facts_in(db)))
+
+    def abduce(self, subject: str, predicate: str, object: str) -> list[Hypothesis]:
+        """What would explain an observation, the best supported first."""
+        observed, rules, now = as_goal(subject, predicate, object), self._inference_rules(), self._now()
+        return self._read(
+            lambda db: abduce(observed, At(Prover(derived.Stored(db), rules, depth=self._depth()), now), rules)
+        )
+
+    def explain(self, question: str | Sequence[str]) -> answer.Explanation:
+        """One answer to a triple or to plain words, from facts, rules, gaps and hypotheses, with its sources."""
+        asked = question if isinstance(question, str) else as_goal(*question)
+        rules, now = self._inference_rules(), self._now()
+
+        def ask(db: Connection) -> answer.Explanation:
+            concluded = {rule.conclusion.predicate for rule in rules if rule.conclusion}
+            vocabulary = answer.Vocabulary(
+                predicates={*predicates(db), *concluded}, known=lambda texts: known_terms(db, texts)
+            )
+            stored, facts = derived.Stored(db), _facts_in(db)
+            return answer.explain(asked, stored, rules, vocabulary, now=now, depth=self._depth(), facts=facts)
+
+        return self._read(ask)
+
+    def explain_fact(self, fact: str | Triple, depth: int | None = None) -> tree.Node:
+        """All that a fact rests on, by its id or triple; one that is another agent's or not trusted stands alone."""
+        named = self._facts.get(fact) if isinstance(fact, str) else None
+        subject, predicate, target = triple = named.triple if named else as_triple(fact)
+        rules, deep = self._inference_rules(), self._depth(depth)
+
+        def ask(db: Connection) -> tree.Node:
+            prover = Prover(derived.Stored(db), rules, depth=self._depth())
+            if named is not None and not prover.match(predicate, subject, target):
+                return tree.Node(triple=triple, confidence=named.confidence, fact=named)
+            return tree.explain_fact(triple, prover, rules, deep, facts=_facts_in(db))
+
+        return self._read(ask)
+
+    def check(
+        self,
+        *,
+        severity: Severity | str | None = None,
+        domain: str | None = None,
+        rules: Iterable[str] | None = None,
+    ) -> Checked:
+        """Which constraints are violated; `severity` is the mildest that counts."""
+        if severity is not None and severity not in set(Severity):
+            raise InputError(f"{severity[:40]!r} is no severity", hint=f"there are {', '.join(Severity)}")
+        mildest = Severity(severity) if severity is not None else None
+        return self._find(RuleType.CONSTRAINT, rules, (), severity=mildest, domain=domain)
+
+    def evaluate(
+        self, context: Context = (), *, domain: str | None = None, rules: Iterable[str] | None = None
+    ) -> Checked:
+        """What policies ask for, given facts that count for this call only."""
+        return self._find(RuleType.POLICY, rules, context, severity=None, domain=domain)
+
+    def _find(
+        self,
+        type: RuleType,
+        names: Iterable[str] | None,
+        context: Context,
+        *,
+        severity: Severity | None,
+        domain: str | None,
+    ) -> Checked:
+        self.refresh()
+        chosen = self._rules.list(type) if names is None else [self._rules.get(each) for each in names]
+        inferring, now = self._inference_rules(), self._now()
+
+        def ask(db: Connection) -> Checked:
+            stored = derived.Stored(db)
+            held = Beside(stored, context) if context else stored
+            prover = Prover(held, inferring if context else unsettled(inferring), depth=self._depth())
+            found = findings(prover, chosen, type, now, severity=severity, domain=domain, problems=prover.problems)
+            return Checked(findings=tuple(found), problems=tuple(sorted(prover.problems)), truncated=prover.truncated)
+
+        return self._read(ask)
+
+    def _draw(self, db: Connection, chosen: Sequence[Rule], limit: int | None) -> Drawn:
+        kept = [rule for rule in self._inference_rules() if rule.kept]
+        rules = {rule.id: rule for rule in (*kept, *chosen)}
+        found = derive(
+            derived.trusted(db, _predicates(rules.values())), rules.values(), most=self._vault.config.knowledge.most
+        )
+        names = {rule.id for rule in chosen}
+        fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
+        if kept:
+            fresh = [each for each in fresh if not _is_there(derived.Stored(db), each)]
+        conclusions = tuple(self._conclusion(each, found, rules) for each in fresh[:limit])
+        counts = {name: number for name, number in found.counts.items() if name in names}
+        return Drawn(conclusions=conclusions, total=len(fresh), counts=counts, problems=found.problems)
+
+    def _conclusion(self, atom: Atom, found: Derivation, rules: Mapping[str, Rule]) -> Conclusion:
+        premises = tuple(each.triple for each in found.premises(atom))
+        rule = rules[found.proofs[atom.key].rule]
+        return Conclusion(id=fact_id(self._agent, atom.triple, "D"), atom=atom, rule=rule, premises=premises)
+
+    def _chosen(self, names: Iterable[str] | None, domain: str | None) -> list[Rule]:
+        chosen = self._inference_rules() if names is None else [self._rules.get(each) for each in names]
+        if idle := next((each for each in chosen if each.conclusion is None or not each.enabled), None):
+            hint = "name inference rules that are switched on"
+            raise InputError(f"nothing follows by the rule {idle.name or idle.id}", hint=hint)
+        return [each for each in chosen if domain in (None, each.domain)]
+
+    def _inference_rules(self) -> list[Rule]:
+        return self._rules.list(RuleType.INFERENCE, enabled=True)
+
+    def _read(self, question: Callable[[Connection], T]) -> T:
+        return self._library.index.read(question)
+
+    def _now(self) -> int:
+        return to_us(self._vault.home.now())
+
+    def _depth(self, depth: int | None = None) -> int:
+        return self._vault.config.knowledge.depth if depth is None else depth
+
+
+def as_goal(subject: str, predicate: str, object: str) -> Condition:
+    """A triple to be proved or explained; only its subject and object may be `?variables`."""
+    if is_variable(predicate) or not all(each.strip() for each in (subject, predicate, object)):
+        raise InputError(
+            f"{' '.join((subject, predicate, object))[:80]!r} is no goal",
+            hint="name the predicate; subject and object may be variables such as ?x",
+        )
+    return Condition(subject, predicate, object)
+
+
+def unsettled(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules that conclude something of which the index does not keep all, as a rule on the way is not kept."""
+    heads = [(rule.conclusion.predicate, rule) for rule in rules if rule.conclusion is not None]
+    loose = {head for head, rule in heads if not rule.kept}
+    while more := {head for head, rule in heads if loose & _predicates([rule])} - loose:
+        loose |= more
+    return [rule for head, rule in heads if head in loose]
+
+
+def _predicates(rules: Iterable[Rule]) -> set[str]:
+    parts = (part for rule in rules for part in (rule.conclusion, *rule.conditions))
+    return {part.predicate for part in parts if isinstance(part, Condition)}
+
+
+def _is_there(stored: derived.Stored, atom: Atom) -> bool:
+    held = stored.match(atom.predicate, atom.subject, atom.object)
+    return any(each.key < 0 and each[4:] == atom[4:] for each in held)
+
+
+def _facts_in(db: Connection) -> tree.Lookup:
+    return lambda atom: fact_of(db, atom.triple) if atom.key < FIRST_GIVEN else None

@@ -1,0 +1,221 @@
+"""Truth maintenance: conclusions follow their premises, and are withdrawn with them, without drawing all anew.
+
+Each conclusion remembers one proof. Where a premise of it changes, it is withdrawn with all that rests on it, and
+drawn again if it follows in another way. The outcome is what drawing everything anew would give.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memfolio.errors import InferenceLimitError
+from memfolio.index import derived
+from memfolio.knowledge.engine import Forward, Order, Store, Tally, Way, derive
+from memfolio.knowledge.join import ALWAYS
+from memfolio.knowledge.relations import Atom, Triple
+from memfolio.knowledge.rule import Condition, Rule
+from memfolio.knowledge.strata import strata
+
+if TYPE_CHECKING:
+    from memfolio.index.database import Connection
+    from memfolio.index.index import Index
+
+FEW = 1000
+"""How many facts may change, and conclusions be touched, for maintenance to pay however little is known."""
+SHARE = 20
+"""Beyond one in so many facts changed, all is drawn anew."""
+TOUCHED = 20
+"""Beyond one in so many conclusions touched, all is drawn anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """What was done to bring conclusions in line with facts and rules."""
+
+    is_full: bool = False
+    """Whether all was drawn anew."""
+    drawn: int = 0
+    withdrawn: int = 0
+    problems: tuple[str, ...] = ()
+
+
+class TooMuchError(Exception):
+    """So many conclusions are touched that drawing all anew is faster."""
+
+
+def refresh(index: Index, rules: Iterable[Rule], *, most: int) -> Refreshed:
+    """Bring the conclusions of an index in line with its facts and the rules that are kept and enabled."""
+    applied = [rule for rule in rules if rule.kept and rule.enabled and rule.conclusion is not None]
+    stamp = _stamp(applied)
+    if index.read(lambda connection: derived.is_current(connection, stamp)):
+        return Refreshed()
+    return index.write(lambda connection: bring(connection, applied, stamp, most=most))
+
+
+def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, most: int) -> Refreshed:
+    """The same inside a transaction, which the caller ends."""
+    if derived.is_current(connection, stamp):
+        return Refreshed()
+    done = _maintain(connection, rules, stamp, most) or _redraw(connection, rules, most)
+    derived.settle(connection, stamp)
+    return done
+
+
+def revise(
+    store: Store, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally, *, patience: int
+) -> Refreshed:
+    """Bring conclusions in line with facts that changed; TooMuchError when more than `patience` are touched."""
+    noted = list(changes)
+    keys, triples = {key for key, _ in noted}, {triple for _, triple in noted}
+    drawn = withdrawn = 0
+    for layer in strata(rules):
+        revision = Revision(store, layer, tally, patience)
+        revision.revise(keys, triples)
+        keys |= revision.gone.keys()
+        triples |= {atom.triple for each in (revision.gone, revision.drawn) for atom in each.values()}
+        drawn, withdrawn = drawn + len(revision.drawn), withdrawn + len(revision.gone)
+    return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=tally.told())
+
+
+class Revision(Forward):
+    """Corrects the conclusions of one layer."""
+
+    def __init__(self, store: Store, rules: Sequence[Rule], tally: Tally, patience: int) -> None:
+        super().__init__(store, rules, tally)
+        self.gone: dict[int, Atom] = {}
+        """Conclusions that were withdrawn and did not come back."""
+        self.drawn: dict[int, Atom] = {}
+        """Conclusions that were not there before."""
+        self._keys: dict[tuple[Triple, Order], int] = {}
+        self._patience = patience
+        self._heads: defaultdict[str, list[Way]] = defaultdict(list)
+        self._absent: defaultdict[str, list[Way]] = defaultdict(list)
+        for rule in rules:
+            assert rule.conclusion is not None
+            self._heads[rule.conclusion.predicate].append(Way(rule, rule.conditions, rule.conclusion, store, tally))
+            sure = [each for each in rule.conditions if not (isinstance(each, Condition) and each.negated)]
+            for each in rule.conditions:
+                if isinstance(each, Condition) and each.negated:
+                    self._absent[each.predicate].append(Way(rule, sure, each, store, tally))
+
+    def revise(self, keys: Iterable[int], triples: Iterable[Triple]) -> None:
+        """Follow changes of what lies below, and of facts, given by their keys and triples."""
+        changed = sorted(triples)
+        suspects = {each for each in changed if each[1] in self._heads}
+        suspects.update(head for each in changed for head in self._unless(each))
+        touched = [atom for key in keys for atom in self._resting_on(key)]
+        touched += [atom for triple in suspects for atom in self._drawn(triple)]
+        for triple in sorted(suspects | self._withdraw(touched)):
+            self._check(triple)
+        for triple in changed:
+            for atom in self._store.match(triple[1], triple[0], triple[2]):
+                self._join(atom)
+        self._settle()
+
+    def _unless(self, triple: Triple) -> list[Triple]:
+        """The conclusions that rest on the absence of a triple, or would."""
+        heads = []
+        for way in self._absent.get(triple[1], ()):
+            if way.takes(triple[0], triple[2]):
+                values = way.search.values
+                found = way.search.find(0, (), 1.0, *ALWAYS)
+                heads += [(values[way.subject], way.predicate, values[way.object]) for _ in found]
+        return heads
+
+    def _resting_on(self, key: int) -> list[Atom]:
+        return [atom for atom in self._store.dependents(key) if atom.predicate in self._heads]
+
+    def _drawn(self, triple: Triple) -> list[Atom]:
+        return [atom for atom in self._store.match(triple[1], triple[0], triple[2]) if atom.key < 0]
+
+    def _withdraw(self, atoms: Iterable[Atom]) -> set[Triple]:
+        """Withdraw conclusions and all in this layer that rests on them; returns their triples."""
+        left, lost = list(atoms), set()
+        while left:
+            atom = left.pop()
+            if atom.key in self.gone:
+                continue
+            self._spend()
+            self._store.withdraw(atom)
+            self._tally.held -= 1
+            self._keys[atom.triple, _order(atom)] = atom.key
+            self.gone[atom.key] = atom
+            self.drawn.pop(atom.key, None)
+            lost.add(atom.triple)
+            left += self._resting_on(atom.key)
+        return lost
+
+    def _check(self, triple: Triple) -> None:
+        """Propose a triple again in every way in which it follows."""
+        for way in self._heads[triple[1]]:
+            if way.takes(triple[0], triple[2]):
+                self._try(way, (), 1.0, *ALWAYS)
+
+    def _take(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> None:
+        if any(each.key in self.gone for each in premises):
+            self._check(triple)  # what else it follows from was passed over for this proof
+            return
+        confidence, start, end = order
+        worse = [
+            atom
+            for atom in self._drawn(triple)
+            if confidence <= -atom.confidence and start <= atom.start and end <= -atom.end
+        ]
+        lost = self._withdraw(worse)
+        self._join(self._restore(triple, order, rule, premises))
+        for each in sorted(lost):
+            self._check(each)
+
+    def _restore(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> Atom:
+        """Conclude; what comes back as it was gets its key again, so that what rests on it in layers above stays."""
+        key = self._keys.get((triple, order), 0)
+        if self.gone.pop(key, None) is not None:
+            return self._conclude(key, triple, order, rule, premises)
+        self._spend()
+        atom = self._conclude(self._store.fresh(), triple, order, rule, premises)
+        self.drawn[atom.key] = atom
+        return atom
+
+    def _spend(self) -> None:
+        self._patience -= 1
+        if self._patience < 0:
+            raise TooMuchError
+
+
+def _order(atom: Atom) -> Order:
+    return -atom.confidence, atom.start, -atom.end
+
+
+def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, most: int) -> Refreshed | None:
+    """Conclusions brought in line with the facts that changed; None where all has to be drawn anew."""
+    if stamp is None or not derived.is_drawn(connection, stamp):
+        return None
+    changes = derived.changes(connection)
+    if len(changes) > FEW and len(changes) * SHARE > derived.count(connection, "facts"):
+        return None
+    held = derived.count(connection, "derived")
+    try:
+        patience = FEW + held // TOUCHED
+        return revise(derived.Stored(connection), rules, changes, Tally(most, held), patience=patience)
+    except (TooMuchError, InferenceLimitError):  # on the way more may hold than in the end
+        return None
+
+
+def _redraw(connection: Connection, rules: Sequence[Rule], most: int) -> Refreshed:
+    before = derived.count(connection, "derived")
+    mentioned = {
+        each.predicate for rule in rules for each in (rule.conclusion, *rule.conditions) if isinstance(each, Condition)
+    }
+    found = derive(derived.trusted(connection, mentioned), rules, most=most)
+    derived.replace(connection, found.atoms, found.proofs)
+    return Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
+
+
+def _stamp(rules: Sequence[Rule]) -> str | None:
+    """What tells whether conclusions were drawn by these rules; None where there are none."""
+    stated = sorted(repr((rule.id, rule.conditions, rule.conclusion, rule.factor)) for rule in rules)
+    return hashlib.blake2b("\n".join(stated).encode(), digest_size=16).hexdigest() if stated else None

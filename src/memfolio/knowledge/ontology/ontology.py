@@ -1,0 +1,239 @@
+"""The ontology of one agent as a small object: its domains, their terms, and how they grow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from memfolio.embed.meaning import Meaning
+from memfolio.errors import OntologyError
+from memfolio.graph.making import Shelf
+from memfolio.index.facts import Fact
+from memfolio.index.graph import nodes
+from memfolio.knowledge.ontology import show
+from memfolio.knowledge.ontology.conform import Conformity, conform
+from memfolio.knowledge.ontology.document import Document, read_page, write_page
+from memfolio.knowledge.ontology.export import ROWS, SECONDS, Answers, ask, export
+from memfolio.knowledge.ontology.rdf import adopted
+from memfolio.knowledge.ontology.templates import BUSINESS, template
+from memfolio.knowledge.ontology.term import Term, TermKind
+from memfolio.knowledge.ontology.validate import Report, check_domain, problems, validate
+from memfolio.knowledge.ontology.vocabulary import Vocabulary
+from memfolio.types import Action, Attribution
+from memfolio.vault.change import Change, PutPage, Receipt
+from memfolio.vault.paths import agent_root
+from memfolio.vault.vault import OWNER, Vault
+
+_PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/knowledge/ontology/(?P<domain>[^/]+)\.jsonld")
+
+
+class Shelves(Shelf, Protocol):
+    """What the ontology needs of `recall.library.Library`."""
+
+    meaning: Meaning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """A page of an ontology, and how much is in it."""
+
+    name: str
+    path: str
+    label: str
+    classes: int
+    properties: int
+    rules: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What was added, or would be: then there is no receipt."""
+
+    terms: tuple[Term, ...]
+    report: Report
+    diff: str
+    receipt: Receipt | None = None
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The texts of the business rules among them."""
+        return tuple(each.rule for each in self.terms if each.rule)
+
+
+class Ontology:
+    """The terms that an agent may use: its own first, then those of the agents that it reads."""
+
+    def __init__(self, vault: Vault, library: Shelves, agent: str) -> None:
+        self._vault = vault
+        self._library = library
+        self._agent = agent
+
+    def domains(self) -> list[Domain]:
+        """The pages, the agent's own first."""
+        return [_domain(path, page) for path, page in self._pages().items()]
+
+    def vocabulary(self, domain: str | None = None) -> Vocabulary:
+        """All terms, or those of one domain."""
+        found = Vocabulary(term for page in self._pages().values() for term in page.terms)
+        return found if domain is None else Vocabulary(each for each in found if each.domain == domain)
+
+    def terms(self, domain: str | None = None) -> list[Term]:
+        """The classes and properties."""
+        return [each for each in self.vocabulary(domain) if each.kind is not TermKind.RULE]
+
+    def rules(self, domain: str | None = None) -> list[Term]:
+        """The business rules; `rule` is the text of each."""
+        return self.vocabulary(domain).of_kind(TermKind.RULE)
+
+    def get(self, name: str) -> Term:
+        """The term of an id, name, label or synonym; NotFoundError with the nearest where there is none."""
+        return self.vocabulary().get(name)
+
+    def validate(self, term: Term) -> Report:
+        """Whether a term could be added, and what to think of before that."""
+        return validate(self._resolved(term), self.vocabulary(), self._library.meaning.embedder)
+
+    propose_check = validate
+
+    def problems(self, domain: str | None = None) -> dict[str, Report]:
+        """What is wrong with the terms that are there, and by their paths the pages that cannot be read."""
+        broken: dict[str, Report] = {}
+        for path in self._paths():
+            try:
+                self._read(path)
+            except OntologyError as error:
+                broken[path] = Report(errors=(error.message,))
+        found = problems(self.vocabulary(), self._library.meaning.embedder)
+        return broken | {name: each for name, each in found.items() if domain in (None, name.partition(":")[0])}
+
+    def add(self, term: Term, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
+        """Write a term into the page of its domain, which is made if need be; OntologyError if it does not fit."""
+        fitting = self._resolved(term)
+        report = self.validate(fitting)
+        if report.errors:
+            told = "; ".join(report.errors)
+            raise OntologyError(f"{fitting.id[:80]} does not fit: {told}", hint="correct that and add it again")
+        return self._add([fitting], by, dry_run=dry_run, report=report)
+
+    def scaffold(self, domain: str, name: str, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
+        """Begin a domain with a template; where the domain is there, add what it lacks."""
+        begun = template(name, check_domain(domain))
+        return self._add(begun.terms, by, dry_run=dry_run, begin=begun)
+
+    def load_business(self, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
+        """Add what is missing of the business vocabulary; `rules` has the texts of its rules."""
+        return self.scaffold(BUSINESS, BUSINESS, by=by, dry_run=dry_run)
+
+    def import_(
+        self, content: bytes, format: str, domain: str, *, by: Attribution = OWNER, dry_run: bool = False
+    ) -> Added:
+        """Add the classes and properties of an RDF document to a domain; those that do not fit are left out.
+
+        The report tells of these. Needs the RDF library unless the document is a page in normal form.
+        """
+        found = adopted(content, format, check_domain(domain))
+        reports = problems(Vocabulary([*self.vocabulary(), *found]))
+        wrong = {each.id: reports[each.id].errors for each in found if each.id in reports and reports[each.id].errors}
+        told = tuple(f"{name} was left out: {'; '.join(errors)}" for name, errors in wrong.items())
+        kept = [each for each in found if each.id not in wrong]
+        return self._add(kept, by, dry_run=dry_run, report=Report(warnings=told))
+
+    def tree(self, domain: str | None = None) -> str:
+        """The classes below each other, with their properties, as text."""
+        return show.tree(self.vocabulary(), domain)
+
+    def mermaid(self, domain: str | None = None) -> str:
+        """The same as a Mermaid class diagram."""
+        return show.mermaid(self.vocabulary(), domain)
+
+    def conform(self, facts: Iterable[Fact]) -> Conformity:
+        """How facts fit the ontology; what entities are counts beside what facts say they are."""
+        known = [each for index in self._library.indexes() for each in index.read(nodes)]
+        types = [(name, node.type) for node in known for name in (node.name, *node.aliases)]
+        return conform(facts, self.vocabulary(), types)
+
+    def export(self, facts: Iterable[Fact] = (), format: str = "turtle") -> bytes:
+        """Ontology and facts as `turtle` or `jsonld`."""
+        return export(self._pages().values(), facts, format)
+
+    def sparql(self, query: str, facts: Iterable[Fact] = (), *, limit: int = ROWS, seconds: float = SECONDS) -> Answers:
+        """The answers to a SPARQL query over ontology and facts; nothing can be changed or fetched by one."""
+        return ask(query, self._pages().values(), facts, limit=limit, seconds=seconds)
+
+    def _paths(self) -> list[str]:
+        """The pages that the agent may read, by agent and name."""
+        roots = [agent_root(index.agent) for index in self._library.indexes()]
+        found = [match for path in self._vault.states() if (match := _PAGE.fullmatch(path)) and match["root"] in roots]
+        return [each[0] for each in sorted(found, key=lambda each: (roots.index(each["root"]), each["domain"]))]
+
+    def _pages(self) -> dict[str, Document]:
+        """The pages by their paths; one that cannot be read does not stand in the way of the others."""
+        found: dict[str, Document] = {}
+        for path in self._paths():
+            with suppress(OntologyError):
+                found[path] = self._read(path)
+        return found
+
+    def _read(self, path: str) -> Document:
+        name = path.rpartition("/")[2].removesuffix(".jsonld")
+        try:
+            return read_page(self._vault.content(path) or b"", name)
+        except OntologyError as error:
+            raise OntologyError(f"{path}: {error.message}", hint=error.hint) from error
+
+    def _resolved(self, term: Term) -> Term:
+        """A term that names others by their labels or names, with the ids of these."""
+        known = self.vocabulary()
+
+        def id_of(name: str, *kinds: TermKind) -> str:
+            found = known.find(name, *kinds) if name and ":" not in name else None
+            return found.id if found else name
+
+        above = (TermKind.OBJECT, TermKind.DATATYPE) if term.kind.is_property else (term.kind,)
+        return replace(
+            term,
+            parents=tuple(id_of(each, *above) for each in term.parents),
+            domain_class=id_of(term.domain_class, TermKind.CLASS),
+            range=id_of(term.range, TermKind.CLASS),
+        )
+
+    def _add(
+        self,
+        terms: Iterable[Term],
+        by: Attribution,
+        *,
+        dry_run: bool,
+        report: Report | None = None,
+        begin: Document | None = None,
+    ) -> Added:
+        """Write the terms that are not there yet, as one change of the page of their domain."""
+        known = self.vocabulary().terms
+        fresh = tuple(each for each in terms if each.id not in known)
+        told = report or Report()
+        if not fresh:
+            return Added(terms=(), report=told, diff="")
+        domain = fresh[0].domain
+        path = f"{agent_root(self._agent)}/knowledge/ontology/{domain}.jsonld"
+        page = self._vault.page(path)
+        before = self._read(path) if page else replace(begin or Document(domain=domain), terms=())
+        text = write_page(replace(before, terms=(*before.terms, *fresh)))
+        put = PutPage(path, text, page.hash if page else None)
+        change = Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE)
+        diff = self._vault.preview(change)
+        return Added(terms=fresh, report=told, diff=diff, receipt=None if dry_run else self._vault.apply(change))
+
+
+def _domain(path: str, document: Document) -> Domain:
+    kinds = [each.kind for each in document.terms]
+    label = document.header.get("rdfs:label")
+    return Domain(
+        name=document.domain,
+        path=path,
+        label=label if isinstance(label, str) else document.domain,
+        classes=kinds.count(TermKind.CLASS),
+        properties=sum(each.is_property for each in kinds),
+        rules=kinds.count(TermKind.RULE),
+    )

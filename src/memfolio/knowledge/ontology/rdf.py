@@ -1,0 +1,134 @@
+"""The RDF library, which is an extra: documents of other forms are read as nodes of ours, and triples are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from memfolio.errors import OntologyError
+from memfolio.knowledge.ontology.document import (
+    MOST_BYTES,
+    PREFIXES,
+    document_of,
+    is_normal,
+    listed,
+    parse_json,
+    prefixes_of,
+    term_of,
+)
+from memfolio.knowledge.ontology.term import Term, TermKind
+
+FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ntriples": "N_TRIPLES", "xml": "RDF_XML"}
+ENDINGS = {"ttl": "turtle", "jsonld": "jsonld", "json": "jsonld", "nt": "ntriples", "rdf": "xml", "owl": "xml"}
+"""The format of a file by the ending of its name."""
+DEFINITIONS = ("definition", "sbvr_definition", "comment", "description")
+SYNONYMS = ("altLabel", "sbvr_synonyms", "hasExactSynonym")
+_REACH = ("rdfs:subClassOf", "rdfs:subPropertyOf", "rdfs:domain", "rdfs:range")
+_WHERE = "the document"
+
+
+def library() -> Any:
+    """The module pyoxigraph; OntologyError with the line that installs it."""
+    try:
+        return import_module("pyoxigraph")
+    except ImportError as error:
+        hint = "pip install 'memfolio[rdf]'"
+        raise OntologyError("this needs the RDF library, which is not installed", hint=hint) from error
+
+
+def statements(content: bytes, format: str) -> Iterator[Any]:
+    """What a document states, one by one; OntologyError with the place where it cannot be read."""
+    if format == "jsonld":
+        parse_json(content, _WHERE)
+    elif len(content) > MOST_BYTES:
+        raise OntologyError(f"{_WHERE} has more than {MOST_BYTES:,} bytes", hint="split it into several")
+    try:
+        yield from library().parse(content, _format(format), base_iri="urn:document:")
+    except SyntaxError as error:
+        raise OntologyError(f"{_WHERE} is no {format}: {error.msg}", hint="correct it there") from error
+
+
+def serialize(triples: Iterable[Any], format: str, context: Mapping[str, str]) -> bytes:
+    """Triples as text."""
+    text: bytes = library().serialize(triples, format=_format(format), prefixes=dict(context))
+    return text
+
+
+def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A document of any form as the nodes of a graph in normal form."""
+    nodes: dict[str, dict[str, Any]] = {}
+    for quad in statements(content, format):
+        named = compact(quad.subject, context)
+        node = nodes.setdefault(named, {"@id": named})
+        if (key := compact(quad.predicate, context)) == "rdf:type":
+            node.setdefault("@type", []).append(compact(quad.object, context))
+        else:
+            node.setdefault(key, []).append(_value(quad.object, context))
+    return list(nodes.values())
+
+
+def adopted(content: bytes, format: str, domain: str) -> list[Term]:
+    """The classes and properties of a document as terms of `domain`; `skos:exactMatch` names what they were."""
+    given = parse_json(content, _WHERE) if format == "jsonld" else {}
+    if is_normal(given, domain):
+        return list(document_of(domain, given["@graph"], {}).terms)
+    context = prefixes_of(given, domain)
+    defined = {node["@id"]: node for node in nodes_in(content, format, context) if node["@id"][:2] != "_:"}
+    terms = {name: term for name, node in defined.items() if (term := term_of(node))}
+    names = {name: f"{domain}:{_name_here(name, term.kind)}" for name, term in terms.items()}
+    nodes = (_adopt(defined[name], names, context) for name in names)
+    return [term for node in nodes if (term := term_of(node))]
+
+
+def compact(term: Any, context: Mapping[str, str]) -> str:
+    """A node's identifier by its prefix, the longest that fits."""
+    if not isinstance(term, library().NamedNode):
+        return str(term)
+    fitting = [name for name, start in context.items() if term.value.startswith(start)]
+    best = max(fitting, key=lambda name: len(context[name]), default=None)
+    return f"{best}:{term.value[len(context[best]) :]}" if best else term.value
+
+
+def _format(name: str) -> Any:
+    if name not in FORMATS:
+        raise OntologyError(f"{name[:40]!r} is no format", hint=f"use {', '.join(FORMATS)}")
+    return getattr(library().RdfFormat, FORMATS[name])
+
+
+def _value(term: Any, context: Mapping[str, str]) -> Any:
+    if not isinstance(term, library().Literal):
+        return {"@id": compact(term, context)}
+    if term.language:
+        return {"@value": term.value, "@language": term.language}
+    kind = compact(term.datatype, context)
+    return term.value if kind == "xsd:string" else {"@value": term.value, "@type": kind}
+
+
+def _name_here(name: str, kind: TermKind) -> str:
+    """A name of our form: `http://x.org/#sales_order` is SalesOrder as a class and salesOrder as a property."""
+    words = filter(None, re.split(r"[^A-Za-z0-9]+", re.split(r"[#/:]", name.rstrip("#/"))[-1]))
+    joined = "".join(word[0].upper() + word[1:] for word in words)
+    return joined if kind is TermKind.CLASS else joined[:1].lower() + joined[1:]
+
+
+def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[str, str]) -> dict[str, Any]:
+    """A node under its own and its neighbours' names here, with what tells its meaning; the rest is left."""
+
+    def whole(name: str) -> str:
+        prefix, _, rest = name.partition(":")
+        return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
+
+    told = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
+    found = {key: node[key] for key in ("@type", "rdfs:label") if key in node} | {"@id": names[node["@id"]]}
+    for key in _REACH:
+        named = [
+            each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and each.get("@id", "_")[0] != "_"
+        ]
+        found[key] = [{"@id": names.get(each) or whole(each)} for each in named]
+    found["skos:definition"] = next((told[key] for key in DEFINITIONS if key in told), [])
+    found["skos:altLabel"] = next((told[key] for key in SYNONYMS if key in told), [])
+    if found["@id"] != node["@id"]:
+        found["skos:exactMatch"] = {"@id": whole(node["@id"])}
+    return {key: value for key, value in found.items() if value}

@@ -1,0 +1,156 @@
+"""Whether a term fits into a vocabulary: what is wrong with it, and what may be. Pure but for the embedder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from memfolio.embed.embedder import Embedder
+from memfolio.errors import EmbedderError, OntologyError
+from memfolio.knowledge.literal import LiteralKind
+from memfolio.knowledge.ontology.document import RESERVED
+from memfolio.knowledge.ontology.term import DOMAIN_PATTERN, LITERALS, Term, TermKind
+from memfolio.knowledge.ontology.vocabulary import Vocabulary, is_close, key
+
+PASCAL = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
+CAMEL = re.compile(r"[a-z][A-Za-z0-9]{0,79}")
+NEAR = 0.6
+"""How near the meaning of a term that is to be added is to another from which they may be one."""
+SAME = 0.85
+"""The same for terms that somebody let stand beside each other."""
+NEAREST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a term was found to be: with errors it cannot be added, and warnings are for whoever decides."""
+
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check_domain(domain: str) -> str:
+    """`domain` if it can be the name of one."""
+    if not DOMAIN_PATTERN.fullmatch(domain) or domain in RESERVED:
+        raise OntologyError(f"{domain[:60]!r} is no name of a domain", hint="use a word such as business or saas")
+    return domain
+
+
+def validate(term: Term, known: Vocabulary, embedder: Embedder | None = None) -> Report:
+    """What is wrong with a term that is to be added to those that are known."""
+    vectors = _vectors([term, *(each for each in known if each.id != term.id)], embedder)
+    found = _examine(term, known, vectors, NEAR)
+    taken = (f"{term.id} exists already",) if term.id in known.terms else ()
+    return Report(errors=(*found.errors, *taken), warnings=found.warnings)
+
+
+def problems(known: Vocabulary, embedder: Embedder | None = None) -> dict[str, Report]:
+    """What is wrong with each term of a vocabulary, for those with which something is."""
+    vectors = _vectors(list(known), embedder)
+    found = ((each.id, _examine(each, known, vectors, SAME)) for each in known)
+    return {name: report for name, report in found if report.errors or report.warnings}
+
+
+def _examine(term: Term, known: Vocabulary, vectors: Mapping[str, Any], near: float) -> Report:
+    others = [each for each in known if each.id != term.id and _family(each) == _family(term)]
+    written = (f"may be {each.id}: it is written alike" for each in others if _are_alike(each, term))
+    return Report(
+        errors=(*_form(term), *_place(term, known), *_reach(term, known)),
+        warnings=(*_loose(term, known), *written, *_meant(term, others, vectors, near)),
+    )
+
+
+def _family(term: Term) -> str:
+    """Terms of two families are never taken for the same."""
+    return "property" if term.kind.is_property else term.kind.value
+
+
+def _form(term: Term) -> Iterator[str]:
+    if not DOMAIN_PATTERN.fullmatch(term.domain) or term.domain in RESERVED:
+        yield f"{term.id[:60]!r} does not begin with a domain, as business:Customer does"
+    is_class = term.kind is TermKind.CLASS
+    if not (PASCAL if is_class else CAMEL).fullmatch(term.name):
+        wanted = "PascalCase, such as SalesOrder" if is_class else "camelCase, such as placesOrder"
+        yield f"{term.name[:60]!r}, the name of a {_family(term)}, is not in {wanted}"
+    if not term.definition.strip():
+        yield "it has no definition"
+    if (term.kind is TermKind.RULE) != bool(term.rule):
+        yield "a rule has the text of one, and nothing else has"
+
+
+def _place(term: Term, known: Vocabulary) -> Iterator[str]:
+    for parent in term.parents:
+        if parent == term.id or term.id in known.ancestors(parent):
+            yield f"it would stand above itself, by its parent {parent}"
+        else:
+            yield from _missing("parent", parent, _family(term), term, known)
+
+
+def _reach(term: Term, known: Vocabulary) -> Iterator[str]:
+    if not term.kind.is_property:
+        if term.domain_class or term.range:
+            yield f"a {term.kind} has neither domain nor range"
+        return
+    yield from _missing("domain", term.domain_class, "class", term, known)
+    if term.kind is TermKind.OBJECT:
+        yield from _missing("range", term.range, "class", term, known)
+    elif term.range not in LITERALS:
+        yield f"its range {term.range[:60]!r} is no type of value: {', '.join(LiteralKind)}"
+
+
+def _missing(role: str, named: str, wanted: str, term: Term, known: Vocabulary) -> Iterator[str]:
+    """What is wrong with another term that a term names."""
+    found = known.terms.get(named)
+    if named in LITERALS:
+        yield f"its {role} {named} is a type of value, and no {wanted}"
+    elif found and _family(found) != wanted:
+        yield f"its {role} {named} is no {wanted}"
+    elif named and not found and _is_ours(named, term, known):
+        yield f"its {role} {named[:80]} does not exist"
+
+
+def _loose(term: Term, known: Vocabulary) -> Iterator[str]:
+    for named in term.references:
+        if named not in known.terms and named not in LITERALS and not _is_ours(named, term, known):
+            yield f"{named[:80]} is defined elsewhere and was not looked at"
+    if term.kind.is_property and not (term.domain_class and term.range):
+        yield "it does not say what it leads from and to: give it a domain and a range"
+
+
+def _is_ours(named: str, term: Term, known: Vocabulary) -> bool:
+    """Whether a name is one that this vocabulary would have to know."""
+    domain, colon, _ = named.partition(":")
+    return not colon or domain == term.domain or domain in known.domains
+
+
+def _are_alike(one: Term, other: Term) -> bool:
+    return any(is_close(x, y) for x in _keys(one.names) for y in _keys(other.names))
+
+
+@lru_cache(maxsize=16384)
+def _keys(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(key, names)))
+
+
+def _vectors(terms: Sequence[Term], embedder: Embedder | None) -> dict[str, Any]:
+    """What terms mean, by label and definition; nothing where that would cost money or cannot be had."""
+    if embedder is None or embedder.is_costly:
+        return {}
+    try:
+        rows = embedder.embed([f"{each.label}. {each.definition}" for each in terms])
+    except EmbedderError:
+        return {}
+    return {each.id: row for each, row in zip(terms, rows, strict=True)}
+
+
+def _meant(term: Term, others: Iterable[Term], vectors: Mapping[str, Any], near: float) -> list[str]:
+    """The terms of the nearest meaning, without those above it and those that are written alike."""
+    if term.id not in vectors:
+        return []
+    scored = [(float(vectors[term.id] @ vectors[each.id]), each.id, each) for each in others]
+    nearest = sorted((each for each in scored if each[0] >= near), reverse=True, key=lambda each: each[:2])
+    strange = [each for each in nearest if each[1] not in term.parents and not _are_alike(term, each[2])]
+    return [f"may be {name}: it means much the same ({score:.2f})" for score, name, _ in strange[:NEAREST]]

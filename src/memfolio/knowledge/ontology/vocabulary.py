@@ -1,0 +1,111 @@
+"""All terms that can be used together: found by any of their names, with what is above and below them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+
+from memfolio.errors import NotFoundError
+from memfolio.graph.alike import distance
+from memfolio.knowledge.ontology.term import Term, TermKind
+
+LONG_ENOUGH = 5
+"""Letters that a name needs to be taken for another one with a typing error: MRR is not ARR."""
+CLOSE = 0.2
+"""The share of letters in which two such names may differ."""
+
+
+class Vocabulary:
+    """Terms by their ids; a term that is given twice counts as it is given first."""
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self.terms: dict[str, Term] = {}
+        for term in terms:
+            self.terms.setdefault(term.id, term)
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self.terms.values())
+
+    @cached_property
+    def domains(self) -> set[str]:
+        return {each.domain for each in self}
+
+    def of_kind(self, *kinds: TermKind) -> list[Term]:
+        return [each for each in self if each.kind in kinds]
+
+    @cached_property
+    def _named(self) -> dict[str, list[Term]]:
+        """Terms by their names; a term's own name comes before what is only a synonym of another."""
+        found: dict[str, list[Term]] = defaultdict(list)
+        for rank in (lambda term: (term.id, term.name), lambda term: (term.label,), lambda term: term.synonyms):
+            for term in self:
+                for name in rank(term):
+                    if term not in found[key(name)]:
+                        found[key(name)].append(term)
+        return found
+
+    def find(self, name: str, *kinds: TermKind) -> Term | None:
+        """The term of an id, name, label or synonym, of the kinds that are asked for."""
+        if name in self.terms and (not kinds or self.terms[name].kind in kinds):
+            return self.terms[name]
+        return next((each for each in self._named.get(key(name), ()) if not kinds or each.kind in kinds), None)
+
+    def get(self, name: str) -> Term:
+        """The same; NotFoundError with the nearest name where there is none."""
+        if found := self.find(name):
+            return found
+        near = self.nearest(name)
+        hint = f"did you mean {near.id}?" if near else "`memfolio ontology list` shows all"
+        raise NotFoundError(f"there is no term {name[:80]!r}", hint=hint)
+
+    def nearest(self, name: str, *kinds: TermKind) -> Term | None:
+        """The term whose name is written most like this one, if any is."""
+        wanted = key(name)
+        scored = [
+            (distance(wanted, known), term.id, term)
+            for known, terms in self._named.items()
+            for term in terms
+            if (not kinds or term.kind in kinds) and is_close(wanted, known, share=2 * CLOSE)
+        ]
+        return min(scored, key=lambda each: each[:2])[2] if scored else None
+
+    def ancestors(self, id: str) -> list[str]:
+        """All that is above a term, the nearest first; a cycle is gone round once."""
+        found: dict[str, None] = {}
+        waiting = list(self.terms[id].parents) if id in self.terms else []
+        while waiting:
+            above = waiting.pop(0)
+            if above not in found:
+                found[above] = None
+                waiting += self.terms[above].parents if above in self.terms else ()
+        return list(found)
+
+    def is_a(self, id: str, other: str) -> bool:
+        """Whether a term is another one, or stands below it."""
+        return id == other or other == "owl:Thing" or other in self.ancestors(id)
+
+    @cached_property
+    def children(self) -> dict[str, list[Term]]:
+        found: dict[str, list[Term]] = defaultdict(list)
+        for term in self:
+            for parent in term.parents:
+                found[parent].append(term)
+        return found
+
+
+@lru_cache(maxsize=65536)
+def key(name: str) -> str:
+    """A name as it is compared: case, spaces, dashes and the humps of camel case do not matter."""
+    return re.sub(r"[\s_-]+", "", name).casefold()
+
+
+def is_close(one: str, other: str, share: float = CLOSE) -> bool:
+    """Whether two names, as they are compared, differ by a typing error or less."""
+    most = int(max(len(one), len(other)) * share)
+    if abs(len(one) - len(other)) > most or min(len(one), len(other)) < LONG_ENOUGH or one == other:
+        return one == other
+    if len(set(one) ^ set(other)) > 2 * most:  # cheap, and rules out nearly all
+        return False
+    return distance(one, other) <= most

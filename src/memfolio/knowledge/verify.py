@@ -1,0 +1,246 @@
+"""Whether a fact stands: asked of the person, of other sources, of the calendar, or of the other facts.
+
+A verification is noted with the fact. It never deletes one, and changes how sure it is only when asked to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from memfolio.errors import InputError
+from memfolio.index.fact_lines import VERIFY
+from memfolio.index.facts import Fact
+from memfolio.index.filter import Filter
+from memfolio.index.rows import from_us
+from memfolio.intake import choose
+from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.literal import LiteralKind, read_literal
+from memfolio.knowledge.relations import BEGINNING, END
+from memfolio.llm.grounded import are_words_of, occurs
+from memfolio.recall.asking.query import Query
+from memfolio.recall.library import Library
+from memfolio.text import counted, terms
+from memfolio.types import Attribution, MemoryItem, Origin
+from memfolio.vault.vault import Vault
+
+CONSISTENT = 0.9
+"""How sure a fact is that nothing contradicts."""
+SAMPLE = 1000
+"""How many facts are looked at to see how a predicate is used."""
+SINGLE = 3
+"""So many other subjects with one object each show that a predicate has one object for each subject."""
+_DENIAL = re.compile(r"\b(?:not|never|no longer|none|neither|nor|without|\w+n['’]t)\b")
+_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")
+
+
+class Method(StrEnum):
+    """How a fact is verified."""
+
+    USER_CONFIRMATION = "user_confirmation"
+    CROSS_REFERENCE = "cross_reference"
+    TEMPORAL_CHECK = "temporal_check"
+    CONSISTENCY_CHECK = "consistency_check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Where a verification looks beside the facts."""
+
+    memories: Callable[[str], Iterable[MemoryItem]] = lambda _: ()
+    """The memories that a text brings to mind."""
+    violations: Callable[[Fact], Iterable[str]] = lambda _: ()
+    """What constraints have against a fact, each as a sentence."""
+    functional: Collection[str] = ()
+    """Predicates that have one object for each subject."""
+    fresh: timedelta = timedelta(days=180)
+    """For how long a fact that was told or confirmed is not stale."""
+
+
+FACTS_ALONE = Evidence()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What came of it. `confidence` is how sure the check is of the fact, whatever the fact itself says."""
+
+    verified: bool
+    confidence: float
+    reason: str
+    method: Method = Method.USER_CONFIRMATION
+    contradictions: tuple[Fact, ...] = ()
+    supports: tuple[str, ...] = ()
+    """The ids of the facts and memories that say the same."""
+
+
+def verify(
+    facts: Facts,
+    id: str,
+    method: Method | str,
+    *,
+    now: datetime,
+    by: Attribution,
+    confirmed: bool | None = None,
+    evidence: Evidence = FACTS_ALONE,
+    adjust: bool = False,
+) -> Verification:
+    """Verify a fact and note it; with `adjust` it becomes as sure as the check is: surer if it stands, else less.
+
+    `confirmed` is the person's answer, which only `user_confirmation` needs.
+    """
+    fact, chosen = facts.get(id), choose(Method, "method", method)
+    match chosen:
+        case Method.USER_CONFIRMATION:
+            found = _confirm(fact, confirmed)
+        case Method.CROSS_REFERENCE:
+            found = _cross_reference(fact, facts, evidence)
+        case Method.TEMPORAL_CHECK:
+            found = _check_times(fact, _last_told(fact, facts), now, evidence.fresh)
+        case Method.CONSISTENCY_CHECK:
+            found = _check_consistency(fact, facts, evidence)
+    sure = (max if found.verified else min)(fact.confidence, found.confidence) if adjust else None
+    facts.note_verification(fact, chosen.value, found.verified, sure, by)
+    return replace(found, method=chosen)
+
+
+def brought_to_mind(
+    vault: Vault, library: Library, text: str, form: str = "memory", limit: int = 20
+) -> list[MemoryItem]:
+    """The memories, or with another form the facts or cases, that a text brings to mind, best first."""
+    wanted, home = Filter(forms=(form,)), vault.home
+    query = Query(text=text, limit=limit, depth=0, filter=wanted, now=home.now(), zone=home.zone)
+    return [hit.memory for hit in library.recall(query)]
+
+
+def exactly(facts: Facts, *triple: str | None) -> list[Fact]:
+    """The facts with a subject, predicate and object, as far as they are named; no sign in them stands for others."""
+    found = facts.query(*triple, valid_at="any", limit=SAMPLE)
+    return [each for each in found if all(map(lambda own, wanted: wanted in (None, own), each.triple, triple))]
+
+
+def contradicting(fact: Fact, facts: Facts, functional: Collection[str] = ()) -> list[Fact]:
+    """The facts that cannot be true together with one, at times at which both are said to hold."""
+    rivals = [each for each in exactly(facts, fact.subject, fact.predicate) if not _is_same(each.object, fact.object)]
+    if rivals and not _is_functional(fact, facts, functional):
+        rivals = [each for each in rivals if _are_truths(each.object, fact.object)]
+    twins = [each for name in _negations(fact.predicate) for each in exactly(facts, fact.subject, name, fact.object)]
+    return [each for each in (*rivals, *twins) if _overlap(each, fact)]
+
+
+def _confirm(fact: Fact, confirmed: bool | None) -> Verification:
+    if confirmed is None:
+        raise InputError(f"nobody has said whether {str(fact)[:80]!r} is so", hint="ask the person, and pass confirmed")
+    reason = "the person confirmed it" if confirmed else "the person says that it is not so"
+    return Verification(verified=confirmed, confidence=float(confirmed), reason=reason)
+
+
+def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verification:
+    """Look for others who say the same; each source counts once, and what the fact was made of does not count."""
+    own, sources = frozenset(fact.details.get("memories", ())), dict[str, str]()
+    for each in (*exactly(facts, fact.subject, fact.predicate), *exactly(facts, None, fact.predicate, fact.object)):
+        if _repeats(each, fact):
+            sources.setdefault(each.source, each.id)
+    for memory in evidence.memories(_spoken(fact)):
+        if memory.id not in own and own.isdisjoint(memory.derived_from) and _tells(memory, fact):
+            sources.setdefault(memory.session or memory.id, memory.id)
+    return Verification(
+        verified=bool(sources),
+        confidence=1 - 0.5 ** (len(sources) + 1),
+        supports=tuple(sources.values()),
+        reason=f"beside its own, {counted(len(sources), 'source')} told it" if sources else "no other source tells it",
+    )
+
+
+def _last_told(fact: Fact, facts: Facts) -> datetime:
+    """When the fact was last told, or found to be true; that its dates were looked at makes it no fresher."""
+    told = fact.created_us
+    for entry in facts.history(fact.id):
+        noted = json.loads(entry.said.more or "{}")
+        if entry.op != VERIFY or (noted.get("verified") and noted.get("method") != Method.TEMPORAL_CHECK):
+            told = entry.known_us
+    return from_us(told)
+
+
+def _check_times(fact: Fact, seen: datetime, now: datetime, fresh: timedelta) -> Verification:
+    confidence, reason = CONSISTENT, f"it holds, and was last told or confirmed on {seen:%Y-%m-%d}"
+    if fact.valid_from and fact.valid_from > now:
+        confidence, reason = 0.0, f"it holds only from {fact.valid_from:%Y-%m-%d} on"
+    elif fact.valid_until and fact.valid_until <= now:
+        confidence, reason = 0.0, f"it held only until {fact.valid_until:%Y-%m-%d}"
+    elif seen > now:
+        confidence, reason = 0.5, f"it is dated in the future: {seen:%Y-%m-%d}"
+    elif now - seen > fresh:
+        confidence, reason = (
+            CONSISTENT * (fresh / (now - seen)),
+            f"it is stale: last told or confirmed on {seen:%Y-%m-%d}",
+        )
+    is_good = confidence == CONSISTENT
+    return Verification(verified=is_good, confidence=confidence, reason=reason)
+
+
+def _check_consistency(fact: Fact, facts: Facts, evidence: Evidence) -> Verification:
+    against, broken = contradicting(fact, facts, evidence.functional), [*evidence.violations(fact)]
+    count, told = len(against) + len(broken), "; ".join([*map(str, against), *broken][:5])
+    return Verification(
+        verified=not count,
+        confidence=1 / (1 + count) if count else CONSISTENT,
+        contradictions=tuple(against),
+        reason=f"against it: {told}" if count else "nothing that is known contradicts it",
+    )
+
+
+def _is_functional(fact: Fact, facts: Facts, declared: Collection[str]) -> bool:
+    """Whether a predicate has one object for each subject: declared so, or never used otherwise elsewhere."""
+    objects: defaultdict[str, set[str]] = defaultdict(set)
+    for each in exactly(facts, None, fact.predicate):
+        if each.subject != fact.subject:
+            objects[each.subject].add(each.object)
+    is_single = len(objects) >= SINGLE and all(len(each) == 1 for each in objects.values())
+    return fact.predicate in declared or is_single
+
+
+def _negations(predicate: str) -> Iterator[str]:
+    """How the opposite of a predicate may be written: that of `likes` is `not_likes`, `not-likes` or `notLikes`."""
+    if bare := re.fullmatch(r"not[_-](.+)|not([A-Z].*)", predicate):
+        yield bare[1] or bare[2][0].lower() + bare[2][1:]
+    else:
+        yield from (f"not_{predicate}", f"not-{predicate}", f"not{predicate[0].upper()}{predicate[1:]}")
+
+
+def _is_same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold() or read_literal(one) == read_literal(other)
+
+
+def _are_truths(*values: str) -> bool:
+    return all(read_literal(value).kind is LiteralKind.BOOLEAN for value in values)
+
+
+def _overlap(one: Fact, other: Fact) -> bool:
+    start = max(BEGINNING if each.valid_from_us is None else each.valid_from_us for each in (one, other))
+    return start < min(END if each.valid_until_us is None else each.valid_until_us for each in (one, other))
+
+
+def _repeats(other: Fact, fact: Fact) -> bool:
+    """Whether another fact says the same, from another source."""
+    is_apart = other.id != fact.id and other.source != fact.source and not other.is_derived
+    is_same = other.subject.casefold() == fact.subject.casefold() and _is_same(other.object, fact.object)
+    return is_apart and is_same and other.origin != Origin.UNTRUSTED
+
+
+def _spoken(fact: Fact) -> str:
+    return f"{fact.subject} {_JOINT.sub(' ', fact.predicate)} {fact.object}"
+
+
+def _tells(memory: MemoryItem, fact: Fact) -> bool:
+    """Whether a memory says what a fact says: its subject, its object and a word of its predicate, and no denial."""
+    said = memory.content.casefold()
+    if memory.origin is Origin.UNTRUSTED or _DENIAL.search(said):
+        return False
+    predicate = terms(_JOINT.sub(" ", fact.predicate).casefold())
+    is_related = not predicate or any(occurs(word, said) for word in predicate)
+    return is_related and are_words_of(fact.subject, said) and are_words_of(fact.object, said)

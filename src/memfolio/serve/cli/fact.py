@@ -1,0 +1,273 @@
+"""The command `fact` with what is below it: what is known as subject, predicate and object, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
+from memfolio.serve.cli.output import Screen
+from memfolio.text import counted
+
+if TYPE_CHECKING:
+    from memfolio.index.facts import Fact
+
+Term = Annotated[str, typer.Argument(show_default=False)]
+Pattern = Annotated[str | None, typer.Argument(help="* and ? stand for anything.", show_default=False)]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of a fact, or of a line about it.", show_default=False)]
+MaybeId = Annotated[str | None, typer.Argument(metavar="ID", help="The fact.", show_default=False)]
+Subject = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this subject.")]
+Predicate = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this predicate.")]
+Object = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this object.")]
+Confidence = Annotated[float, typer.Option(metavar="0..1", help="How sure it is.")]
+Source = Annotated[str | None, typer.Option(metavar="TEXT", help="Where it comes from.")]
+Category = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is filed under.")]
+From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="The day or moment from which it holds.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Its last day, or the moment it ends.")]
+Memories = Annotated[list[str] | None, typer.Option("--memory", metavar="ID", help="A memory that it came from.")]
+At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="When they hold; any for all, else now.")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was known at that moment.")]
+Least = Annotated[float, typer.Option("--min-confidence", metavar="0..1", help="How sure they are at least.")]
+Asserted = Annotated[bool, typer.Option("--asserted", help="Without what follows by rules.")]
+Untrusted = Annotated[bool, typer.Option("--untrusted", help="Also what strangers told.")]
+Limit = Annotated[int, typer.Option(metavar="N", help="How many at most.")]
+Depth = Annotated[int, typer.Option(metavar="N", help="How many steps back.")]
+Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print a diagram in Mermaid.")]
+Method = Annotated[str, typer.Option(metavar="METHOD", help="user_confirmation, cross_reference, temporal_check, …")]
+Confirmed = Annotated[bool | None, typer.Option("--yes/--no", help="Your answer, for user_confirmation.")]
+Adjust = Annotated[bool, typer.Option("--adjust", help="Make the fact as sure as the check is.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads standard input.", show_default=False)]
+
+
+def assert_(
+    options: Options,
+    subject: Term,
+    predicate: Term,
+    object: Term,
+    confidence: Confidence = 1.0,
+    source: Source = None,
+    category: Category = None,
+    valid_from: From = None,
+    valid_until: Until = None,
+    memories: Memories = None,
+) -> Answer:
+    """Assert a fact, or update the one that says the same."""
+    with options.memory(create=in_empty_folder) as memory:
+        fact = memory.facts.assert_(
+            subject,
+            predicate,
+            object,
+            confidence=confidence,
+            source=source or "manual",
+            category=category,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            memories=memories or (),
+            by=PERSON,
+        )
+    return Answer(document(fact), lambda screen: screen.say(f"{fact.id} {fact}"))
+
+
+def retract(
+    options: Options,
+    id: MaybeId = None,
+    subject: Subject = None,
+    predicate: Predicate = None,
+    object: Object = None,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Retract the facts to which everything applies that is given; their history is kept."""
+    with options.memory() as memory:
+        found = memory.facts.retract(id, subject, predicate, object, by=PERSON, dry_run=dry_run)
+    done = f"{'Would retract' if dry_run else 'Retracted'} {counted(len(found), 'fact')}."
+    return many(found, done)
+
+
+def query(
+    options: Options,
+    subject: Pattern = None,
+    predicate: Pattern = None,
+    object: Pattern = None,
+    min_confidence: Least = 0.0,
+    valid_at: At = None,
+    as_of: AsOf = None,
+    category: Category = None,
+    source: Source = None,
+    asserted: Asserted = False,
+    untrusted: Untrusted = False,
+    limit: Limit = 50,
+) -> Answer:
+    """Find facts; a pattern of * fits every subject, predicate or object."""
+    with options.memory() as memory:
+        found = memory.facts.query(
+            subject,
+            predicate,
+            object,
+            min_confidence=min_confidence,
+            valid_at=valid_at,
+            as_of=as_of,
+            include_derived=not asserted,
+            category=category,
+            source=source,
+            include_untrusted=untrusted,
+            limit=limit,
+        )
+    return many(found, "" if found else "There are no such facts.")
+
+
+def show(options: Options, id: Id) -> Answer:
+    """Show a fact with all that is known about it."""
+    with options.memory() as memory:
+        shown = document(memory.facts.get(id))
+
+    def draw(screen: Screen) -> None:
+        for name, value in shown.items():
+            if value not in (None, [], 0, False):
+                told = ", ".join(value) if isinstance(value, list) else value
+                screen.say(f"{name.replace('_', ' '):<18} {told}")
+
+    return Answer(shown, draw)
+
+
+def explain(options: Options, id: Id, depth: Depth = 3, mermaid: Mermaid = False) -> Answer:
+    """Tell where a fact comes from, or by which rules and from which facts it follows."""
+    from memfolio.knowledge.tree import as_document, as_mermaid, as_text
+
+    with options.memory() as memory:
+        node = memory.facts.explain(id, depth=depth)
+    text = as_mermaid(node) if mermaid else as_text(node)
+    return Answer({"fact": id, "tree": as_document(node)}, lambda screen: screen.page(text))
+
+
+def history(options: Options, id: Id) -> Answer:
+    """Show everything that was said of a fact, oldest first."""
+    from memfolio.knowledge.fact_line import entry_json
+
+    with options.memory() as memory:
+        found = list(map(entry_json, memory.facts.history(id)))
+    rows = [(each["at"], each["op"], f"{(each['fact'] or {}).get('confidence', '')}", each["id"]) for each in found]
+    return Answer({"history": found}, lambda screen: screen.table(("at", "op", "confidence", "line"), rows))
+
+
+def verify(
+    options: Options,
+    id: Id,
+    method: Method = "consistency_check",
+    confirmed: Confirmed = None,
+    adjust: Adjust = False,
+) -> Answer:
+    """Check a fact, and note that it was checked."""
+    with options.memory() as memory:
+        found = memory.verify_fact(id, method, confirmed=confirmed, adjust=adjust, by=PERSON)
+    told = {"fact": id, "method": found.method.value, "verified": found.verified, "confidence": found.confidence}
+    against = [str(each) for each in found.contradictions]
+
+    def draw(screen: Screen) -> None:
+        screen.say(f"{'Verified' if found.verified else 'Not verified'}: {found.reason}", "bold")
+        for each in against:
+            screen.say(f"  against it: {each}")
+
+    return Answer({**told, "reason": found.reason, "against": against, "supports": list(found.supports)}, draw)
+
+
+def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
+    """Assert the facts of a file as one change; lines that are wrong are told by their number and left out."""
+    from memfolio.knowledge.fact_line import assertion
+
+    good, problems = [], list[str]()
+    with options.memory(create=in_empty_folder) as memory:
+        for number, line in lines_of(file):
+            try:
+                record = read_record(line)
+                assertion(record, memory.agent, memory.vault.home.zone)
+                good.append(record)
+            except InputError as error:
+                problems.append(f"line {number}: {error.message}")
+        count = len(good) if dry_run else len(memory.facts.assert_many(good, by=PERSON))
+
+    def draw(screen: Screen) -> None:
+        for problem in problems:
+            screen.say(problem, "yellow")
+        screen.say(f"{'Would assert' if dry_run else 'Asserted'} {counted(count, 'fact')}.", "bold")
+
+    return Answer({"facts": count, "problems": problems}, draw, status=1 if problems else 0)
+
+
+def export(options: Options, subject: Subject = None, predicate: Predicate = None, object: Object = None) -> Answer:
+    """Print facts as JSON lines that `fact import` reads; what follows by rules is not among them."""
+    from memfolio.knowledge.fact_line import GIVEN
+    from memfolio.knowledge.facts import MOST
+
+    with options.memory() as memory:
+        found = memory.facts.query(
+            subject, predicate, object, valid_at="any", include_derived=False, include_untrusted=True, limit=MOST
+        )
+    told = [
+        {name: value for name, value in document(each).items() if name in GIVEN and value is not None} for each in found
+    ]
+    text = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in told)
+    return Answer({"facts": told}, lambda _: typer.echo(text, nl=False))
+
+
+def lines_of(file: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file that say something, with their numbers."""
+    try:
+        text = read_text(file) if file == "-" else Path(file).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}", hint="name a file of JSON lines in UTF-8") from error
+    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+
+
+def read_record(line: str) -> dict[str, Any]:
+    """A fact of a file; what only its ledger or an export knows about it is left out."""
+    from memfolio.knowledge.fact_line import GIVEN
+    from memfolio.vault.format.fields import read_object
+
+    try:
+        record = read_object(line)
+    except ValueError as error:
+        raise InputError(str(error), hint="write one JSON object a line") from error
+    if record.get("op", "assert") != "assert":
+        raise InputError(f"{record['op']!r:.40} asserts nothing", hint="only assertions are imported")
+    if "from" in record:
+        record["source"] = record["from"]
+    return {name: record[name] for name in GIVEN if name in record}
+
+
+def document(fact: Fact) -> dict[str, Any]:
+    from memfolio.knowledge.fact_line import fact_json
+
+    return fact_json(fact)
+
+
+def many(found: list[Fact], done: str) -> Answer:
+    """Facts as a table, and what was done with them."""
+    rows = [(each.id, each.subject, each.predicate, each.object, f"{each.confidence:g}") for each in found]
+
+    def draw(screen: Screen) -> None:
+        if rows:
+            screen.table(("id", "subject", "predicate", "object", "sure"), rows, wide="object")
+        if done:
+            screen.say(done, "bold")
+
+    return Answer({"facts": [document(each) for each in found]}, draw)
+
+
+assert_.__name__, import_.__name__ = "assert", "import"
+FACT = (
+    Command(assert_, "fact assert Acme hasRevenue 50000 --source cfo-report --confidence 0.9 --until 2026-12-31"),
+    Command(retract, "fact retract --subject Acme --predicate 'has*' --dry-run"),
+    Command(query, "fact query Acme", "fact query '*' locatedIn Lisbon --as-of 2026-11-01"),
+    Command(show, "fact show F-1763217005123-5f2c91ab"),
+    Command(explain, "fact explain D-8f1c2a7de0b93c55 --depth 5", "fact explain D-8f1c2a7de0b93c55 --mermaid"),
+    Command(history, "fact history F-1763217005123-5f2c91ab"),
+    Command(verify, "fact verify F-1763217005123-5f2c91ab --method user_confirmation --yes"),
+    Command(import_, "fact import facts.jsonl --dry-run"),
+    Command(export, "fact export --subject 'Acme*'"),
+)
+app = group("fact", FACT, help="What is known as subject, predicate and object: assert, ask, explain, verify.")

@@ -1,0 +1,267 @@
+"""The command `ontology` with what is below it: the terms in which facts are told, and how facts fit them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
+from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.text import counted
+
+if TYPE_CHECKING:
+    from memfolio.index.facts import Fact
+    from memfolio.knowledge.ontology.ontology import Added
+    from memfolio.knowledge.ontology.term import Term
+    from memfolio.knowledge.ontology.validate import Report
+    from memfolio.memory import Memory
+
+Name = Annotated[str, typer.Argument(metavar="TERM", help="An id, a name, a label or a synonym.", show_default=False)]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Such as business:Customer.", show_default=False)]
+Domain = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="Only this domain, else all.")]
+NewDomain = Annotated[str, typer.Argument(metavar="DOMAIN", help="The domain to begin or to add to.")]
+Definition = Annotated[str, typer.Option(metavar="TEXT", help="What it means, in a sentence.")]
+Kind = Annotated[str | None, typer.Option(metavar="KIND", help="class, object_property or datatype_property.")]
+Label = Annotated[str | None, typer.Option(metavar="TEXT", help="What people call it, else made of the id.")]
+Parent = Annotated[list[str] | None, typer.Option(metavar="TERM", help="What it is a kind of; may be repeated.")]
+From = Annotated[str | None, typer.Option("--domain-class", metavar="CLASS", help="The class that has the property.")]
+To = Annotated[
+    str | None, typer.Option("--range", metavar="CLASS", help="A class, or text, number, money, percent, date, …")
+]
+Synonym = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="What else it is called; may be repeated.")]
+One = Annotated[bool, typer.Option("--functional", help="A thing has the property once at a time.")]
+Format = Annotated[str, typer.Option(metavar="FORMAT", help="turtle or jsonld.")]
+Limit = Annotated[int, typer.Option(min=1, help="How many rows at most.")]
+Seconds = Annotated[float, typer.Option(min=0.1, help="How long it may take.")]
+
+
+def list_(options: Options, domain: Domain = None) -> Answer:
+    """List the domains, or the terms of one."""
+    with options.memory() as memory:
+        found = memory.ontology.domains()
+        terms = memory.ontology.terms(domain) if domain else []
+    if domain is None:
+        names = ("name", "classes", "properties", "rules", "label")
+        rows = [tuple(getattr(each, name) for name in names) for each in found]
+        return Answer({"domains": [fields_of(each) for each in found]}, lambda screen: screen.table(names, rows))
+    rows = [(each.id, each.kind.replace("_", " "), each.definition) for each in terms]
+    return Answer(
+        {"terms": list(map(document, terms))},
+        lambda screen: screen.table(("id", "kind", "definition"), rows, wide="definition"),
+    )
+
+
+def show(options: Options, term: Name) -> Answer:
+    """Show a term with all that is known about it."""
+    with options.memory() as memory:
+        known = memory.ontology.vocabulary()
+    found = known.get(term)
+    below = [each.id for each in known.children.get(found.id, ())]
+    shown = document(found) | {"above": known.ancestors(found.id), "below": below}
+
+    def draw(screen: Screen) -> None:
+        for name, value in shown.items():
+            if value:
+                told = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+                screen.say(f"{name.replace('_', ' '):<13} {told}")
+
+    return Answer(shown, draw)
+
+
+def add(
+    options: Options,
+    id: Id,
+    definition: Definition = "",
+    kind: Kind = None,
+    label: Label = None,
+    parent: Parent = None,
+    domain_class: From = None,
+    range: To = None,
+    synonym: Synonym = None,
+    functional: One = False,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Add a term to the page of its domain; --dry-run only says whether it fits."""
+    from memfolio.knowledge.ontology.term import LITERAL_NAMES, new_term
+
+    leads_to = "datatype_property" if range in (*LITERAL_NAMES, *LITERAL_NAMES.values()) else "object_property"
+    guessed = leads_to if range or domain_class else "class"
+    fields = {"label": label, "definition": definition, "domain_class": domain_class, "range": range}
+    more = {"parents": parent or (), "synonyms": synonym or (), "functional": functional}
+    term = new_term(kind or guessed, id, **fields, **more)
+    with options.memory() as memory:
+        return told(memory.ontology.add(term, by=PERSON, dry_run=dry_run))
+
+
+def validate(options: Options, term: Annotated[str | None, typer.Argument(metavar="TERM")] = None) -> Answer:
+    """Say what is wrong, or may be, with a term or with all of them; exit code 1 where something is wrong."""
+    with options.memory() as memory:
+        wanted = memory.ontology.get(term).id if term else None
+        found = {name: each for name, each in memory.ontology.problems().items() if wanted in (None, name)}
+
+    def draw(screen: Screen) -> None:
+        for name, report in found.items():
+            warn(screen, name, report)
+        screen.say(f"{counted(len(found), 'term')} to look at." if found else "All is well.", "bold")
+
+    return Answer({"problems": found}, draw, status=int(any(each.errors for each in found.values())))
+
+
+def tree(options: Options, domain: Domain = None) -> Answer:
+    """Show the classes below each other, with their properties."""
+    with options.memory() as memory:
+        text = memory.ontology.tree(domain)
+    return Answer({"tree": text}, lambda screen: screen.say(text or "There are no classes."))
+
+
+def mermaid(options: Options, domain: Domain = None) -> Answer:
+    """Print the classes as a Mermaid diagram."""
+    with options.memory() as memory:
+        text = memory.ontology.mermaid(domain)
+    return Answer({"mermaid": text}, lambda screen: screen.say(text))
+
+
+def scaffold(
+    options: Options,
+    domain: NewDomain,
+    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="saas, ecommerce, consulting or agency.")],
+    dry_run: DryRun = False,
+) -> Answer:
+    """Begin a domain with the terms of a kind of business."""
+    with options.memory() as memory:
+        return told(memory.ontology.scaffold(domain, template, by=PERSON, dry_run=dry_run))
+
+
+def load(
+    options: Options,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="business.")] = "business",
+    dry_run: DryRun = False,
+) -> Answer:
+    """Load the business vocabulary; its rules are shown, and become rules by `memfolio rule import`."""
+    if name != "business":
+        raise InputError(f"there is no vocabulary {name[:40]!r}", hint="load business, or use `ontology scaffold`")
+    with options.memory() as memory:
+        return told(memory.ontology.load_business(by=PERSON, dry_run=dry_run))
+
+
+def conform(options: Options) -> Answer:
+    """Say which facts do not fit the ontology; exit code 1 where there are any."""
+    with options.memory() as memory:
+        found = memory.ontology.conform(facts_of(options, memory))
+    rows = [(each.flaw.value, str(each.fact), each.message) for each in found.findings]
+    counts = {"facts": found.facts, "untyped": found.untyped, "counts": found.counts}
+
+    def draw(screen: Screen) -> None:
+        if rows:
+            screen.table(("flaw", "fact", "why"), rows, wide="why")
+        screen.say(f"{counted(found.facts, 'fact')}, {counted(len(rows), 'finding')}.", "bold")
+
+    listed = [{"flaw": flaw, "fact": fact, "message": message} for flaw, fact, message in rows]
+    return Answer(counts | {"findings": listed}, draw, status=int(bool(rows)))
+
+
+def export(options: Options, format: Format = "turtle") -> Answer:
+    """Print ontology and facts as Turtle or JSON-LD."""
+    with options.memory() as memory:
+        text = memory.ontology.export(facts_of(options, memory), format).decode()
+    return Answer({"format": format, "text": text}, lambda screen: screen.page(text))
+
+
+def sparql(
+    options: Options,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A SELECT, ASK, CONSTRUCT or DESCRIBE.")],
+    limit: Limit = 1000,
+    seconds: Seconds = 10.0,
+) -> Answer:
+    """Ask ontology and facts in SPARQL."""
+    with options.memory() as memory:
+        found = memory.ontology.sparql(query, facts_of(options, memory), limit=limit, seconds=seconds)
+
+    def draw(screen: Screen) -> None:
+        if found.holds is not None:
+            screen.say("yes" if found.holds else "no")
+        else:
+            screen.table(found.variables, [[cell or "" for cell in row] for row in found.rows])
+        if found.cut:
+            screen.say(f"There is more than {len(found.rows)} rows.", "yellow")
+
+    return Answer(fields_of(found), draw)
+
+
+def import_(
+    options: Options,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON-LD, Turtle, RDF/XML or N-Triples; - is stdin.")],
+    domain: NewDomain,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Add the classes and properties of an RDF document to a domain."""
+    from memfolio.knowledge.ontology.rdf import ENDINGS
+
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}", hint="name a file") from error
+    kind = ENDINGS.get(file.rpartition(".")[2].lower(), "jsonld")
+    with options.memory() as memory:
+        return told(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
+
+
+def facts_of(options: Options, memory: Memory) -> list[Fact]:
+    """All facts, of any time; where there are more than can be asked for, the first."""
+    from memfolio.knowledge.facts import ANY, MOST
+
+    found: list[Fact] = memory.facts.query(valid_at=ANY, limit=MOST)
+    if len(found) == MOST:
+        options.tell([f"only the first {MOST:,} facts take part"])
+    return found
+
+
+def document(term: Term) -> dict[str, Any]:
+    return {name: value for name, value in fields_of(term).items() if value}
+
+
+def warn(screen: Screen, name: str, report: Report) -> None:
+    for error in report.errors:
+        screen.say(f"{name}: {error}", "red")
+    for warning in report.warnings:
+        screen.say(f"{name}: {warning}", "yellow")
+
+
+def told(added: Added) -> Answer:
+    """What was added, or would be."""
+    seq = added.receipt.seq if added.receipt else None
+    ids = [each.id for each in added.terms]
+
+    def draw(screen: Screen) -> None:
+        if len(ids) == 1:
+            screen.diff(added.diff)
+        warn(screen, "note", added.report)
+        for rule in added.rules:
+            screen.say(rule, "dim")
+        done = f"{counted(len(ids), 'term')} added, as change {seq}; `memfolio undo {seq}` takes that back"
+        would = f"{counted(len(ids), 'term')} would be added. Nothing was changed."
+        screen.say((done if seq else would) if ids else "Nothing was added.", "bold")
+
+    return Answer({"terms": ids, "rules": added.rules, "report": added.report, "diff": added.diff, "seq": seq}, draw)
+
+
+list_.__name__, import_.__name__ = "list", "import"
+ONTOLOGY = (
+    Command(list_, "ontology list", "ontology list business"),
+    Command(show, "ontology show Customer"),
+    Command(add, 'ontology add shop:Gift --parent Product --definition "Product that is given away."'),
+    Command(validate, "ontology validate", "ontology validate Customer"),
+    Command(tree, "ontology tree business"),
+    Command(mermaid, "ontology mermaid business"),
+    Command(scaffold, "ontology scaffold acme saas"),
+    Command(load, "ontology load business"),
+    Command(conform, "ontology conform"),
+    Command(export, "ontology export --format jsonld"),
+    Command(sparql, 'ontology sparql "SELECT ?c { ?c rdfs:subClassOf business:Party }"'),
+    Command(import_, "ontology import terms.ttl shop --dry-run"),
+)
+app = group("ontology", ONTOLOGY, help="The terms in which facts are told: classes, properties and business rules.")

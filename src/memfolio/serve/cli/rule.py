@@ -1,0 +1,160 @@
+"""The command `rule` with what is below it: what follows from facts, what must not be, and what is to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
+from memfolio.serve.cli.output import Screen
+from memfolio.text import counted
+
+if TYPE_CHECKING:
+    from memfolio.knowledge.rule import Rule
+
+Id = Annotated[str, typer.Argument(metavar="RULE", help="Its id or its name.", show_default=False)]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="The rule; - reads standard input.", show_default=False)]
+File = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="Rules, one a line or in JSON; - reads standard input.", show_default=False),
+]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="What it is called.")]
+About = Annotated[str | None, typer.Option("--about", metavar="TEXT", help="What it is for.")]
+Domain = Annotated[str | None, typer.Option(metavar="NAME", help="The part of the business that it is about.")]
+Factor = Annotated[float | None, typer.Option(metavar="0..1", help="How much less sure its conclusions are.")]
+OfType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="inference, constraint or policy.")]
+Enabled = Annotated[bool | None, typer.Option("--on/--off", help="Switched on, or off.", show_default=False)]
+
+
+def create(
+    options: Options,
+    text: Text,
+    name: Name = None,
+    about: About = None,
+    domain: Domain = None,
+    factor: Factor = None,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Make a rule, from text or from a JSON object."""
+    with options.memory() as memory:
+        given = {"name": name, "description": about, "domain": domain, "factor": factor}
+        made = memory.rules.create(read_text(text), **given, by=PERSON, dry_run=dry_run)
+    return one(made, "Nothing was changed." if dry_run else f"This is {made.id}.")
+
+
+def list_(options: Options, type: OfType = None, domain: Domain = None, enabled: Enabled = None) -> Answer:
+    """List the rules, and which lines of their file make no sense."""
+    with options.memory() as memory:
+        found, problems = memory.rules.list(type, domain, enabled), memory.rules.problems()
+    shown = list(map(document, found))
+    rows = [(each["id"], "on" if each["enabled"] else "off", each["text"]) for each in shown]
+
+    def draw(screen: Screen) -> None:
+        if rows:
+            screen.table(("id", "is", "rule"), rows, wide="rule")
+        else:
+            screen.say("There are no such rules.")
+        for problem in problems:
+            screen.say(problem, "yellow")
+
+    return Answer({"rules": shown, "problems": list(problems)}, draw)
+
+
+def show(options: Options, rule: Id) -> Answer:
+    """Show a rule with all that is known about it."""
+    with options.memory() as memory:
+        found = memory.rules.get(rule)
+    return one(found, *explained(found))
+
+
+def toggle(options: Options, rule: Id, enabled: Enabled = None, dry_run: DryRun = False) -> Answer:
+    """Switch a rule on or off; without --on or --off, to what it is not."""
+    with options.memory() as memory:
+        found = memory.rules.toggle(rule, enabled, by=PERSON, dry_run=dry_run)
+    would = "would be" if dry_run else "is"
+    return one(found, f"{found.name or found.id} {would} {'on' if found.enabled else 'off'}.")
+
+
+def delete(options: Options, rule: Id, dry_run: DryRun = False) -> Answer:
+    """Delete a rule."""
+    with options.memory() as memory:
+        found = memory.rules.delete(rule, by=PERSON, dry_run=dry_run)
+    return one(found, "Nothing was changed." if dry_run else "It is deleted.")
+
+
+def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
+    """Make all rules of a file, or none where one cannot be."""
+    text = read_text(file) if file == "-" else file_text(file)
+    with options.memory() as memory:
+        made = memory.rules.import_(text, by=PERSON, dry_run=dry_run)
+    done = f"{counted(len(made), 'rule')} {'could be' if dry_run else 'were'} imported."
+    return Answer({"rules": list(map(document, made))}, lambda screen: screen.say(done))
+
+
+def export(options: Options) -> Answer:
+    """Print all rules as text, one a line, or with --json in JSON; `rule import` reads both."""
+    with options.memory() as memory:
+        text, found = memory.rules.export(), memory.rules.list()
+    return Answer({"rules": list(map(document, found))}, lambda screen: screen.page(text))
+
+
+def check(options: Options, text: Text) -> Answer:
+    """Read a rule and say what is understood, without storing it or opening a home."""
+    from memfolio.knowledge.rule import check_rule
+    from memfolio.knowledge.rules import as_rule
+
+    rule = check_rule(as_rule(read_text(text)))
+    return one(rule, *explained(rule))
+
+
+def one(rule: Rule, *lines: str) -> Answer:
+    """A rule as an answer: its text, and lines below it for people."""
+    shown = document(rule)
+    return Answer(shown, lambda screen: screen.say("\n".join((shown["text"], *lines))))
+
+
+def explained(rule: Rule) -> Iterator[str]:
+    """What a person may want to know of a rule, part by part."""
+    from memfolio.knowledge.rule_text import render_part
+
+    parts: list[tuple[str, object]] = [("and", render_part(each)) for each in rule.conditions]
+    parts += [
+        ("then", rule.conclusion and f"{render_part(rule.conclusion)} ({rule.factor} times as sure)"),
+        (rule.severity, rule.type == "constraint" and (rule.message or "this must not be")),
+        ("do", rule.action + (", and escalate" if rule.escalate else "")),
+        ("made", rule.created_at and f"{rule.created_at:%Y-%m-%d %H:%M} UTC, as {rule.id}"),
+        ("is", ("on" if rule.enabled else "off") + (", and what it concludes is kept" if rule.kept else "")),
+    ]
+    told = ((name, value) for name, value in parts if value)
+    return (f"{name if number else 'if':<9} {value}" for number, (name, value) in enumerate(told))
+
+
+def document(rule: Rule) -> dict[str, Any]:
+    from memfolio.knowledge.rules import Rules
+
+    return Rules.as_json(rule)
+
+
+def file_text(name: str) -> str:
+    try:
+        return Path(name).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} cannot be read: {error}", hint="name a file with rules, in UTF-8") from error
+
+
+list_.__name__, import_.__name__ = "list", "import"
+RULE = (
+    Command(create, 'rule create "?x hasRevenue ?y and ?y > 50000 => ?x isTaxable true" --name taxable'),
+    Command(list_, "rule list --type constraint"),
+    Command(show, "rule show taxable"),
+    Command(toggle, "rule toggle taxable --off"),
+    Command(delete, "rule delete taxable"),
+    Command(import_, "rule import rules.txt", "rule import - < rules.json"),
+    Command(export, "rule export"),
+    Command(check, 'rule check "?x isA Employee and not ?x hasManager ?m => ERROR: ?x has no manager"'),
+)
+app = group("rule", RULE, help="Rules over facts: what follows, what must not be, and what is to be done.")

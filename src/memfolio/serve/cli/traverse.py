@@ -1,0 +1,127 @@
+"""Questions to the graph of facts, as commands below `fact`: traverse, impact, count and misfits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.serve.cli.call import Answer, Command, Options
+from memfolio.serve.cli.times import read_moment
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memfolio.knowledge.questions import Questions
+    from memfolio.knowledge.traverse import Cited, Path
+    from memfolio.serve.cli.output import Screen
+
+Start = Annotated[str, typer.Argument(metavar="START", help="A subject or object, * for any.", show_default=False)]
+Steps = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="STEP...",
+        help="Predicates: supports, ^supports (back), a|b, (a|b)+, a*; or belief-goal-plan.",
+        show_default=False,
+    ),
+]
+Doubted = Annotated[str, typer.Argument(metavar="WHAT", help="A subject, or a fact's id.", show_default=False)]
+Conditions = Annotated[
+    str,
+    typer.Argument(metavar="CONDITIONS", help="As in a rule: ?g isA Goal and ?g status behind.", show_default=False),
+]
+By = Annotated[str, typer.Option("--by", help="agent, or a ?variable of the conditions.")]
+At = Annotated[str | None, typer.Option("--valid-at", metavar="TIME", help="What held then, else now.")]
+Hops = Annotated[int, typer.Option("--hops", help="How often + and * repeat.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many paths.")]
+Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid graph.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Also tell what has no kind.")]
+
+
+def traverse(
+    options: Options,
+    start: Start,
+    steps: Steps,
+    hops: Hops = 6,
+    limit: Limit = 100,
+    valid_at: At = None,
+    mermaid: Mermaid = False,
+) -> Answer:
+    """Follow predicates from one thing to others, over the facts of all agents that you may read."""
+    with _asking(options, valid_at) as (ask, at):
+        found = ask.traverse(None if start == "*" else start, steps, valid_at=at, limit=limit, hops=hops)
+        return _paths(ask, found.paths, {"is_cut": found.is_cut}, mermaid=mermaid)
+
+
+def impact(options: Options, what: Doubted, hops: Hops = 6, valid_at: At = None, mermaid: Mermaid = False) -> Answer:
+    """Show what is in doubt when a belief or a fact is: goals, plans, steps, and conclusions that fall with it."""
+    with _asking(options, valid_at) as (ask, at):
+        found = ask.impact(what, valid_at=at, hops=hops)
+        kinds = {kind: [path.nodes[-1] for path in paths] for kind, paths in found.kinds.items()}
+        told = {"kinds": kinds, "conclusions": _told(ask, found.conclusions), "is_cut": found.is_cut}
+        return _paths(ask, [path for paths in found.kinds.values() for path in paths], told, mermaid=mermaid)
+
+
+def count(options: Options, conditions: Conditions, by: By = "agent", valid_at: At = None) -> Answer:
+    """Count what meets conditions, by agent or by a variable."""
+    with _asking(options, valid_at) as (ask, at):
+        found = ask.aggregate(conditions, by=by, valid_at=at)
+        ids = ask.ids(cited for members in found.groups.values() for each in members for cited in each.facts)
+    groups = {
+        value: [each._asdict() | {"facts": [ids[cited] for cited in each.facts]} for each in members]
+        for value, members in found.groups.items()
+    }
+    rows = [(value, len(told), ", ".join(each["node"] for each in told)) for value, told in groups.items()]
+
+    def draw(screen: Screen) -> None:
+        screen.table((by, "count", "which"), rows, wide="which")
+        for problem in found.problems:
+            screen.say(problem, "yellow")
+
+    return Answer({"groups": groups, "problems": list(found.problems)}, draw)
+
+
+def misfits(options: Options, strict: Strict = False, valid_at: At = None) -> Answer:
+    """Find facts that join what the base model says they cannot, such as a plan that supports a goal."""
+    with _asking(options, valid_at) as (ask, at):
+        found = ask.validate(strict=strict, valid_at=at)
+        ids = ask.ids(each.cited for each in found)
+    shown = [{"fact": ids[each.cited], "agent": each.cited.agent, "problem": str(each)} for each in found]
+    lines = [f"{each['problem']} ({each['fact']})" for each in shown] or ["All facts of the base model fit it."]
+    return Answer({"misfits": shown}, lambda screen: screen.say("\n".join(lines)), status=1 if found else 0)
+
+
+@contextmanager
+def _asking(options: Options, valid_at: str | None) -> Iterator[tuple[Questions, datetime | None]]:
+    from memfolio.knowledge.questions import Questions
+
+    with options.memory() as memory:
+        at = read_moment(memory.vault.config, valid_at, name="valid_at")
+        yield Questions(memory.vault, memory.library, refresh=memory.inference.refresh), at
+
+
+def _told(ask: Questions, cited: Iterable[Cited]) -> list[dict[str, str]]:
+    return [{"id": name, "fact": " ".join(each.atom.triple)} for each, name in ask.ids(cited).items()]
+
+
+def _paths(ask: Questions, paths: Sequence[Path], more: dict[str, Any], *, mermaid: bool) -> Answer:
+    from memfolio.knowledge.traverse import as_document, as_mermaid, as_text
+
+    cite = ask.ids(hop.cited for path in paths for hop in path.hops).__getitem__
+    kinds = {node: f"{kind}: " for kind, nodes in more.get("kinds", {}).items() for node in nodes}
+    lines = [kinds.get(path.nodes[-1], "") + as_text(path, cite) for path in paths] or ["Nothing was found."]
+    lines += [f"falls: {each['fact']} ({each['id']})" for each in more.get("conclusions", ())]
+    lines += ["There is more; narrow the question or raise --limit."] * more["is_cut"]
+    drawn = as_mermaid(paths) if mermaid else "\n".join(lines)
+    document = {"paths": [as_document(path, cite) for path in paths]} | more | ({"mermaid": drawn} if mermaid else {})
+    return Answer(document, lambda screen: screen.say(drawn))
+
+
+COMMANDS = (
+    Command(traverse, "fact traverse belief-1 supports requires", 'fact traverse plan-1 "(^requires|^supports)+"'),
+    Command(impact, "fact impact belief-1", "fact impact F-1763217005123-5f2c91ab"),
+    Command(count, "fact count '?g isA Goal and ?g hierarchyLevel strategic and ?g status behind' --by agent"),
+    Command(misfits, "fact misfits --strict"),
+)

@@ -1,0 +1,122 @@
+"""The commands `typedb` and `goal`: the copy of what is known on a TypeDB server, and goals from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
+from memfolio.serve.cli.output import Screen, fields_of
+
+Query = Annotated[
+    str, typer.Argument(metavar="TYPEQL", help="The query; - reads it from standard input.", show_default=False)
+]
+Write = Annotated[bool, typer.Option("--write", help="Let the query change what the server holds.")]
+File = Annotated[
+    str | None, typer.Argument(metavar="FILE", help="JSON or TOML; - is standard input.", show_default=False)
+]
+Example = Annotated[bool, typer.Option("--example", help="Take the worked example that comes with the package.")]
+
+
+def status(options: Options) -> Answer:
+    """Show whether the server answers, and up to which change it has everything."""
+    with options.memory() as memory:
+        found = memory.typedb.status()
+
+    def draw(screen: Screen) -> None:
+        screen.say(f"server     {found.url or 'none: typedb.url is not set'}")
+        if found.url:
+            screen.say(f"answers    {found.version if found.is_reachable else 'no'}")
+            screen.say(f"database   {found.database}{'' if found.database in found.databases else ', not there yet'}")
+            sent = "nothing" if found.synced is None else f"up to change {found.synced} of {found.head}"
+            screen.say(f"sent       {sent}")
+        if found.url and found.trouble:
+            screen.say(found.trouble, "yellow")
+
+    return Answer(fields_of(found), draw, status=1 if found.url and not found.is_reachable else 0)
+
+
+def schema(options: Options) -> Answer:
+    """Print the schema as a define statement in TypeQL; the server is not asked."""
+    with options.memory() as memory:
+        text = memory.typedb.schema()
+    return Answer({"schema": text}, lambda screen: screen.page(text))
+
+
+def sync_schema(options: Options) -> Answer:
+    """Make the database unless it is there, and define the schema in it."""
+    with options.memory() as memory:
+        made = memory.typedb.sync_schema()
+    said = "The database was made, and its schema is defined." if made else "The schema is defined."
+    return Answer({"made": made}, lambda screen: screen.say(said, "bold"))
+
+
+def sync(options: Options, dry_run: DryRun = False) -> Answer:
+    """Make the server hold what this agent knows: facts, rules, cases, memories, and goals with their relations."""
+    with options.memory() as memory:
+        done = memory.typedb.sync_data(
+            dry_run=dry_run, progress=lambda at, total: options.wait.step("rows", "Sending", at, total)
+        )
+    rows = [(sort, f"{done.added[sort]:,}", f"{done.removed[sort]:,}") for sort in done.added]
+    names = ("sort", "to add", "to remove") if dry_run else ("sort", "added", "removed")
+    return Answer(fields_of(done) | {"dry_run": dry_run}, lambda screen: screen.table(names, rows))
+
+
+def query(options: Options, typeql: Query, write: Write = False) -> Answer:
+    """Ask the server in TypeQL; the answer is cut at `typedb.bytes`."""
+    with options.memory() as memory:
+        found = memory.typedb.query(read_text(typeql), write=write)
+
+    def draw(screen: Screen) -> None:
+        for row in found.rows:
+            screen.say(json.dumps(row, ensure_ascii=False))
+        if found.cut:
+            screen.say(f"{found.cut:,} further rows were cut off; ask for less, or raise typedb.bytes", "yellow")
+
+    return Answer({"rows": list(found.rows), "cut": found.cut}, draw)
+
+
+def seed(options: Options, file: File = None, example: Example = False, dry_run: DryRun = False) -> Answer:
+    """Take over goals with their desires, plans and owners from a file, as facts."""
+    from memfolio.knowledge.goals import EXAMPLE, read_goals, seed_goals
+
+    if example is (file is not None):
+        raise InputError("name a file of goals, or say --example", hint="docs/typedb.md shows what stands in one")
+    given = read_goals(read_file(file or str(EXAMPLE)))
+    with options.memory() as memory:
+        done = seed_goals(memory.facts, given, agent=memory.agent, by=PERSON, dry_run=dry_run)
+    counts = ", ".join(f"{count} {name}" for name, count in done.members.items() if count)
+
+    def draw(screen: Screen) -> None:
+        for triple in done.facts if dry_run else ():
+            screen.say(" ".join(triple))
+        verb = "would be" if dry_run else "are"
+        gone = f"; {len(done.retracted)} {verb} retracted" if done.retracted else ""
+        screen.say(f"{counts}: {len(done.facts)} facts {verb} asserted{gone}.", "bold")
+
+    return Answer(fields_of(done) | {"dry_run": dry_run}, draw)
+
+
+def read_file(name: str) -> str:
+    """The text of a file, or of standard input."""
+    try:
+        return read_text(name) if name == "-" else Path(name).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} cannot be read: {error}", hint="name a JSON or TOML file in UTF-8") from error
+
+
+sync_schema.__name__ = "sync-schema"
+TYPEDB = (
+    Command(status, "typedb status"),
+    Command(schema, "typedb schema > schema.tql"),
+    Command(sync_schema, "typedb sync-schema"),
+    Command(sync, "typedb sync --dry-run"),
+    Command(query, "typedb query 'match $g isa goal, has name $n;'"),
+)
+GOAL = (Command(seed, "goal seed goals.json", "goal seed --example --dry-run"),)
+app = group("typedb", TYPEDB, help="A copy of what is known on a TypeDB 3 server, where one is configured.")
+goal = group("goal", GOAL, help="The goals of a business.")

@@ -1,0 +1,8 @@
+"""Every tool, by its name."""
+
+from __future__ import annotations
+
+from memfolio.serve.tools import knowing, remembering
+from memfolio.serve.tools.tool import table
+
+TOOLS = table((*remembering.TOOLS, *knowing.TOOLS))

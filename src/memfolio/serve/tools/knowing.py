@@ -1,0 +1,295 @@
+"""The tools about facts, rules, inference, cases, terms and the TypeDB mirror."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from memfolio.serve.tools.tool import as_moment
+from memfolio.types import Attribution
+
+if TYPE_CHECKING:
+    from memfolio.govern.proposals.proposal import Proposal
+    from memfolio.memory import Memory
+
+Method = Literal["user_confirmation", "cross_reference", "temporal_check", "consistency_check"]
+RuleType = Literal["inference", "constraint", "policy"]
+REVIEWER = Attribution(actor="bot:review", trigger="review")
+NodeType = Literal["class", "object_property", "datatype_property"]
+
+
+def fact_assert(
+    memory: Memory,
+    subject: str,
+    predicate: str,
+    object: str,
+    confidence: float,
+    source: str,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
+) -> Any:
+    """Assert a fact, or update the one that says the same."""
+    from memfolio.knowledge.fact_line import fact_json
+
+    fact = memory.facts.assert_(
+        subject, predicate, object, confidence=confidence, source=source, valid_from=valid_from, valid_until=valid_until
+    )
+    return fact_json(fact)
+
+
+def fact_retract(
+    memory: Memory, fact_id: str | None = None, subject: str | None = None, predicate: str | None = None
+) -> Any:
+    """Retract facts by id, subject or predicate; what is given must all fit."""
+    from memfolio.knowledge.fact_line import fact_json
+
+    return [fact_json(each) for each in memory.facts.retract(fact_id, subject=subject, predicate=predicate)]
+
+
+def fact_query(
+    memory: Memory,
+    subject: str | None = None,
+    predicate: str | None = None,
+    object: str | None = None,
+    min_confidence: float = 0.0,
+    valid_at: str | None = None,
+    include_derived: bool = True,
+    limit: int = 50,
+) -> Any:
+    """Find facts by pattern (* and ? stand for anything), confidence and validity."""
+    from memfolio.knowledge.fact_line import fact_json
+
+    found = memory.facts.query(
+        subject,
+        predicate,
+        object,
+        min_confidence=min_confidence,
+        valid_at=as_moment(memory, "valid_at", valid_at),
+        include_derived=include_derived,
+        limit=limit,
+    )
+    return [fact_json(each) for each in found]
+
+
+def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> Any:
+    """Tell from which facts and by which rules a fact follows."""
+    return _plain(memory.facts.explain(fact_id, depth=depth))
+
+
+def fact_verify(memory: Memory, fact_id: str, method: Method, confirmed: bool | None = None) -> Any:
+    """Check a fact with the person's answer, other sources, the calendar or the other facts, and note that."""
+    return _plain(memory.verify_fact(fact_id, method, confirmed=confirmed))
+
+
+def fact_infer(memory: Memory, premise: str, limit: int = 10) -> Any:
+    """Guess what might follow from a premise; nothing of that is stored."""
+    return [_plain(each) for each in memory.infer(premise, limit=limit)]
+
+
+def rule_create(
+    memory: Memory,
+    name: str,
+    text: str | None = None,
+    description: str | None = None,
+    type: RuleType | None = None,
+    conditions: list[dict[str, Any]] | None = None,
+    conclusion: dict[str, Any] | None = None,
+    violation_message: str | None = None,
+    severity: Literal["info", "warning", "error", "critical"] | None = None,
+    action: str | None = None,
+    escalate: bool | None = None,
+    confidence_factor: float | None = None,
+    domain: str | None = None,
+) -> Any:
+    """Make an inference, constraint or policy rule, from its text or from conditions and what follows."""
+    fields = {
+        "type": type,
+        "conditions": conditions,
+        "conclusion": conclusion,
+        "violation_message": violation_message,
+        "severity": severity,
+        "action": action,
+        "escalate": escalate,
+    }
+    given = text or {each: value for each, value in fields.items() if value is not None}
+    rule = memory.rules.create(given, name=name, description=description, domain=domain, factor=confidence_factor)
+    return memory.rules.as_json(rule)
+
+
+def rule_list(memory: Memory, type: RuleType | None = None) -> Any:
+    """List the rules."""
+    return [memory.rules.as_json(each) for each in memory.rules.list(type=type)]
+
+
+def rule_toggle(memory: Memory, rule_id: str, enabled: bool | None = None) -> Any:
+    """Switch a rule on or off."""
+    return memory.rules.as_json(memory.rules.toggle(rule_id, enabled=enabled))
+
+
+def constraint_check(memory: Memory, domain: str | None = None) -> Any:
+    """Which constraints are violated by what is known, the worst first."""
+    return _plain(memory.inference.check(domain=domain))
+
+
+def policy_eval(memory: Memory, context: list[list[str]] | None = None, domain: str | None = None) -> Any:
+    """What policies ask for; `context` has facts that count for this call only, as [subject, predicate, object]."""
+    from memfolio.knowledge.check import as_triple
+
+    given = [as_triple(tuple(each)) for each in context or ()]
+    return _plain(memory.inference.evaluate(given, domain=domain))
+
+
+def infer_forward(memory: Memory, persist: bool = False, domain: str | None = None, limit: int = 100) -> Any:
+    """What follows from the facts by the rules; with `persist` it is kept, for as long as it follows."""
+    return _plain(memory.inference.forward(persist=persist, domain=domain, limit=limit))
+
+
+def infer_backward(memory: Memory, subject: str, predicate: str, object: str) -> Any:
+    """Whether something holds or follows, why, and what is missing; subject and object may be ?variables."""
+    return _plain(memory.inference.backward(subject, predicate, object))
+
+
+def infer_abductive(memory: Memory, subject: str, predicate: str, object: str) -> Any:
+    """What would explain an observation, the best supported first."""
+    return [_plain(each) for each in memory.inference.abduce(subject, predicate, object)]
+
+
+def knowledge_explain(memory: Memory, question: str) -> Any:
+    """One answer to a question from facts, rules, gaps and hypotheses, with its sources."""
+    found = memory.inference.explain(question)
+    return _plain(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
+
+
+def cbr_store(
+    memory: Memory,
+    situation: dict[str, Any],
+    solution: dict[str, Any],
+    outcome: dict[str, Any],
+    importance: float = 0.5,
+) -> Any:
+    """Store a case: its situation (beliefs, desires, context), solution (plan_id, actions) and outcome."""
+    return memory.cases.store(situation, solution, outcome, importance=importance)
+
+
+def cbr_retrieve(
+    memory: Memory,
+    beliefs: list[str] | None = None,
+    desires: list[str] | None = None,
+    context: str = "",
+    max_results: int = 5,
+) -> Any:
+    """Find cases that are like a situation; those that went wrong are marked as warnings."""
+    found = memory.cases.retrieve(beliefs or (), desires or (), context, limit=max_results)
+    return [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
+
+
+def ontology_propose_concept(
+    memory: Memory,
+    domain: str,
+    node_type: NodeType,
+    node_id: str,
+    rationale: str,
+    label: str | None = None,
+    parent_class: str | None = None,
+    domain_class: str | None = None,
+    range: str | None = None,
+    sbvr_definition: str | None = None,
+    sbvr_synonyms: list[str] | None = None,
+) -> Any:
+    """Propose a class or a property for the ontology, for somebody to decide on."""
+    from memfolio.knowledge.ontology.term import term_from
+
+    fields = {
+        "domain": domain,
+        "node_type": node_type,
+        "node_id": node_id,
+        "label": label,
+        "parent_class": parent_class,
+        "domain_class": domain_class,
+        "range": range,
+        "definition": sbvr_definition,
+        "synonyms": sbvr_synonyms,
+    }
+    return _proposal(memory.propose_term(term_from(fields), rationale=rationale))
+
+
+def ontology_validate_proposal(memory: Memory, proposal_id: str) -> Any:
+    """What is wrong with a proposed term, and what to think of before it is approved."""
+    from memfolio.knowledge.ontology.term import term_from
+
+    proposal = memory.proposals.get(proposal_id)
+    return memory.ontology.validate(term_from(proposal.intent.arguments))
+
+
+def ontology_merge_approved(memory: Memory, proposal_id: str, shown: str) -> Any:
+    """Approve a proposed term as it was shown, by its hash, and write it into its ontology."""
+    added = memory.proposals.commit(proposal_id, shown=shown, by=REVIEWER)
+    return {"added": [each.id for each in getattr(added, "terms", ())]}
+
+
+def ontology_list_proposals(memory: Memory) -> Any:
+    """List the terms that wait for a decision."""
+    waiting = memory.proposals.pending(all=True)
+    return [_proposal(each) for each in waiting if each.intent.verb.startswith("ontology.")]
+
+
+def ontology_scaffold_domain(
+    memory: Memory, domain: str, template: Literal["saas", "ecommerce", "consulting", "agency", "business"]
+) -> Any:
+    """Begin the ontology of a domain with a template."""
+    added = memory.ontology.scaffold(domain, template)
+    return {"added": [each.id for each in added.terms], "rules": added.rules}
+
+
+def typedb_status(memory: Memory) -> Any:
+    """How the TypeDB server and the copy on it stand."""
+    return memory.typedb.status()
+
+
+def typedb_sync_schema(memory: Memory) -> Any:
+    """Define the base model and the ontology on the TypeDB server."""
+    return {"changed": memory.typedb.sync_schema()}
+
+
+def typedb_query(memory: Memory, query: str) -> Any:
+    """Ask the TypeDB server; a long answer is cut."""
+    return memory.typedb.query(query)
+
+
+def typedb_sync_agent_data(memory: Memory, dry_run: bool = False) -> Any:
+    """Bring the copy on the TypeDB server in line with what is known here."""
+    return memory.typedb.sync_data(dry_run=dry_run)
+
+
+def goal_seed_business(memory: Memory, goals: dict[str, Any], dry_run: bool = False) -> Any:
+    """Seed strategic, tactical and operational goals with what motivates them and the plans for them, as facts."""
+    from memfolio.knowledge.goals import seed_goals
+
+    return seed_goals(memory.facts, goals, agent=memory.agent, dry_run=dry_run)
+
+
+def _plain(value: object) -> Any:
+    from memfolio.knowledge.tree import as_document
+
+    return as_document(value)
+
+
+def _proposal(proposal: Proposal) -> dict[str, Any]:
+    return {
+        "id": proposal.id,
+        "title": proposal.title,
+        "shown": proposal.shown,
+        "status": proposal.status,
+        "note": proposal.note,
+        **proposal.intent.arguments,
+    }
+
+
+TOOLS = (
+    *(fact_assert, fact_retract, fact_query, fact_explain, fact_verify, fact_infer),
+    *(rule_create, rule_list, rule_toggle, constraint_check, policy_eval),
+    *(infer_forward, infer_backward, infer_abductive, knowledge_explain),
+    *(cbr_store, cbr_retrieve),
+    *(ontology_propose_concept, ontology_validate_proposal, ontology_merge_approved, ontology_list_proposals),
+    *(ontology_scaffold_domain, typedb_status, typedb_sync_schema, typedb_query, typedb_sync_agent_data),
+    goal_seed_business,
+)

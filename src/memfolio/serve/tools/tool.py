@@ -1,0 +1,107 @@
+"""A tool: a function of a `Memory` and plain values, with the schema that its signature gives it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+
+from memfolio.errors import InputError
+from memfolio.intake import nearest
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+
+AGENT = "agent_id"
+"""Whose memory is meant; whoever calls the tool opens it."""
+_PLAIN: Mapping[type, str] = {str: "string", float: "number", int: "integer", bool: "boolean"}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function under its name, as a program may call it."""
+
+    run: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+    @property
+    def description(self) -> str:
+        return inspect.cleandoc(self.run.__doc__ or "")
+
+    @cached_property
+    def _parameters(self) -> dict[str, inspect.Parameter]:
+        _, *others = inspect.signature(self.run, eval_str=True).parameters.values()
+        return {each.name: each for each in others}
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        properties: dict[str, Any] = {AGENT: {"type": "string", "description": "Whose memory is meant."}}
+        properties |= {name: _schema(each.annotation) for name, each in self._parameters.items()}
+        needed = [name for name, each in self._parameters.items() if each.default is each.empty]
+        return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+    def __call__(self, memory: Memory, arguments: Mapping[str, Any]) -> Any:
+        """Call it with checked arguments; InputError says which of them makes no sense."""
+        given = {name: value for name, value in arguments.items() if name != AGENT and value is not None}
+        for name, value in given.items():
+            if name not in self._parameters:
+                raise InputError(f"{self.name} has no {name[:40]!r}", hint=nearest(name, list(self._parameters)))
+            if not _fits(value, annotation := self._parameters[name].annotation):
+                wanted = _schema(annotation)
+                raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=f"pass {_told(wanted)}")
+        for name in self.schema["required"]:
+            if name not in given:
+                raise InputError(f"{self.name} lacks its {name}", hint="`memfolio tool show` lists what it takes")
+        return self.run(memory, **given)
+
+
+def table(functions: Iterable[Callable[..., Any]]) -> dict[str, Tool]:
+    """Tools by their names."""
+    return {tool.name: tool for tool in map(Tool, functions)}
+
+
+def as_moment(memory: Memory, name: str, text: str | None) -> datetime | None:
+    """The time that an argument names, in the home's time zone; None where it is not given."""
+    from memfolio.serve.cli.times import read_moment
+
+    return read_moment(memory.vault.config, text, name=name)
+
+
+def _schema(annotation: Any) -> dict[str, Any]:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return _schema(next(each for each in args if each is not NoneType))
+    if origin is Literal:
+        return {"type": "string", "enum": list(args)}
+    if origin is list:
+        return {"type": "array", "items": _schema(args[0])}
+    return {"type": _PLAIN.get(annotation, "object")}
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in args if each is not NoneType)
+    if origin is Literal:
+        return value in args
+    if origin is list:
+        return isinstance(value, list) and all(_fits(each, args[0]) for each in value)
+    if annotation is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if annotation is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, origin or annotation)
+
+
+def _told(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    return f"a list of {schema['items']['type']}s" if schema["type"] == "array" else f"a value of type {schema['type']}"

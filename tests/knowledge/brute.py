@@ -1,0 +1,135 @@
+"""Random small programs, and what they mean, found by trying everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from hypothesis import strategies as st
+
+from memfolio.errors import ComparisonError, RuleError
+from memfolio.knowledge.join import bind, fill
+from memfolio.knowledge.literal import Operator, compare
+from memfolio.knowledge.relations import BEGINNING, END, Atom
+from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType, bound, check_rule, is_variable
+from memfolio.knowledge.strata import strata
+
+Held = frozenset[tuple[str, str, str, float, int, int]]
+"""What holds, without keys."""
+
+PREDICATES, VALUES, VARIABLES = ("p", "q", "r", "s"), ("a", "1", "7"), ("?x", "?y", "?z")
+TIMES = (BEGINNING, 0, 5, 10, END)
+MOMENTS = (-1, 2, 7, 11)
+"""One within each span between those times."""
+
+terms = st.sampled_from(VARIABLES * 4 + VALUES)
+spans = st.sampled_from(
+    [(TIMES[one], TIMES[two]) for one in range(5) for two in range(one + 1, 5)] + [(BEGINNING, END)] * 4
+)
+confidences = st.sampled_from([1.0, 1.0, 0.8, 0.5])
+triples = st.tuples(st.sampled_from(VALUES), st.sampled_from(PREDICATES), st.sampled_from(VALUES))
+bodies: st.SearchStrategy[tuple[Part, ...]] = st.tuples(
+    st.lists(st.builds(Condition, terms, st.sampled_from(PREDICATES), terms), min_size=1, max_size=3),
+    st.lists(
+        st.builds(Condition, terms, st.sampled_from(PREDICATES), st.sampled_from(("?x", "?w", "a")), st.just(True)),
+        max_size=1,
+    ),
+    st.lists(st.builds(Comparison, terms, st.sampled_from([Operator.NE, Operator.LT]), terms), max_size=1),
+).map(lambda parts: (*parts[0], *parts[1], *parts[2]))
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> list[Rule]:
+    """A few rules that are safe, in layers."""
+    made: list[Rule] = []
+    for number in range(draw(st.integers(3, 8))):
+        with suppress(RuleError):
+            rule = check_rule(_rule(draw, number))
+            strata([*made, rule])
+            made.append(rule)
+    return made
+
+
+def _rule(draw: st.DrawFn, number: int) -> Rule:
+    body = draw(bodies)
+    ends = st.sampled_from((*sorted(bound(body)), "a"))
+    return Rule(
+        id=f"R-{number}",
+        name=f"rule {number}",
+        type=RuleType.INFERENCE,
+        conditions=body,
+        conclusion=Condition(draw(ends), draw(st.sampled_from(PREDICATES)), draw(ends)),
+        factor=draw(st.sampled_from([1.0, 0.9, 0.5])),
+        kept=True,
+    )
+
+
+@st.composite
+def facts(draw: st.DrawFn) -> list[Atom]:
+    stated = draw(st.lists(triples, min_size=draw(st.integers(0, 10)), max_size=14, unique=True))
+    return [Atom(key, *triple, draw(confidences), *draw(spans)) for key, triple in enumerate(stated, 1)]
+
+
+def ways(body: Sequence[Part], atoms: Sequence[Atom]) -> Iterator[tuple[dict[str, str], float, list[int]]]:
+    """Each choice of atoms that meets a body: values, confidence, and the moments of MOMENTS at which it does."""
+    chosen: list[tuple[dict[str, str], tuple[Atom, ...]]] = [({}, ())]
+    for each in body:
+        if isinstance(each, Condition) and not each.negated:
+            tried = ((bind(each, atom, values), (*met, atom)) for values, met in chosen for atom in atoms)
+            chosen = [(dict(values), met) for values, met in tried if values is not None]
+    for values, met in chosen:
+        if all(_holds(each, values) for each in body if isinstance(each, Comparison)):
+            yield values, min(atom.confidence for atom in met), _moments(body, values, met, atoms)
+
+
+def _holds(part: Comparison, values: dict[str, str]) -> bool:
+    try:
+        return compare(str(fill(part.left, values)), part.operator, str(fill(part.right, values)))
+    except ComparisonError:
+        return False
+
+
+def _moments(body: Sequence[Part], values: dict[str, str], chosen: Sequence[Atom], atoms: Sequence[Atom]) -> list[int]:
+    absent = [each for each in body if isinstance(each, Condition) and each.negated]
+    against = [atom for each in absent for atom in atoms if bind(each, atom, values) is not None]
+    return [
+        moment
+        for moment in MOMENTS
+        if all(atom.holds_at(moment) for atom in chosen) and not any(atom.holds_at(moment) for atom in against)
+    ]
+
+
+def pieces(moments: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The spans between TIMES that these moments make up."""
+    numbers = [MOMENTS.index(each) for each in moments]
+    starts = [each for each in numbers if each - 1 not in numbers]
+    for first in starts:
+        last = next(each for each in range(first, 9) if each + 1 not in numbers)
+        yield TIMES[first], TIMES[last + 1]
+
+
+def follows(given: Sequence[Atom], program: Sequence[Rule]) -> Held:
+    """All that follows, by applying every rule to everything until nothing is added."""
+    atoms = list(given)
+    for layer in strata(program):
+        while fresh := [each for each in _once(atoms, layer) if not any(_covers(atom, each) for atom in atoms)]:
+            atoms = [atom for atom in atoms if atom.key or not any(_covers(each, atom) for each in fresh)]
+            for each in fresh:
+                if not any(_covers(atom, each) for atom in atoms):
+                    atoms = [atom for atom in atoms if atom.key or not _covers(each, atom)] + [each]
+    return frozenset(atom[1:] for atom in atoms if not atom.key)
+
+
+def _once(atoms: Sequence[Atom], layer: Sequence[Rule]) -> Iterator[Atom]:
+    for rule in layer:
+        assert rule.conclusion is not None
+        for values, confidence, moments in ways(rule.conditions, atoms):
+            head = rule.conclusion
+            ends = [values[term] if is_variable(term) else term for term in head.terms]
+            for start, end in pieces(moments):
+                yield Atom(0, ends[0], head.predicate, ends[1], confidence * rule.factor, start, end)
+
+
+def _covers(one: Atom, other: Atom) -> bool:
+    is_same = one.triple == other.triple
+    return is_same and one.confidence >= other.confidence and one.start <= other.start and one.end >= other.end

@@ -1,0 +1,234 @@
+"""Cases: kept once, found by ids and by words, adapted and counted, and the least worthy let go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio import Memory
+from memfolio.clock import EPOCH, SettableClock
+from memfolio.errors import InputError, NotFoundError
+from memfolio.knowledge.case import Book, Case, Outcome, Situation, Solution, line_of, read_case, read_cases
+from memfolio.knowledge.cases import Cases
+from memfolio.knowledge.similar import Inverted, rank, surplus
+from memfolio.vault.vault import OWNER
+
+BUILD = {"beliefs": ["B-1", "B-2"], "desires": ["D-1"], "context": "The build fails on main after a merge"}
+REVERT = {"plan_id": "P-1", "actions": ["revert the merge"]}
+WORKED, FAILED = {"success": True}, {"success": False}
+LEDGER = "agents/main/knowledge/cases/0001.jsonl"
+
+
+@pytest.fixture
+def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
+    with Memory.open(home, clock=clock, background=False) as memory:
+        yield memory
+
+
+@pytest.fixture
+def cases(memory: Memory) -> Cases:
+    return Cases(memory.vault, memory.library, memory.agent)
+
+
+def test_same_solution_of_same_situation_is_one_case_that_counts_its_uses(cases: Cases) -> None:
+    first = cases.store(BUILD, REVERT, {**WORKED, "lessons": "revert first"})
+    again = {**BUILD, "beliefs": ["B-2", "B-1"], "context": "the build fails  on main after a merge"}
+    second = cases.store(again, REVERT, {**FAILED, "metrics": {"hours": 3}, "lessons": "ask before"})
+    assert (second.id, second.uses, second.successes) == (first.id, 2, 1)
+    assert second.outcome == Outcome(success=False, metrics={"hours": 3}, lessons="revert first\nask before")
+    assert cases.store(BUILD, {"plan_id": "P-2"}, WORKED).id != first.id
+    assert len(cases.list()) == 2
+
+
+def test_overlap_is_weighted_and_taken_over_what_the_case_has(cases: Cases) -> None:
+    cases.store(BUILD, REVERT, WORKED)
+    cases.store({"desires": ["D-1"]}, {"plan_id": "P-2"}, WORKED)
+    both, wish = cases.retrieve(["B-1", "B-9"], ["D-1", "D-9"])
+    assert (both.similarity, wish.similarity) == (0.7, 0.4)  # .6 x 1/2 + .4 x 1/1, and no beliefs are no share
+    assert both.why == ("shares 1 of 2 beliefs: B-1", "shares 1 of 1 desires: D-1", "worked 1 of 1 times")
+    assert cases.retrieve(["B-8"], ["D-8"]) == []
+
+
+def test_case_is_found_by_its_words_when_no_id_meets(cases: Cases) -> None:
+    cases.store(BUILD, REVERT, WORKED)
+    refund = cases.store({"context": "A customer asks for a refund"}, {"actions": ["pay it back"]}, WORKED)
+    found = cases.retrieve(["B-7"], context="somebody wants a refund")
+    assert found[0].case == refund
+    assert found[0].text > 0
+    assert found[0].why[0].startswith("is told in like words")
+
+
+def test_what_worked_comes_before_what_failed_and_failures_are_warnings(cases: Cases) -> None:
+    bad = cases.store(BUILD, {"plan_id": "P-2"}, FAILED, importance=1.0)
+    good = cases.store(BUILD, REVERT, WORKED, importance=0.1)
+    found = cases.retrieve(["B-1"])
+    assert [(each.case.id, each.is_warning) for each in found] == [(good.id, False), (bad.id, True)]
+    cases.retain(good.id, FAILED)
+    cases.retain(good.id, FAILED)
+    for _ in range(3):
+        cases.retain({"situation": BUILD, "solution": {"plan_id": "P-2"}}, WORKED)
+    assert [each.case.id for each in cases.retrieve(["B-1"])] == [bad.id, good.id]
+
+
+def test_revised_case_keeps_what_is_not_named_and_its_history(cases: Cases, clock: SettableClock) -> None:
+    case = cases.store(BUILD, REVERT, {**FAILED, "lessons": "too slow"})
+    clock.advance(hours=1)
+    assert cases.revise(case.id, solution={"actions": ["ask"]}, dry_run=True).solution.actions == ("ask",)
+    assert cases.get(case.id) == case
+    revised = cases.revise(case.id, solution={"actions": ["ask"]}, outcome={"success": True}, importance=0.9)
+    assert revised.solution == Solution(plan_id="P-1", actions=("ask",))
+    assert (revised.situation, revised.outcome.lessons) == (case.situation, "too slow")
+    assert (revised.uses, revised.successes, revised.importance) == (1, 1, 0.9)
+    assert (revised.created_at, revised.updated_at) == (case.created_at, clock.now())
+    assert [line["op"] for line in cases.history(case.id)] == ["store", "revise"]
+    assert cases.retrieve(context="ask")[0].case == revised
+
+
+def test_deleted_case_is_found_nowhere_and_undo_brings_it_back(cases: Cases, memory: Memory) -> None:
+    case = cases.store(BUILD, REVERT, WORKED)
+    cases.delete(case.id)
+    assert not cases.retrieve(["B-1"], context="the build fails")
+    with pytest.raises(NotFoundError):
+        cases.get(case.id)
+    assert len(cases.history(case.id)) == 2
+    memory.audit.undo(memory.vault.head, by=OWNER)
+    assert cases.get(case.id) == case
+
+
+def test_what_strangers_told_is_found_only_when_asked_for(cases: Cases) -> None:
+    cases.store(BUILD, REVERT, WORKED, origin="untrusted")
+    assert not cases.retrieve(["B-1"], context="the build fails")
+    assert len(cases.retrieve(["B-1"], context="the build fails", include=["quarantined"])) == 1
+
+
+def test_least_worthy_cases_go_with_the_change_that_brings_one_too_many(home: Path, clock: SettableClock) -> None:
+    home.mkdir()
+    (home / "memfolio.toml").write_text("[knowledge]\ncases = 3\n", encoding="utf-8")
+    with Memory.open(home, clock=clock, background=False) as memory:
+        cases = Cases(memory.vault, memory.library, memory.agent)
+        stored = [cases.store({"beliefs": [f"B-{n}"]}, REVERT, WORKED, importance=n / 10) for n in (5, 1, 9, 2)]
+        assert {case.id for case in cases.list()} == {stored[0].id, stored[2].id, stored[3].id}
+        memory.audit.undo(memory.vault.head, by=OWNER)
+        assert {case.id for case in cases.list()} == {case.id for case in stored[:3]}
+
+
+def test_lines_written_by_hand_count_and_broken_ones_are_told(cases: Cases, memory: Memory, home: Path) -> None:
+    cases.store(BUILD, REVERT, WORKED)
+    lines = [
+        {"situation": {"beliefs": ["B-5"]}, "solution": {"plan_id": "P"}, "outcome": WORKED},
+        {"id": "C-1-00000001", "situation": BUILD, "solution": REVERT, "outcome": FAILED},
+        {"op": "retain", "case": "C-1-00000001", "outcome": WORKED},
+        {"op": "retain", "case": "C-9-00000009", "outcome": WORKED},
+        {"op": "explode", "case": "C-1-00000001"},
+        {"situation": {"beliefs": "B-5"}, "solution": {}, "outcome": {}},
+    ]
+    with (home / LEDGER).open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    memory.sync()
+    assert len(cases.retrieve(["B-5"])) == 1
+    assert (cases.get("C-1-00000001").uses, len(cases.list()), len(cases.problems())) == (3, 2, 3)
+
+
+def test_other_who_has_the_home_open_sees_what_is_stored_and_deleted(cases: Cases, home: Path) -> None:
+    with Memory.open(home, background=False) as other:
+        others = Cases(other.vault, other.library, other.agent)
+        assert not others.list()
+        case = cases.store(BUILD, REVERT, WORKED)
+        assert others.list() == [case]
+        others.retain(case.id, FAILED)
+        assert cases.get(case.id).uses == 2
+        others.delete(case.id)
+        assert not cases.list()
+
+
+PARTS: dict[str, Any] = {"situation": BUILD, "solution": REVERT, "outcome": WORKED}
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong", "told"),
+    [
+        ("situation", {}, "the situation is empty"),
+        ("situation", "raining", "the situation is a str"),
+        ("situation", {"belief": ["B-1"]}, "no 'belief'"),
+        ("situation", {"beliefs": "B-1"}, "beliefs is no list"),
+        ("situation", {"context": "x" * 20_001}, "20,001 characters"),
+        ("solution", {"plan_id": "", "actions": []}, "the solution is empty"),
+        ("solution", {"actions": [1]}, "one of actions is a int"),
+        ("outcome", {}, "whether it was a success"),
+        ("outcome", {"success": "yes"}, "whether it was a success"),
+        ("outcome", {"success": True, "metrics": {"hours": float("nan")}}, "no finite number"),
+        ("importance", 2, "not a number from 0 to 1"),
+        ("origin", "stranger", "unknown origin"),
+    ],
+)
+def test_case_that_makes_no_sense_is_refused_and_nothing_is_written(
+    cases: Cases, home: Path, part: str, wrong: object, told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        cases.store(**{**PARTS, part: wrong})
+    assert not (home / LEDGER).exists()
+    with pytest.raises(InputError, match="no situation"):
+        cases.retrieve(context=" ")
+    with pytest.raises(InputError, match="beliefs is no list"):
+        cases.retrieve("B-1")
+
+
+names = st.lists(st.sampled_from("ABCDEF"), max_size=4, unique=True).map(tuple)
+stored = st.builds(
+    Case,
+    id=st.uuids().map(str),
+    situation=st.builds(Situation, beliefs=names, desires=names, context=st.just("so")),
+    solution=st.builds(Solution, plan_id=st.text("pq", min_size=1)),
+    outcome=st.builds(Outcome, success=st.booleans(), metrics=st.dictionaries(st.text(), st.integers())),
+    importance=st.floats(0, 1),
+)
+
+
+@given(stored)
+def test_case_is_the_same_after_its_line(case: Case) -> None:
+    read = read_case({**json.loads(json.dumps(line_of(case))), "id": case.id})
+    assert line_of(read) == line_of(case)
+
+
+@given(st.lists(stored, max_size=12), names, names, st.floats(0, 1))
+def test_inverted_sets_find_what_comparing_one_by_one_finds(
+    many: list[Case], beliefs: tuple[str, ...], desires: tuple[str, ...], weight: float
+) -> None:
+    cases = {case.id: case for case in many}
+    found = Inverted(cases).overlaps(beliefs, desires, weight)
+    for case in many:
+        at = case.situation
+        share = sum(each in beliefs for each in at.beliefs) / max(1, len(at.beliefs))
+        wish = sum(each in desires for each in at.desires) / max(1, len(at.desires))
+        assert found.get(case.id, 0) == pytest.approx(weight * share + (1 - weight) * wish)
+    ranked = rank(cases, found, {}, beliefs=beliefs, desires=desires, limit=5)
+    scores = [each.score for each in ranked]
+    assert scores == sorted(scores, reverse=True)
+
+
+@given(st.lists(stored, max_size=12), st.integers(0, 12))
+def test_pruning_takes_as_many_as_it_must_and_the_same_ones_in_any_order(many: list[Case], most: int) -> None:
+    going = surplus(many, most, EPOCH)
+    assert len(going) == max(0, len(many) - most)
+    assert [each.id for each in surplus(many[::-1], most, EPOCH)] == [each.id for each in going]
+
+
+def test_reading_further_lines_is_reading_all() -> None:
+    lines: list[dict[str, Any]] = [
+        {"id": "C-1", "op": "store", **PARTS},
+        {"id": "C-2", "op": "store", **PARTS, "solution": {"plan_id": "P"}},
+        {"id": "C-3", "op": "retain", "case": "C-1", "outcome": FAILED},
+        {"id": "C-4", "op": "revise", "case": "C-2", "solution": REVERT},
+        {"id": "C-5", "op": "delete", "case": "C-1"},
+        {"id": "C-6", "op": "store", **PARTS},
+    ]
+    whole = read_cases(lines, Book())
+    for cut in range(len(lines)):
+        assert read_cases(lines[cut:], read_cases(lines[:cut], Book())) == whole
+    assert whole.cases["C-2"].uses == 2

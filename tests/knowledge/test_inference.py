@@ -1,0 +1,137 @@
+"""Reasoning over a home: previews, what is kept and withdrawn, proofs with sources, checks and policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memfolio import Memory
+from memfolio.clock import SettableClock
+from memfolio.errors import InputError
+from memfolio.index.derived import Stored
+from memfolio.index.facts import Fact
+from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.inference import Inference, unsettled
+from memfolio.knowledge.prove import Verdict
+from memfolio.knowledge.rules import Rules
+from memfolio.knowledge.tree import as_text
+from memfolio.vault.vault import OWNER
+from tests.knowledge.world import rules_of
+
+RULES = (
+    "big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true [domain size]",
+    "taxable: ?x isBig true and not ?x isExempt true => ?x isTaxable true",
+    "unfiled: ?x isTaxable true and not ?x filed ?any => ERROR: ?x has not filed",
+    "notify: ?x isTaxable true and ?x isLate true => DO write to ?x [escalate]",
+)
+
+
+class World:
+    """A home with some rules and facts."""
+
+    revenue: Fact
+
+    def __init__(self, memory: Memory) -> None:
+        place = memory.vault, memory.library, "main"
+        self.index = memory.library.index
+        self.rules = Rules(*place)
+        for each in RULES:
+            self.rules.create(each)
+        self.facts = Facts(*place)
+        self.inference = Inference(*place, facts=self.facts, rules=self.rules)
+
+    def tell(self, text: str, **more: Any) -> Fact:
+        subject, predicate, target = text.split()
+        told = {"subject": subject, "predicate": predicate, "object": target, **more}
+        return self.facts.assert_many([told], by=OWNER)[0]
+
+    def kept(self, predicate: str) -> list[str]:
+        self.inference.refresh()
+        return [each.subject for each in self.index.read(lambda db: Stored(db).match(predicate))]
+
+
+@pytest.fixture
+def world(home: Path, clock: SettableClock) -> Iterator[World]:
+    with Memory.open(home, clock=clock, background=False) as memory:
+        made = World(memory)
+        made.revenue = made.tell("acme hasRevenue $60,000", source="cfo", confidence=0.9)
+        yield made
+
+
+def test_a_preview_keeps_nothing_and_what_is_kept_goes_with_its_premise(world: World) -> None:
+    drawn = world.inference.forward()
+    assert [(each.atom.triple, each.rule.name) for each in drawn.conclusions] == [
+        (("acme", "isBig", "true"), "big"),
+        (("acme", "isTaxable", "true"), "taxable"),
+    ]
+    assert world.kept("isTaxable") == []
+    assert world.inference.forward(persist=True, limit=1).total == 2
+    assert world.kept("isTaxable") == ["acme"]
+    assert world.inference.forward().total == 0
+    world.tell("acme isExempt true")
+    assert (world.kept("isTaxable"), world.kept("isBig")) == ([], ["acme"])
+    world.facts.retract(world.revenue.id)
+    assert world.kept("isBig") == []
+
+
+def test_only_some_rules_may_be_applied(world: World) -> None:
+    assert world.inference.forward(rules=["big"]).total == 1
+    assert world.inference.forward(domain="size").total == 1
+    assert world.inference.forward(rules=["taxable"]).total == 0
+    with pytest.raises(InputError, match="nothing follows by the rule unfiled"):
+        world.inference.forward(rules=["unfiled"])
+
+
+@pytest.mark.parametrize("persist", [False, True])
+def test_proofs_lead_to_sources_whether_conclusions_are_kept_or_not(world: World, persist: bool) -> None:
+    world.inference.forward(persist=persist)
+    proof = world.inference.backward("?who", "isTaxable", "true")
+    assert (proof.verdict, proof.answers[0].binding) == (Verdict.PROVEN, {"?who": "acme"})
+    found = as_text(world.inference.explain_fact(("acme", "isTaxable", "true")))
+    assert found == as_text(proof.answers[0].proof)
+    assert f"{world.revenue.id}, source: cfo" in found
+    assert "source: cfo" in as_text(world.inference.explain_fact(world.revenue.id))
+
+
+def test_facts_of_strangers_prove_nothing_but_are_shown(world: World) -> None:
+    told = world.tell("evil hasRevenue $90,000", origin="untrusted")
+    assert world.inference.backward("evil", "isBig", "true").verdict is Verdict.GAPS
+    assert "evil hasRevenue $90,000" in as_text(world.inference.explain_fact(told.id))
+
+
+@pytest.mark.parametrize("persist", [False, True])
+def test_constraints_and_policies_see_what_follows(world: World, persist: bool) -> None:
+    world.inference.forward(persist=persist)
+    assert [each.text for each in world.inference.check().findings] == ["acme has not filed"]
+    assert world.inference.check(severity="critical").findings == ()
+    assert world.inference.evaluate().findings == ()
+    late = world.inference.evaluate([("acme", "isLate", "true")])
+    assert [(each.text, each.escalate) for each in late.findings] == [("write to acme", True)]
+    other = {"zed": {"hasRevenue": "$70,000", "isLate": "true"}}
+    assert [each.text for each in world.inference.evaluate(other).findings] == ["write to zed"]
+    world.tell("acme filed 2026")
+    assert world.inference.check().findings == ()
+
+
+def test_a_question_is_answered_with_sources(world: World) -> None:
+    found = world.inference.explain("Is Acme taxable?")
+    assert (found.paths, found.sources) == (("derived",), [f"{world.revenue.id} (cfo)"])
+    assert world.inference.explain(["acme", "isLate", "?x"]).paths == ()
+    assert world.inference.abduce("zed", "isBig", "true")[0].rule.name == "big"
+
+
+@pytest.mark.parametrize("goal", [("acme", "?p", "true"), ("", "isBig", "true")])
+def test_what_is_no_goal_is_refused(world: World, goal: tuple[str, str, str]) -> None:
+    with pytest.raises(InputError, match="is no goal"):
+        world.inference.backward(*goal)
+
+
+def test_rules_are_settled_when_all_that_leads_to_them_is_kept() -> None:
+    first, second, third = rules_of("a: ?x p 1 => ?x q 1\nb: ?x q 1 => ?x r 1\nc: ?x s 1 => ?x t 1")
+    kept = [replace(each, kept=True) for each in (first, second, third)]
+    assert unsettled(kept) == []
+    assert [each.name for each in unsettled([first, *kept[1:]])] == ["a", "b"]

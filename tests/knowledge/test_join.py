@@ -1,0 +1,66 @@
+"""Conditions are met exactly by what meets them, whatever the order in which they are looked at."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio.knowledge.join import solve, without
+from memfolio.knowledge.relations import Atom, Held
+from memfolio.knowledge.rule import Comparison, Condition, Part, bound, variables
+from tests.knowledge.brute import VALUES, bodies, facts, pieces, ways
+
+
+def is_safe(body: tuple[Part, ...]) -> bool:
+    return all(variables(each.terms) <= bound(body) for each in body if isinstance(each, Comparison))
+
+
+@given(bodies.filter(is_safe), facts())
+def test_solutions_are_those_that_trying_everything_finds(body: tuple[Part, ...], atoms: list[Atom]) -> None:
+    found = {(*sorted(each.binding.items()), *each[2:]) for each in solve(body, Held(atoms))}
+    expected = {
+        (*sorted(values.items()), confidence, *span)
+        for values, confidence, moments in ways(body, atoms)
+        for span in pieces(moments)
+    }
+    assert found == expected
+
+
+@given(bodies.filter(is_safe), facts(), st.sampled_from(VALUES))
+def test_a_known_value_only_leaves_out_other_values(body: tuple[Part, ...], atoms: list[Atom], value: str) -> None:
+    name = min(bound(body), default="?x")
+    among = [each for each in solve(body, Held(atoms)) if each.binding.get(name, value) == value]
+    bare = {each[2:] + tuple(sorted({**each.binding, name: value}.items())) for each in among}
+    known = {each[2:] + tuple(sorted(each.binding.items())) for each in solve(body, Held(atoms), {name: value})}
+    assert known == bare
+
+
+def test_what_cannot_be_compared_does_not_hold_and_is_told() -> None:
+    body = (Condition("?x", "hasRevenue", "?y"), Comparison("?y", "gt", "10"))  # type: ignore[arg-type]
+    problems: set[str] = set()
+    atoms = [Atom(1, "acme", "hasRevenue", "much"), Atom(2, "beta", "hasRevenue", "12")]
+    assert [each.binding["?x"] for each in solve(body, Held(atoms), problems=problems)] == ["beta"]
+    assert len(problems) == 1
+
+
+def test_an_empty_span_takes_nothing_away() -> None:
+    assert without((0, 10), [(5, 3), (4, 4)]) == [(0, 10)]
+
+
+@given(facts(), st.data())
+def test_atoms_are_found_by_any_part_while_others_come_and_go(atoms: list[Atom], data: st.DataObject) -> None:
+    held, left = Held(), []
+    for atom in atoms:
+        held.add(atom)
+        left.append(atom)
+        held.match(atom.predicate, data.draw(st.sampled_from([None, atom.subject])))
+        held.match(atom.predicate, None, data.draw(st.sampled_from([None, atom.object])))
+        if data.draw(st.booleans()):
+            held.remove(left.pop(data.draw(st.integers(0, len(left) - 1))))
+    for atom in atoms:
+        for subject in (None, atom.subject):
+            for target in (None, atom.object):
+                found = held.match(atom.predicate, subject, target)
+                kin = [each for each in left if each.predicate == atom.predicate]
+                kin = [each for each in kin if subject in (None, each.subject) and target in (None, each.object)]
+                assert sorted(found) == sorted(kin)

@@ -1,0 +1,192 @@
+"""Backward chaining finds what forward chaining finds, ends, and says what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio.knowledge.engine import derive
+from memfolio.knowledge.join import bind
+from memfolio.knowledge.prove import Prover, Verdict, prove
+from memfolio.knowledge.relations import Atom, Held, Triple
+from memfolio.knowledge.rule import Condition, Rule, RuleType
+from memfolio.knowledge.rule_text import parse
+from memfolio.knowledge.tree import as_text
+from tests.knowledge.world import atoms_of, rules_of
+
+Ways = set[tuple[Triple, float, int, int]]
+PREDICATES = ("p0", "p1", "p2", "p3")
+NAMES = st.sampled_from("abcd")
+TERMS = st.sampled_from(("?x", "?y", "?z", "a", "b"))
+
+TAXES = """
+big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true
+taxable: ?x isBig true and ?x locatedIn US and not ?x isExempt true => ?x isTaxable true [factor 0.8]
+inside: ?x locatedIn ?y and ?y partOf ?z => ?x locatedIn ?z [factor 1]
+"""
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    """A rule that negates only predicates below its own."""
+    level = draw(st.integers(1, 3))
+    met = st.builds(Condition, TERMS, st.sampled_from(PREDICATES[: level + 1]), TERMS)
+    body = draw(st.lists(met, min_size=1, max_size=3))
+    known = sorted({term for each in body for term in each.terms})
+    if draw(st.booleans()):
+        terms = st.sampled_from([*known, "?any"])
+        body.append(Condition(draw(terms), draw(st.sampled_from(PREDICATES[:level])), draw(terms), negated=True))
+    ends = st.sampled_from(known)
+    return Rule(
+        id=f"R-{draw(st.integers(0, 10**9))}",
+        name="",
+        type=RuleType.INFERENCE,
+        conditions=tuple(body),
+        conclusion=Condition(draw(ends), PREDICATES[level], draw(ends)),
+        factor=draw(st.sampled_from((1.0, 0.9, 0.5))),
+    )
+
+
+@st.composite
+def atoms(draw: st.DrawFn) -> Atom:
+    start = draw(st.integers(0, 5))
+    values = draw(NAMES), draw(st.sampled_from(PREDICATES)), draw(NAMES)
+    return Atom(0, *values, draw(st.sampled_from((1.0, 0.8, 0.4))), start, start + draw(st.integers(1, 5)))
+
+
+def best(all_ways: Ways) -> Ways:
+    """Those that no other one makes needless."""
+    return {
+        each
+        for each in all_ways
+        if not any(
+            other != each
+            and other[0] == each[0]
+            and other[1] >= each[1]
+            and other[2] <= each[2]
+            and other[3] >= each[3]
+            for other in all_ways
+        )
+    }
+
+
+def ways(found: Iterable[Atom]) -> Ways:
+    return best({(each.triple, each.confidence, each.start, each.end) for each in found})
+
+
+@given(st.lists(atoms(), max_size=10), st.lists(rules(), max_size=5), st.data())
+def test_backward_chaining_finds_what_forward_chaining_finds(
+    facts: list[Atom], program: list[Rule], data: st.DataObject
+) -> None:
+    facts = [each._replace(key=number + 1) for number, each in enumerate(facts)]
+    everything = derive(facts, program, most=100_000).atoms.values()
+    prover = Prover(Held(facts), program, depth=50)
+    for _ in range(3):
+        subject, target = data.draw(st.none() | NAMES), data.draw(st.none() | NAMES)
+        goal = Condition(subject or "?s", data.draw(st.sampled_from(PREDICATES)), target or "?o")
+        found = prover.match(goal.predicate, subject, target)
+        assert not prover.truncated
+        assert ways(found) == ways(each for each in everything if bind(goal, each, {}) is not None)
+
+
+def test_a_goal_with_variables_is_answered_with_values_confidence_and_proof() -> None:
+    known = atoms_of("acme hasRevenue $60,000 0.9", "acme locatedIn Boston", "Boston partOf US", "bits hasRevenue $9")
+    proof = prove(Condition("?who", "isTaxable", "?really"), Held(known), rules_of(TAXES))
+    assert proof.verdict is Verdict.PROVEN
+    [answer] = proof.answers
+    assert answer.binding == {"?who": "acme", "?really": "true"}
+    assert answer.atom.confidence == pytest.approx(0.9 * 0.9 * 0.8)
+    assert as_text(answer.proof).splitlines() == [
+        "acme isTaxable true (0.65)",
+        "  by the rule taxable (0.65)",
+        "    acme isBig true (0.81)",
+        "      by the rule big (0.81)",
+        "        acme hasRevenue $60,000 (0.90)",
+        "        $60,000 > $50,000",
+        "    acme locatedIn US (1.00)",
+        "      by the rule inside (1.00)",
+        "        acme locatedIn Boston (1.00)",
+        "        Boston partOf US (1.00)",
+        "    not acme isExempt true",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "missing"),
+    [
+        (("acme locatedIn US",), ["acme isBig true", "acme hasRevenue ?y and ?y > $50,000"]),
+        (("acme hasRevenue $60,000",), ["acme locatedIn US", "acme locatedIn ?y and ?y partOf US"]),
+        (("acme hasRevenue $60,000", "acme locatedIn Rome"), ["Rome partOf US", "acme locatedIn US"]),
+        (("acme hasRevenue $60,000", "acme locatedIn US", "acme isExempt true"), ["not acme isExempt true"]),
+        (("acme hasRevenue $9", "acme locatedIn US"), ["acme isBig true", "acme hasRevenue ?y and ?y > $50,000"]),
+    ],
+)
+def test_what_is_missing_is_told_smallest_first(facts: Sequence[str], missing: list[str]) -> None:
+    proof = prove(Condition("acme", "isTaxable", "true"), Held(atoms_of(*facts)), rules_of(TAXES))
+    assert proof.verdict is Verdict.GAPS
+    assert [str(gap) for gap in proof.gaps] == missing
+
+
+def test_what_no_rule_concludes_cannot_be_proved() -> None:
+    proof = prove(Condition("acme", "isNice", "?x"), Held(atoms_of("acme locatedIn US")), rules_of(TAXES))
+    assert (proof.verdict, proof.answers, proof.gaps, proof.truncated) == (Verdict.UNPROVABLE, (), (), False)
+
+
+def test_a_rule_that_rests_on_itself_proves_nothing() -> None:
+    circle = rules_of(
+        "one: ?x likes ?y => ?y likes ?x\ntwo: ?x likes ?y => ?x knows ?y\nthree: ?x knows ?y => ?x likes ?y"
+    )
+    assert prove(Condition("a", "likes", "b"), Held(), circle).verdict is not Verdict.PROVEN
+    proof = prove(Condition("a", "likes", "?x"), Held(atoms_of("b likes a")), circle)
+    assert [each.binding for each in proof.answers] == [{"?x": "b"}]
+
+
+def test_depth_and_work_are_bounded_and_said() -> None:
+    chain = atoms_of(*(f"n{number} partOf n{number + 1}" for number in range(300)))
+    closure = [parse("?x partOf ?y => ?x inside ?y"), parse("?x partOf ?y and ?y inside ?z => ?x inside ?z")]
+    goal = Condition("n0", "inside", "?x")
+    shallow = prove(goal, Held(chain), closure, depth=10)
+    assert shallow.truncated
+    assert len(shallow.answers) == 10
+    assert prove(goal, Held(chain), closure, depth=100).truncated
+    assert not prove(goal, Held(chain[:30]), closure, depth=40).truncated
+    spent = prove(Condition("?x", "inside", "?y"), Held(chain), closure, depth=10, most=500)
+    assert spent.truncated
+
+
+def test_absence_is_not_concluded_from_a_search_that_was_cut() -> None:
+    chain = atoms_of("a0 to a1", "a1 to a2", "a2 to a3", "a0 is start")
+    program = rules_of(
+        "?x to ?y => ?x reaches ?y\n?x to ?y and ?y reaches ?z => ?x reaches ?z\n"
+        "?x is start and not ?x reaches a3 => ?x is stuck"
+    )
+    goal = Condition("a0", "is", "stuck")
+    assert prove(goal, Held(chain), program, depth=10).verdict is not Verdict.PROVEN
+    cut = prove(goal, Held(chain), program, depth=2)
+    assert cut.truncated
+    assert cut.verdict is not Verdict.PROVEN
+
+
+def test_only_what_holds_at_the_moment_counts() -> None:
+    known = [Atom(1, "acme", "hasRevenue", "$60,000", 1.0, 10, 20)]
+    goal = Condition("acme", "isBig", "true")
+    assert prove(goal, Held(known), rules_of(TAXES), now=15).verdict is Verdict.PROVEN
+    assert prove(goal, Held(known), rules_of(TAXES), now=20).verdict is Verdict.GAPS
+    [answer] = prove(goal, Held(known), rules_of(TAXES)).answers
+    assert (answer.atom.start, answer.atom.end) == (10, 20)
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    proof = prove(Condition("acme", "isBig", "?x"), Held(atoms_of("acme hasRevenue plenty")), rules_of(TAXES))
+    assert "plenty" in proof.problems[0]
+
+
+def test_what_is_missing_is_found_where_a_rule_has_too_many_ways_to_be_tried_all() -> None:
+    wide = rules_of(" and ".join(f"?x p{number} ?y{number}" for number in range(16)) + " => ?x q 1")
+    known = atoms_of(*(f"a p{number} {value}" for number in range(15) for value in "xyz"))
+    proof = prove(Condition("a", "q", "1"), Held(known), wide, most=20_000)
+    assert proof.truncated
+    assert [str(gap) for gap in proof.gaps] == ["a p15 ?y15"]
