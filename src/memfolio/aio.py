@@ -13,9 +13,14 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
 from memfolio.govern.agents.agents import Agents
+from memfolio.govern.knowledge import GovernedFacts, GovernedOntology, GovernedRules
 from memfolio.govern.proposals.proposals import Proposals
 from memfolio.govern.reflection.reflections import Reflections
 from memfolio.graph.graph import Graph
+from memfolio.knowledge.cases import Cases
+from memfolio.knowledge.inference import Inference
+from memfolio.knowledge.questions import Questions
+from memfolio.knowledge.typedb.mirror import TypeDB
 from memfolio.memory import Memory
 from memfolio.stores.core import Core
 from memfolio.vault.audit import TrailLine
@@ -98,6 +103,7 @@ class AsyncMemory:
     backup = _awaited(Memory.backup)
     purge = _awaited(Memory.purge)
     propose = _awaited(Memory.propose)
+    scaffold = _awaited(Memory.scaffold)
     propose_term = _awaited(Memory.propose_term)
     verify_fact = _awaited(Memory.verify_fact)
     infer = _awaited(Memory.infer)
@@ -124,6 +130,34 @@ class AsyncMemory:
     def graph(self) -> Graph:
         """As `Memory.graph`, likewise."""
         return self.memory.graph
+
+    @property
+    def facts(self) -> GovernedFacts:
+        return self.memory.facts
+
+    @property
+    def rules(self) -> GovernedRules:
+        return self.memory.rules
+
+    @property
+    def inference(self) -> Inference:
+        return self.memory.inference
+
+    @property
+    def questions(self) -> Questions:
+        return self.memory.questions
+
+    @property
+    def cases(self) -> Cases:
+        return self.memory.cases
+
+    @property
+    def ontology(self) -> GovernedOntology:
+        return self.memory.ontology
+
+    @property
+    def typedb(self) -> TypeDB:
+        return self.memory.typedb
 
     @property
     def proposals(self) -> Proposals:

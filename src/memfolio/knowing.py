@@ -16,15 +16,22 @@ if TYPE_CHECKING:  # what knows is loaded when somebody asks for it
     from memfolio.knowledge.cases import Cases
     from memfolio.knowledge.hypotheses import Hypothesis
     from memfolio.knowledge.inference import Inference
+    from memfolio.knowledge.ontology.ontology import Added
     from memfolio.knowledge.ontology.term import Term
+    from memfolio.knowledge.questions import Questions
+    from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.typedb.mirror import TypeDB
     from memfolio.knowledge.verify import Verification
 
+TEACHER = Attribution(actor="bot:ontology", trigger="ontology")
 CHECKER = Attribution(actor="bot:verify", trigger="verify")
 
 
 class Knowing(Governed):
     """What every `Memory` can do with facts, rules, cases and terms."""
+
+    _is_mirrored: bool
+    """Whether changes are sent to a TypeDB server as they come."""
 
     @cached_property
     def facts(self) -> GovernedFacts:
@@ -73,7 +80,26 @@ class Knowing(Governed):
         """The copy of all that on a TypeDB server, where one is configured."""
         from memfolio.knowledge.typedb.mirror import TypeDB
 
-        return TypeDB(self.vault, self.library, self.agent)
+        return TypeDB(self.vault, self.library, self.agent, background=self._is_mirrored)
+
+    def _mirror_trouble(self) -> tuple[str, ...]:
+        """Why the copy on a TypeDB server is not up to date, where there should be one."""
+        trouble = self.typedb.trouble() if self.vault.config.typedb.url else None
+        return (f"typedb: {trouble}",) if trouble else ()
+
+    @cached_property
+    def questions(self) -> Questions:
+        """What facts lead to: paths, effects, counts across agents, and what has the wrong kind."""
+        from memfolio.knowledge.questions import Questions
+
+        return Questions(self.vault, self.library, refresh=self.inference.refresh)
+
+    def scaffold(
+        self, domain: str, template: str, *, by: Attribution = TEACHER, dry_run: bool = False
+    ) -> tuple[Added, list[Rule]]:
+        """Begin a domain of the ontology with a template, such as "saas" or "business", and make its rules."""
+        added = self.ontology.scaffold(domain, template, by=check_attribution(by), dry_run=dry_run)
+        return added, self.rules.import_("\n".join(added.rules), by=by, dry_run=dry_run)
 
     def propose_term(self, term: Term, *, rationale: str = "", by: Attribution = PROPOSER) -> Proposal:
         """Propose a term for the ontology, with what there is to think of; one that does not fit is refused."""

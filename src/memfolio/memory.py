@@ -65,6 +65,8 @@ class Memory(Life):
         vault.scope = self.library.may_read if vault.config.speaker == AGENT else None
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None
+        self._is_mirrored = background and bool(vault.config.typedb.url)
+        self._mirror = self.typedb if self._is_mirrored else None
 
     @property
     def audit(self) -> Past:
@@ -427,7 +429,7 @@ class Memory(Life):
             bytes=sizes(vault),
             embedder=embedder.name if embedder else "none",
             recent=tuple(each.item for each in index.read(lambda connection: newest(connection, Filter(), RECENT))),
-            degraded=self.library.degraded(),
+            degraded=(*self.library.degraded(), *self._mirror_trouble()),
         )
 
     def sync(self) -> list[str]:
@@ -454,6 +456,8 @@ class Memory(Life):
         """Bring what waits into git and let go of the home."""
         if self._attendant is not None:
             self._attendant.close()
+        if self._mirror is not None:
+            self._mirror.close()
         self.library.close()
         self.vault.close()
 

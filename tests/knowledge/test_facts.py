@@ -1,7 +1,5 @@
 """Facts against plain dictionaries: whatever is asserted, retracted or edited, they say what the lines say."""
 
-# ruff: noqa: PT009  `assert_` is a verb of facts, and none of unittest
-
 from __future__ import annotations
 
 import json

@@ -16,6 +16,7 @@ from memfolio.index.facts import FACTS, Fact
 from memfolio.types import Origin
 
 LAST = "\U0010ffff"
+UNTRUSTED = Origin.UNTRUSTED.value
 _WILD = re.compile(r"[*?]")
 _PARTS = ("subject", "predicate", "object")
 _ORDERS = {
@@ -137,7 +138,7 @@ def _held(wanted: Wanted) -> Iterator[Clause]:
 
 def _of_fact(wanted: Wanted) -> Iterator[Clause]:
     if not wanted.untrusted:
-        yield f"f.origin != '{Origin.UNTRUSTED.value}'", ()
+        yield f"f.origin != '{UNTRUSTED}'", ()
     for name in ("category", "source"):
         if getattr(wanted, name) is not None:
             yield f"f.{name} = ?", (getattr(wanted, name),)
@@ -168,7 +169,7 @@ def _known(connection: apsw.Connection, wanted: Wanted, as_of: int) -> Iterator[
 def _fits(fact: Fact, wanted: Wanted) -> bool:
     at = wanted.valid_at
     return (
-        (wanted.untrusted or fact.origin != Origin.UNTRUSTED.value)
+        (wanted.untrusted or fact.origin != UNTRUSTED)
         and fact.confidence >= wanted.min_confidence
         and wanted.category in (None, fact.category)
         and wanted.source in (None, fact.source)

@@ -20,7 +20,7 @@ from memfolio.knowledge.tree import Lookup, Node, as_text, no_fact
 
 LONGEST = 5
 """How many words a term may have to be found in a question."""
-PATTERNS = 200
+PATTERNS = 2000
 """How many triples one question may stand for."""
 WORDS = 40
 """How many words of a question are looked at."""
@@ -101,7 +101,7 @@ def explain(
         derived=tuple(drawn),
         gaps=() if nodes else tuple(gap for proof in proofs for gap in proof.gaps)[:GAPS],
         hypotheses=tuple(islice(_hypotheses(unexplained, held, rules), HYPOTHESES)),
-        truncated=any(proof.truncated for proof in proofs),
+        truncated=any(proof.truncated for proof in proofs) or len(nodes) == ANSWERS,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -225,7 +224,7 @@ class Facts:
 
     def _moment(self, name: str, value: When) -> int | None:
         if value is None:
-            return to_us(self._vault.home.now().astimezone(UTC))
+            return to_us(self._vault.home.now())
         return None if value == ANY else read_moment(name, value, self._vault.home.zone)
 
     def _chosen(self, agents: Iterable[str] | str | None) -> list[Index]:

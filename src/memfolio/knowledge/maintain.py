@@ -108,7 +108,7 @@ class Revision(Forward):
         suspects = {each for each in changed if each[1] in self._heads}
         suspects.update(head for each in changed for head in self._unless(each))
         touched = [atom for key in keys for atom in self._resting_on(key)]
-        touched += [atom for triple in suspects for atom in self._drawn(triple)]
+        touched += [atom for triple in suspects for atom in self._conclusions(triple)]
         for triple in sorted(suspects | self._withdraw(touched)):
             self._check(triple)
         for triple in changed:
@@ -129,7 +129,7 @@ class Revision(Forward):
     def _resting_on(self, key: int) -> list[Atom]:
         return [atom for atom in self._store.dependents(key) if atom.predicate in self._heads]
 
-    def _drawn(self, triple: Triple) -> list[Atom]:
+    def _conclusions(self, triple: Triple) -> list[Atom]:
         return [atom for atom in self._store.match(triple[1], triple[0], triple[2]) if atom.key < 0]
 
     def _withdraw(self, atoms: Iterable[Atom]) -> set[Triple]:
@@ -162,7 +162,7 @@ class Revision(Forward):
         confidence, start, end = order
         worse = [
             atom
-            for atom in self._drawn(triple)
+            for atom in self._conclusions(triple)
             if confidence <= -atom.confidence and start <= atom.start and end <= -atom.end
         ]
         lost = self._withdraw(worse)

@@ -16,7 +16,7 @@ from memfolio.knowledge.abduce import Gap, gaps
 from memfolio.knowledge.join import Binding, Solution, bind, fill, solve
 from memfolio.knowledge.relations import Atom, Relations, Triple
 from memfolio.knowledge.rule import Condition, Rule
-from memfolio.knowledge.tree import NODES, Cut, Lookup, Node, Way, head_binding, make_way, no_fact
+from memfolio.knowledge.tree import NODES, Cut, Lookup, Node, Way, head_binding, make_way, nearest_first, no_fact
 
 STEPS = 1_000_000
 """How many atoms a proof may look at."""
@@ -253,7 +253,7 @@ class Prover:
     def _solutions(self, rule: Rule, binding: Binding, user: Call, level: int) -> Iterator[Solution]:
         """The solutions of a rule as far as its goals are proved; what it negates must be known for certain."""
         negated = [part for part in rule.conditions if isinstance(part, Condition) and part.negated]
-        others = [part for part in rule.conditions if part not in negated]
+        others = nearest_first([part for part in rule.conditions if part not in negated], binding)
         known = _Asking(lambda call: self._look(call, level, user))
         for found in solve(others, known, binding, problems=self.problems):
             span = found.start, found.end

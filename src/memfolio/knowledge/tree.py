@@ -16,7 +16,7 @@ from memfolio.index.facts import Fact
 from memfolio.knowledge.attempt import filled, is_test
 from memfolio.knowledge.join import Binding, Solution, solve
 from memfolio.knowledge.relations import BEGINNING, END, Atom, Relations, Triple
-from memfolio.knowledge.rule import Comparison, Condition, Rule, is_variable
+from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, is_variable, variables
 from memfolio.knowledge.rule_text import render_part
 
 WAYS = 5
@@ -104,6 +104,11 @@ def head_binding(conclusion: Condition, subject: str | None, object: str | None)
     return found
 
 
+def nearest_first(parts: Sequence[Part], binding: Binding) -> list[Part]:
+    """Conditions with values of the goal before others, since few facts meet them."""
+    return sorted(parts, key=lambda part: not variables(part.terms) & binding.keys())
+
+
 def make_way(rule: Rule, solution: Solution, premises: Sequence[Node]) -> Way:
     return Way(
         rule=rule,
@@ -176,7 +181,7 @@ class _Teller:
                 continue
             binding = head_binding(rule.conclusion, triple[0], triple[2])
             if binding is not None:
-                found = solve(rule.conditions, self.relations, binding)
+                found = solve(nearest_first(rule.conditions, binding), self.relations, binding)
                 yield from ((rule, each) for each in found if self._counts(each))
 
 

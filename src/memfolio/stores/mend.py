@@ -19,6 +19,12 @@ from memfolio.vault.vault import Vault
 SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
 """Attributes of what was learned that say the same as its text."""
 
+ELSEWHERE = {
+    "fact": "`memfolio fact retract {0}` takes a fact back, `memfolio fact assert` tells it anew",
+    "case": "`memfolio case revise {0}` changes a case, `memfolio case delete {0}` takes it away",
+}
+"""What to do with what is no memory, by what it is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
@@ -129,7 +135,8 @@ def _freed(id: str) -> dict[str, Any]:
 def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:
     """Say something about a memory that is not forgotten."""
     if located.form != "memory":
-        raise InputError(f"{located.item.id} is a part of {located.path}", hint="edit the page itself")
+        hint = ELSEWHERE.get(located.form, "edit the page itself").format(located.item.id)
+        raise InputError(f"{located.item.id} is a part of {located.path}", hint=hint)
     if located.item.forgotten_at:
         raise ConflictError(f"{located.item.id} is forgotten", hint="restore it first")
     if located.item.superseded_by:
@@ -148,7 +155,7 @@ def _check_is_entry(located: Located, deed: str) -> None:
     if located.form != "memory":
         raise InputError(
             f"{located.item.id} is a part of {located.path} and cannot be {deed} by itself",
-            hint="edit the page, or delete the file",
+            hint=ELSEWHERE.get(located.form, "edit the page, or delete the file").format(located.item.id),
         )
     if deed == "forgotten" and located.item.forgotten_at:
         raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")

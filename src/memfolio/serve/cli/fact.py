@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.errors import InputError
+from memfolio.serve.cli import traverse
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
@@ -270,4 +271,8 @@ FACT = (
     Command(import_, "fact import facts.jsonl --dry-run"),
     Command(export, "fact export --subject 'Acme*'"),
 )
-app = group("fact", FACT, help="What is known as subject, predicate and object: assert, ask, explain, verify.")
+app = group(
+    "fact",
+    (*FACT, *traverse.COMMANDS),
+    help="What is known as subject, predicate and object: assert, ask, explain, verify.",
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group
+from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group, read_text
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
@@ -98,6 +98,26 @@ def explain(options: Options, question: Question) -> Answer:
     return answer(found, lambda screen: screen.say(str(found)), paths=found.paths, sources=found.sources)
 
 
+def guess(
+    options: Options,
+    premise: Annotated[str, typer.Argument(metavar="PREMISE", help="What to begin with; - reads it.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 10,
+) -> Answer:
+    """Say what might follow from a premise, by a model or by likeness; nothing of that is stored."""
+    from memfolio.knowledge.tree import as_document
+
+    with options.memory() as memory:
+        found = memory.infer(read_text(premise), limit=limit)
+
+    def draw(screen: Screen) -> None:
+        for each in found:
+            screen.say(f"{each.confidence:.2f}  {' '.join(each.triple)}  ({each.made_by}: {each.reason})")
+        if not found:
+            screen.say("Nothing comes to mind.")
+
+    return Answer({"hypotheses": as_document(found)}, draw)
+
+
 def check(
     options: Options,
     severity: Annotated[str | None, typer.Option("--severity", help="The mildest that is shown.")] = None,
@@ -180,6 +200,7 @@ INFER = (
     Command(backward, 'infer backward "?who" isTaxable true'),
     Command(abduce, "infer abduce lawn is wet"),
     Command(explain, 'infer explain "is acme taxable"'),
+    Command(guess, 'infer guess "Acme opens an office in Lisbon"'),
     Command(check, "infer check --severity error --fail"),
     Command(policy, 'infer policy --context "acme isLate true"'),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +15,12 @@ from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
 if TYPE_CHECKING:
+    from memfolio.govern.proposals.proposal import Proposal
     from memfolio.index.facts import Fact
     from memfolio.knowledge.ontology.ontology import Added
     from memfolio.knowledge.ontology.term import Term
     from memfolio.knowledge.ontology.validate import Report
+    from memfolio.knowledge.rule import Rule
     from memfolio.memory import Memory
 
 Name = Annotated[str, typer.Argument(metavar="TERM", help="An id, a name, a label or a synonym.", show_default=False)]
@@ -83,6 +86,8 @@ def add(
     range: To = None,
     synonym: Synonym = None,
     functional: One = False,
+    propose: Annotated[bool, typer.Option("--propose", help="Propose it, for somebody to decide on.")] = False,
+    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="Why it is needed, for a proposal.")] = "",
     dry_run: DryRun = False,
 ) -> Answer:
     """Add a term to the page of its domain; --dry-run only says whether it fits."""
@@ -94,7 +99,16 @@ def add(
     more = {"parents": parent or (), "synonyms": synonym or (), "functional": functional}
     term = new_term(kind or guessed, id, **fields, **more)
     with options.memory() as memory:
+        if propose and not dry_run:
+            return listed([memory.propose_term(term, rationale=why)])
         return told(memory.ontology.add(term, by=PERSON, dry_run=dry_run))
+
+
+def proposals(options: Options) -> Answer:
+    """List the terms that wait for a decision; `approve` adds one, `reject` drops it."""
+    with options.memory() as memory:
+        waiting = [each for each in memory.proposals.pending(all=True) if each.intent.verb == "ontology.commit"]
+    return listed(waiting)
 
 
 def validate(options: Options, term: Annotated[str | None, typer.Argument(metavar="TERM")] = None) -> Answer:
@@ -133,7 +147,7 @@ def scaffold(
 ) -> Answer:
     """Begin a domain with the terms of a kind of business."""
     with options.memory() as memory:
-        return told(memory.ontology.scaffold(domain, template, by=PERSON, dry_run=dry_run))
+        return told(*memory.scaffold(domain, template, by=PERSON, dry_run=dry_run))
 
 
 def load(
@@ -141,11 +155,10 @@ def load(
     name: Annotated[str, typer.Argument(metavar="NAME", help="business.")] = "business",
     dry_run: DryRun = False,
 ) -> Answer:
-    """Load the business vocabulary; its rules are shown, and become rules by `memfolio rule import`."""
+    """Load the business vocabulary, with its rules."""
     if name != "business":
         raise InputError(f"there is no vocabulary {name[:40]!r}", hint="load business, or use `ontology scaffold`")
-    with options.memory() as memory:
-        return told(memory.ontology.load_business(by=PERSON, dry_run=dry_run))
+    return scaffold(options, name, name, dry_run)
 
 
 def conform(options: Options) -> Answer:
@@ -231,7 +244,7 @@ def warn(screen: Screen, name: str, report: Report) -> None:
         screen.say(f"{name}: {warning}", "yellow")
 
 
-def told(added: Added) -> Answer:
+def told(added: Added, rules: Sequence[Rule] = ()) -> Answer:
     """What was added, or would be."""
     seq = added.receipt.seq if added.receipt else None
     ids = [each.id for each in added.terms]
@@ -240,13 +253,27 @@ def told(added: Added) -> Answer:
         if len(ids) == 1:
             screen.diff(added.diff)
         warn(screen, "note", added.report)
-        for rule in added.rules:
-            screen.say(rule, "dim")
-        done = f"{counted(len(ids), 'term')} added, as change {seq}; `memfolio undo {seq}` takes that back"
-        would = f"{counted(len(ids), 'term')} would be added. Nothing was changed."
+        beside = f" and {counted(len(rules), 'rule')}" if rules else ""
+        done = f"{counted(len(ids), 'term')}{beside} added, as change {seq}; `memfolio undo {seq}` takes the terms back"
+        would = f"{counted(len(ids), 'term')}{beside} would be added. Nothing was changed."
         screen.say((done if seq else would) if ids else "Nothing was added.", "bold")
 
-    return Answer({"terms": ids, "rules": added.rules, "report": added.report, "diff": added.diff, "seq": seq}, draw)
+    names = [each.name or each.id for each in rules]
+    return Answer({"terms": ids, "rules": names, "report": added.report, "diff": added.diff, "seq": seq}, draw)
+
+
+def listed(proposals: Sequence[Proposal]) -> Answer:
+    """Proposals of terms, with the hash that an approval names and what there is to think of."""
+    rows = [(each.id, each.intent.named, each.status, each.shown, each.note) for each in proposals]
+    names = ("id", "term", "status", "hash", "note")
+
+    def draw(screen: Screen) -> None:
+        if rows:
+            screen.table(names, rows, wide="note")
+        else:
+            screen.say("No term waits for a decision.")
+
+    return Answer({"proposals": [dict(zip(names, row, strict=True)) for row in rows]}, draw)
 
 
 list_.__name__, import_.__name__ = "list", "import"
@@ -254,6 +281,7 @@ ONTOLOGY = (
     Command(list_, "ontology list", "ontology list business"),
     Command(show, "ontology show Customer"),
     Command(add, 'ontology add shop:Gift --parent Product --definition "Product that is given away."'),
+    Command(proposals, "ontology proposals"),
     Command(validate, "ontology validate", "ontology validate Customer"),
     Command(tree, "ontology tree business"),
     Command(mermaid, "ontology mermaid business"),

@@ -95,11 +95,8 @@ def misfits(options: Options, strict: Strict = False, valid_at: At = None) -> An
 
 @contextmanager
 def _asking(options: Options, valid_at: str | None) -> Iterator[tuple[Questions, datetime | None]]:
-    from memfolio.knowledge.questions import Questions
-
     with options.memory() as memory:
-        at = read_moment(memory.vault.config, valid_at, name="valid_at")
-        yield Questions(memory.vault, memory.library, refresh=memory.inference.refresh), at
+        yield memory.questions, read_moment(memory.vault.config, valid_at, name="valid_at")
 
 
 def _told(ask: Questions, cited: Iterable[Cited]) -> list[dict[str, str]]:
