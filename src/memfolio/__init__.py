@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memfolio.aio import AsyncMemory
     from memfolio.errors import (
         AgentIdError,
+        ComparisonError,
         ConfigError,
         ConflictError,
         ContentError,
@@ -28,20 +29,26 @@ if TYPE_CHECKING:
         IndexBusyError,
         IndexDamagedError,
         IndexUnavailableError,
+        InferenceLimitError,
         InputError,
         MemfolioError,
+        MirrorError,
         ModelError,
         NaiveTimeError,
         NotFoundError,
         NotOwnerError,
+        OntologyError,
         PageChangedError,
         PathError,
         PolicyError,
         ProposedError,
         RefusedError,
+        RuleError,
         SearchIndexError,
         UndoConflictError,
     )
+    from memfolio.index.facts import Fact
+    from memfolio.knowledge.rule import Rule
     from memfolio.memory import Memory
     from memfolio.recall.context.fence import strip_fences
     from memfolio.recall.explain import Explanation
@@ -58,6 +65,7 @@ __all__ = [
     "Approval",
     "AsyncMemory",
     "Attribution",
+    "ComparisonError",
     "ConfigError",
     "ConflictError",
     "ContentError",
@@ -65,6 +73,7 @@ __all__ = [
     "EditConflictError",
     "EmbedderError",
     "Explanation",
+    "Fact",
     "FileNotHereError",
     "HistoryError",
     "Hit",
@@ -77,16 +86,19 @@ __all__ = [
     "IndexBusyError",
     "IndexDamagedError",
     "IndexUnavailableError",
+    "InferenceLimitError",
     "InputError",
     "Kind",
     "MemfolioError",
     "Memory",
     "MemoryItem",
     "Mended",
+    "MirrorError",
     "ModelError",
     "NaiveTimeError",
     "NotFoundError",
     "NotOwnerError",
+    "OntologyError",
     "Origin",
     "PageChangedError",
     "PathError",
@@ -94,6 +106,8 @@ __all__ = [
     "ProposedError",
     "Reason",
     "RefusedError",
+    "Rule",
+    "RuleError",
     "SearchIndexError",
     "Status",
     "Store",
@@ -108,6 +122,8 @@ _TYPES = frozenset({"Action", "Approval", "Attribution", "Kind", "MemoryItem", "
 
 _ELSEWHERE = {
     "AsyncMemory": "memfolio.aio",
+    "Fact": "memfolio.index.facts",
+    "Rule": "memfolio.knowledge.rule",
     "Explanation": "memfolio.recall.explain",
     "Hit": "memfolio.recall.hit",
     "Hits": "memfolio.recall.hit",

@@ -46,7 +46,7 @@ _QUERIES = {
 
 def dump(connection: apsw.Connection) -> Dump:
     """Everything that is derived from the files, sorted; rows, times of files and caches are left out."""
-    if (flaw := connection.execute("PRAGMA quick_check(1)").get) != "ok":  # also reads the pages of tables that are empty
+    if (flaw := connection.execute("PRAGMA quick_check(1)").get) != "ok":  # reads empty tables, too
         raise apsw.CorruptError(flaw)
     connection.execute("DROP TABLE IF EXISTS temp.vocabulary")
     connection.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, 'words', 'col')")

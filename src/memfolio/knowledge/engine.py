@@ -152,8 +152,8 @@ class Tally:
         )
 
     def problems_of(self, rule: Rule) -> set[str]:
-        self._names[rule.id] = rule.name
-        return self._problems[rule.name]
+        name = self._names[rule.id] = rule.name or rule.id
+        return self._problems[name]
 
     def told(self) -> tuple[str, ...]:
         return tuple(sorted(f"{name}: {each}" for name, found in self._problems.items() for each in found))

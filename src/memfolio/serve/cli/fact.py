@@ -142,7 +142,7 @@ def explain(options: Options, id: Id, depth: Depth = 3, mermaid: Mermaid = False
     with options.memory() as memory:
         node = memory.facts.explain(id, depth=depth)
     text = as_mermaid(node) if mermaid else as_text(node)
-    return Answer({"fact": id, "tree": as_document(node)}, lambda screen: screen.page(text))
+    return Answer({"fact": id, "tree": as_document(node)}, lambda screen: screen.say(text))
 
 
 def history(options: Options, id: Id) -> Answer:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from memfolio.memory import Memory
 from memfolio.serve.tools.tool import as_moment
 from memfolio.types import Attribution
 
 if TYPE_CHECKING:
     from memfolio.govern.proposals.proposal import Proposal
-    from memfolio.memory import Memory
 
 Method = Literal["user_confirmation", "cross_reference", "temporal_check", "consistency_check"]
 RuleType = Literal["inference", "constraint", "policy"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from memfolio.memory import Memory
 from memfolio.serve.tools.tool import as_moment
-
-if TYPE_CHECKING:
-    from memfolio.memory import Memory
 
 Store = Literal["working", "short_term", "long_term"]
 Level = Literal["daily", "weekly", "monthly", "quarterly"]
