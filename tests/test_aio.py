@@ -15,7 +15,8 @@ import pytest
 from memfolio import AsyncMemory, Memory, NotFoundError
 from memfolio.vault.vault import Vault
 
-NOT_AWAITED = {"agents", "audit", "core", "graph", "proposals", "reflections", "subscribe"}
+ROOMS = "agents audit cases core facts graph inference ontology proposals questions reflections rules typedb".split()
+NOT_AWAITED = {*ROOMS, "subscribe"}
 PUBLIC = sorted(name for name in dir(Memory) if not name.startswith("_"))
 VERBS = [name for name in PUBLIC if name not in NOT_AWAITED]
 

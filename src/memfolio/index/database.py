@@ -278,10 +278,11 @@ class Database:
     def _borrowed(self) -> Iterator[apsw.Connection]:
         """A connection of this process; one with which something went wrong may hold a moment of the file, and goes."""
         connection = self._borrow()
-        with ExitStack() as unfinished:
-            unfinished.callback(connection.close, True)
+        try:
             yield connection
-            unfinished.pop_all()
+        except BaseException:
+            connection.close(True)
+            raise
         self._idle.append(connection)
 
     def _borrow(self) -> apsw.Connection:

@@ -79,6 +79,8 @@ class Inference:
         self._agent = agent
         self._facts = facts
         self._rules = rules
+        self._refreshed: tuple[object, ...] = ()
+        """The moment of the index in which what is kept was brought in line."""
 
     def forward(
         self,
@@ -99,7 +101,13 @@ class Inference:
 
     def refresh(self) -> Refreshed:
         """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
-        return refresh(self._library.index, self._inference_rules(), most=self._vault.config.knowledge.most)
+        index = self._library.index
+        moment = index.moment()
+        if moment == self._refreshed:
+            return Refreshed()
+        done = refresh(index, self._inference_rules(), most=self._vault.config.knowledge.most)
+        self._refreshed = moment
+        return done
 
     def backward(self, subject: str, predicate: str, object: str, *, depth: int | None = None) -> Proof:
         """Whether a triple holds or follows, with which values for its `?variables`, why, and what is missing."""

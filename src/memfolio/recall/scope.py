@@ -29,6 +29,8 @@ class Scope:
         self.trouble: str | None = None
         self._vault, self._agent = vault, agent
         self._known: dict[str, Index] = {agent: self.own}
+        self._file = os.fspath(vault.config.home / agent_file(agent))
+        self._folders: dict[str, str] = {}
         self._seen: tuple[Look | None, tuple[str, ...]] | None = None
 
     def indexes(self) -> list[Index]:
@@ -39,14 +41,19 @@ class Scope:
         return [self._known[name] for name in names]
 
     def _others(self) -> list[str]:
-        home, reads = self._vault.config.home, self._reads()
+        reads = self._reads()
         if EVERYBODY in reads:
-            return sorted(agents_of(home), key=lambda name: (name != SHARED, name))
-        return [name for name in reads if os.path.isdir(f"{home}/{agent_root(name)}")]
+            return sorted(agents_of(self._vault.config.home), key=lambda name: (name != SHARED, name))
+        return [name for name in reads if os.path.isdir(self._folder(name))]
+
+    def _folder(self, name: str) -> str:
+        if name not in self._folders:
+            self._folders[name] = f"{self._vault.config.home}/{agent_root(name)}"
+        return self._folders[name]
 
     def _reads(self) -> tuple[str, ...]:
         """What the settings say; they are read again when their file has changed, or may have."""
-        look = _look(self._vault.config.home / agent_file(self._agent))
+        look = _look(self._file)
         if self._seen is None or self._seen[0] != look:
             reads = self._settings()
             is_settled = look is None or time.time_ns() - look[0] > SETTLED
@@ -73,7 +80,7 @@ class Scope:
             index.close()
 
 
-def _look(path: os.PathLike[str]) -> Look | None:
+def _look(path: str) -> Look | None:
     try:
         found = os.stat(path, follow_symlinks=False)
     except OSError:
