@@ -21,7 +21,6 @@ import apsw
 from bench.board import Board, a_folder, timed
 from memfolio.config import load_config
 from memfolio.index.index import Index
-from memfolio.knowledge.facts import Facts
 from memfolio.memory import Memory
 from memfolio.vault.vault import Vault
 
@@ -115,7 +114,7 @@ def p95(times: Sequence[float]) -> float:
 def ask(board: Board, world: World) -> None:
     """Questions by each position, against one bare look-up of the same rows."""
     with Memory.open(world.home, background=False) as memory:
-        facts = Facts(memory.vault, memory.library, "main")
+        facts = memory.facts
         for names in (("subject",), ("predicate", "object"), ("object",)):
             chosen, bare, ours = Random(2), list[float](), list[float]()
             for known in known_facts(world, chosen):

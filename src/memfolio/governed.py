@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 PROPOSER = Attribution(actor="bot:propose", approval=Approval.PENDING, trigger="propose")
 FORGETTER = Attribution(actor="bot:trigger-forget", trigger="forget")
+ADDING = ("remember", "facts.assert_", "rules.create", "ontology.commit")
+"""Verbs that add something, which is for the agent that decides on it."""
 REFLECTOR = Attribution(actor="system:reflect", trigger="reflect")
 
 
@@ -75,7 +77,7 @@ class Governed:
         named = intent.arguments.get("id") or intent.arguments.get("what")
         found = self.library.locate(named) if named else None
         mine = self.agent if intent.verb.startswith(("core.", "graph.")) or not found else agent_of(found[1].path)
-        to = None if intent.verb == "remember" or mine == SHARED else mine
+        to = None if intent.verb in ADDING or mine == SHARED else mine
         return self.proposals.add(intent, by=replace(PROPOSER, trigger=intent.verb), row=error.row, to=to)
 
     @cached_property

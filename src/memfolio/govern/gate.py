@@ -202,7 +202,9 @@ class Gate:
     def _check_origins(self, change: Change, memories: Mapping[str, MemoryItem]) -> None:
         """Nobody but the owner makes more of a stranger's word, and an agent that is known as one speaks for itself."""
         items = [item for each in change.operations if isinstance(each, AddEntries) for item in each.items]
-        if any(item.origin is Origin.OWNER for item in items) and (self._speaker == AGENT or self.is_lesser):
+        lines = [line for each in change.operations if isinstance(each, AddLines) for line in each.records]
+        origins = {*(item.origin for item in items), *(line.get("origin") for line in lines)}
+        if Origin.OWNER in origins and (self._speaker == AGENT or self.is_lesser):
             raise PolicyError(f"{self._agent} cannot speak for the owner", row=SELF, hint="leave the origin out")
         sources = {each for item in items if item.origin is not Origin.UNTRUSTED for each in item.derived_from}
         if any((found := memories.get(each)) and found.origin is Origin.UNTRUSTED for each in sources):

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from memfolio.errors import ContentError, HistoryError, NotFoundError, RefusedError
 from memfolio.govern.proposals.page import PATH, parse
 from memfolio.govern.trace import Trace
 from memfolio.graph.shrink import shrink
+from memfolio.index.fact_lines import RETRACT
+from memfolio.index.fact_query import Wanted, facts_from, find_facts
 from memfolio.index.index import Index
 from memfolio.index.sourced import of_source, places_of
+from memfolio.knowledge.fact_line import triple_of
 from memfolio.recall.library import Library
 from memfolio.stores.mend import leaving_lines
 from memfolio.types import Action, Attribution, MemoryItem, check_attribution, check_token
 from memfolio.vault.audit import TrailLine
-from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
+from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.home import agents_of
 from memfolio.vault.move import departure
 from memfolio.vault.past.past import Outcome
 from memfolio.vault.past.undo import FINAL
-from memfolio.vault.paths import SHARED, Form, agent_of, agent_root, form_of, ledger_of
+from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, form_of, ledger_of
 from memfolio.vault.recent import to_text
 from memfolio.vault.vault import Vault
 
 _ID = re.compile(r"M-\d{1,15}-[0-9a-f]{8}")
 _ADDED = re.compile(rf"(?m)^\+## .*\^({_ID.pattern})$")
 """The heading of an entry in the difference that a change made."""
+FACTS = "/knowledge/facts"
 Cut = Callable[[Vault, Index, Collection[str], Attribution], Change | None]
 """`tend.cited.without_citations`."""
 
@@ -42,6 +47,8 @@ class Undone:
     """What came from the source, and behind it what was made of that."""
     roots: int = 0
     """How many of them came from the source itself."""
+    facts: tuple[str, ...] = ()
+    """The facts that it told, or that came from its memories alone, as sentences."""
     kept: tuple[MemoryItem, ...] = ()
     """What a person confirmed, pinned or corrected, and what therefore stays."""
     lifted: tuple[str, ...] = ()
@@ -98,6 +105,7 @@ class _Undo:
         lines = self._lines()
         trace = Trace(self.vault, self.indexes, self._roots(lines))
         operations, diff = self._operations(trace)
+        facts = [each for each in operations if isinstance(each, AddLines) and each.ledger.base.endswith(FACTS)]
         seqs = [line.seq for line in lines if not _only_adds(line)]
         rest = self._rest(seqs, dry_run=True)  # before anything is done, since it may be refused
         if not operations and rest is None:
@@ -109,6 +117,7 @@ class _Undo:
         undone = Undone(
             memories=tuple(one.item for one in trace.going.values()),
             roots=trace.roots,
+            facts=tuple(_sentence(record) for each in facts for record in each.records),
             kept=tuple(one.item for one in trace.kept.values()),
             lifted=tuple(trace.lifted),
             paths=tuple(dict.fromkeys([*pages, *(rest.paths if rest else ())])),
@@ -163,8 +172,9 @@ class _Undo:
             leaving = {path: sorted(ids) for path, ids in places.items() if ids}
             moved, shown = departure(self.vault, index.agent, leaving, told)
             pages = [*self._pages(index, trace.going), *self._withdrawn(index.agent, trace.going)]
-            operations += [*moved, *pages]
-            diff += shown + (self.vault.preview(self._change(pages)) if pages else "")
+            beside: list[Operation] = [*pages, *self._retracted(index, trace.going)]
+            operations += [*moved, *beside]
+            diff += shown + (self.vault.preview(self._change(beside)) if beside else "")
         return operations, diff
 
     def _pages(self, index: Index, going: Collection[str]) -> list[PutPage]:
@@ -175,6 +185,16 @@ class _Undo:
         other = self.cut(self.vault, index, going, self.by)
         rest = [each for each in (other.operations if other else ()) if isinstance(each, PutPage)]
         return list({page.path: page for page in (*rest, *graph)}.values())
+
+    def _retracted(self, index: Index, going: Collection[str]) -> list[AddLines]:
+        """The facts that the source told, and those that came from nothing but memories that go."""
+        wanted = Wanted(source=self.source, derived=False, untrusted=True, limit=-1)
+        told = index.read(lambda db: find_facts(db, wanted, index.agent))
+        made = {fact for each in going for fact in index.read(partial(facts_from, memory=each))}
+        alone = [fact for fact in made if set(fact.details.get("memories", ())) <= {*going}]
+        found = sorted({fact.triple: fact for fact in (*told, *alone)}.values(), key=lambda fact: fact.triple)
+        lines = tuple({"op": RETRACT, "fact": each.id, **triple_of(each)} for each in found)
+        return [AddLines(Ledger(f"{agent_root(index.agent)}{FACTS}", Form.LINES), lines, "F")] if lines else []
 
     def _withdrawn(self, agent: str, going: Collection[str]) -> Iterator[PutPage]:
         """Proposals that came from the source or are about what goes, and reflections that tell of it."""
@@ -193,6 +213,10 @@ class _Undo:
             sources = (given.get("source"), given.get("attributes", {}).get("source"))
             return self.source in sources or any(given.get(name) in going for name in ("id", "what"))
         return False
+
+
+def _sentence(record: Mapping[str, Any]) -> str:
+    return f"{record['subject']} {record['predicate']} {record['object']}"
 
 
 def _only_adds(line: TrailLine) -> bool:

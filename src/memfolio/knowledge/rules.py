@@ -151,7 +151,7 @@ class Rules:
             return [*made]
         receipt = self._write([{"op": "create", **rule_record(each)} for each in made], by)
         rules = self._rules()
-        return [rules[each] for each in receipt.ids]
+        return [rules[each] for each in receipt.ids if each in rules]
 
     def _keep(self, ids: Iterable[str], kept: bool, by: Attribution) -> Listed:
         known = self._rules()

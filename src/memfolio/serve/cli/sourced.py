@@ -47,6 +47,7 @@ def undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool,
         "derived": ids[found.roots :],
         "kept": [each.id for each in found.kept],
         "lifted": found.lifted,
+        "facts": found.facts,
         "paths": found.paths,
         "diff": found.diff,
         "seqs": seqs,
@@ -69,5 +70,7 @@ def _draw(screen: Screen, found: Undone, zone: tzinfo) -> None:
             listed(screen, memories[:MOST], zone)
             if len(memories) > MOST:
                 screen.say(f"and {len(memories) - MOST:,} more", "dim")
+    if found.facts:
+        screen.say(f"facts that are retracted: {'; '.join(found.facts[:MOST])}", "bold")
     if found.lifted:
         screen.say(f"holding again, since what had replaced it goes: {', '.join(found.lifted)}", "bold")
