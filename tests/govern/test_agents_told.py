@@ -61,11 +61,13 @@ def furnish(home: Path, transcript: Path) -> dict[str, list[str]]:
             memory.vault.put_page(path, f"# {name.title()}\n\n- knows: [[person--bea]]\n", expects=None, by=PERSON)
         ids = [memory.remember(f"Note {nth} of Alex", origin="agent").id for nth in range(4)]
         seq = memory.audit.log(limit=1)[0].seq
+        fact = memory.facts.assert_("Alex", "livesIn", "Oslo")
     with Memory.open(home, "scout", background=False, speaker="agent") as scout:
         proposals = [scout.propose(f"Bea has {nth} cats") for nth in range(2, 5)]
     transcript.write_text("user: The launch is in May\n", encoding="utf-8")
     words = {"PROMPT": "Alex", "QUESTION": "Alex", "WORDS": "Note 2", "TYPE": "fact", "N": "0.7"}
     words |= {"TAG": "x", "NAME": "Alex", "A": "Alex", "B": "Bea", "WHY": "no", "SEQ": str(seq), "BLOCK": "Identity"}
+    words |= {"SUBJECT": "Alex", "PREDICATE": "likes", "OBJECT": "tea", "FACT": fact.id}
     once = {"ID": ids[:-1], "PROPOSAL": [each.id for each in proposals], "HASH": [proposals[-1].shown]}
     once |= {"OLD": ["owns a cat", "owns a dog"], "TEXT": [f"has {nth} birds" for nth in range(20)]}
     return {word: [value] for word, value in words.items()} | once | {"TRANSCRIPT": [str(transcript)]}

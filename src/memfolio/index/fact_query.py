@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -15,15 +14,10 @@ from memfolio.index.fact_lines import Said, Triple, fact_id, from_json, only_lin
 from memfolio.index.facts import FACTS, Fact
 from memfolio.types import Origin
 
-LAST = "\U0010ffff"
 UNTRUSTED = Origin.UNTRUSTED.value
 _WILD = re.compile(r"[*?]")
 _PARTS = ("subject", "predicate", "object")
-_ORDERS = {
-    "subject": _PARTS,
-    "predicate": ("predicate", "object", "subject"),
-    "object": ("object", "subject", "predicate"),
-}
+_ORDERS = (_PARTS, ("predicate", "object", "subject"), ("object", "subject", "predicate"))
 """By which of the indexes facts are read and sorted, depending on what is known of them."""
 _TRIPLE = "subject = ? AND predicate = ? AND object = ?"
 _DERIVED = (
@@ -32,6 +26,7 @@ _DERIVED = (
 )
 
 Pattern = str | None
+Key = tuple[str, str, str, int]
 
 
 class Entry(NamedTuple):
@@ -44,8 +39,7 @@ class Entry(NamedTuple):
     said: Said
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(NamedTuple):
     """Which facts are asked for. Patterns may have `*` and `?`; times are microseconds, None stands for any."""
 
     subject: Pattern = None
@@ -59,107 +53,102 @@ class Wanted:
     category: str | None = None
     source: str | None = None
     limit: int = 50
+    after: Key | None = None
+    """The key of a fact behind which those that are asked for stand."""
 
     @property
     def order(self) -> tuple[str, str, str]:
         """By what facts are sorted: first by the first position of which the beginning is known."""
-        for name in _PARTS:
-            pattern = getattr(self, name)
-            if pattern is not None and pattern[:1] not in ("*", "?"):
-                return _ORDERS[name]
+        for pattern, order in zip(self[:3], _ORDERS, strict=True):
+            if pattern and pattern[0] not in "*?":
+                return order
         return _PARTS
 
-    def key(self, fact: Fact) -> tuple[str, ...]:
+    def key(self, fact: Fact) -> Key:
         """By what the facts are sorted."""
         first, second, third = self.order
-        return getattr(fact, first), getattr(fact, second), getattr(fact, third), fact.id
+        return getattr(fact, first), getattr(fact, second), getattr(fact, third), fact.row
 
 
 def find_facts(connection: apsw.Connection, wanted: Wanted, agent: str) -> list[Fact]:
-    """The facts that fit, sorted, at most as many as are wanted."""
+    """The facts that fit, sorted, at most as many as are wanted; with a limit of -1 all."""
     if wanted.as_of is not None:
         return sorted(_known(connection, wanted, wanted.as_of), key=wanted.key)[: wanted.limit]
-    found = [Fact(*row) for row in _rows(connection, FACTS, "facts", wanted, _of_fact(wanted))]
-    is_plain = wanted.category is None and wanted.source is None
-    if wanted.derived and is_plain and (conclusions := _conclusions(connection, wanted, agent)):
-        found = sorted((*found, *conclusions), key=wanted.key)[: wanted.limit]
+    found = list(map(Fact._make, connection.execute(_statement(wanted), _values(wanted))))
+    if found and found[-1].is_derived:
+        found = sorted((_concluded(each, agent) for each in found), key=wanted.key)
+        found = found if wanted.limit < 0 else found[: wanted.limit]
     return found
 
 
-def _conclusions(connection: apsw.Connection, wanted: Wanted, agent: str) -> list[Fact]:
-    if connection.execute("SELECT 1 FROM derived LIMIT 1").fetchone() is None:
-        return []
-    rows = _rows(connection, _DERIVED, "derived", wanted, ())
-    return [_concluded(Fact(*row), agent) for row in rows]
-
-
 def _concluded(fact: Fact, agent: str) -> Fact:
-    return fact._replace(row=-abs(fact.row), id=fact_id(agent, fact.triple, "D"))
+    """A fact with its id, which conclusions do not have in their table."""
+    return fact._replace(id=fact_id(agent, fact.triple, "D")) if fact.is_derived else fact
 
 
-Clause = tuple[str, tuple[Any, ...]]
-
-
-def _rows(
-    connection: apsw.Connection, columns: str, table: str, wanted: Wanted, more: Iterable[Clause]
-) -> list[tuple[Any, ...]]:
-    clauses = [*_patterns(wanted), *_held(wanted), *more]
-    where = " AND ".join(clause for clause, _ in clauses) or "1"
-    first, second, third = wanted.order
-    source, order = f"{table} f", f" ORDER BY f.{first}, f.{second}, f.{third}"
-    if table == "facts" and not _WILD.search(getattr(wanted, first) or "*"):
+def _statement(wanted: Wanted) -> str:
+    """One statement for facts and conclusions: several would each cost as much as the look-up itself."""
+    order, clauses = wanted.order, [*_patterns(wanted), *_held(wanted)]
+    keys = f"f.{order[0]}, f.{order[1]}, f.{order[2]}, f.row"
+    if wanted.after is not None:
+        clauses.append(f"({keys}) > (:first, :second, :third, :row)")
+    source, sort = "facts f", f" ORDER BY {keys}"
+    if not _WILD.search(getattr(wanted, order[0]) or "*"):
         # An index is read in its order; told to sort, SQLite would prepare the statement anew for each question.
-        source, order = f"{table} f INDEXED BY facts_by_{first}", ""
-    sql = f"SELECT {columns} FROM {source} WHERE {where}{order} LIMIT {int(wanted.limit)}"
-    return connection.execute(sql, tuple(value for _, values in clauses for value in values)).fetchall()
+        source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""
+    where = " AND ".join((*clauses, *_of_fact(wanted))) or "1"
+    facts = f"SELECT {FACTS} FROM {source} WHERE {where}{sort} LIMIT {wanted.limit:d}"
+    if not wanted.derived or wanted.category is not None or wanted.source is not None:
+        return facts
+    where = " AND ".join(clauses) or "1"
+    concluded = f"SELECT {_DERIVED} FROM derived f WHERE {where} ORDER BY {keys} LIMIT {wanted.limit:d}"
+    return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({concluded})"
 
 
-def _patterns(wanted: Wanted) -> Iterator[Clause]:
+def _values(wanted: Wanted) -> dict[str, Any]:
+    given = wanted._asdict()
     for name in _PARTS:
-        pattern = getattr(wanted, name)
-        if pattern is None or pattern == "*":
-            continue
-        wild = _WILD.search(pattern)
-        if wild is None:
-            yield f"f.{name} = ?", (pattern,)
-            continue
-        if prefix := pattern[: wild.start()]:
-            yield f"f.{name} BETWEEN ? AND ?", (prefix, prefix + LAST)
-        yield f"f.{name} GLOB ?", (pattern.replace("[", "[[]"),)
+        if given[name] is not None and _WILD.search(given[name]):
+            given[name] = given[name].replace("[", "[[]")
+    if wanted.after is not None:
+        given |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
+    return given
 
 
-def _held(wanted: Wanted) -> Iterator[Clause]:
+def _patterns(wanted: Wanted) -> Iterator[str]:
+    for name, pattern in zip(_PARTS, wanted, strict=False):
+        if pattern is not None and pattern != "*":
+            yield f"f.{name} {'GLOB' if _WILD.search(pattern) else '='} :{name}"
+
+
+def _held(wanted: Wanted) -> Iterator[str]:
     if wanted.valid_at is not None:
-        yield "(f.valid_from IS NULL OR f.valid_from <= ?)", (wanted.valid_at,)
-        yield "(f.valid_until IS NULL OR f.valid_until > ?)", (wanted.valid_at,)
+        yield "ifnull(f.valid_from <= :valid_at, 1) AND ifnull(f.valid_until > :valid_at, 1)"
     if wanted.min_confidence > 0:
-        yield "f.confidence >= ?", (wanted.min_confidence,)
+        yield "f.confidence >= :min_confidence"
 
 
-def _of_fact(wanted: Wanted) -> Iterator[Clause]:
+def _of_fact(wanted: Wanted) -> Iterator[str]:
     if not wanted.untrusted:
-        yield f"f.origin != '{UNTRUSTED}'", ()
-    for name in ("category", "source"):
-        if getattr(wanted, name) is not None:
-            yield f"f.{name} = ?", (getattr(wanted, name),)
+        yield f"f.origin != '{UNTRUSTED}'"
+    if wanted.category is not None:
+        yield "f.category = :category"
+    if wanted.source is not None:
+        yield "f.source = :source"
 
 
 def _known(connection: apsw.Connection, wanted: Wanted, as_of: int) -> Iterator[Fact]:
     """The facts as they were known at a moment: those that have not changed since, and earlier versions of others."""
-    clauses = list(_patterns(wanted))
-    where = " AND ".join((*(clause for clause, _ in clauses), "1"))
-    values = tuple(value for _, bound in clauses for value in bound)
-    unchanged = f"SELECT {FACTS} FROM facts f WHERE {where} AND f.updated_at <= ?"
-    for row in connection.execute(unchanged, (*values, as_of)):
-        if _fits(fact := Fact(*row), wanted):
-            yield fact
+    fitting, values = " AND ".join((*_patterns(wanted), *_of_fact(wanted), *_held(wanted), "1")), _values(wanted)
+    sql = f"SELECT {FACTS} FROM facts f WHERE {fitting} AND f.updated_at <= :as_of"
+    yield from map(Fact._make, connection.execute(sql, values))
     sql = (
         "SELECT f.file, f.ordinal, f.line FROM fact_history f LEFT JOIN facts c ON c.subject = f.subject"
         " AND c.predicate = f.predicate AND c.object = f.object"
-        f" WHERE {where} AND f.known_from <= ? AND (c.row IS NULL OR c.updated_at > ?)"
-        " ORDER BY f.subject, f.predicate, f.object, f.ordinal"
+        f" WHERE {' AND '.join((*_patterns(wanted), '1'))} AND f.known_from <= :as_of"
+        " AND (c.row IS NULL OR c.updated_at > :as_of) ORDER BY f.subject, f.predicate, f.object, f.ordinal"
     )
-    lines = (from_json(*row) for row in connection.execute(sql, (*values, as_of, as_of)))
+    lines = (from_json(*row) for row in connection.execute(sql, values))
     for _, said in groupby(lines, key=attrgetter("triple")):
         then = versions(list(said))[-1]
         if then is not None and _fits(then, wanted):
@@ -167,6 +156,7 @@ def _known(connection: apsw.Connection, wanted: Wanted, as_of: int) -> Iterator[
 
 
 def _fits(fact: Fact, wanted: Wanted) -> bool:
+    """Whether an earlier version of a fact, of which there is no row, meets what is asked beside the patterns."""
     at = wanted.valid_at
     return (
         (wanted.untrusted or fact.origin != UNTRUSTED)

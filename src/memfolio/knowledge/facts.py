@@ -114,7 +114,8 @@ class Facts:
         self, checked: Sequence[tuple[Said, dict[str, Any]]], by: Attribution
     ) -> dict[Triple, dict[str, Any] | None]:
         """For each triple the line that has to be written, if any."""
-        own = Origin.OWNER if by.actor == "human" else Origin.AGENT
+        speaker = self._vault.config.speaker or ("owner" if by.actor == "human" else "agent")
+        own = Origin.OWNER if speaker == "owner" else Origin.AGENT
         index, lines = self._library.index, dict[Triple, dict[str, Any] | None]()
         known = index.read(lambda db: {said.triple: fact_of(db, said.triple) for said, _ in checked})
         for said, record in checked:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import timedelta
 from enum import StrEnum
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from memfolio.clock import EPOCH, iso
@@ -16,19 +16,25 @@ from memfolio.index.facts import Fact
 from memfolio.knowledge.attempt import filled, is_test
 from memfolio.knowledge.join import Binding, Solution, solve
 from memfolio.knowledge.relations import BEGINNING, END, Atom, Relations, Triple
-from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, is_variable, variables
-from memfolio.knowledge.rule_text import render_part
+from memfolio.knowledge.rule import Comparison, Condition, Rule, is_variable
+from memfolio.knowledge.rule_text import render, render_part
 
 WAYS = 5
 """How many derivations of one triple are shown, the best ones."""
 LOOKED_AT = 200
 """How many derivations of one triple are compared for that."""
 NODES = 1000
-"""How many triples a tree shows."""
+"""How many conclusions a tree shows."""
+DEEPEST = 100
+"""How many rules deep a tree goes, whoever asks for more."""
+LABEL = 300
+"""How many characters a line of a drawing has."""
 _SPECIAL = re.compile(r"""[^\w\s.,:?!$€£%+/*=—–-]""")
 
-Lookup = Callable[[Atom], Fact | None]
-"""The fact behind an atom that was asserted."""
+Lookup = Callable[[Triple], Fact | None]
+"""What somebody asserted of a triple."""
+Step = tuple[Rule, Solution]
+"""A rule, and how its conditions are met."""
 
 
 class Cut(StrEnum):
@@ -66,33 +72,35 @@ class Node:
     """How many further derivations are not shown."""
     cut: Cut | None = None
 
-    @classmethod
-    def of(cls, atom: Atom, **more: Any) -> Node:
-        return cls(triple=atom.triple, confidence=atom.confidence, start=atom.start, end=atom.end, **more)
 
-
-def no_fact(atom: Atom) -> Fact | None:
+def no_fact(triple: Triple) -> Fact | None:
     """For those who have only atoms."""
     return None
 
 
+def called(rule: Rule) -> str:
+    """The name of a rule, or what it says where it has none."""
+    return rule.name or render(rule)
+
+
 def explain_fact(
-    triple: Triple,
-    relations: Relations,
-    rules: Sequence[Rule],
-    depth: int,
-    *,
-    facts: Lookup = no_fact,
-    now: int | None = None,
+    triple: Triple, relations: Relations, rules: Sequence[Rule], depth: int, *, facts: Lookup = no_fact
 ) -> Node:
     """All that a triple rests on, `depth` rules deep. `relations` must have what the rules conclude, as `Prover` does.
 
-    With `now` only what holds then counts. NotFoundError where the triple does not hold.
+    NotFoundError where the triple does not hold.
     """
-    node = _Teller(relations=relations, rules=rules, facts=facts, now=now).node(triple, depth)
-    if node is None:
+    subject, predicate, target = triple
+    atoms = relations.match(predicate, subject, target)
+    if not atoms:
         raise NotFoundError(f"{' '.join(triple)[:200]!r} does not hold", hint="`infer backward` says what is missing")
-    return node
+    best = max(atoms, key=lambda each: (each.confidence, each.end - each.start))
+    return tell(best, lambda atom: _steps_to(atom.triple, relations, rules), depth, facts)
+
+
+def tell(atom: Atom, steps_to: Callable[[Atom], Sequence[Step]], depth: int, facts: Lookup = no_fact) -> Node:
+    """The tree of an atom, `depth` rules deep, with what leads to each atom by `steps_to`, the best first."""
+    return _Teller(steps_to=steps_to, facts=facts).node(atom, min(depth, DEEPEST))
 
 
 def head_binding(conclusion: Condition, subject: str | None, object: str | None) -> Binding | None:
@@ -104,58 +112,43 @@ def head_binding(conclusion: Condition, subject: str | None, object: str | None)
     return found
 
 
-def nearest_first(parts: Sequence[Part], binding: Binding) -> list[Part]:
-    """Conditions with values of the goal before others, since few facts meet them."""
-    return sorted(parts, key=lambda part: not variables(part.terms) & binding.keys())
-
-
-def make_way(rule: Rule, solution: Solution, premises: Sequence[Node]) -> Way:
-    return Way(
-        rule=rule,
-        confidence=solution.confidence * rule.factor,
-        start=solution.start,
-        end=solution.end,
-        premises=tuple(premises),
-        tests=tuple(render_part(filled(part, solution.binding)) for part in rule.conditions if is_test(part)),
-    )
-
-
 @dataclass(slots=True, kw_only=True)
 class _Teller:
     """Makes one tree, and remembers what it has shown already."""
 
-    relations: Relations
-    rules: Sequence[Rule]
+    steps_to: Callable[[Atom], Sequence[Step]]
     facts: Lookup
-    now: int | None
     left: int = NODES
     shown: set[Triple] = field(default_factory=set)
 
-    def node(self, triple: Triple, depth: int, above: tuple[Triple, ...] = ()) -> Node | None:
-        subject, predicate, target = triple
-        atoms = [each for each in self.relations.match(predicate, subject, target) if self._counts(each)]
-        if not atoms:
-            return None
-        best = max(atoms, key=lambda each: (each.confidence, each.end - each.start))
-        fact = next(filter(None, (self.facts(each) for each in atoms if each.key > 0)), None)
-        ways, more, cut = self._ways(triple, depth, above)
-        return Node.of(best, fact=fact, ways=ways, more=more, cut=cut)
+    def node(self, atom: Atom, depth: int, above: tuple[Triple, ...] = ()) -> Node:
+        steps = self.steps_to(atom)
+        cut = self._cut(atom.triple, depth, above) if steps else None
+        ways: list[Way] = []
+        if cut is None and steps:
+            self.left -= 1
+            self.shown.add(atom.triple)
+            ways = [self._way(*each, depth - 1, (*above, atom.triple)) for each in steps[:WAYS]]
+        return Node(
+            triple=atom.triple,
+            confidence=atom.confidence,
+            start=atom.start,
+            end=atom.end,
+            fact=self.facts(atom.triple),
+            ways=tuple(ways),
+            more=len(steps) - len(ways),
+            cut=cut,
+        )
 
-    def _counts(self, found: Atom | Solution) -> bool:
-        return self.now is None or found.start <= self.now < found.end
-
-    def _ways(self, triple: Triple, depth: int, above: tuple[Triple, ...]) -> tuple[tuple[Way, ...], int, Cut | None]:
-        found = sorted(self._derivations(triple), key=lambda each: -each[1].confidence * each[0].factor)
-        cut = self._cut(triple, depth, above) if found else None
-        if cut is not None:
-            return (), len(found), cut
-        self.left -= 1
-        self.shown.add(triple)
-        ways = []
-        for rule, solution in found[:WAYS]:
-            premises = (self.node(atom.triple, depth - 1, (*above, triple)) for atom in solution.atoms)
-            ways.append(make_way(rule, solution, [each for each in premises if each is not None]))
-        return tuple(ways), len(found) - len(ways), None
+    def _way(self, rule: Rule, solution: Solution, depth: int, above: tuple[Triple, ...]) -> Way:
+        return Way(
+            rule=rule,
+            confidence=solution.confidence * rule.factor,
+            start=solution.start,
+            end=solution.end,
+            premises=tuple(self.node(each, depth, above) for each in solution.atoms),
+            tests=tuple(render_part(filled(part, solution.binding)) for part in rule.conditions if is_test(part)),
+        )
 
     def _cut(self, triple: Triple, depth: int, above: tuple[Triple, ...]) -> Cut | None:
         if triple in above:
@@ -166,23 +159,23 @@ class _Teller:
             return Cut.SHOWN
         return Cut.SIZE if self.left <= 0 else None
 
-    def _derivations(self, triple: Triple) -> list[tuple[Rule, Solution]]:
-        """The best solution for each rule and each set of premises."""
-        best: dict[tuple[str, frozenset[Triple]], tuple[Rule, Solution]] = {}
-        for rule, solution in islice(self._solutions(triple), LOOKED_AT):
-            key = rule.id, frozenset(atom.triple for atom in solution.atoms)
-            if key not in best or solution.confidence > best[key][1].confidence:
-                best[key] = rule, solution
-        return list(best.values())
 
-    def _solutions(self, triple: Triple) -> Iterator[tuple[Rule, Solution]]:
-        for rule in self.rules:
-            if rule.conclusion is None or rule.conclusion.predicate != triple[1]:
-                continue
+def _steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> list[Step]:
+    """The best solution for each rule and each set of premises, the surest first."""
+    best: dict[tuple[str, frozenset[Triple]], Step] = {}
+    for rule, solution in islice(_all_steps_to(triple, relations, rules), LOOKED_AT):
+        key = rule.id, frozenset(atom.triple for atom in solution.atoms)
+        if key not in best or solution.confidence > best[key][1].confidence:
+            best[key] = rule, solution
+    return sorted(best.values(), key=lambda each: -each[1].confidence * each[0].factor)
+
+
+def _all_steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> Iterator[Step]:
+    for rule in rules:
+        if rule.conclusion is not None and rule.conclusion.predicate == triple[1]:
             binding = head_binding(rule.conclusion, triple[0], triple[2])
             if binding is not None:
-                found = solve(nearest_first(rule.conditions, binding), self.relations, binding)
-                yield from ((rule, each) for each in found if self._counts(each))
+                yield from ((rule, each) for each in solve(rule.conditions, relations, binding))
 
 
 def recorded(fact: Fact | None) -> dict[str, Any]:
@@ -222,11 +215,11 @@ def as_text(node: Node, indent: int = 0) -> str:
 
 def _lines(node: Node, indent: int) -> Iterator[str]:
     margin = "  " * indent
-    yield f"{margin}{' '.join(node.triple)} ({', '.join(_remarks(node))})"
+    yield f"{margin}{_line(node)} ({', '.join(_remarks(node))})"
     for line in _told(node.fact):
         yield f"{margin}  {line}"
     for way in node.ways:
-        yield f"{margin}  by the rule {way.rule.name or way.rule.id} ({way.confidence:.2f})"
+        yield f"{margin}  by the rule {called(way.rule)} ({way.confidence:.2f})"
         for premise in way.premises:
             yield from _lines(premise, indent + 2)
         yield from (f"{margin}    {test}" for test in way.tests)
@@ -250,7 +243,7 @@ def as_document(value: object) -> Any:
     if isinstance(value, Condition | Comparison):
         return render_part(value)
     if isinstance(value, Rule):
-        return {"id": value.id, "name": value.name}
+        return {"id": value.id, "name": value.name, "text": render(value)}
     if isinstance(value, Fact):
         return {"id": value.id, "source": value.source, **recorded(value)}
     if isinstance(value, Atom):
@@ -268,23 +261,28 @@ def as_document(value: object) -> Any:
 
 def as_mermaid(node: Node) -> str:
     """The tree as a Mermaid graph: facts are boxes, rules are rounded, and arrows lead to what something rests on."""
-    return "\n".join(["graph TD", *_drawn(node, "n", None)])
+    return "\n".join(["graph TD", *_drawn(node, count(), "")])
 
 
-def _drawn(node: Node, name: str, above: str | None) -> Iterator[str]:
-    lines = [" ".join(node.triple), ", ".join(_remarks(node)), *_told(node.fact)]
-    yield f'  {name}["{"<br/>".join(map(_escaped, lines))}"]'
+def _drawn(node: Node, numbers: Iterator[int], above: str) -> Iterator[str]:
+    name = f"n{next(numbers)}"
+    yield f'  {name}["{_label(_line(node), ", ".join(_remarks(node)), *_told(node.fact))}"]'
     if above:
         yield f"  {above} --> {name}"
-    for number, way in enumerate(node.ways):
-        rule = f"{name}r{number}"
-        label = "<br/>".join(map(_escaped, (f"{way.rule.name or way.rule.id} ({way.confidence:.2f})", *way.tests)))
-        yield f'  {rule}(["{label}"])'
+    for way in node.ways:
+        rule = f"r{next(numbers)}"
+        yield f'  {rule}(["{_label(f"{called(way.rule)} ({way.confidence:.2f})", *way.tests)}"])'
         yield f"  {name} --> {rule}"
-        for place, premise in enumerate(way.premises):
-            yield from _drawn(premise, f"{rule}n{place}", rule)
+        for premise in way.premises:
+            yield from _drawn(premise, numbers, rule)
 
 
-def _escaped(text: str) -> str:
-    """A label in which nothing can be taken for Mermaid's own signs."""
-    return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", " ".join(text.split()))
+def _line(node: Node) -> str:
+    return " ".join(" ".join(node.triple).split())
+
+
+def _label(*lines: str) -> str:
+    """Lines in which nothing can be taken for Mermaid's own signs."""
+    short = (" ".join(each.split()) for each in lines)
+    cut = (each if len(each) <= LABEL else f"{each[:LABEL]}…" for each in short)
+    return "<br/>".join(_SPECIAL.sub(lambda match: f"#{ord(match[0])};", each) for each in cut)

@@ -147,6 +147,17 @@ def _watch(tended: Tended) -> str:
     return f"{_many(len(raised), 'alert')}: {kinds}" if raised else ""
 
 
+def _typedb(tended: Tended) -> str:
+    """The copy on a TypeDB server, where there is one, gets what it lacks."""
+    from memfolio.knowledge.typedb.mirror import TypeDB
+
+    hand = tended.hand
+    if not hand.vault.config.typedb.url:
+        return ""
+    synced = TypeDB(hand.vault, tended.library, hand.agent).sync_data(dry_run=hand.dry_run)
+    return _many(sum(synced.added.values()) + sum(synced.removed.values()), "row")
+
+
 def _many(count: int, noun: str, plural: str = "") -> str:
     return counted(count, noun, plural) if count else ""
 
@@ -162,5 +173,6 @@ JOBS = (
     Job(name="proposals", period=Period.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"),
     Job(name="reflect", period=Period.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"),
     Job(name="watch", period=Period.DAILY, run=_watch, doc="look for what the owner must be told"),
+    Job(name="typedb", period=Period.ALWAYS, run=_typedb, doc="bring the copy on a TypeDB server up to date"),
     Job(name="backup", period=Period.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
 )

@@ -13,6 +13,7 @@ TOLD = {
     **{deed: deed.value for deed in (Deed.REMEMBER, Deed.CORRECT, Deed.FORGET, Deed.CONFIRM, Deed.PIN)},
     Deed.CORE: "a line of core memory",
     Deed.REWRITE: "rewriting core memory",
+    Deed.RULE: "rules and terms",
     Deed.VAULT: "the store `vault`",
     **{deed: deed.value for deed in (Deed.ARCHIVE, Deed.MERGE, Deed.UNDO, Deed.PURGE)},
     Deed.REFLECT: "applying a reflection",
@@ -54,6 +55,11 @@ Core memory, MEMORY.md, is who the user is and what matters at the moment; do no
 Before you answer about earlier work, decisions, people or preferences: core memory first, then `memfolio recall
 "QUESTION"`, with `--since` and `--until` for times; `memfolio entity show NAME` and `memfolio path A B` for relations.
 Where the hits are weak, say that you looked and are not sure. You read {scopes}.
+
+### Knowing
+What can be told as subject, predicate and object, such as numbers, states and relations that you will reason with:
+`memfolio fact assert SUBJECT PREDICATE OBJECT --source NAME`; what no longer holds: `memfolio fact retract FACT`.
+`memfolio fact query SUBJECT` finds it, `memfolio infer explain "QUESTION"` answers with its reasons and sources.
 
 ### Core memory
 Edit it when you learn something important about the user, when what is going on changes, or when a line is wrong:

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from memfolio.errors import MirrorError
 
 if TYPE_CHECKING:
-    from http.client import HTTPConnection, HTTPResponse
+    from http.client import HTTPResponse
 
     from memfolio.tuning import Mirroring
 
@@ -22,15 +22,8 @@ MOST_BYTES = 16 << 20
 """How long an answer may be."""
 _BLOCK = 65_536
 _MOST_SAID = 300
-_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
-
-
-class ServerSaidError(MirrorError):
-    """The server answered that it cannot or will not; `status` is its HTTP status."""
-
-    def __init__(self, message: str, *, hint: str = "", status: int = 0) -> None:
-        super().__init__(message, hint=hint)
-        self.status = status
+_UNAUTHORIZED, _FORBIDDEN = 401, 403
+Answer = dict[str, Any]
 
 
 class Client:
@@ -40,10 +33,12 @@ class Client:
         self._settings = settings
         self._url = settings.url
         self._token = ""
+        self._socket: socket.socket | None = None
+        self._is_closed = False
 
     def version(self) -> str:
         """What the server is, which it says without a sign-in."""
-        said = self._ask("GET", "/v1/version", None)
+        said = self._checked(*self._ask("GET", "/v1/version"))
         return f"{said.get('distribution', 'TypeDB')} {said.get('version', '')}".strip()
 
     def databases(self) -> list[str]:
@@ -55,15 +50,10 @@ class Client:
 
     def make_database(self) -> bool:
         """Make the database unless it is there; whether it was made."""
-        path = f"/v1/databases/{quote(self._settings.database)}"
-        try:
-            self._call("GET", path)
-        except ServerSaidError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            self._call("POST", path, {})
-            return True
-        return False
+        if self._settings.database in self.databases():
+            return False
+        self._call("POST", f"/v1/databases/{quote(self._settings.database)}")
+        return True
 
     def ask(self, query: str, *, most: int = 1, kind: str = "read") -> list[Any]:
         """The rows or documents that a query finds, at most so many; `kind` is read, write or schema."""
@@ -78,25 +68,28 @@ class Client:
         try:
             for query in queries:
                 self._call("POST", f"{path}/query", {"query": query, "queryOptions": {"answerCountLimit": 1}})
-            self._call("POST", f"{path}/commit", {})
+            self._call("POST", f"{path}/commit")
         except MirrorError:
             with suppress(MirrorError):  # the server closes it by itself after a while
-                self._call("POST", f"{path}/close", {})
+                self._call("POST", f"{path}/close")
             raise
 
-    def _transaction(self, kind: str) -> dict[str, Any]:
+    def close(self) -> None:
+        """Break off a request that is under way, and make no other."""
+        self._is_closed = True
+        _end(self._socket)
+
+    def _transaction(self, kind: str) -> Answer:
         return {"databaseName": self._settings.database, "transactionType": kind}
 
-    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _call(self, method: str, path: str, body: Answer | None = None) -> Answer:
         """The answer to a request that needs a token; an old token is replaced once."""
         if self._token:
-            try:
-                return self._ask(method, path, body)
-            except ServerSaidError as error:
-                if error.status != _UNAUTHORIZED:
-                    raise
+            status, answer = self._ask(method, path, body)
+            if status != _UNAUTHORIZED:
+                return self._checked(status, answer)
         self._sign_in()
-        return self._ask(method, path, body)
+        return self._checked(*self._ask(method, path, body))
 
     def _sign_in(self) -> None:
         self._token = ""
@@ -104,35 +97,43 @@ class Client:
         if self._url and not all(who.values()):
             hint = "set typedb.username, and MEMFOLIO_TYPEDB_PASSWORD in the environment"
             raise MirrorError(f"{self._url} wants a user name and a password", hint=hint)
-        token = self._ask("POST", "/v1/signin", who).get("token")
+        token = self._checked(*self._ask("POST", "/v1/signin", who)).get("token")
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():
             raise self._strange("no token")
         self._token = token
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
-        """One request; every failure is a MirrorError."""
+    def _ask(self, method: str, path: str, body: Answer | None = None) -> tuple[int, Any]:
+        """The status and the document that a request is answered with; None where that is no JSON."""
         from http.client import HTTPException
 
-        if not self._url:
-            raise MirrorError("there is no TypeDB server", hint="set typedb.url in memfolio.toml")
+        if not self._url or self._is_closed:
+            message = "the mirror is closed" if self._is_closed else "there is no TypeDB server"
+            raise MirrorError(message, hint="set typedb.url in memfolio.toml")
+        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         started = time.monotonic()
         try:
-            status, content = self._exchange(method, path, None if body is None else json.dumps(body).encode())
+            status, content = self._exchange(method, path, sent)
         except (OSError, HTTPException, ValueError) as error:
             if isinstance(error, TimeoutError) or time.monotonic() - started >= self._settings.timeout:
                 message = f"{self._url} did not answer within {self._settings.timeout:g} seconds"
                 raise MirrorError(message, hint="see how the server is doing, or raise typedb.timeout") from error
             why = self._cleaned(str(error)) or type(error).__name__
             raise MirrorError(f"{self._url} cannot be reached: {why}", hint="start it, or check typedb.url") from error
-        return self._understood(status, content)
+        try:
+            return status, json.loads(content) if content.strip() else {}
+        except (ValueError, RecursionError):
+            return status, None
 
     def _exchange(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
-        headers = {"Accept": "application/json", "User-Agent": "memfolio", "Connection": "close"}
-        headers |= {"Content-Type": "application/json"} if body is not None else {}
+        from http.client import HTTPConnection, HTTPSConnection
+
+        headers = {"Content-Type": "application/json", "User-Agent": "memfolio", "Connection": "close"}
         headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
         place = urlsplit(self._url)
-        with closing(_connection(place.scheme, place.netloc, self._settings.timeout)) as connection:
+        scheme = HTTPSConnection if place.scheme == "https" else HTTPConnection
+        with closing(scheme(place.netloc, timeout=self._settings.timeout)) as connection:
             connection.connect()
+            self._socket = connection.sock
             # A server that sends a letter now and then never lets a single wait grow long.
             timer = threading.Timer(self._settings.timeout, _end, (connection.sock,))
             timer.daemon = True
@@ -155,25 +156,22 @@ class Client:
             raise ConnectionError("the answer breaks off")
         return bytes(content)
 
-    def _understood(self, status: int, content: bytes) -> dict[str, Any]:
+    def _checked(self, status: int, answer: Any) -> Answer:
+        """An answer that is one; MirrorError where the server redirects, refuses, or says something else."""
         if 300 <= status < 400:
             message = f"{self._url} answered {status}, a redirect, which is not followed"
             raise MirrorError(message, hint="put the address that it leads to into typedb.url")
-        try:
-            answer = json.loads(content) if content.strip() else {}
-        except (ValueError, RecursionError):
-            answer = None
+        fields: Answer | None = answer if isinstance(answer, dict) else None
         if status >= 400:
-            raise self._refused(status, answer if isinstance(answer, dict) else {})
-        if not isinstance(answer, dict):
+            said = self._cleaned(
+                ": ".join(str(fields[name]) for name in ("code", "message") if fields and name in fields)
+            )
+            is_locked = status in (_UNAUTHORIZED, _FORBIDDEN)
+            hint = "check typedb.username and the password" if is_locked else "see the server's log"
+            raise MirrorError(f"{self._url} answered {status}{said and ': '}{said}", hint=hint)
+        if fields is None:
             raise self._strange("no JSON object")
-        return answer
-
-    def _refused(self, status: int, answer: dict[str, Any]) -> ServerSaidError:
-        said = self._cleaned(": ".join(str(answer[name]) for name in ("code", "message") if answer.get(name)))
-        is_locked = status in (_UNAUTHORIZED, _FORBIDDEN)
-        hint = "check typedb.username and the password" if is_locked else "see the server's log"
-        return ServerSaidError(f"{self._url} answered {status}{said and ': '}{said}", hint=hint, status=status)
+        return fields
 
     def _strange(self, what: str) -> MirrorError:
         hint = "check that typedb.url is the address of its HTTP API, by default on port 8000"
@@ -186,12 +184,7 @@ class Client:
         return " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_MOST_SAID]
 
 
-def _connection(scheme: str, place: str, timeout: float) -> HTTPConnection:
-    from http.client import HTTPConnection, HTTPSConnection
-
-    return (HTTPSConnection if scheme == "https" else HTTPConnection)(place, timeout=timeout)
-
-
-def _end(sock: socket.socket) -> None:
-    with suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
+def _end(sock: socket.socket | None) -> None:
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)

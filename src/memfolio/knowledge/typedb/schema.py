@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -27,14 +27,8 @@ RESERVED = frozenset(
 )
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _MOST = 60
-_VALUES = {
-    "xsd:integer": "integer",
-    "xsd:decimal": "double",
-    "xsd:double": "double",
-    "xsd:boolean": "boolean",
-    "xsd:date": "datetime",
-    "xsd:dateTime": "datetime",
-}
+_VALUES = {f"xsd:{name}": name for name in ("integer", "double", "boolean")}
+_VALUES |= {"xsd:decimal": "double", "xsd:date": "datetime", "xsd:dateTime": "datetime"}
 """The types of values of the ontology that the server has, too; all others are strings there."""
 
 
@@ -52,18 +46,18 @@ class Schema:
         self.attributes = {kebab(name): str(value) for name, value in ATTRIBUTES.items()} | OWN
         self.entities: dict[str, str] = {kebab(kind): NODE for kind in NODES}
         """Each with the type above it."""
-        self.relations = {
-            name: Relation(kebab(name), tuple((role, kebab(kind)) for role, kind in roles))
-            for name, roles in RELATIONS.items()
-        }
+        self.relations: dict[str, Relation] = {}
         self._kinds = {kind: kebab(kind) for kind in NODES}
         """What `isA` may name, and its type."""
         self._named = {name: name for name in self.attributes}
         """What an attribute is called in facts, in kebab case, and its label."""
-        self._owners: defaultdict[str, set[str]] = defaultdict(set)
+        self._can: defaultdict[str, set[str]] = defaultdict(set)
+        """What each entity type owns and plays."""
         for kind, names in NODES.items():
-            self._owners[kebab(kind)] |= {kebab(name) for name in names if name != "uid"}
-        self._owners["memory-item"].add("memory-kind")
+            self._can[kebab(kind)] |= {_owns(kebab(name)) for name in names if name != "uid"}
+        self._can["memory-item"].add(_owns("memory-kind"))
+        for name, roles in RELATIONS.items():
+            self._relate(Relation(kebab(name), tuple((role, kebab(kind)) for role, kind in roles)), name)
         self._extend(sorted(terms, key=lambda term: term.id))
 
     def kind(self, word: str) -> str | None:
@@ -73,7 +67,7 @@ class Schema:
     def attribute(self, predicate: str, kind: str) -> str | None:
         """The attribute that a predicate gives to an entity of this type."""
         label = self._named.get(kebab(predicate.rpartition(":")[2]), "")
-        return label if any(label in self._owners[each] for each in self._above(kind)) else None
+        return label if any(_owns(label) in self._can[each] for each in self._above(kind)) else None
 
     def relation(self, predicate: str, subject: str, object: str) -> Relation | None:
         """The relation that a predicate states between entities of these types, with the roles that they play."""
@@ -90,9 +84,11 @@ class Schema:
     def define(self) -> str:
         """The statement that adds all types to a database; it can be sent again and again."""
         lines = [f"attribute {label}, value {value};" for label, value in sorted(self.attributes.items())]
-        lines.append(f"entity {NODE} @abstract, {', '.join((*KEYED, *self._can(NODE)))};")
+        lines.append(f"entity {NODE} @abstract, {', '.join((*KEYED, *sorted(self._can[NODE])))};")
         for label, parent in sorted(self.entities.items(), key=lambda each: (self.depth(each[0]), each[0])):
-            lines.append(f"entity {', '.join((label, f'sub {parent}', *self._can(label)))};")
+            inherited = set[str]().union(*(self._can[each] for each in self._above(parent)))
+            own = sorted(self._can[label] - inherited)  # to say again what is inherited is an error on some servers
+            lines.append(f"entity {', '.join((label, f'sub {parent}', *own))};")
         for relation in sorted(set(self.relations.values())):
             roles = dict.fromkeys(f"relates {role}" for role, _ in relation.roles)
             lines.append(f"relation {', '.join((relation.label, *roles, *KEYED))};")
@@ -122,11 +118,15 @@ class Schema:
             self.entities[label] = parent
 
     def _add_relation(self, term: Term) -> None:
-        if term.name in PREDICATES or term.name in RELATIONS:
-            return  # the base model's own
-        roles = (("subject", self._type(term.domain_class)), ("object", self._type(term.range)))
-        self.relations[term.id] = Relation(self._fresh(term.name), roles)
-        self.relations.setdefault(term.name, self.relations[term.id])
+        if term.name not in PREDICATES and term.name not in RELATIONS:  # the base model's own
+            roles = (("subject", self._type(term.domain_class)), ("object", self._type(term.range)))
+            self._relate(Relation(self._fresh(term.name), roles), term.id, term.name)
+
+    def _relate(self, relation: Relation, *names: str) -> None:
+        for name in names:
+            self.relations.setdefault(name, relation)
+        for role, kind in relation.roles:
+            self._can[kind].add(f"plays {relation.label}:{role}")
 
     def _add_attribute(self, term: Term) -> None:
         name = kebab(term.name)
@@ -134,7 +134,7 @@ class Schema:
             label = self._named[name] = self._fresh(name)
             self.attributes[label] = _VALUES.get(term.range, "string")
         if self._named[name] not in ("uid", *OWN):
-            self._owners[self._type(term.domain_class)].add(self._named[name])
+            self._can[self._type(term.domain_class)].add(_owns(self._named[name]))
 
     def _type(self, id: str) -> str:
         return self._kinds.get(id, NODE)
@@ -152,20 +152,9 @@ class Schema:
             yield at
             at = self.entities.get(at)
 
-    def _can(self, label: str) -> list[str]:
-        """What a type owns and plays beyond those above it: saying it twice is an error on some servers."""
-        plays = self._plays()
-        above = [each for each in self._above(label) if each != label]
-        owned = self._owners[label] - {name for each in above for name in self._owners[each]}
-        played = plays.get(label, set()) - {role for each in above for role in plays.get(each, ())}
-        return [*(f"owns {name} @card(0..)" for name in sorted(owned)), *(f"plays {role}" for role in sorted(played))]
 
-    def _plays(self) -> Mapping[str, set[str]]:
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for relation in self.relations.values():
-            for role, kind in relation.roles:
-                found[kind].add(f"{relation.label}:{role}")
-        return found
+def _owns(attribute: str) -> str:
+    return f"owns {attribute} @card(0..)"
 
 
 def kebab(text: str) -> str:
