@@ -265,7 +265,7 @@ def maintain(board: Board) -> None:
     triples = firm()
     with an_index(triples) as index:
         full = statistics.median(anew(index, FIRM) for _ in range(3))
-        held = index.read(lambda connection: count(connection, "derived"))
+        held = index.read(lambda connection: count(connection))
         print(
             f"     {len(triples):,} facts about a firm, {held:,} conclusions by {len(FIRM)} rules: {full:.2f} s in all"
         )
@@ -274,7 +274,7 @@ def maintain(board: Board) -> None:
             for part, spent in (("median", statistics.median(times)), ("p95", p95(times))):
                 note = f"{spent * 1000:.2f} ms"
                 board.show(f"one {name}, {part}, of drawing all", spent / full * 100, 1, unit=" %", note=note)
-        assert held == index.read(lambda connection: count(connection, "derived"))
+        assert held == index.read(lambda connection: count(connection))
     for name, edges in (("the chain", chain(CHAIN)), ("the random graph", graph())):
         closures(name, edges)
 

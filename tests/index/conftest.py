@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.vault.conftest import quick_path, tally
+from tests.vault.conftest import tally
 
-__all__ = ["quick_path", "tally"]
+__all__ = ["tally"]

@@ -17,7 +17,8 @@ from memfolio.knowledge.strata import strata
 Held = frozenset[tuple[str, str, str, float, int, int]]
 """What holds, without keys."""
 
-PREDICATES, VALUES, VARIABLES = ("p", "q", "r", "s"), ("a", "1", "7"), ("?x", "?y", "?z")
+LAYERS, VALUES, VARIABLES = ("p", "qr", "st"), ("a", "1", "7"), ("?x", "?y", "?z")
+"""Predicates of facts, of what follows, and of what follows mostly from that and from its absence."""
 TIMES = (BEGINNING, 0, 5, 10, END)
 MOMENTS = (-1, 2, 7, 11)
 """One within each span between those times."""
@@ -27,38 +28,48 @@ spans = st.sampled_from(
     [(TIMES[one], TIMES[two]) for one in range(5) for two in range(one + 1, 5)] + [(BEGINNING, END)] * 4
 )
 confidences = st.sampled_from([1.0, 1.0, 0.8, 0.5])
-triples = st.tuples(st.sampled_from(VALUES), st.sampled_from(PREDICATES), st.sampled_from(VALUES))
-bodies: st.SearchStrategy[tuple[Part, ...]] = st.tuples(
-    st.lists(st.builds(Condition, terms, st.sampled_from(PREDICATES), terms), min_size=1, max_size=3),
-    st.lists(
-        st.builds(Condition, terms, st.sampled_from(PREDICATES), st.sampled_from(("?x", "?w", "a")), st.just(True)),
-        max_size=1,
-    ),
-    st.lists(st.builds(Comparison, terms, st.sampled_from([Operator.NE, Operator.LT]), terms), max_size=1),
-).map(lambda parts: (*parts[0], *parts[1], *parts[2]))
+triples = st.tuples(st.sampled_from(VALUES), st.sampled_from("pppqqrs"), st.sampled_from(VALUES))
+shapes = st.sampled_from(
+    [(("?x", "?y"),), (("?x", "?x"),), (("?x", "?y"), ("?y", "?z")), (("?x", "?y"), ("?z", "?y"))]
+) | st.lists(st.tuples(terms, terms), min_size=1, max_size=3)
+
+
+@st.composite
+def bodies(draw: st.DrawFn, layer: int = 2) -> tuple[Part, ...]:
+    """Conditions that facts may well meet, now and then with something that must be absent, or a comparison."""
+    below, known = "".join(LAYERS[:layer]), "".join(LAYERS[: layer + 1])
+    body: list[Part] = [Condition(source, draw(st.sampled_from(known)), target) for source, target in draw(shapes)]
+    ends = sorted(bound(body)) * 2
+    if draw(st.booleans()):
+        around = st.sampled_from([*ends, "?w", "a"])
+        body.append(Condition(draw(around), draw(st.sampled_from(below * 3 + known)), draw(around), negated=True))
+    if draw(st.sampled_from([False, False, True])):
+        compared = st.sampled_from([*ends, *VALUES])
+        body.append(Comparison(draw(compared), draw(st.sampled_from([Operator.NE, Operator.LT])), draw(compared)))
+    return tuple(draw(st.permutations(body)))
 
 
 @st.composite
 def rules(draw: st.DrawFn) -> list[Rule]:
     """A few rules that are safe, in layers."""
     made: list[Rule] = []
-    for number in range(draw(st.integers(3, 8))):
+    for number in range(draw(st.integers(4, 8))):
         with suppress(RuleError):
-            rule = check_rule(_rule(draw, number))
+            rule = check_rule(_rule(draw, number, draw(st.sampled_from([1, 2]))))
             strata([*made, rule])
             made.append(rule)
     return made
 
 
-def _rule(draw: st.DrawFn, number: int) -> Rule:
-    body = draw(bodies)
-    ends = st.sampled_from((*sorted(bound(body)), "a"))
+def _rule(draw: st.DrawFn, number: int, layer: int) -> Rule:
+    body = draw(bodies(layer))
+    ends = st.sampled_from((*sorted(bound(body)) * 3, "a"))
     return Rule(
         id=f"R-{number}",
         name=f"rule {number}",
         type=RuleType.INFERENCE,
         conditions=body,
-        conclusion=Condition(draw(ends), draw(st.sampled_from(PREDICATES)), draw(ends)),
+        conclusion=Condition(draw(ends), draw(st.sampled_from(LAYERS[layer])), draw(ends)),
         factor=draw(st.sampled_from([1.0, 0.9, 0.5])),
         kept=True,
     )
@@ -66,7 +77,7 @@ def _rule(draw: st.DrawFn, number: int) -> Rule:
 
 @st.composite
 def facts(draw: st.DrawFn) -> list[Atom]:
-    stated = draw(st.lists(triples, min_size=draw(st.integers(0, 10)), max_size=14, unique=True))
+    stated = draw(st.lists(triples, min_size=draw(st.sampled_from([0, 5, 9])), max_size=14, unique=True))
     return [Atom(key, *triple, draw(confidences), *draw(spans)) for key, triple in enumerate(stated, 1)]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.knowledge.answer import Explanation, Vocabulary, explain, understand
+from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.relations import Held
 from memfolio.knowledge.rule import Condition
 from memfolio.knowledge.rule_text import render_part
@@ -30,7 +31,7 @@ VOCABULARY = Vocabulary(
 
 
 def ask(question: str | Condition) -> Explanation:
-    return explain(question, Held(KNOWN), RULES, VOCABULARY, now=0)
+    return explain(question, Prover(Held(KNOWN), RULES), VOCABULARY, now=0)
 
 
 @pytest.mark.parametrize(

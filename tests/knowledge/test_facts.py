@@ -329,7 +329,7 @@ def test_conclusion_cannot_be_retracted(memory: Memory, facts: Facts) -> None:
     premise = facts.assert_("a", "p", "b")
     memory.library.index.write(
         lambda db: (
-            db.execute("INSERT INTO derived VALUES (7, 'b', 'q', 'a', 0.5, NULL, NULL, 'R-1')"),
+            db.execute("INSERT INTO derived VALUES (-7, 'b', 'q', 'a', 0.5, NULL, NULL, 'R-1')"),
             db.execute("INSERT INTO supports VALUES (?, -7)", (premise.row,)),
         )
     )

@@ -67,9 +67,14 @@ def test_a_changed_file_takes_back_what_it_says_no_longer(facts: Facts) -> None:
     facts.assert_many([{"subject": "goal-cafes", "predicate": "progress", "object": "0.9", "source": "manual"}])
     changed = copy.deepcopy(GOALS)
     changed["goals"][0]["progress"] = 0.3
+    changed["desires"][0]["content"] = "  Live well.  "
+    head = facts._vault.head
     seeded = seed_goals(facts, changed, agent="main")
-    assert seeded.retracted == (("goal-revenue", "progress", "0.25"),)
+    assert len(seeded.retracted) == 2
+    assert ("goal-revenue", "progress", "0.25") in seeded.retracted
     assert known(facts) == {*seeded.facts, ("goal-cafes", "progress", "0.9")}
+    assert facts._vault.head == head + 1
+    assert seed_goals(facts, changed, agent="main").retracted == ()
 
 
 MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
@@ -83,7 +88,14 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "share": (lambda g: g["goals"][0].update(progress=25), "progress 25 is not a number from 0 to 1"),
     "day": (lambda g: g["goals"][0].update(deadline="soon"), "deadline 'soon' is not a day"),
     "typing error": (lambda g: g["goals"][0].update(nmae="x"), "there is no 'nmae'"),
-    "no list": (lambda g: g.update(desires={"id": "d"}), "desires is no list"),
+    "no list": (lambda g: g.update(desires={"id": "d"}), "desires is no list of objects"),
+    "no objects": (lambda g: g["goals"].append("goal-x"), "goals is no list of objects"),
+    "no steps": (lambda g: g["plans"][0].update(steps="all"), "steps of plan-referrals is no list of objects"),
+    "odd link": (lambda g: g["goals"][2].update(parent={"id": "goal-revenue"}), "is none of the goals"),
+    "second parent": (lambda g: g["goals"][2].update(parent=["goal-revenue", "goal-cafes"]), "to goal-cafes, which is"),
+    "no such day": (lambda g: g["goals"][0].update(deadline="2027-02-31"), "deadline '2027-02-31' is not a day"),
+    "endless": (lambda g: g["goals"][0].update(target_value=float("inf")), "target_value inf is not a number"),
+    "long": (lambda g: g["goals"][0].update(name="x" * 5000), "is longer than"),
     "unknown list": (lambda g: g.update(dreams=[]), "dreams is no list of members"),
     "nobody": (lambda g: g.update(business=""), "business names nobody"),
     "no name": (lambda g: g["goals"][0].pop("name"), "it has no name or no level"),
@@ -94,8 +106,9 @@ def test_a_mistake_is_told_and_nothing_is_written(facts: Facts) -> None:
     for spoil, said in MISTAKES.values():
         goals = copy.deepcopy(GOALS)
         spoil(goals)
-        with pytest.raises(InputError, match=said):
-            seed_goals(facts, goals, agent="main")
+        for dry_run in (True, False):
+            with pytest.raises(InputError, match=said):
+                seed_goals(facts, goals, agent="main", dry_run=dry_run)
     assert known(facts) == set()
 
 

@@ -132,9 +132,11 @@ def test_without_a_model_the_habits_of_like_subjects_are_guessed() -> None:
     assert hypothesise("what does Eve do", known, None) == []
 
 
-def test_empty_premise_is_refused() -> None:
+def test_empty_premise_and_odd_limit_are_refused() -> None:
     with pytest.raises(InputError, match="premise is empty"):
         hypothesise("  ", KNOWN, None)
+    with pytest.raises(InputError, match="limit -1 is not"):
+        hypothesise("Alex moves", KNOWN, None, limit=-1)
 
 
 def test_premise_brings_facts_to_mind_and_nothing_is_stored(home: Path, clock: SettableClock) -> None:
@@ -150,6 +152,8 @@ def test_premise_brings_facts_to_mind_and_nothing_is_stored(home: Path, clock: S
         head, premise = memory.vault.head, "Alex learns something"
         ids = [each.id for each in brought_to_mind(memory.vault, memory.library, premise, "fact")]
         [found] = hypothesise(premise, relevant(facts, ids), None)
-        assert found.triple == ("Alex", "reads", "docs")
         assert memory.vault.head == head
+        assert found.triple == ("Alex", "reads", "docs")
+        over = tell(facts, "Alex", "owned", "bike", valid_until="2020-01-01")
+        assert "bike" not in {each.object for each in relevant(facts, [*ids, over.id])}
         assert not facts.query("Alex", "reads")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from memfolio.errors import InputError
 from memfolio.index.derived import Stored
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.inference import Inference, unsettled
+from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.prove import Verdict
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.tree import as_text
 from memfolio.vault.vault import OWNER
-from tests.knowledge.world import rules_of
 
 RULES = (
     "big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true [domain size]",
@@ -128,10 +126,3 @@ def test_a_question_is_answered_with_sources(world: World) -> None:
 def test_what_is_no_goal_is_refused(world: World, goal: tuple[str, str, str]) -> None:
     with pytest.raises(InputError, match="is no goal"):
         world.inference.backward(*goal)
-
-
-def test_rules_are_settled_when_all_that_leads_to_them_is_kept() -> None:
-    first, second, third = rules_of("a: ?x p 1 => ?x q 1\nb: ?x q 1 => ?x r 1\nc: ?x s 1 => ?x t 1")
-    kept = [replace(each, kept=True) for each in (first, second, third)]
-    assert unsettled(kept) == []
-    assert [each.name for each in unsettled([first, *kept[1:]])] == ["a", "b"]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.errors import InferenceLimitError
+from memfolio.clock import SettableClock
 from memfolio.index import derived
 from memfolio.index.index import Index
 from memfolio.index.meta import get_meta
 from memfolio.index.schema import SCHEMA
 from memfolio.knowledge import maintain
-from memfolio.knowledge.engine import Derivation, Proven, Tally, derive
+from memfolio.knowledge.engine import Derivation, derive
 from memfolio.knowledge.relations import BEGINNING, END, Atom, Triple
 from memfolio.knowledge.rule import Condition, Rule
 from memfolio.memory import Memory
@@ -26,7 +31,6 @@ from tests.knowledge import brute
 from tests.knowledge.test_engine import REACH, chain, rule
 
 MOST = 10_000
-PATIENCE = 10**9
 KEPT = [replace(each, kept=True) for each in REACH]
 
 Change = tuple[Triple, bool, float, tuple[int, int], str]
@@ -40,33 +44,6 @@ def histories(draw: st.DrawFn) -> tuple[list[Atom], list[list[Change]]]:
     origins = st.sampled_from(["user", "user", "untrusted"])
     change = st.tuples(st.one_of(known), st.booleans(), brute.confidences, brute.spans, origins)
     return atoms, draw(st.lists(st.lists(change, min_size=1, max_size=3), min_size=2, max_size=6))
-
-
-def held(store: Proven) -> brute.Held:
-    return frozenset(store.atoms[key][1:] for key in store.proofs)
-
-
-@given(histories(), brute.rules())
-def test_maintaining_in_memory_equals_drawing_anew(
-    history: tuple[list[Atom], list[list[Change]]], program: list[Rule]
-) -> None:
-    atoms, rounds = history
-    store, base = Proven(atoms), {atom.triple: atom for atom in atoms}
-    maintain.revise(store, program, [(atom.key, atom.triple) for atom in atoms], Tally(MOST), patience=PATIENCE)
-    for number, part in enumerate(rounds, 1):
-        noted: list[tuple[int, Triple]] = []
-        for triple, is_asserted, confidence, span, _ in part:
-            old = base.pop(triple, None)
-            if old:
-                store.remove(old)
-                noted.append((old.key, triple))
-            if is_asserted:
-                key = old.key if old else 100 * number + len(noted)
-                base[triple] = Atom(key, *triple, confidence, *span)
-                store.add(base[triple])
-                noted.append((key, triple))
-        maintain.revise(store, program, noted, Tally(MOST, len(store.proofs)), patience=PATIENCE)
-        assert held(store) == held_by(derive(base.values(), program, most=MOST))
 
 
 def held_by(found: Derivation) -> brute.Held:
@@ -142,6 +119,13 @@ def test_maintaining_the_index_equals_drawing_anew(
 
 
 @pytest.fixture
+def connection() -> Iterator[apsw.Connection]:
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.execute(SCHEMA)
+        yield connection
+
+
+@pytest.fixture
 def index(home: Path) -> Iterator[Index]:
     with Memory.open(home, background=False) as memory:
         memory.library.index.catch_up()
@@ -152,7 +136,7 @@ def state(index: Index) -> tuple[int, str | int | None, int]:
     """How many conclusions are kept, by which rules, and how many changes are noted."""
     return index.read(
         lambda connection: (
-            derived.count(connection, "derived"),
+            derived.count(connection),
             get_meta(connection, derived.DERIVED),
             int(connection.execute("SELECT count(*) FROM fact_changes").get),
         )
@@ -196,35 +180,37 @@ def test_what_follows_in_another_way_stays_with_all_that_rests_on_it(index: Inde
     assert index.read(lambda connection: len(derived.Stored(connection).match("reaches", "a"))) == 3
 
 
-def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits() -> None:
+def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits(connection: apsw.Connection) -> None:
     shown, met, known = (Condition("?x", name, "?y") for name in ("shown", "met", "known"))
     program = [
         rule("one", known, shown, factor=1.0),
         rule("two", known, met, factor=1.0),
         rule("three", Condition("?x", "trusts", "?y"), known, Condition("?x", "likes", "?y")),
     ]
-    old, better, other = (
-        Atom(1, "a", "shown", "b", 0.8),
-        Atom(2, "a", "met", "b", 0.9),
-        Atom(3, "a", "likes", "b", 0.5),
-    )
-    store = Proven([old])
-    maintain.revise(store, program, [(1, old.triple)], Tally(MOST), patience=PATIENCE)
-    store.add(better)
-    store.add(other)
-    maintain.revise(store, program, [(2, better.triple), (3, other.triple)], Tally(MOST), patience=PATIENCE)
-    assert held(store) == held_by(derive([old, better, other], program, most=MOST))
+    table = Table(connection)
+    table.put(("a", "shown", "b"), 0.8)
+    maintain.bring(connection, program, "stamp", most=MOST)
+    table.put(("a", "met", "b"), 0.9)
+    table.put(("a", "likes", "b"), 0.5)
+    assert not maintain.bring(connection, program, "stamp", most=MOST).is_full
+    check(connection, program)
 
 
-def test_too_many_conclusions_leave_everything_as_it_was(index: Index) -> None:
+def test_too_many_conclusions_are_told_and_none_is_shown_until_there_are_fewer(index: Index) -> None:
     put(index, *chain(4))
-    maintain.refresh(index, KEPT, most=10)
-    before = state(index)
+    assert maintain.refresh(index, KEPT, most=10).drawn == 10
     put(index, Atom(0, "n4", "leadsTo", "n5"))
-    with pytest.raises(InferenceLimitError):
-        maintain.refresh(index, KEPT, most=10)
-    assert state(index) == (*before[:2], 1)
-    assert maintain.refresh(index, KEPT, most=15).drawn == 5
+    told = maintain.refresh(index, KEPT, most=10)
+    assert (told.withdrawn, state(index)[0]) == (10, 0)
+    assert told.problems == (maintain.trouble(index),)
+    assert "more than 10 conclusions follow" in told.problems[0]
+    put(index, Atom(0, "n5", "leadsTo", "n6"))
+    assert maintain.refresh(index, KEPT, most=10) == maintain.Refreshed(problems=told.problems)
+    assert maintain.refresh(index, KEPT, most=21).drawn == 21
+    assert maintain.trouble(index) is None
+    maintain.refresh(index, KEPT, most=10)
+    index.write(lambda connection: [Table(connection).drop((f"n{n}", "leadsTo", f"n{n + 1}")) for n in (4, 5)])
+    assert (maintain.refresh(index, KEPT, most=10).drawn, maintain.trouble(index)) == (10, None)
 
 
 def test_a_change_that_touches_half_of_everything_is_drawn_anew(index: Index) -> None:
@@ -235,13 +221,160 @@ def test_a_change_that_touches_half_of_everything_is_drawn_anew(index: Index) ->
     index.read(lambda connection: check(connection, KEPT))
 
 
-def test_why_a_conclusion_holds_can_be_looked_up(index: Index) -> None:
-    put(index, *chain(2))
-    maintain.refresh(index, KEPT, most=MOST)
+TAXES = (
+    "big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true",
+    "tax: ?x isBig true and not ?x isExempt true => ?x isTaxable true",
+    "file: ?x isTaxable true and not ?x filed ?any => ?x mustFile true",
+)
 
-    def proof(connection: apsw.Connection) -> tuple[str, list[str]]:
-        stored = derived.Stored(connection)
-        name, premises = stored.proof(stored.match("reaches", "n0", "n2")[0].key) or ("", [])
-        return name, sorted(atom.predicate for atom in premises)
 
-    assert index.read(proof) == ("R-further", ["leadsTo", "reaches"])
+def opened(home: Path, *rules: str, **more: Any) -> Memory:
+    """A home in which these rules are kept."""
+    memory = Memory.open(home, background=False, **more)
+    memory.rules.import_("\n".join(rules))
+    if rules:
+        memory.inference.forward(persist=True)
+    return memory
+
+
+def shown(memory: Memory, *predicates: str) -> list[list[str]]:
+    return [[each.subject for each in memory.facts.query(predicate=name)] for name in predicates]
+
+
+def test_what_follows_comes_and_goes_across_negations_comparisons_and_time(home: Path, clock: SettableClock) -> None:
+    with opened(home, *TAXES, clock=clock) as memory:
+        names, nobody, acme = ("isBig", "isTaxable", "mustFile"), list[str](), ["acme"]
+        first = memory.facts.assert_("acme", "hasRevenue", "$60,000", valid_until="2026-11-16")
+        assert shown(memory, *names) == [acme, acme, acme]
+        for predicate, expected in (("isExempt", [acme, nobody, nobody]), ("filed", [acme, acme, nobody])):
+            fact = memory.facts.assert_("acme", predicate, "true")
+            assert shown(memory, *names) == expected
+            memory.facts.retract(fact.id)
+            assert shown(memory, *names) == [acme, acme, acme]
+        before = state(memory.library.index)
+        clock.advance(days=2)
+        assert shown(memory, *names) == [nobody, nobody, nobody]
+        assert state(memory.library.index) == before
+        memory.facts.assert_("acme", "hasRevenue", "$40,000")
+        assert shown(memory, *names) == [nobody, nobody, nobody]
+        other = memory.facts.assert_("acme", "hasRevenue", "60000 USD")
+        assert shown(memory, *names) == [acme, acme, acme]
+        memory.facts.retract(other.id)
+        memory.facts.retract(first.id)
+        assert shown(memory, *names) == [nobody, nobody, nobody]
+        assert state(memory.library.index)[0] == 0
+
+
+LOOP = {"subject": "?x", "predicate": "mustFile", "object": "true", "negated": True}
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "left", "problem"),
+    [
+        (1, {"op": "delete"}, (1, 0, 0), "no rule"),
+        (1, {"enabled": False}, (1, 0, 0), ""),
+        (
+            1,
+            {"conclusion": {"subject": "?z", "predicate": "isTaxable", "object": "true"}},
+            (1, 0, 0),
+            "concludes with ?z",
+        ),
+        (0, {"conditions": [{"subject": "?x", "predicate": "hasRevenue", "object": "?y"}, LOOP]}, (0, 0, 0), "absence"),
+    ],
+)
+def test_rules_changed_by_hand_take_their_conclusions_along(
+    home: Path, number: int, change: dict[str, Any], left: tuple[int, ...], problem: str
+) -> None:
+    with opened(home, *TAXES) as memory:
+        memory.facts.assert_("acme", "hasRevenue", "$60,000")
+        assert shown(memory, "mustFile") == [["acme"]]
+    ledger = home / "agents/main/knowledge/rules/0001.jsonl"
+    original = ledger.read_text()
+    lines = original.splitlines()
+    lines[number] = json.dumps(json.loads(lines[number]) | change)
+    ledger.write_text("\n".join(lines) + "\n")
+    with opened(home) as memory:
+        assert tuple(map(len, shown(memory, "isBig", "isTaxable", "mustFile"))) == left
+        assert len(memory.facts.query("acme", "hasRevenue")) == 1
+        told = [*memory.rules.problems(), *filter(None, [maintain.trouble(memory.library.index)])]
+        assert problem in " ".join(told)
+        assert bool(told) is bool(problem)
+    ledger.write_text(original)
+    with opened(home) as memory:
+        assert shown(memory, "mustFile") == [["acme"]]
+
+
+def test_facts_are_answered_when_too_much_follows_from_them(home: Path) -> None:
+    home.mkdir()
+    (home / "memfolio.toml").write_text("[knowledge]\nmost = 3\n")
+    rule = "pairs: ?x p ?y and ?z p ?w => ?x meets ?z"
+    with opened(home, rule) as memory:
+        one = memory.facts.assert_("a", "p", "1")
+        assert shown(memory, "meets", "p") == [["a"], ["a"]]
+        memory.facts.assert_("b", "p", "1")
+        assert shown(memory, "meets", "p") == [[], ["a", "b"]]
+        assert "'pairs'" in str(maintain.trouble(memory.library.index))
+        memory.facts.retract(one.id)
+        assert shown(memory, "meets", "p") == [["b"], ["b"]]
+
+
+WRITER = """
+import sys
+from memfolio import Memory
+with Memory.open(sys.argv[1], background=False) as memory:
+    for number in range(12):
+        made = [memory.facts.assert_(f"n{at}", "leadsTo", f"n{at + 1}") for at in range(number % 4, 6)]
+        memory.facts.assert_("n3", "closed", "true")
+        for each in made[::2]:
+            memory.facts.retract(each.id)
+        memory.facts.retract(predicate="closed")
+"""
+ROUTES = (
+    "direct: ?x leadsTo ?y and not ?y closed true => ?x reaches ?y",
+    "further: ?x reaches ?y and ?y reaches ?z => ?x reaches ?z",
+)
+
+
+def test_two_processes_that_change_facts_and_ask_leave_what_follows(home: Path) -> None:
+    with opened(home, *ROUTES) as memory:
+        memory.facts.assert_("n0", "leadsTo", "n1")
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, home])
+        seen = set()
+        while writer.poll() is None:
+            seen.add(len(memory.facts.query(predicate="reaches", limit=100)))
+        assert writer.returncode == 0
+        memory.inference.refresh()
+        memory.library.index.read(lambda connection: check(connection, memory.rules.list()))
+        assert len(seen) > 1
+
+
+KILLED = """
+import sys
+from memfolio import Memory
+from memfolio.index import derived
+with Memory.open(sys.argv[1], background=False) as memory:
+    settle = derived.settle
+    def stop(connection, *args):
+        settle(connection, *args)
+        print("ready", flush=True)
+        sys.stdin.read()
+    derived.settle = stop
+    memory.facts.query(predicate="reaches")
+"""
+
+
+def test_a_process_killed_while_it_draws_leaves_what_was_there(home: Path) -> None:
+    with opened(home, *ROUTES) as memory:
+        memory.facts.assert_("n0", "leadsTo", "n1")
+        assert shown(memory, "reaches") == [["n0"]]
+        memory.facts.assert_("n1", "leadsTo", "n2")
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, home], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == b"ready\n"
+        killed.send_signal(signal.SIGKILL)
+    with opened(home) as memory:
+        assert state(memory.library.index)[::2] == (1, 1)
+        assert shown(memory, "reaches") == [["n0", "n0", "n1"]]
+        memory.library.index.read(lambda connection: check(connection, memory.rules.list()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,11 +12,10 @@ from hypothesis import strategies as st
 
 from memfolio.knowledge.engine import derive
 from memfolio.knowledge.join import bind
-from memfolio.knowledge.prove import Prover, Verdict, prove
+from memfolio.knowledge.prove import Prover, Verdict, prove, unsettled
 from memfolio.knowledge.relations import Atom, Held, Triple
 from memfolio.knowledge.rule import Condition, Rule, RuleType
-from memfolio.knowledge.rule_text import parse
-from memfolio.knowledge.tree import as_text
+from memfolio.knowledge.tree import as_document, as_text
 from tests.knowledge.world import atoms_of, rules_of
 
 Ways = set[tuple[Triple, float, int, int]]
@@ -94,7 +95,7 @@ def test_backward_chaining_finds_what_forward_chaining_finds(
 
 def test_a_goal_with_variables_is_answered_with_values_confidence_and_proof() -> None:
     known = atoms_of("acme hasRevenue $60,000 0.9", "acme locatedIn Boston", "Boston partOf US", "bits hasRevenue $9")
-    proof = prove(Condition("?who", "isTaxable", "?really"), Held(known), rules_of(TAXES))
+    proof = prove(Condition("?who", "isTaxable", "?really"), Prover(Held(known), rules_of(TAXES)))
     assert proof.verdict is Verdict.PROVEN
     [answer] = proof.answers
     assert answer.binding == {"?who": "acme", "?really": "true"}
@@ -125,13 +126,13 @@ def test_a_goal_with_variables_is_answered_with_values_confidence_and_proof() ->
     ],
 )
 def test_what_is_missing_is_told_smallest_first(facts: Sequence[str], missing: list[str]) -> None:
-    proof = prove(Condition("acme", "isTaxable", "true"), Held(atoms_of(*facts)), rules_of(TAXES))
+    proof = prove(Condition("acme", "isTaxable", "true"), Prover(Held(atoms_of(*facts)), rules_of(TAXES)))
     assert proof.verdict is Verdict.GAPS
     assert [str(gap) for gap in proof.gaps] == missing
 
 
 def test_what_no_rule_concludes_cannot_be_proved() -> None:
-    proof = prove(Condition("acme", "isNice", "?x"), Held(atoms_of("acme locatedIn US")), rules_of(TAXES))
+    proof = prove(Condition("acme", "isNice", "?x"), Prover(Held(atoms_of("acme locatedIn US")), rules_of(TAXES)))
     assert (proof.verdict, proof.answers, proof.gaps, proof.truncated) == (Verdict.UNPROVABLE, (), (), False)
 
 
@@ -139,54 +140,89 @@ def test_a_rule_that_rests_on_itself_proves_nothing() -> None:
     circle = rules_of(
         "one: ?x likes ?y => ?y likes ?x\ntwo: ?x likes ?y => ?x knows ?y\nthree: ?x knows ?y => ?x likes ?y"
     )
-    assert prove(Condition("a", "likes", "b"), Held(), circle).verdict is not Verdict.PROVEN
-    proof = prove(Condition("a", "likes", "?x"), Held(atoms_of("b likes a")), circle)
+    assert prove(Condition("a", "likes", "b"), Prover(Held(), circle)).verdict is not Verdict.PROVEN
+    proof = prove(Condition("a", "likes", "?x"), Prover(Held(atoms_of("b likes a")), circle))
     assert [each.binding for each in proof.answers] == [{"?x": "b"}]
 
 
+CLOSURE = "near: ?x to ?y => ?x reaches ?y\nfar: ?x to ?y and ?y reaches ?z => ?x reaches ?z"
+
+
 def test_depth_and_work_are_bounded_and_said() -> None:
-    chain = atoms_of(*(f"n{number} partOf n{number + 1}" for number in range(300)))
-    closure = [parse("?x partOf ?y => ?x inside ?y"), parse("?x partOf ?y and ?y inside ?z => ?x inside ?z")]
-    goal = Condition("n0", "inside", "?x")
-    shallow = prove(goal, Held(chain), closure, depth=10)
-    assert shallow.truncated
-    assert len(shallow.answers) == 10
-    assert prove(goal, Held(chain), closure, depth=100).truncated
-    assert not prove(goal, Held(chain[:30]), closure, depth=40).truncated
-    spent = prove(Condition("?x", "inside", "?y"), Held(chain), closure, depth=10, most=500)
-    assert spent.truncated
+    chain = atoms_of(*(f"n{number} to n{number + 1}" for number in range(60)))
+    goal = Condition("n0", "reaches", "?x")
+    shallow = prove(goal, Prover(Held(chain), rules_of(CLOSURE), depth=10))
+    assert (shallow.truncated, shallow.total) == (True, 10)
+    deep = prove(goal, Prover(Held(chain), rules_of(CLOSURE), depth=70))
+    assert (deep.truncated, deep.total, len(deep.answers)) == (False, 60, 50)
+    spent = prove(goal, Prover(Held(chain), rules_of(CLOSURE), depth=70, most=100))
+    assert (spent.truncated, spent.verdict) == (True, Verdict.GAPS)
 
 
-def test_absence_is_not_concluded_from_a_search_that_was_cut() -> None:
+def test_what_is_much_work_goal_by_goal_is_drawn_at_once_with_the_same_outcome() -> None:
+    edges = atoms_of(*(f"n{number} to n{(number * step + 1) % 40}" for number in range(40) for step in (1, 3, 7)))
+    goal = Condition("n0", "reaches", "?x")
+    easy, hard = Prover(Held(edges), rules_of(CLOSURE), depth=99), Prover(Held(edges), rules_of(CLOSURE), most=5_000)
+    told = [[(each.atom[1:], as_text(each.proof)[:20]) for each in prove(goal, one).answers] for one in (easy, hard)]
+    assert told[0] == told[1]
+    assert not hard.truncated
+    assert all(each.proof.ways for each in prove(goal, hard).answers)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 10])
+def test_absence_is_not_concluded_from_a_search_that_was_cut(depth: int) -> None:
     chain = atoms_of("a0 to a1", "a1 to a2", "a2 to a3", "a0 is start")
-    program = rules_of(
-        "?x to ?y => ?x reaches ?y\n?x to ?y and ?y reaches ?z => ?x reaches ?z\n"
-        "?x is start and not ?x reaches a3 => ?x is stuck"
-    )
-    goal = Condition("a0", "is", "stuck")
-    assert prove(goal, Held(chain), program, depth=10).verdict is not Verdict.PROVEN
-    cut = prove(goal, Held(chain), program, depth=2)
-    assert cut.truncated
-    assert cut.verdict is not Verdict.PROVEN
+    program = rules_of(f"{CLOSURE}\n?x is start and not ?x reaches a3 => ?x is stuck")
+    assert prove(Condition("a0", "is", "stuck"), Prover(Held(chain), program, depth=depth)).verdict is Verdict.GAPS
+    spent = prove(Condition("a0", "is", "stuck"), Prover(Held(chain), program, depth=depth, most=1))
+    assert (spent.verdict, spent.truncated) == (Verdict.UNPROVABLE, True)
+
+
+def test_a_proof_far_deeper_than_anybody_reads_is_cut_not_lost() -> None:
+    chain = atoms_of(*(f"n{number} to n{number + 1}" for number in range(2000)))
+    left = rules_of("near: ?x to ?y => ?x reaches ?y\nfar: ?x reaches ?y and ?y to ?z => ?x reaches ?z [factor 1]")
+    [answer] = prove(Condition("n0", "reaches", "n2000"), Prover(Held(chain), left, depth=5000)).answers
+    assert "goes deeper" in as_text(answer.proof)
+    json.dumps(as_document(answer))
+
+
+def test_what_is_kept_is_read_and_not_proved_again() -> None:
+    near, far = (replace(each, kept=True) for each in rules_of(CLOSURE))
+    start = rules_of("?x is start and ?y reaches ?z and ?x reaches ?z => ?x leads ?z")[0]
+    edges = atoms_of("a to b", "b to c", "a is start")
+    drawn = derive(edges, [near, far], most=100)
+    kept = Held(drawn.atoms.values())
+    prover = Prover(kept, [near, far, replace(start, id="R-9")], depth=1, kept=True)
+    proof = prove(Condition("a", "leads", "c"), prover)
+    assert not proof.truncated
+    assert "a reaches c (0.81)" in as_text(proof.answers[0].proof)
+    assert "by the rule far" in as_text(prove(Condition("a", "reaches", "c"), prover).answers[0].proof)
 
 
 def test_only_what_holds_at_the_moment_counts() -> None:
     known = [Atom(1, "acme", "hasRevenue", "$60,000", 1.0, 10, 20)]
     goal = Condition("acme", "isBig", "true")
-    assert prove(goal, Held(known), rules_of(TAXES), now=15).verdict is Verdict.PROVEN
-    assert prove(goal, Held(known), rules_of(TAXES), now=20).verdict is Verdict.GAPS
-    [answer] = prove(goal, Held(known), rules_of(TAXES)).answers
+    assert prove(goal, Prover(Held(known), rules_of(TAXES)), now=15).verdict is Verdict.PROVEN
+    assert prove(goal, Prover(Held(known), rules_of(TAXES)), now=20).verdict is Verdict.GAPS
+    [answer] = prove(goal, Prover(Held(known), rules_of(TAXES))).answers
     assert (answer.atom.start, answer.atom.end) == (10, 20)
 
 
 def test_what_cannot_be_compared_is_said() -> None:
-    proof = prove(Condition("acme", "isBig", "?x"), Held(atoms_of("acme hasRevenue plenty")), rules_of(TAXES))
+    proof = prove(Condition("acme", "isBig", "?x"), Prover(Held(atoms_of("acme hasRevenue plenty")), rules_of(TAXES)))
     assert "plenty" in proof.problems[0]
 
 
 def test_what_is_missing_is_found_where_a_rule_has_too_many_ways_to_be_tried_all() -> None:
     wide = rules_of(" and ".join(f"?x p{number} ?y{number}" for number in range(16)) + " => ?x q 1")
     known = atoms_of(*(f"a p{number} {value}" for number in range(15) for value in "xyz"))
-    proof = prove(Condition("a", "q", "1"), Held(known), wide, most=20_000)
+    proof = prove(Condition("a", "q", "1"), Prover(Held(known), wide, most=20_000))
     assert proof.truncated
     assert [str(gap) for gap in proof.gaps] == ["a p15 ?y15"]
+
+
+def test_rules_are_settled_when_all_that_leads_to_them_is_kept() -> None:
+    first, second, third = rules_of("a: ?x p 1 => ?x q 1\nb: ?x q 1 => ?x r 1\nc: ?x s 1 => ?x t 1")
+    kept = [replace(each, kept=True) for each in (first, second, third)]
+    assert unsettled(kept) == []
+    assert [each.name for each in unsettled([first, *kept[1:]])] == ["a", "b"]

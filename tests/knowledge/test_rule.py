@@ -72,6 +72,10 @@ def test_rule_comes_back_from_its_json(rule: Rule, kept: bool, at: datetime | No
     assert read_rule(json.loads(json.dumps(rule_record(whole)))) == whole
 
 
+def test_time_that_makes_no_sense_is_none() -> None:
+    assert read_rule({"text": TAXABLE, "created_at": "yesterday"}).created_at is None
+
+
 def test_conditions_comparisons_and_conclusion_are_read() -> None:
     rule = parse(f"Big tax: {TAXABLE} [factor 0.8]")
     assert (rule.name, rule.type, rule.factor) == ("Big tax", RuleType.INFERENCE, 0.8)
@@ -126,6 +130,12 @@ def test_error_says_where_and_what_was_expected(text: str, expected: str, at: in
     assert (line, caret) == (text, " " * (at - 1) + "^")
 
 
+def test_caret_stands_below_the_place_after_wide_characters() -> None:
+    with pytest.raises(RuleError) as caught:
+        parse("?x 収入 e\u0301t\u00e9 5 => ?x a b")
+    assert caught.value.message.split("\n")[2] == "   \u3000\u3000     ^"
+
+
 @given(st.text(alphabet='?xy ab"\\,[]=<>!:.and50$#{}DOERROR\n', max_size=40) | st.text())
 def test_any_text_is_a_rule_or_refused(text: str) -> None:
     try:
@@ -146,7 +156,7 @@ def test_any_text_is_a_rule_or_refused(text: str) -> None:
         ('?x "is a" b => ?x c d', "the predicate 'is a'"),
         ('?x "" b => ?x c d', "the predicate ''"),
         ("?x ?p b => ?x c d", "?p for a predicate"),
-        ('?x a " " => ?x c d', "without a subject or an object"),
+        ('?x a " " => ?x c d', "without a subject, an object or a value"),
         ('"?x y" a b => c d e', "the variable '?x y'"),
         ("?x a b => ?x c d [factor 0]", "factor of 0.0"),
         ("?x a b => ?x c d [factor 1.5]", "factor of 1.5"),
@@ -155,7 +165,9 @@ def test_any_text_is_a_rule_or_refused(text: str) -> None:
         ("?x a b => ERROR: where is ?z?", "speaks of ?z"),
         (" and ".join(f"?x p{number} ?y" for number in range(65)) + " => ?x c d", "65 conditions"),
         ("R-1: ?x a b => ?x c d", "a name that is none"),
-        (f'?x a "{"b" * 5000}" => ?x c d', "a term of 5,000 characters"),
+        (f'?x a "{"b" * 5000}" => ?x c "{"d" * 5000}"', "has 10,006 characters"),
+        ("?x a b => ?x c d " * 10_000, "a text of 170,000 characters is no rule"),
+        ('"\u202eevil": ?x a b => ?x c d', "a name that is none"),
     ],
 )
 def test_unsafe_rule_is_refused_with_the_reason(text: str, reason: str) -> None:
@@ -194,7 +206,7 @@ def test_condition_with_an_operator_is_a_comparison_of_what_facts_have() -> None
         ({"violation_message": "?x!"}, "?x a b => WARNING: ?x!"),
         ({"type": "constraint", "severity": "critical"}, "?x a b => CRITICAL"),
         ({"action": "call ?x", "escalate": True, "enabled": False}, "?x a b => DO call ?x [escalate, off]"),
-        ({"text": "these fields count before it", "confidence_factor": 1}, "?x a b => WARNING [factor 1]"),
+        ({"text": "these fields count before it", "confidence_factor": 1}, "?x a b => WARNING [factor 1.0]"),
     ],
 )
 def test_missing_fields_have_their_defaults(more: dict[str, Any], text: str) -> None:
@@ -214,7 +226,8 @@ def test_missing_fields_have_their_defaults(more: dict[str, Any], text: str) -> 
         {"conditions": [], "type": "guess"},
         {"conditions": [], "confidence_factor": "0.5"},
         {"conditions": [], "enabled": 1},
-        {"conditions": [], "created_at": "yesterday"},
+        {"conditions": [], "confidence_factor": 10**400},
+        {"conditions": [{"predicate": "a", "object": 10**5000}]},
         {"text": "?x a"},
     ],
 )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from collections.abc import Callable, Iterator
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.errors import InputError, MemfolioError, NotFoundError, RuleError
+from memfolio.errors import InputError, MemfolioError, NotFoundError, ProposedError, RuleError
 from memfolio.knowledge.rule import RuleType
 from memfolio.knowledge.rule_text import render
 from memfolio.knowledge.rules import Rules
@@ -76,7 +78,7 @@ def test_switching_keeping_and_deleting_are_lines_that_can_be_undone(memory: Mem
     assert rules.toggle("taxable", by=OWNER).enabled
     assert [each.kept for each in rules.keep([made.id, "taxable"], by=OWNER)] == [True]
     assert rules.keep(["taxable"], by=OWNER) == [rules.get("taxable")]
-    assert not rules.unkeep([made.id], by=OWNER)[0].kept
+    assert not rules.keep([made.id], False, by=OWNER)[0].kept
     rules.delete("taxable", by=OWNER)
     assert rules.list() == []
     memory.vault.past.undo(memory.vault.head, by=OWNER)
@@ -100,6 +102,7 @@ def test_dry_run_changes_nothing(memory: Memory, rules: Rules) -> None:
     [
         ("TAXABLE: ?x a b => ?x c d", "has the name 'TAXABLE'"),
         (TAXABLE.replace("taxable:", "other:"), "says the same"),
+        ("not ?c isExempt true, ?c hasRevenue ?m, ?m > 50000 => ?c isTaxable true", "says the same"),
         ("?x isTaxable true => ?x isExempt true", "depends on its own absence"),
         ("?x a b => ?x c ?z", "concludes with ?z"),
         ('?x "has revenue" b => ?x c d', "the predicate 'has revenue'"),
@@ -176,6 +179,7 @@ def test_hand_written_lines_count_and_broken_ones_are_told(rules: Rules, memory:
         {"op": "toggle", "rule": "R-7", "enabled": "no"},
         {"text": "?x a b => ?x c ?z"},
         {"id": "R-7", "text": NOTIFY},
+        {"id": "", "text": NOTIFY},
         {"op": "toggle", "rule": "R-7", "enabled": False},
     )
     memory.vault.survey()
@@ -183,10 +187,85 @@ def test_hand_written_lines_count_and_broken_ones_are_told(rules: Rules, memory:
     assert (managed.name, managed.id[:2], taxable.id, taxable.enabled) == ("managed", "R-", "R-7", False)
     assert render(taxable).startswith("taxable:")
     told = "\n".join(rules.problems())
-    assert all(word in told for word in ("0001.jsonl, line 3: ", "'paint'", "'R-8'", "enabled", "?z")), told
+    words = ("0001.jsonl, line 3: ", "'paint'", "'R-8'", "enabled", "?z", "'R-7' is taken", "'' is none")
+    assert all(word in told for word in words), told
     write_lines(home)
     memory.vault.survey()
     assert (rules.list(), rules.problems()) == ([], [])
+
+
+def test_rules_that_contradict_by_hand_are_told_until_one_is_switched_off(
+    rules: Rules, memory: Memory, home: Path
+) -> None:
+    write_lines(home, {"text": "one: ?x p ?y and not ?x q ?y => ?x r ?y"}, {"text": "?x r ?y => ?x q ?y"})
+    memory.vault.survey()
+    assert "its own absence" in rules.problems()[0]
+    rules.toggle("one", by=OWNER)
+    assert rules.problems() == []
+
+
+def test_undoing_a_rule_that_was_switched_since_leaves_no_rule_and_says_so(memory: Memory, rules: Rules) -> None:
+    rules.create(TAXABLE, by=OWNER)
+    made = memory.vault.head
+    rules.toggle("taxable", by=OWNER)
+    memory.vault.past.undo(made, by=OWNER)
+    assert rules.list() == []
+    assert "to toggle" in rules.problems()[0]
+    assert rules.create(TAXABLE, by=OWNER).enabled
+
+
+def test_rules_that_differ_only_in_what_is_no_variable_are_two(rules: Rules) -> None:
+    texts = ['"a ?x" p ?y => ?y q b', '"a ?z" p ?y => ?y q b', "?x p ?y => ?x q ?y", "?x p ?y => ?y q ?x"]
+    assert len([rules.create(each, by=OWNER) for each in texts]) == 4
+
+
+def test_rule_that_makes_no_sense_without_its_secret_is_not_written(rules: Rules, memory: Memory) -> None:
+    secret = "?sk_live_4eC39HqLyjWDarjtT1zdp7dc"
+    with pytest.raises(RuleError, match="redacted"):
+        rules.create(f"{secret} a b => {secret} c d", by=OWNER)
+    assert memory.vault.content(LEDGER) is None
+
+
+def create_one(home: Path, text: str) -> str:
+    with Memory.open(home, background=False) as memory:
+        try:
+            return memory.rules.create(text).id
+        except RuleError as error:
+            return error.message
+
+
+def test_of_processes_that_make_the_same_rule_at_once_one_does(home: Path) -> None:
+    create_one(home, NOTIFY)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        told = pool.starmap(create_one, [(home, TAXABLE)] * 6, chunksize=1)
+    assert sum(each.startswith("R-") and " " not in each for each in told) == 1
+    assert sum("has the name" in each for each in told) == 5
+
+
+def test_business_rules_go_round_unchanged_in_both_forms(rules: Rules, home: Path) -> None:
+    page = json.loads(resources.files("memfolio.knowledge.ontology").joinpath("data/business.jsonld").read_bytes())
+    text = "".join(f"{each['mf:rule']}\n" for each in page["@graph"] if "mf:rule" in each)
+    assert len(rules.import_(text, by=OWNER)) == 8
+    assert rules.export() == text
+    assert rules.import_(text, by=OWNER) == []
+    with Memory.open(home, "other", background=False) as memory:
+        there = Rules(memory.vault, memory.library, "other")
+        there.import_(rules.export("json"), by=OWNER)
+        assert (there.export(), there.export("json")) == (text, rules.export("json"))
+
+
+def test_rule_that_an_agent_proposes_is_made_when_it_is_approved(home: Path, memory: Memory) -> None:
+    (home / "agents/coder").mkdir(parents=True)
+    (home / "agents/coder/agent.toml").write_text('policy = "proposes"\n', encoding="utf-8")
+    with Memory.open(home, "coder", background=False) as coder:
+        with pytest.raises(ProposedError) as caught:
+            coder.rules.create(json.loads(json.dumps({"text": MANAGED})), description="Nobody is alone")
+        assert coder.rules.list() == []
+        page = memory.vault.content(f"agents/main/memory/meta/proposals/{caught.value.id}.md") or b""
+        assert page.decode().startswith(f"# Make a rule: {MANAGED}\n")
+        assert "- **Description**: Nobody is alone\n" in page.decode()
+        memory.proposals.commit(caught.value.id, by=OWNER)
+    assert [render(each) for each in memory.rules.list()] == [f'{MANAGED} [about "Nobody is alone"]']
 
 
 def test_rules_are_understood_once_and_not_at_every_question(rules: Rules, memory: Memory) -> None:

@@ -35,7 +35,7 @@ def test_all_derivations_are_shown_the_best_first_with_sources_and_what_was_reco
     known = [Atom(7, "acme", "hasRevenue", "$60,000", 0.9, 0, DAY), *atoms_of("acme isListed true")]
     relations = Prover(Held(known), RULES)
     node = explain_fact(
-        ("acme", "isTaxable", "true"), relations, RULES, 5, facts=lambda atom: fact(atom) if atom.key == 7 else None
+        ("acme", "isTaxable", "true"), relations, RULES, 5, facts=lambda triple: fact(known[0]) if triple == known[0].triple else None
     )
     assert as_text(node).splitlines() == [
         "acme isTaxable true (0.73, from 1970-01-01 until 1970-01-02)",
@@ -78,9 +78,6 @@ def test_cycles_and_repetitions_are_marked_and_trees_stay_small() -> None:
 def test_what_does_not_hold_is_not_explained() -> None:
     with pytest.raises(NotFoundError, match="does not hold"):
         explain_fact(("acme", "isBig", "true"), Prover(Held(), RULES), RULES, 3)
-    later = Prover(Held([Atom(1, "acme", "hasRevenue", "$60,000", 1.0, 10, 20)]), RULES)
-    with pytest.raises(NotFoundError):
-        explain_fact(("acme", "isBig", "true"), later, RULES, 3, now=20)
 
 
 def test_a_drawing_has_only_its_own_signs() -> None:
@@ -90,6 +87,6 @@ def test_a_drawing_has_only_its_own_signs() -> None:
     first, *lines = as_mermaid(node).splitlines()
     assert first == "graph TD"
     label = r'"(?:[^"<>\[\]{}|`;&#]|#\d+;|<br/>)*"'
-    shapes = rf"  n[rn\d]*(?:\[{label}\]|\(\[{label}\]\))|  n[rn\d]* --> n[rn\d]*"
+    shapes = rf"  n\d+\[{label}\]|  r\d+\(\[{label}\]\)|  n\d+ --> r\d+|  r\d+ --> n\d+"
     assert all(re.fullmatch(shapes, line) for line in lines), lines
     assert len(lines) == 5

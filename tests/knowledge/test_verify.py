@@ -12,7 +12,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.verify import Evidence, Method, Verification, contradicting, verify
@@ -43,8 +43,9 @@ def check(facts: Facts, fact: Fact, method: str, clock: SettableClock, **more: A
 
 def test_person_confirms_or_denies_and_must_be_asked(facts: Facts, clock: SettableClock) -> None:
     fact = tell(facts, "Alex", "livesIn", "Berlin", confidence=0.6)
-    with pytest.raises(InputError, match="nobody has said"):
-        check(facts, fact, "user_confirmation", clock)
+    for answer in (None, "no"):
+        with pytest.raises(InputError, match="nobody has said"):
+            check(facts, fact, "user_confirmation", clock, confirmed=answer)
     assert facts.get(fact.id).verification_count == 0
     assert check(facts, fact, "user_confirmation", clock, confirmed=True).verified
     known = facts.get(fact.id)
@@ -52,6 +53,35 @@ def test_person_confirms_or_denies_and_must_be_asked(facts: Facts, clock: Settab
     denied = check(facts, fact, "user_confirmation", clock, confirmed=False, adjust=True)
     assert (denied.verified, facts.get(fact.id).confidence) == (False, 0.0)
     assert [entry.op for entry in facts.history(fact.id)] == ["assert", "verify", "verify"]
+
+
+def test_answer_that_an_agent_passes_on_is_told_as_that_and_changes_no_confidence(
+    facts: Facts, clock: SettableClock
+) -> None:
+    fact, agent = tell(facts, "Alex", "livesIn", "Berlin", confidence=0.3), Attribution(actor="bot:main")
+    for answer, told in ((True, "the person confirmed it"), (False, "the person says that it is not so")):
+        found = verify(facts, fact.id, "user_confirmation", now=clock.now(), by=agent, confirmed=answer, adjust=True)
+        assert (found.verified, found.reason) == (answer, f"bot:main reports that {told}")
+        assert facts.get(fact.id).confidence == 0.3
+
+
+def test_that_nothing_speaks_against_a_fact_makes_it_no_surer_however_often_it_is_checked(
+    facts: Facts, clock: SettableClock
+) -> None:
+    fact = tell(facts, "Alex", "livesIn", "Berlin", confidence=0.3)
+    for method in ("consistency_check", "temporal_check", "consistency_check"):
+        assert check(facts, fact, method, clock, adjust=True).verified
+    assert (facts.get(fact.id).confidence, facts.get(fact.id).verification_count) == (0.3, 3)
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_conclusion_is_verified_by_what_it_follows_from(memory: Memory, method: str) -> None:
+    memory.facts.assert_("Alex", "livesIn", "Berlin")
+    memory.rules.create("?x livesIn ?y => ?x knows ?y")
+    memory.inference.forward(persist=True)
+    [drawn] = memory.facts.query("Alex", "knows")
+    with pytest.raises(ConflictError, match="follows from other facts"):
+        memory.verify_fact(drawn.id, method, confirmed=True)
 
 
 def test_failed_check_never_raises_confidence(facts: Facts, clock: SettableClock) -> None:
@@ -115,8 +145,6 @@ def test_time_alone_can_make_a_fact_doubtful(facts: Facts, clock: SettableClock)
     assert stale.confidence == pytest.approx(0.45)
     check(facts, plain, "user_confirmation", clock, confirmed=True)
     assert check(facts, plain, "temporal_check", clock).verified
-    wide = check(facts, later, "temporal_check", clock, evidence=Evidence(fresh=timedelta(days=400)))
-    assert wide.verified
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,21 @@
-"""A place for tests that make many homes, and a count of the trials they make."""
+"""A home on a disk that syncs, and a count of the trials that tests make."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-MEMORY = Path("/dev/shm")
 Tally = Callable[[str, int], None]
 TRIALS = pytest.StashKey[Counter[str]]()
 
 
 @pytest.fixture
-def quick_path(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where the machine has one: syncing costs nothing there."""
-    if not MEMORY.is_dir():
-        yield tmp_path
-        return
-    folder = Path(tempfile.mkdtemp(dir=MEMORY, prefix="memfolio-"))
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+def home(tmp_path: Path) -> Path:
+    """A path for a home, not yet created, on a disk that syncs."""
+    return tmp_path / "home"
 
 
 @pytest.fixture

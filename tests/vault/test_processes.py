@@ -110,7 +110,7 @@ def waits_are_short(waits: list[float]) -> bool:
     return longest[len(longest) * 9 // 10] <= LONGEST_WAIT and longest[-1] <= 3 * LONGEST_WAIT
 
 
-@pytest.mark.parametrize("operations", [1000, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("operations", [600, pytest.param(5000, marks=pytest.mark.long)])
 def test_eight_processes_lose_and_double_nothing_and_wait_little(
     home: Path, tmp_path: Path, operations: int, tally: Tally
 ) -> None:

@@ -160,6 +160,7 @@ class Database:
         self._writer: apsw.Connection | None = None
         self._journalled = 0
         self._process = os.getpid()
+        self._name = os.fspath(path)  # looked at before each question, for which a Path is slow
         self._inode = 0 if in_memory else self._look()
 
     @classmethod
@@ -223,7 +224,7 @@ class Database:
 
     def _look(self) -> int:
         try:
-            found = os.stat(self.path)
+            found = os.stat(self._name)
         except OSError:
             return 0
         return CUT_OFF if found.st_size % PAGE else found.st_ino
@@ -231,10 +232,16 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """A connection to read with; everything that is read is of one moment."""
-        with index_errors(self.path), self._borrowed() as connection:
-            connection.execute("BEGIN")
-            yield connection
-            connection.execute("COMMIT")
+        with index_errors(self.path):
+            connection = self._borrow()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.close(True)  # it may hold a moment of the file
+                raise
+            self._idle.append(connection)
 
     @contextmanager
     def writing(self, *, busy_ms: int = BUSY_MS) -> Iterator[apsw.Connection]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import apsw
 
 from memfolio.index.atom import BEGINNING, END, Atom, Triple
 from memfolio.index.meta import get_meta, set_meta
 
-DERIVED = "derived"
-"""The note of the rules by which conclusions were drawn; while there is none, nobody notes which facts change."""
+DERIVED, TROUBLE = "derived", "derived-trouble"
+"""The note of the rules by which conclusions were drawn, and why there are none where they could not be drawn.
 
-Proof = tuple[str, tuple[int, ...]]
-"""The id of a rule, and the rows of what it was applied to."""
+While there is no such rule, nobody notes which facts change.
+"""
 
 _FIELDS = f"""row, subject, predicate, object, confidence,
     coalesce(valid_from, {BEGINNING}), coalesce(valid_until, {END})"""
@@ -30,12 +31,17 @@ _FOUND = {
     )
 }
 _DEPENDENTS = f"SELECT {_FIELDS} FROM derived WHERE row IN (SELECT row FROM supports WHERE premise = ?)"
-_PREMISES = f"""
-    SELECT {_FIELDS} FROM facts WHERE row IN (SELECT premise FROM supports WHERE row = ?1)
-    UNION ALL SELECT {_FIELDS} FROM derived WHERE row IN (SELECT premise FROM supports WHERE row = ?1)
-"""
 _ADD = "INSERT INTO derived VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SUPPORT = "INSERT OR IGNORE INTO supports VALUES (?, ?)"
+_GONE = """SELECT 1 FROM fact_changes c WHERE NOT EXISTS (SELECT 1 FROM facts f
+    WHERE f.subject = c.subject AND f.predicate = c.predicate AND f.object = c.object)"""
+
+
+class Proof(NamedTuple):
+    """The id of the rule by which an atom follows, and the keys of what it rests on."""
+
+    rule: str
+    premises: tuple[int, ...]
 
 
 class Stored:
@@ -58,9 +64,8 @@ class Stored:
         return self._lowest
 
     def conclude(self, atom: Atom, proof: Proof) -> None:
-        rule, premises = proof
-        self._db.execute(_ADD, _row(atom, rule))
-        for premise in premises:
+        self._db.execute(_ADD, _row(atom, proof.rule))
+        for premise in proof.premises:
             self._db.execute(_SUPPORT, (premise, atom.key))
 
     def withdraw(self, atom: Atom) -> None:
@@ -71,31 +76,39 @@ class Stored:
         """The conclusions whose proof uses an atom."""
         return _atoms(self._db.execute(_DEPENDENTS, (key,)))
 
-    def proof(self, key: int) -> tuple[str, Sequence[Atom]] | None:
-        """The id of the rule by which a conclusion follows, and what from; None for what does not follow."""
-        found = self._db.execute("SELECT rule FROM derived WHERE row = ?", (key,)).fetchone()
-        return (found[0], _atoms(self._db.execute(_PREMISES, (key,)))) if found else None
-
 
 def is_current(connection: apsw.Connection, stamp: str | None) -> bool:
-    """Whether conclusions were drawn by the rules with this stamp, and no fact has changed since."""
-    is_same = is_drawn(connection, stamp)
-    return is_same and (stamp is None or not connection.execute("SELECT EXISTS (SELECT 1 FROM fact_changes)").get)
+    """Whether conclusions were drawn by the rules with this stamp, and no fact has changed since.
+
+    Where they could not be drawn, they can neither with more facts, so only one that has gone counts as a change.
+    """
+    if get_meta(connection, DERIVED) != stamp:
+        return False
+    changed = "SELECT 1 FROM fact_changes" if trouble(connection) is None else _GONE
+    return stamp is None or not connection.execute(f"SELECT EXISTS ({changed})").get
 
 
-def is_drawn(connection: apsw.Connection, stamp: str | None) -> bool:
-    """Whether conclusions were drawn by the rules with this stamp; None stands for no rules."""
-    return get_meta(connection, DERIVED) == stamp
+def trouble(connection: apsw.Connection) -> str | None:
+    """Why no conclusions are kept, although there are rules to draw them by."""
+    found = get_meta(connection, TROUBLE)
+    return None if found is None else str(found)
 
 
-def changes(connection: apsw.Connection) -> list[tuple[int, Triple]]:
-    """The facts that were added, changed or removed since conclusions were drawn."""
+def changes(connection: apsw.Connection, stamp: str | None) -> list[tuple[int, Triple]] | None:
+    """The facts that changed since conclusions were drawn; None where none were drawn by the rules with this stamp."""
+    if stamp is None or get_meta(connection, DERIVED) != stamp or trouble(connection) is not None:
+        return None
     return [(row, (s, p, o)) for row, s, p, o in connection.execute("SELECT * FROM fact_changes")]
 
 
-def count(connection: apsw.Connection, table: str) -> int:
-    assert table in ("facts", "derived")
-    return int(connection.execute(f"SELECT count(*) FROM {table}").get)
+def count(connection: apsw.Connection) -> int:
+    """How many conclusions are kept."""
+    return int(connection.execute("SELECT count(*) FROM derived").get)
+
+
+def last_row(connection: apsw.Connection) -> int:
+    """A number that there are hardly more facts than, found at once."""
+    return int(connection.execute("SELECT coalesce(max(row), 0) FROM facts").get)
 
 
 def trusted(connection: apsw.Connection, predicates: Iterable[str]) -> list[Atom]:
@@ -106,26 +119,22 @@ def trusted(connection: apsw.Connection, predicates: Iterable[str]) -> list[Atom
 
 def replace(connection: apsw.Connection, atoms: Mapping[int, Atom], proofs: Mapping[int, Proof]) -> None:
     """Put these conclusions in the place of all others."""
-    clear(connection)
+    for table in ("derived", "supports"):
+        connection.execute(f"DELETE FROM {table}")
     keys = sorted(proofs)  # in the order of the table they are appended
-    connection.executemany(_ADD, (_row(atoms[key], proofs[key][0]) for key in keys))
-    pairs = {(premise, key) for key in keys for premise in proofs[key][1]}
+    connection.executemany(_ADD, (_row(atoms[key], proofs[key].rule) for key in keys))
+    pairs = {(premise, key) for key in keys for premise in proofs[key].premises}
     connection.executemany(_SUPPORT, sorted(pairs))
 
 
-def clear(connection: apsw.Connection) -> None:
-    """Keep no conclusion."""
-    for table in ("derived", "supports"):
-        connection.execute(f"DELETE FROM {table}")
-
-
-def settle(connection: apsw.Connection, stamp: str | None) -> None:
+def settle(connection: apsw.Connection, stamp: str | None, trouble: str | None = None) -> None:
     """Note that conclusions are those of the rules with this stamp, from the facts as they are."""
     connection.execute("DELETE FROM fact_changes")
-    if stamp is None:
-        connection.execute("DELETE FROM meta WHERE key = ?", (DERIVED,))
-    else:
-        set_meta(connection, DERIVED, stamp)
+    for key, value in ((DERIVED, stamp), (TROUBLE, trouble)):
+        if value is None:
+            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        else:
+            set_meta(connection, key, value)
 
 
 def _atoms(rows: Iterable[Sequence[object]]) -> list[Atom]:

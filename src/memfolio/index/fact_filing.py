@@ -10,10 +10,12 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import apsw
 
+from memfolio.index.derived import DERIVED
 from memfolio.index.fact_lines import (
     ASSERT,
     Said,
@@ -21,7 +23,6 @@ from memfolio.index.fact_lines import (
     asserted,
     fact_id,
     from_json,
-    known_from,
     only_line,
     to_json,
     versions,
@@ -32,10 +33,8 @@ from memfolio.index.row_filing import RowFiling
 from memfolio.index.rows import Row, about, item_of, row_of, spot_of, state_of
 from memfolio.state import fold
 from memfolio.text import searchable
-from memfolio.types import Kind, Store, Type
+from memfolio.types import Kind, Origin, Store, Type
 
-DERIVED = "derived"
-"""Set in `meta` while conclusions are kept, which then have to hear of changes."""
 _INSERT = "INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TRIPLE = "subject = ? AND predicate = ? AND object = ?"
 _SORT = ("fact", Kind.SEMANTIC.value, Type.FACT.value, Store.LONG_TERM.value, 0.5)
@@ -180,9 +179,10 @@ class FactFiling:
 
     def _keep_lines(self, triple: Triple, lines: Sequence[Said]) -> None:
         self._db.execute(f"DELETE FROM fact_history WHERE {_TRIPLE}", triple)
+        known = accumulate((each.at for each in lines), max)
         rows = [
-            (each.id, *triple, known, each.file, each.ordinal, to_json(each))
-            for each, known in zip(lines, known_from(lines), strict=True)
+            (each.id, *triple, at, each.file, each.ordinal, to_json(each))
+            for each, at in zip(lines, known, strict=True)
         ]
         self._db.executemany("INSERT INTO fact_history VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
@@ -206,6 +206,7 @@ class FactFiling:
         if old != (fact, file, ordinal):
             sql = _INSERT.replace("IGNORE", "REPLACE", 1)
             self._db.execute(sql, (*fact[:15], file, ordinal, fact[15]))
+        if old is None or _premise(old[0]) != _premise(fact):
             self._note([fact])
 
     def _row(self, fact: Fact, file: int, ordinal: int) -> Row:
@@ -229,6 +230,11 @@ class FactFiling:
         if self._is_noted:
             rows: list[tuple[Any, ...]] = [(fact.row, *fact.triple) for fact in facts]
             self._db.executemany("INSERT INTO fact_changes VALUES (?, ?, ?, ?)", rows)
+
+
+def _premise(fact: Fact) -> tuple[object, ...]:
+    """What conclusions depend on."""
+    return fact.confidence, fact.valid_from_us, fact.valid_until_us, fact.origin == Origin.UNTRUSTED.value
 
 
 def _sources(fact: Fact) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memfolio.clock import EPOCH
@@ -235,12 +236,8 @@ def versions(said: Sequence[Said]) -> list[Fact | None]:
     Nothing is known before what stands before it, whatever the clocks said.
     """
     found: list[Fact | None] = []
-    now: Fact | None = None
-    known = -(2**62)
-    for each in said:
-        known = max(known, each.at)
-        now = _after(now, each, known)
-        found.append(now)
+    for each, known in zip(said, accumulate((each.at for each in said), max), strict=True):
+        found.append(_after(found[-1] if found else None, each, known))
     return found
 
 
@@ -286,11 +283,3 @@ def to_json(said: Said) -> str:
 
 def from_json(file: int, ordinal: int, text: str) -> Said:
     return Said(file, ordinal, *json.loads(text))
-
-
-def known_from(said: Iterable[Said]) -> list[int]:
-    """From when on each line was known."""
-    found: list[int] = []
-    for each in said:
-        found.append(max(each.at, found[-1]) if found else each.at)
-    return found

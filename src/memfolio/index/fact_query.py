@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -25,8 +26,20 @@ _DERIVED = (
     " 0, 0, NULL, 0, NULL"
 )
 
+_FURTHER = {
+    "valid_at": "ifnull(f.valid_from <= :valid_at, 1) AND ifnull(f.valid_until > :valid_at, 1)",
+    "min_confidence": "f.confidence >= :min_confidence",
+    "trusted": f"f.origin != '{UNTRUSTED}'",
+    "category": "f.category = :category",
+    "source": "f.source = :source",
+    "after": "({keys}) > (:first, :second, :third, :row)",
+}
+"""What may be asked beside the patterns."""
+
 Pattern = str | None
 Key = tuple[str, str, str, int]
+Operators = tuple[str | None, ...]
+Names = tuple[str, ...]
 
 
 class Entry(NamedTuple):
@@ -45,7 +58,7 @@ class Wanted(NamedTuple):
     subject: Pattern = None
     predicate: Pattern = None
     object: Pattern = None
-    min_confidence: float = 0.0
+    min_confidence: float | None = None
     valid_at: int | None = None
     as_of: int | None = None
     derived: bool = True
@@ -53,6 +66,7 @@ class Wanted(NamedTuple):
     category: str | None = None
     source: str | None = None
     limit: int = 50
+    """How many at most; -1 stands for all that are asserted."""
     after: Key | None = None
     """The key of a fact behind which those that are asked for stand."""
 
@@ -71,13 +85,17 @@ class Wanted(NamedTuple):
 
 
 def find_facts(connection: apsw.Connection, wanted: Wanted, agent: str) -> list[Fact]:
-    """The facts that fit, sorted, at most as many as are wanted; with a limit of -1 all."""
+    """The facts that fit, sorted, at most as many as are wanted."""
+    values, limit = _values(wanted), wanted.limit
     if wanted.as_of is not None:
-        return sorted(_known(connection, wanted, wanted.as_of), key=wanted.key)[: wanted.limit]
-    found = list(map(Fact._make, connection.execute(_statement(wanted), _values(wanted))))
+        return sorted(_known(connection, wanted, values), key=wanted.key)[:limit]
+    asked = _operators(wanted), _asked(values), wanted.order
+    found = list(map(Fact._make, connection.execute(_statement(*asked, wanted.derived, limit), values)))
     if found and found[-1].is_derived:
-        found = sorted((_concluded(each, agent) for each in found), key=wanted.key)
-        found = found if wanted.limit < 0 else found[: wanted.limit]
+        if sum(each.is_derived for each in found) > limit:
+            found = [each for each in found if not each.is_derived]
+            found += map(Fact._make, connection.execute(_conclusions(*asked, limit, is_sorted=True), values))
+        found = sorted((_concluded(each, agent) for each in found), key=wanted.key)[:limit]
     return found
 
 
@@ -86,67 +104,69 @@ def _concluded(fact: Fact, agent: str) -> Fact:
     return fact._replace(id=fact_id(agent, fact.triple, "D")) if fact.is_derived else fact
 
 
-def _statement(wanted: Wanted) -> str:
-    """One statement for facts and conclusions: several would each cost as much as the look-up itself."""
-    order, clauses = wanted.order, [*_patterns(wanted), *_held(wanted)]
-    keys = f"f.{order[0]}, f.{order[1]}, f.{order[2]}, f.row"
-    if wanted.after is not None:
-        clauses.append(f"({keys}) > (:first, :second, :third, :row)")
-    source, sort = "facts f", f" ORDER BY {keys}"
-    if not _WILD.search(getattr(wanted, order[0]) or "*"):
-        # An index is read in its order; told to sort, SQLite would prepare the statement anew for each question.
-        source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""
-    where = " AND ".join((*clauses, *_of_fact(wanted))) or "1"
-    facts = f"SELECT {FACTS} FROM {source} WHERE {where}{sort} LIMIT {wanted.limit:d}"
-    if not wanted.derived or wanted.category is not None or wanted.source is not None:
-        return facts
-    where = " AND ".join(clauses) or "1"
-    concluded = f"SELECT {_DERIVED} FROM derived f WHERE {where} ORDER BY {keys} LIMIT {wanted.limit:d}"
-    return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({concluded})"
-
-
 def _values(wanted: Wanted) -> dict[str, Any]:
-    given = wanted._asdict()
+    values = wanted._asdict()
+    values["trusted"] = None if wanted.untrusted else True
     for name in _PARTS:
-        if given[name] is not None and _WILD.search(given[name]):
-            given[name] = given[name].replace("[", "[[]")
+        if values[name] and _WILD.search(values[name]):
+            values[name] = values[name].replace("[", "[[]")
     if wanted.after is not None:
-        given |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
-    return given
+        values |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
+    return values
 
 
-def _patterns(wanted: Wanted) -> Iterator[str]:
-    for name, pattern in zip(_PARTS, wanted, strict=False):
-        if pattern is not None and pattern != "*":
-            yield f"f.{name} {'GLOB' if _WILD.search(pattern) else '='} :{name}"
+def _operators(wanted: Wanted) -> Operators:
+    """How each position is compared."""
+    return tuple(
+        None if pattern is None or pattern == "*" else "GLOB" if _WILD.search(pattern) else "="
+        for pattern in wanted[:3]
+    )
 
 
-def _held(wanted: Wanted) -> Iterator[str]:
-    if wanted.valid_at is not None:
-        yield "ifnull(f.valid_from <= :valid_at, 1) AND ifnull(f.valid_until > :valid_at, 1)"
-    if wanted.min_confidence > 0:
-        yield "f.confidence >= :min_confidence"
+def _asked(values: Mapping[str, Any]) -> Names:
+    """What is asked beside the patterns."""
+    return tuple(name for name in _FURTHER if values[name] is not None)
 
 
-def _of_fact(wanted: Wanted) -> Iterator[str]:
-    if not wanted.untrusted:
-        yield f"f.origin != '{UNTRUSTED}'"
-    if wanted.category is not None:
-        yield "f.category = :category"
-    if wanted.source is not None:
-        yield "f.source = :source"
+@lru_cache(maxsize=1024)
+def _statement(operators: Operators, asked: Names, order: Names, derived: bool, limit: int) -> str:
+    """One statement for facts and conclusions, since each costs as much as the look-up itself."""
+    keys = _keys(order)
+    source, sort = "facts f", f" ORDER BY {keys}"
+    if operators[_PARTS.index(order[0])] == "=":
+        source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
+    facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
+    if not derived or "category" in asked or "source" in asked:
+        return facts
+    return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({_conclusions(operators, asked, order, limit + 1)})"
 
 
-def _known(connection: apsw.Connection, wanted: Wanted, as_of: int) -> Iterator[Fact]:
+def _conclusions(operators: Operators, asked: Names, order: Names, limit: int, *, is_sorted: bool = False) -> str:
+    """The statement for conclusions; to begin to sort takes SQLite longer than to find a few."""
+    keys = _keys(order)
+    where = _where(operators, [name for name in asked if name != "trusted"], keys)
+    return f"SELECT {_DERIVED} FROM derived f WHERE {where}{f' ORDER BY {keys}' if is_sorted else ''} LIMIT {limit:d}"
+
+
+def _keys(order: Names) -> str:
+    return ", ".join(f"f.{name}" for name in (*order, "row"))
+
+
+def _where(operators: Iterable[str | None], asked: Iterable[str], keys: str = "") -> str:
+    patterns = (f"f.{name} {how} :{name}" for name, how in zip(_PARTS, operators, strict=True) if how)
+    return " AND ".join((*patterns, *(_FURTHER[name].format(keys=keys) for name in asked))) or "1"
+
+
+def _known(connection: apsw.Connection, wanted: Wanted, values: Mapping[str, Any]) -> Iterator[Fact]:
     """The facts as they were known at a moment: those that have not changed since, and earlier versions of others."""
-    fitting, values = " AND ".join((*_patterns(wanted), *_of_fact(wanted), *_held(wanted), "1")), _values(wanted)
-    sql = f"SELECT {FACTS} FROM facts f WHERE {fitting} AND f.updated_at <= :as_of"
+    operators = _operators(wanted)
+    sql = f"SELECT {FACTS} FROM facts f WHERE {_where(operators, _asked(values))} AND f.updated_at <= :as_of"
     yield from map(Fact._make, connection.execute(sql, values))
     sql = (
         "SELECT f.file, f.ordinal, f.line FROM fact_history f LEFT JOIN facts c ON c.subject = f.subject"
-        " AND c.predicate = f.predicate AND c.object = f.object"
-        f" WHERE {' AND '.join((*_patterns(wanted), '1'))} AND f.known_from <= :as_of"
-        " AND (c.row IS NULL OR c.updated_at > :as_of) ORDER BY f.subject, f.predicate, f.object, f.ordinal"
+        f" AND c.predicate = f.predicate AND c.object = f.object WHERE {_where(operators, ())}"
+        " AND f.known_from <= :as_of AND (c.row IS NULL OR c.updated_at > :as_of)"
+        " ORDER BY f.subject, f.predicate, f.object, f.ordinal"
     )
     lines = (from_json(*row) for row in connection.execute(sql, values))
     for _, said in groupby(lines, key=attrgetter("triple")):
@@ -160,7 +180,7 @@ def _fits(fact: Fact, wanted: Wanted) -> bool:
     at = wanted.valid_at
     return (
         (wanted.untrusted or fact.origin != UNTRUSTED)
-        and fact.confidence >= wanted.min_confidence
+        and fact.confidence >= (wanted.min_confidence or 0)
         and wanted.category in (None, fact.category)
         and wanted.source in (None, fact.source)
         and (at is None or fact.valid_from_us is None or fact.valid_from_us <= at)
@@ -216,8 +236,7 @@ def facts_from(connection: apsw.Connection, memory: str) -> list[Fact]:
 def premises_of(connection: apsw.Connection, fact: Fact) -> list[str]:
     """What a conclusion rests on, each as a sentence."""
     sql = (
-        "SELECT t.subject || ' ' || t.predicate || ' ' || t.object FROM supports s JOIN {} t ON {} = s.premise"
-        " WHERE s.row IN (?1, -?1) ORDER BY 1"
+        "SELECT t.subject || ' ' || t.predicate || ' ' || t.object FROM supports s JOIN {} t ON t.row = s.premise"
+        " WHERE s.row = ? ORDER BY 1"
     )
-    tables = (("facts", "t.row"), ("derived", "-abs(t.row)"))
-    return [each for table in tables for (each,) in connection.execute(sql.format(*table), (fact.row,))]
+    return [each for table in ("facts", "derived") for (each,) in connection.execute(sql.format(table), (fact.row,))]

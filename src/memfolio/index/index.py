@@ -100,12 +100,16 @@ class Index:
                 set_head(connection, record.head, is_whole=is_whole(connection) and self._keeper.retries_at is None)
             return filed >= record.line.seq - 1
 
-    def read(self, question: Callable[[apsw.Connection], T]) -> T:
-        """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again."""
+    def read(self, question: Callable[[apsw.Connection], T], *, is_caught_up: bool = False) -> T:
+        """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again.
+
+        `is_caught_up` says that `moment` was asked just before, for the same question.
+        """
         for _ in range(ATTEMPTS):
             self._check_open()
-            self.catch_up()
-            database = self._current()
+            if not is_caught_up:
+                self.catch_up()
+            is_caught_up, database = False, self._current()
             try:
                 with database.reading() as connection:
                     return question(connection)

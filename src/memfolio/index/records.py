@@ -25,8 +25,13 @@ _TOLD = (("situation", "context"), ("solution", "actions"), ("outcome", "lessons
 
 def records(connection: apsw.Connection, ledger: str) -> list[dict[str, Any]]:
     """The lines of a ledger, `rules` or `cases`, in order; each has an id and a time."""
+    return [json.loads(line) for line in record_lines(connection, ledger)]
+
+
+def record_lines(connection: apsw.Connection, ledger: str) -> list[str]:
+    """The same as JSON."""
     sql = "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal"
-    return [json.loads(line) for (line,) in connection.execute(sql, (ledger,))]
+    return [line for (line,) in connection.execute(sql, (ledger,))]
 
 
 class RecordFiling:
@@ -55,7 +60,11 @@ class RecordFiling:
 
     def _settle(self, case: str) -> None:
         """File a case as all lines about it make it."""
-        sql = "SELECT file, ordinal, line FROM records WHERE ledger = 'cases' AND about = ? ORDER BY ordinal"
+        # SQLite by itself would read all lines, since those are in order
+        sql = (
+            "SELECT file, ordinal, line FROM records INDEXED BY records_by_about"
+            " WHERE ledger = 'cases' AND about = ? ORDER BY ordinal"
+        )
         lines = [(file, ordinal, json.loads(line)) for file, ordinal, line in self._db.execute(sql, (case,))]
         item, old = _case(case, [line for _, _, line in lines]), self._rows.find(case)
         if item is None:

@@ -12,11 +12,10 @@ from itertools import islice, permutations
 
 from memfolio.errors import InputError
 from memfolio.knowledge.abduce import GAPS, HYPOTHESES, Gap, Hypothesis, abduce
-from memfolio.knowledge.prove import At, Proof, Prover, prove
-from memfolio.knowledge.relations import Relations
-from memfolio.knowledge.rule import Condition, Rule
+from memfolio.knowledge.prove import ANSWERS, At, Proof, Prover, prove
+from memfolio.knowledge.rule import Condition
 from memfolio.knowledge.rule_text import render_part
-from memfolio.knowledge.tree import Lookup, Node, as_text, no_fact
+from memfolio.knowledge.tree import Lookup, Node, as_text, called, no_fact
 
 LONGEST = 5
 """How many words a term may have to be found in a question."""
@@ -24,7 +23,6 @@ PATTERNS = 2000
 """How many triples one question may stand for."""
 WORDS = 40
 """How many words of a question are looked at."""
-ANSWERS = 50
 _WORD = re.compile(r"\?\w+|[^\s?!,;()\"“”]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")
 _EMPTY = frozenset(
@@ -70,20 +68,13 @@ class Explanation:
 
 
 def explain(
-    question: Condition | str,
-    relations: Relations,
-    rules: Sequence[Rule],
-    vocabulary: Vocabulary,
-    *,
-    now: int,
-    depth: int = 10,
-    facts: Lookup = no_fact,
+    question: Condition | str, known: Prover, vocabulary: Vocabulary, *, now: int, facts: Lookup = no_fact
 ) -> Explanation:
     """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
     groups = [[question]] if isinstance(question, Condition) else list(understand(question, vocabulary))
     proofs: list[Proof] = []
     for group in groups:
-        tried = [prove(each, relations, rules, now=now, depth=depth, facts=facts) for each in group[:PATTERNS]]
+        tried = [prove(each, known, now=now, facts=facts) for each in group[:PATTERNS]]
         if not proofs or any(each.answers for each in tried):
             proofs = tried
         if any(each.answers for each in tried):
@@ -93,23 +84,16 @@ def explain(
     # What was asserted is explained only where somebody wants to know why.
     is_why = not isinstance(question, str) or question.lstrip().casefold().startswith("why")
     unexplained = [Condition(*each.triple) for each in given if is_why] if nodes else [each.goal for each in proofs]
-    held = At(Prover(relations, rules, depth=depth), now)
+    hypotheses = (each for goal in unexplained for each in abduce(goal, At(known, now), known.rules))
     return Explanation(
         question=question if isinstance(question, str) else render_part(question),
         patterns=tuple(proof.goal for proof in proofs),
         facts=tuple(given),
         derived=tuple(drawn),
         gaps=() if nodes else tuple(gap for proof in proofs for gap in proof.gaps)[:GAPS],
-        hypotheses=tuple(islice(_hypotheses(unexplained, held, rules), HYPOTHESES)),
-        truncated=any(proof.truncated for proof in proofs) or len(nodes) == ANSWERS,
+        hypotheses=tuple(islice(hypotheses, HYPOTHESES)),
+        truncated=known.truncated or sum(proof.total for proof in proofs) > len(nodes),
     )
-
-
-def _hypotheses(goals: Iterable[Condition], relations: Relations, rules: Sequence[Rule]) -> Iterator[Hypothesis]:
-    concluded = {rule.conclusion.predicate for rule in rules if rule.conclusion}
-    for each in goals:
-        if each.predicate in concluded:
-            yield from abduce(each, relations, rules)
 
 
 def understand(question: str, vocabulary: Vocabulary) -> Iterator[list[Condition]]:
@@ -195,7 +179,7 @@ def _lines(found: Explanation) -> Iterator[str]:
         yield "It could be explained by:"
     for each in found.hypotheses:
         assumed = " and ".join(map(render_part, each.assumptions)) or "nothing more"
-        yield f"  the rule {each.rule.name or each.rule.id} ({each.score:.2f}), assuming {assumed}"
+        yield f"  the rule {called(each.rule)} ({each.score:.2f}), assuming {assumed}"
     if found.sources:
         yield f"Sources: {', '.join(found.sources)}"
     if found.truncated:

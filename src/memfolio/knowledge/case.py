@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from sys import float_info
 from typing import Any
 
 from memfolio.clock import EPOCH
@@ -26,7 +27,7 @@ LESSONS = 20
 """How many lessons are kept, the latest last; earlier ones stay in the lines."""
 PARTS = ("situation", "solution", "outcome")
 
-Key = tuple[frozenset[str], frozenset[str], str, str, tuple[str, ...]]
+Key = tuple[bool, frozenset[str], frozenset[str], str, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +83,10 @@ class Case:
 
     @property
     def key(self) -> Key:
-        """What is the same for the same solution of the same situation."""
-        at, done = self.situation, self.solution
+        """What is the same for the same solution of the same situation; what strangers tell is apart from the rest."""
+        at, done, is_strange = self.situation, self.solution, self.origin is Origin.UNTRUSTED
         words = " ".join(at.context.casefold().split())
-        return frozenset(at.beliefs), frozenset(at.desires), words, done.plan_id, done.actions
+        return is_strange, frozenset(at.beliefs), frozenset(at.desires), words, done.plan_id, done.actions
 
     def used(self, outcome: Outcome, at: datetime) -> Case:
         """The case after a further use."""
@@ -97,52 +98,47 @@ class Case:
 
 @dataclass(slots=True)
 class Book:
-    """All cases of some lines; `names` also has the ids of lines that told of a case that was there."""
+    """The cases that lines tell of; `names` has the id of each line, also of those that told of a case once more."""
 
     cases: dict[str, Case] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     same: dict[Key, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def take(self, record: Mapping[str, Any]) -> None:
-        """Add a line; what makes no sense is told in `problems` and changes nothing."""
-        at = read_moment(str(record.get("at")), UTC) or EPOCH
-        try:
-            if record.get("op", "store") == "store":
-                self._store(read_case(record), at)
-            else:
-                self._change(record, at)
-        except InputError as error:
-            self.problems.append(f"{shown(record.get('id', 'a line'))}: {error.message}")
+    def and_then(self, records: Iterable[Mapping[str, Any]]) -> Book:
+        """What there is after further lines; what makes no sense is told in `problems` and changes nothing."""
+        book = Book(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
+        for record in records:
+            try:
+                book._take(record, read_moment(str(record.get("at")), UTC) or EPOCH)
+            except InputError as error:
+                book.problems.append(f"{shown(record.get('id'))}: {error.message}")
+        return book
 
-    def _store(self, case: Case, at: datetime) -> None:
-        known = self.cases.get(self.same.get(case.key, ""))
-        self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
-        self.names[case.id] = known.id if known else case.id
-
-    def _change(self, record: Mapping[str, Any], at: datetime) -> None:
+    def _take(self, record: Mapping[str, Any], at: datetime) -> None:
+        if record.get("op", "store") == "store":
+            self._store(read_case(record), at)
+            return
         case = self.cases.get(self.names.get(str(record.get("case")), ""))
         if case is None:
             raise InputError(f"there is no case {shown(record.get('case'))}", hint="it must be stored first")
         changed = None if record["op"] == "delete" else after(case, record, at)
         if self.same.get(case.key) == case.id:
             del self.same[case.key]
+        del self.cases[case.id]
         if changed:
             self._put(changed)
-        else:
-            del self.cases[case.id]
+
+    def _store(self, case: Case, at: datetime) -> None:
+        known = self.cases.get(self.same.get(case.key, ""))
+        if known is None and self.names.get(case.id) in self.cases:
+            raise InputError("another case has this id", hint="leave the id out")
+        self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
+        self.names[case.id] = known.id if known else case.id
 
     def _put(self, case: Case) -> None:
         self.cases[case.id] = case
         self.same[case.key] = case.id
-
-
-def read_cases(records: Iterable[Mapping[str, Any]], before: Book) -> Book:
-    """The cases of a book and those that further lines tell of, in the order of their lines."""
-    book = Book(dict(before.cases), dict(before.names), dict(before.same), list(before.problems))
-    for record in records:
-        book.take(record)
-    return book
 
 
 def after(case: Case, record: Mapping[str, Any], at: datetime) -> Case:
@@ -151,7 +147,7 @@ def after(case: Case, record: Mapping[str, Any], at: datetime) -> Case:
         return case.used(Outcome(**_checked("outcome", record.get("outcome"))), at)
     if record["op"] != "revise":
         raise InputError(f"{shown(record['op'])} is nothing that happens to a case", hint="retain, revise or delete")
-    changed = read_case({**line_of(case), **record, "case": case.id})
+    changed = read_case({**line_of(case), "origin": case.origin, **record, "case": case.id})
     successes = case.successes + changed.outcome.success - case.outcome.success  # the latest use went otherwise
     return replace(changed, created_at=case.created_at, updated_at=at, uses=case.uses, successes=successes)
 
@@ -160,7 +156,7 @@ def read_case(record: Mapping[str, Any]) -> Case:
     """The case that a record tells of; InputError says what is wrong with it."""
     situation, solution, outcome = (_checked(name, record.get(name)) for name in PARTS)
     return Case(
-        id=str(record.get("case") or record.get("id") or ""),
+        id=text("its id", record.get("case") or record.get("id") or ""),
         situation=Situation(**situation),
         solution=Solution(**solution),
         outcome=Outcome(**outcome),
@@ -172,8 +168,7 @@ def read_case(record: Mapping[str, Any]) -> Case:
 
 def line_of(case: Case) -> dict[str, Any]:
     """A case as its line tells it, without what the writer adds."""
-    record: dict[str, Any] = {name: asdict(getattr(case, name)) for name in PARTS}
-    return record | {"importance": case.importance, "origin": case.origin.value}
+    return {name: asdict(getattr(case, name)) for name in PARTS} | {"importance": case.importance}
 
 
 def _checked(part: str, value: object) -> dict[str, Any]:
@@ -204,7 +199,7 @@ def _text(name: str, value: object) -> str:
 
 def _names(name: str, value: object) -> tuple[str, ...]:
     given = () if value is None else value
-    if not isinstance(given, list | tuple) or len(given) > MANY:
+    if not isinstance(given, list | tuple | set | frozenset) or len(given) > MANY:
         raise InputError(f"{name} is no list of at most {MANY} texts", hint=f"pass {name} as a list")
     return tuple(found for each in given if (found := _text(f"one of {name}", each)))
 
@@ -219,7 +214,7 @@ def _numbers(name: str, value: object) -> dict[str, float]:
     if not isinstance(given, Mapping) or len(given) > MANY:
         raise InputError(f"{name} is no object with at most {MANY} numbers", hint='write it like {"days": 3}')
     for each, number in given.items():
-        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < float("inf"):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= float_info.max:
             raise InputError(f"{shown(each)} of {name} is no finite number", hint="what is no number goes into lessons")
     return {text("a metric", each): number for each, number in given.items()}
 

@@ -5,20 +5,21 @@ The cycle of case-based reasoning: `retrieve` a case, reuse it, `revise` it wher
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.filter import QUARANTINED, Filter
-from memfolio.index.records import records
+from memfolio.index.records import record_lines
 from memfolio.intake import nearest
-from memfolio.knowledge.case import PARTS, Book, Case, after, distinct, line_of, read_case, read_cases
-from memfolio.knowledge.similar import Found, Inverted, rank, surplus
-from memfolio.recall.asking.arguments import number, text, words
+from memfolio.knowledge.case import PARTS, Book, Case, after, distinct, line_of, read_case
+from memfolio.knowledge.similar import Similar, rank, surplus
+from memfolio.recall.asking.arguments import known, number, text, words
 from memfolio.recall.asking.query import MAX_LIMIT, Query
+from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
-from memfolio.types import Action, Attribution, Origin
+from memfolio.types import Action, Attribution, Origin, check_attribution
 from memfolio.vault.change import AddLines, Change, Receipt
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
@@ -30,14 +31,12 @@ WIDE = 50
 """How many cases are looked at for their text."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The cases at a state of their files."""
+class _Read(NamedTuple):
+    """The cases at a moment of the index, and the lines that tell of them."""
 
-    state: tuple[object, ...] | None
-    lines: list[dict[str, Any]]
-    book: Book
-    inverted: Inverted
+    moment: tuple[object, ...] = ()
+    lines: Sequence[str] = ()
+    book: Book = Book()
 
 
 class Cases:
@@ -48,7 +47,7 @@ class Cases:
         self._library = library
         self._agent = agent
         self._ledger = Ledger(f"{agent_root(agent)}/knowledge/cases", Form.LINES)
-        self._last = _Read(None, [], Book(), Inverted({}))
+        self._last = _Read()
 
     def store(
         self,
@@ -66,55 +65,54 @@ class Cases:
         Where there are too many cases, those of least worth go with the same change.
         """
         given = {"situation": situation, "solution": solution, "outcome": outcome, "importance": importance}
-        whose = origin or (Origin.OWNER if by.actor == "human" else Origin.AGENT)
-        case, book = read_case({**given, "origin": whose}), self._read().book
-        if known := book.same.get(case.key):
-            return self.retain(known, outcome, by=by, dry_run=dry_run)
+        case, book = read_case({**given, "origin": origin or _whose(by)}), self._read().book
+        if same := book.same.get(case.key):
+            return self.retain(same, outcome, by=by, dry_run=dry_run)
         if dry_run:
             return case
-        most = self._vault.config.knowledge.cases
-        going = surplus(book.cases.values(), most - 1, self._vault.home.now())
-        pruned = ({"op": "delete", "case": each.id, "pruned": True} for each in going)
-        return self.get(self._write([{"op": "store", **line_of(case)}, *pruned], by).ids[0])
+        most, now = self._vault.config.knowledge.cases, self._vault.home.now()
+        pruned = [
+            {"op": "delete", "case": each.id, "pruned": True} for each in surplus(book.cases.values(), most - 1, now)
+        ]
+        done = self._write([{"op": "store", **line_of(case), "origin": case.origin.value}, *pruned], by)
+        notice = f"there are at most {most:,} cases (knowledge.cases): those of least worth went"
+        if pruned and notice not in self._vault.notices:
+            self._vault.notices.append(notice)
+        return self.get(done.ids[0])
 
     def retrieve(
         self,
-        beliefs: Sequence[str] = (),
-        desires: Sequence[str] = (),
+        beliefs: Iterable[str] = (),
+        desires: Iterable[str] = (),
         context: str = "",
         *,
         limit: int = 5,
         include: Iterable[str] = (),
-    ) -> Sequence[Found]:
+    ) -> Similar:
         """The cases most like a situation, best first; what failed more often than it worked is marked as a warning.
 
         `include` with "quarantined" brings what strangers told, too.
         """
-        held, wanted = distinct("beliefs", beliefs), distinct("desires", desires)
-        told = text("context", context)
-        most, read = number("limit", limit, 1, MAX_LIMIT), self._read()
+        held, wanted, told = distinct("beliefs", beliefs), distinct("desires", desires), text("context", context)
+        most = number("limit", limit, 1, MAX_LIMIT)
+        strange = known("include", words("include", include), (QUARANTINED,))
         if not (held or wanted or told.strip()):
             raise InputError("no situation is given", hint="name beliefs or desires, or tell the context in words")
-        return rank(
-            read.book.cases,
-            read.inverted.overlaps(held, wanted, self._vault.config.knowledge.beliefs),
-            self._by_text(told, read.book, max(most, WIDE)) if told.strip() else {},
-            beliefs=frozenset(held),
-            desires=frozenset(wanted),
+        book = self._read().book
+        hits = self._told_like(told, max(most, WIDE)) if told.strip() else Hits([])
+        found = rank(
+            (case for case in book.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
+            beliefs=held,
+            desires=wanted,
+            texts={book.names.get(hit.memory.id, ""): max(0.0, min(1.0, hit.score)) for hit in reversed(hits)},
+            weight=self._vault.config.knowledge.beliefs,
             limit=most,
-            untrusted=QUARANTINED in words("include", include),
         )
+        return Similar(found, hits.degraded)
 
-    def retain(
-        self,
-        case: str | Mapping[str, Any],
-        outcome: Mapping[str, Any],
-        *,
-        by: Attribution = KEEPER,
-        dry_run: bool = False,
-    ) -> Case:
-        """Note how a further use of a case went; `case` is its id, or an object with its situation and solution."""
-        return self._change(self._meant(case), {"op": "retain", "outcome": outcome}, by, dry_run=dry_run)
+    def retain(self, id: str, outcome: Mapping[str, Any], *, by: Attribution = KEEPER, dry_run: bool = False) -> Case:
+        """Note how a further use of a case went."""
+        return self._change(self.get(id), {"op": "retain", "outcome": outcome}, by, dry_run=dry_run)
 
     def revise(self, id: str, *, by: Attribution = KEEPER, dry_run: bool = False, **changes: Any) -> Case:
         """Change the situation, solution, outcome or importance of a case: the fields that are given, and no others.
@@ -130,7 +128,8 @@ class Cases:
         for name, value in line_of(case).items():
             if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
                 given[name] = {**value, **given[name]}
-        return self._change(case, {"op": "revise", **given}, by, dry_run=dry_run)
+        whose = case.origin if case.origin is Origin.UNTRUSTED else _whose(by)
+        return self._change(case, {"op": "revise", **given, "origin": whose.value}, by, dry_run=dry_run)
 
     def delete(self, id: str, *, by: Attribution = KEEPER, dry_run: bool = False) -> Case:
         """Take a case out; its lines stay, and undoing the change brings it back."""
@@ -140,12 +139,14 @@ class Cases:
         return case
 
     def get(self, id: str) -> Case:
-        """The case with this id."""
+        """The case with this id, or that of a line that told of it once more."""
         book = self._read().book
-        case = book.cases.get(book.names.get(text("an id", id), ""))
-        if case is None:
+        name = book.names.get(text("an id", id), "")
+        if name and name not in book.cases:
+            raise NotFoundError(f"case {id[:80]!r} is deleted", hint="undoing that change brings it back")
+        if not name:
             raise NotFoundError(f"there is no case {id[:80]!r}", hint="`memfolio case list` shows them")
-        return case
+        return book.cases[name]
 
     def list(self) -> Sequence[Case]:
         """All cases, the latest used first."""
@@ -154,9 +155,11 @@ class Cases:
     def history(self, id: str) -> Sequence[Mapping[str, Any]]:
         """The lines about a case, oldest first, also of one that is deleted."""
         read = self._read()
-        if (first := read.book.names.get(id)) is None:
+        names = read.book.names
+        if (first := names.get(text("an id", id))) is None:
             raise NotFoundError(f"there never was a case {id[:80]!r}", hint="`memfolio case list` shows what there is")
-        return [line for line in read.lines if read.book.names.get(line.get("case") or line.get("id", "")) == first]
+        lines = map(json.loads, read.lines)
+        return [line for line in lines if names.get(str(line.get("case") or line.get("id"))) == first]
 
     def problems(self) -> Sequence[str]:
         """Which lines of the ledger were passed over, and why."""
@@ -166,44 +169,34 @@ class Cases:
         """Add a line about a case; it has all of it, so that whoever reads it alone knows what it is about."""
         record = {**line_of(case), **change, "case": case.id}
         changed = after(case, record, self._vault.home.now())
+        if (other := self._read().book.same.get(changed.key, case.id)) != case.id:
+            raise ConflictError(f"{other} is this solution of this situation", hint="retain that one, delete this one")
         if not dry_run:
             self._write([record], by)
         return changed if dry_run else self.get(case.id)
 
     def _write(self, lines: Iterable[Mapping[str, Any]], by: Attribution, action: Action = Action.APPEND) -> Receipt:
         added = AddLines(self._ledger, tuple(lines), "C")
-        return self._vault.apply(Change(operations=(added,), by=by, action=action))
+        return self._vault.apply(Change(operations=(added,), by=check_attribution(by), action=action))
 
-    def _meant(self, case: str | Mapping[str, Any]) -> Case:
-        if not isinstance(case, Mapping):
-            return self.get(case)
-        known = self._read().book.same.get(read_case({**case, "outcome": {"success": True}}).key)
-        if known is None:
-            raise NotFoundError("no case has this situation and this solution", hint="store it first")
-        return self.get(known)
-
-    def _by_text(self, context: str, book: Book, limit: int) -> dict[str, float]:
-        """How much like a text cases are told, by words and by meaning."""
+    def _told_like(self, context: str, limit: int) -> Hits:
+        """The cases that are told like a text, by words and by meaning."""
         now, zone = self._vault.home.now(), self._vault.home.zone
         query = Query(text=context, limit=limit, depth=0, filter=TOLD, now=now, zone=zone, agents=(self._agent,))
-        hits = [hit for hit in self._library.recall(query) if hit.memory.id in book.names]
-        return {book.names[hit.memory.id]: max(0.0, min(1.0, hit.score)) for hit in reversed(hits)}
+        return self._library.recall(query)
 
     def _read(self) -> _Read:
-        """The cases as they are; lines are read when their files have changed, and what is known of is not redone."""
+        """The cases as they are; after a change only the lines that it added are read."""
         index, last = self._library.index, self._last
-        index.catch_up()
-        state = self._state()
-        if state is None or state != last.state:
-            lines = index.read(lambda connection: records(connection, "cases"))
-            is_longer = lines[: len(last.lines)] == last.lines
-            book = read_cases(lines[len(last.lines) :], last.book) if is_longer else read_cases(lines, Book())
-            self._last = last = _Read(state, lines, book, Inverted(book.cases))
+        moment = index.moment()
+        if moment != last.moment:
+            lines = index.read(lambda connection: record_lines(connection, "cases"))
+            known = len(last.lines)
+            if lines[:known] != last.lines:
+                known, last = 0, _Read()
+            self._last = last = _Read(moment, lines, last.book.and_then(map(json.loads, lines[known:])))
         return last
 
-    def _state(self) -> tuple[object, ...] | None:
-        """How the files of the ledger were last left; None where that is not known."""
-        books, ledger = self._vault.books, self._ledger
-        parts = (ledger.part(number + 1) for number in range(books.newest_part(ledger)))
-        known = tuple(map(books.known, (f"{ledger.base}.jsonl", *parts)))
-        return known if self._vault.trouble is None else None
+
+def _whose(by: Attribution) -> Origin:
+    return Origin.OWNER if check_attribution(by).actor == "human" else Origin.AGENT

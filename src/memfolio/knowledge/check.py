@@ -13,6 +13,8 @@ from memfolio.knowledge.rule import Rule, RuleType, Severity, mentioned
 
 Context = Iterable[Triple] | Mapping[str, Mapping[str, object]]
 """Facts for one call only: triples, or for each subject its predicates with an object or a list of them."""
+_FIRST = 1 << 61
+"""Keys from here on are facts of one call."""
 _WORST = {severity: place for place, severity in enumerate(reversed(Severity))}
 
 
@@ -94,15 +96,11 @@ class Beside:
     def __init__(self, relations: Relations, context: Context) -> None:
         self._relations = relations
         triples = _triples(context) if isinstance(context, Mapping) else map(as_triple, context)
-        self._given = Held(Atom(FIRST_GIVEN + number, *each) for number, each in enumerate(triples))
+        self._given = Held(Atom(_FIRST + number, *each) for number, each in enumerate(triples))
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         given = self._given.match(predicate, subject, object)
         return [*self._relations.match(predicate, subject, object), *given]
-
-
-FIRST_GIVEN = 1 << 61
-"""Keys from here on are facts of one call."""
 
 
 def _triples(context: Mapping[str, Mapping[str, object]]) -> Iterator[Triple]:

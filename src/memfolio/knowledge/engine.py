@@ -9,40 +9,22 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
-from typing import NamedTuple, NoReturn, Protocol
 
 from memfolio.errors import InferenceLimitError
+from memfolio.index.derived import Proof, Stored
 from memfolio.knowledge.join import ALWAYS, NOWHERE, Search
-from memfolio.knowledge.relations import Atom, Held, Relations, Triple
+from memfolio.knowledge.relations import Atom, Held, Triple
 from memfolio.knowledge.rule import Condition, Part, Rule, is_variable, variables
 from memfolio.knowledge.strata import strata
 
 Order = tuple[float, int, int]
 """What a conclusion stands in the queue by: -confidence, start, -end."""
-
-
-class Proof(NamedTuple):
-    """The rule by which an atom follows, and the keys of what it rests on."""
-
-    rule: str
-    premises: tuple[int, ...]
-
-
-class Store(Relations, Protocol):
-    """Where conclusions are kept, beside what they follow from."""
-
-    def fresh(self) -> int:
-        """A key that no conclusion has had."""
-        ...
-
-    def conclude(self, atom: Atom, proof: Proof) -> None: ...
-
-    def withdraw(self, atom: Atom) -> None: ...
-
-    def dependents(self, key: int) -> Sequence[Atom]:
-        """The conclusions whose proof uses an atom."""
-        ...
+STEPS = 50
+"""How many steps may be taken for each fact and for each conclusion that is allowed."""
+PROPOSAL = 20
+"""How many steps it counts to have a conclusion wait, which takes memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +39,6 @@ class Derivation:
     """Comparisons that could not be made, and by which rule."""
     counts: Mapping[str, int]
     """How many atoms follow by each rule, by its id."""
-    rounds: int
 
     @property
     def derived(self) -> list[Atom]:
@@ -71,14 +52,12 @@ class Derivation:
 
 
 def derive(atoms: Iterable[Atom], rules: Iterable[Rule], *, most: int) -> Derivation:
-    """All that follows; InferenceLimitError when that is more than `most`."""
+    """All that follows; InferenceLimitError when that is more than `most`, or takes too long to find out."""
     store = Proven(atoms)
-    tally = Tally(most)
+    tally = Tally(most, steps=STEPS * (most + len(store.atoms)))
     for layer in strata(rules):
         Forward(store, layer, tally).draw()
-    return Derivation(
-        atoms=store.atoms, proofs=store.proofs, problems=tally.told(), counts=dict(tally.counts), rounds=tally.rounds
-    )
+    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=tally.told(), counts=dict(tally.counts))
 
 
 class Proven(Held):
@@ -87,67 +66,53 @@ class Proven(Held):
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
         self.atoms: dict[int, Atom] = {}
         self.proofs: dict[int, Proof] = {}
-        self._uses: defaultdict[int, set[int]] | None = None
         super().__init__(atoms)
-        self._lowest = min(self.atoms, default=0)
 
     def add(self, atom: Atom) -> None:
         self.atoms[atom[0]] = atom
         super().add(atom)
 
-    def remove(self, atom: Atom) -> None:
-        del self.atoms[atom[0]]
-        super().remove(atom)
-
     def fresh(self) -> int:
-        self._lowest = min(self._lowest, 0) - 1
-        return self._lowest
+        """A key that no conclusion has had."""
+        return -1 - len(self.proofs)
 
     def conclude(self, atom: Atom, proof: Proof) -> None:
         self.add(atom)
         self.proofs[atom[0]] = proof
-        if self._uses is not None:
-            for premise in proof.premises:
-                self._uses[premise].add(atom[0])
-
-    def withdraw(self, atom: Atom) -> None:
-        self.remove(atom)
-        proof = self.proofs.pop(atom[0])
-        if self._uses is not None:
-            for premise in proof.premises:
-                self._uses[premise].discard(atom[0])
-
-    def dependents(self, key: int) -> Sequence[Atom]:
-        if self._uses is None:  # nobody asks when all is drawn at once
-            self._uses = defaultdict(set)
-            for conclusion, proof in self.proofs.items():
-                for premise in proof.premises:
-                    self._uses[premise].add(conclusion)
-        return [self.atoms[each] for each in sorted(self._uses[key])]
 
 
 class Tally:
-    """How much was concluded by which rule, up to a limit, and what went wrong."""
+    """What is concluded by which rule and how many steps that takes, up to limits, and what goes wrong."""
 
-    def __init__(self, most: int, held: int = 0) -> None:
+    def __init__(self, most: int, *, steps: int, held: int = 0) -> None:
         self.counts: Counter[str] = Counter()
-        self.held = held
-        self.most = most
-        self.rounds = 0
+        self.held, self.most = held, most
+        self.steps = self.left = steps
+        self._spent: Counter[str] = Counter()
         self._names: dict[str, str] = {}
         self._problems: defaultdict[str, set[str]] = defaultdict(set)
 
     def count(self, rule: Rule) -> None:
         self.counts[rule.id] += 1
         self.held += 1
-        if self.held > self.most:
-            self.refuse(rule)
+        self.allow(self.held)
 
-    def refuse(self, rule: Rule) -> NoReturn:
-        """Say that too much follows, and by which rule most of it; `rule` if nothing is counted yet."""
-        worst = max(self.counts, key=self.counts.__getitem__, default=rule.id)
-        raise InferenceLimitError(
-            f"more than {self.most:,} conclusions follow, most of them by the rule {self._names[worst]!r}",
+    def allow(self, conclusions: int) -> None:
+        """Refuse more conclusions than may follow."""
+        if conclusions > self.most:
+            raise self._refusal(f"more than {self.most:,} conclusions follow", self.counts or self._spent)
+
+    def spend(self, rule: str, steps: int) -> None:
+        """Refuse more steps than may be taken."""
+        self._spent[rule] += steps
+        self.left -= steps
+        if self.left < 0:
+            raise self._refusal(f"to see what follows takes more than {self.steps:,} steps", self._spent)
+
+    def _refusal(self, what: str, by_rule: Counter[str]) -> InferenceLimitError:
+        worst = max(by_rule, key=by_rule.__getitem__)
+        return InferenceLimitError(
+            f"{what}, most of them by the rule {self._names[worst]!r}",
             hint=f"narrow or disable {worst}, or raise `knowledge.most` in memfolio.toml",
         )
 
@@ -162,14 +127,16 @@ class Tally:
 class Way:
     """How a rule is tried: what is bound first, and the search for the rest."""
 
-    __slots__ = ("_is_loop", "_puts", "_wants", "factor", "object", "predicate", "rule", "search", "subject")
+    __slots__ = ("_is_loop", "_puts", "_wants", "object", "predicate", "rule", "search", "subject")
 
-    def __init__(self, rule: Rule, body: Sequence[Part], start: Condition | None, store: Store, tally: Tally) -> None:
+    def __init__(
+        self, rule: Rule, body: Sequence[Part], start: Condition | None, store: Proven | Stored, tally: Tally
+    ) -> None:
         assert rule.conclusion is not None
         head, terms = rule.conclusion, start.terms if start else ()
-        problems = tally.problems_of(rule)
-        self.search = Search(tuple(body), frozenset(variables(terms)), store, problems, also=head.terms)
-        self.rule, self.factor, self.predicate = rule, rule.factor, head.predicate
+        problems, spend = tally.problems_of(rule), partial(tally.spend, rule.id)
+        self.search = Search(tuple(body), frozenset(variables(terms)), store, problems, spend, also=head.terms)
+        self.rule, self.predicate = rule, head.predicate
         self.subject, self.object = (self.search.places[term] for term in head.terms)
         self._puts = tuple(self.search.places[term] if is_variable(term) else NOWHERE for term in terms)
         self._wants = tuple(None if is_variable(term) else term for term in terms)
@@ -190,7 +157,7 @@ class Way:
 class Forward:
     """Draws what follows by the rules of one layer."""
 
-    def __init__(self, store: Store, rules: Sequence[Rule], tally: Tally) -> None:
+    def __init__(self, store: Proven | Stored, rules: Sequence[Rule], tally: Tally) -> None:
         self._store, self._rules, self._tally = store, rules, tally
         self._joins: defaultdict[str, list[Way]] = defaultdict(list)
         self._proposed: set[Triple] = set()
@@ -216,36 +183,37 @@ class Forward:
                 self._try(way, (atom,), confidence, start, end)
 
     def _try(self, way: Way, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> None:
-        rule, factor, values = way.rule, way.factor, way.search.values
+        rule, values = way.rule, way.search.values
         for premises, sure, begin, until in way.search.find(0, atoms, confidence, start, end):
             triple = values[way.subject], way.predicate, values[way.object]
-            order = -sure * factor, begin, -until
-            waiting = self._waiting.get(order)
-            if waiting is None:
-                heappush(self._queue, order)
-                waiting = self._waiting[order] = {}
-            if triple not in waiting and not self._is_held(triple, order):
-                waiting[triple] = rule, premises
-                self._proposed.add(triple)
-                if len(self._proposed) > self._tally.most:  # long before all of them are taken
-                    self._tally.refuse(rule)
+            order = -sure * rule.factor, begin, -until
+            if triple not in self._waiting.get(order, ()) and not self._is_held(triple, order, rule):
+                self._propose(triple, order, rule, premises)
+
+    def _propose(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> None:
+        if order not in self._waiting:
+            heappush(self._queue, order)
+            self._waiting[order] = {}
+        self._waiting[order][triple] = rule, premises
+        self._proposed.add(triple)
+        self._tally.spend(rule.id, PROPOSAL)
+        self._tally.allow(len(self._proposed))  # long before all of them are taken
 
     def _settle(self) -> None:
         """Take what was proposed, the surest first, unless something at least as good holds."""
         while self._queue:
-            self._tally.rounds += 1
             order = heappop(self._queue)
             for triple, (rule, premises) in self._waiting.pop(order).items():
-                if not self._is_held(triple, order):
+                if not self._is_held(triple, order, rule):
                     self._take(triple, order, rule, premises)
 
-    def _is_held(self, triple: Triple, order: Order) -> bool:
+    def _is_held(self, triple: Triple, order: Order, rule: Rule) -> bool:
         subject, predicate, target = triple
         confidence, start, end = order
-        for atom in self._store.match(predicate, subject, target):
-            if -atom[4] <= confidence and atom[5] <= start and -atom[6] <= end:
-                return True
-        return False
+        found = self._store.match(predicate, subject, target)
+        if len(found) > 1:
+            self._tally.spend(rule.id, len(found))
+        return any(-atom[4] <= confidence and atom[5] <= start and -atom[6] <= end for atom in found)
 
     def _take(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> None:
         self._join(self._conclude(self._store.fresh(), triple, order, rule, premises))

@@ -37,14 +37,11 @@ MOST = 100_000
 _UNTRUSTED = Origin.UNTRUSTED.value
 
 
-def _nothing() -> None:
-    """No conclusions are kept."""
-
-
 class Facts:
     """What an agent knows as facts; it writes its own and reads those of everybody in its scope.
 
-    `refresh` brings conclusions up to date before they are read; `explainer` tells where a fact comes from.
+    `refresh` has the agent's own index catch up with the files, and brings conclusions up to date, before they are
+    read; `explainer` tells where a fact comes from.
     """
 
     def __init__(
@@ -52,7 +49,7 @@ class Facts:
         vault: Vault,
         library: Shelf,
         agent: str,
-        refresh: Callable[[], None] = _nothing,
+        refresh: Callable[[], object] | None = None,
         explainer: Callable[[str, int], Any] | None = None,
     ) -> None:
         self._vault = vault
@@ -88,13 +85,17 @@ class Facts:
         more = {"memories": tuple(memories), "origin": origin}
         return self.assert_many([given | told | more], by=by)[0]
 
-    def assert_many(self, records: Iterable[Mapping[str, Any]], *, by: Attribution = ASSERTER) -> list[Fact]:
+    def assert_many(
+        self, records: Iterable[Mapping[str, Any]], *, retracting: Iterable[Fact] = (), by: Attribution = ASSERTER
+    ) -> list[Fact]:
         """Assert many facts as one change, which one undo takes back; nothing is written if one of them is wrong.
 
-        Of several with the same triple the last counts.
+        Of several with the same triple the last counts. The change also retracts those of the agent's facts that are
+        named, before it asserts.
         """
         lines = self._lines(self.check_many(records), by)
-        self._append(lines.values(), by, Action.APPEND)
+        gone = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in retracting]
+        self._append([*gone, *lines.values()], by, Action.APPEND)
         return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
 
     def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[Said, dict[str, Any]]]:
@@ -206,7 +207,7 @@ class Facts:
             subject=subject,
             predicate=predicate,
             object=object,
-            min_confidence=min_confidence,
+            min_confidence=min_confidence or None,
             valid_at=self._moment("valid_at", valid_at),
             as_of=None if as_of is None else read_moment("as_of", as_of, self._vault.home.zone),
             derived=include_derived and as_of is None,
@@ -215,13 +216,20 @@ class Facts:
             source=source,
             limit=limit,
         )
-        if wanted.derived:
-            self._refresh()
-        indexes = self._chosen(agents)
-        found = [_found(index, wanted) for index in indexes]
+        is_fresh = wanted.derived and self._refreshed()
+        found = [
+            _found(index, wanted, is_caught_up=is_fresh and index is self._library.index)
+            for index in self._chosen(agents)
+        ]
         if len(found) == 1:
             return found[0]
         return sorted(chain.from_iterable(found), key=wanted.key)[:limit]
+
+    def _refreshed(self) -> bool:
+        """Bring conclusions up to date, if somebody can."""
+        if self._refresh is not None:
+            self._refresh()
+        return self._refresh is not None
 
     def _moment(self, name: str, value: When) -> int | None:
         if value is None:
@@ -242,7 +250,7 @@ class Facts:
     def get(self, id: str) -> Fact:
         """The fact with this id, or that of any line about it."""
         if id.startswith("D-"):
-            self._refresh()
+            self._refreshed()
         for index in self._library.indexes():
             if fact := _named(index, id):
                 return fact
@@ -286,8 +294,8 @@ class Facts:
         return [fact for index in self._library.indexes() for fact in index.read(lambda db: facts_from(db, memory_id))]
 
 
-def _found(index: Index, wanted: Wanted) -> list[Fact]:
-    return index.read(lambda db: find_facts(db, wanted, index.agent))
+def _found(index: Index, wanted: Wanted, *, is_caught_up: bool = False) -> list[Fact]:
+    return index.read(lambda db: find_facts(db, wanted, index.agent), is_caught_up=is_caught_up)
 
 
 def _named(index: Index, id: str) -> Fact | None:

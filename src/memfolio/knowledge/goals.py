@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from sys import float_info
 from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.knowledge.facts import ANY, MOST, Facts
+from memfolio.knowledge.relations import Triple
+from memfolio.text import counted
 from memfolio.types import Attribution
 
 SEEDER = Attribution(actor="bot:goals", trigger="seed")
@@ -57,9 +59,7 @@ SORTS = {
 """The lists of a file; `steps` stand within their plans. A predicate with ^ leads from the other to this one."""
 _SHARES = frozenset(("progress", "priority", "urgency", "importance", "certainty"))
 _NUMBERS = frozenset(("target_value", "current_value", "estimated_cost", "estimated_hours", "step_order"))
-_DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 
-Triple = tuple[str, str, str]
 Members = dict[str, list[dict[str, Any]]]
 
 
@@ -86,42 +86,52 @@ def seed_goals(
 ) -> Seeded:
     """Assert what a file of goals says, and retract what an earlier one of the same business said beyond it.
 
-    InputError names everything that is wrong with it; then nothing is written.
+    Both are one change. InputError names everything that is wrong with the file; then nothing is written.
     """
-    members = _members(given)
-    if problems := list(_problems(given, members)):
+    members, problems = _members(given)
+    if problems := [*problems, *_problems(given, members)]:
         shown = "; ".join(problems[:SHOWN]) + (f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else "")
-        raise InputError(f"the goals have {len(problems)} mistakes: {shown}", hint="correct them; nothing was written")
-    source = f"goals:{given['business']}"
-    triples = tuple(dict.fromkeys(_triples(members)))
+        told = counted(len(problems), "mistake")
+        raise InputError(f"the goals have {told}: {shown}", hint="correct them; nothing was written")
+    source = f"goals:{given['business'].strip()}"
+    records = [
+        {"subject": one, "predicate": two, "object": three, "source": source} for one, two, three in _triples(members)
+    ]
+    triples = tuple(dict.fromkeys(said.triple for said, _ in facts.check_many(records)))
     known = facts.query(source=source, agents=agent, valid_at=ANY, include_derived=False, limit=MOST)
     gone = [fact for fact in known if fact.triple not in set(triples)]
     if not dry_run:
-        names = ("subject", "predicate", "object")
-        facts.assert_many([dict(zip(names, each, strict=True)) | {"source": source} for each in triples], by=by)
-        for fact in gone:
-            facts.retract(id=fact.id, by=by)
+        facts.assert_many(records, retracting=gone, by=by)
     counts = {name: len(found) for name, found in members.items()}
     return Seeded(members=counts, facts=triples, retracted=tuple(fact.triple for fact in gone))
 
 
-def _members(given: Mapping[str, Any]) -> Members:
-    """The members of each list, the steps of plans in a list of their own with their places."""
-    found = {name: _objects(given.get(name)) for name in SORTS}
+def _members(given: Mapping[str, Any]) -> tuple[Members, list[str]]:
+    """The members of each list, the steps of plans in a list of their own with their places; and what is no list."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"the goals are a {type(given).__name__}", hint="pass an object with business and goals")
+    problems: list[str] = []
+
+    def objects(name: str, value: Any) -> list[dict[str, Any]]:
+        if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+            return [dict(each) for each in value]
+        problems.append(f"{name} is no list of objects")
+        return []
+
+    found = {name: objects(name, given.get(name, [])) for name in SORTS}
     for plan in found["plans"]:
-        steps = _objects(plan.get("steps"))
+        steps = objects(f"steps of {plan.get('id')}", plan.get("steps", []))
         found["steps"] += [{"step_order": place} | each for place, each in enumerate(steps, 1)]
         plan["steps"] = [each.get("id") for each in steps]
-    return found
+    return found, problems
 
 
 def _problems(given: Mapping[str, Any], members: Members) -> Iterator[str]:
     if not isinstance(given.get("business"), str) or not given["business"].strip():
         yield "business names nobody"
-    yield from (f"{name} is no list of members" for name in sorted(set(given) - {*SORTS, *_ABOUT}))
-    yield from (f"{name} is no list" for name in SORTS if not isinstance(given.get(name, []), list))
+    yield from (f"{name} is no list of members" for name in sorted(map(str, set(given) - {*SORTS, *_ABOUT})))
     ids = {name: {str(each.get("id")) for each in found} for name, found in members.items()}
-    seen: set[object] = set()
+    seen: set[str] = set()
     for name, found in members.items():
         for number, each in enumerate(found, 1):
             own = each.get("id")
@@ -141,14 +151,13 @@ def _flaws(sort: Sort, member: Mapping[str, Any], ids: Mapping[str, set[str]]) -
     for key, value in member.items():
         if key in sort.links:
             target = sort.links[key][0]
-            yield from (
-                f"{key} {each!r} is none of the {target}" for each in _several(value) if each not in ids[target]
-            )
+            strange = [each for each in _several(value) if not isinstance(each, str) or each not in ids[target]]
+            yield from (f"{key} {each!r:.60} is none of the {target}" for each in strange)
         elif key in sort.values:
             if expected := _expected(key, value):
-                yield f"{key} {value!r} is not {expected}"
+                yield f"{key} {value!r:.60} is not {expected}"
         elif key != "id":
-            yield f"there is no {key!r}"
+            yield f"there is no {key!r:.60}"
     if sort.kind == "Goal" and not {"name", "level"} <= member.keys():
         yield "it has no name or no level"
 
@@ -158,9 +167,9 @@ def _expected(key: str, value: Any) -> str:
     if key == "level":
         return "" if value in LEVELS else f"one of {', '.join(LEVELS)}"
     if key == "deadline":
-        return "" if _DAY.fullmatch(str(value)) else "a day such as 2027-03-31"
+        return "" if _is_day(str(value)) else "a day such as 2027-03-31"
     if key in _SHARES | _NUMBERS:
-        least, most = (0, 1) if key in _SHARES else (-math.inf, math.inf)
+        least, most = (0, 1) if key in _SHARES else (-float_info.max, float_info.max)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return "" if is_number and least <= value <= most else "a number" + (" from 0 to 1" if key in _SHARES else "")
     return "" if isinstance(value, str) and value.strip() else "text"
@@ -169,9 +178,10 @@ def _expected(key: str, value: Any) -> str:
 def _wrong_levels(goals: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     levels = {str(goal.get("id")): goal.get("level") for goal in goals}
     for goal in goals:
-        above, own = levels.get(str(goal.get("parent"))), goal.get("level")
-        if above in LEVELS and own in LEVELS and LEVELS.index(above) >= LEVELS.index(own):
-            yield f"goal {goal.get('id')} is {own} and contributes to {goal.get('parent')}, which is {above}"
+        for parent in map(str, _several(goal.get("parent"))):
+            above, own = levels.get(parent), goal.get("level")
+            if above in LEVELS and own in LEVELS and LEVELS.index(above) >= LEVELS.index(own):
+                yield f"goal {goal.get('id')} is {own} and contributes to {parent}, which is {above}"
 
 
 def _cycles(members: Iterable[Mapping[str, Any]], key: str) -> Iterator[str]:
@@ -193,8 +203,11 @@ def _triples(members: Members) -> Iterator[Triple]:
                     yield (other, predicate[1:], each["id"]) if is_turned else (each["id"], predicate, other)
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [dict(each) for each in _several(value) if isinstance(each, Mapping)]
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _several(value: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from memfolio.knowledge.rule import Condition, Rule, is_variable, variables
 from memfolio.knowledge.verify import exactly
 from memfolio.llm.grounded import are_words_of, is_grounded
 from memfolio.llm.model import Model
+from memfolio.recall.asking.arguments import number
 from memfolio.types import Origin
 
 SURE = 0.5
@@ -81,17 +82,19 @@ class Hypothesis:
 
 
 def relevant(facts: Facts, recalled: Iterable[str]) -> list[Fact]:
-    """The facts that a premise brought to mind, by their ids, then those about the same names, and about theirs."""
-    found = {each: facts.get(each) for each in recalled}
-    seen: set[str] = set()
+    """The facts that hold about what a premise brought to mind, given as ids of facts, and about what those name."""
+    found, seen = dict[str, Fact](), set[str]()
+    named = [facts.get(each) for each in recalled]
     for _ in range(2):
-        names = dict.fromkeys(name for each in found.values() for name in (each.subject, each.object))
+        names = dict.fromkeys(name for each in named for name in (each.subject, each.object))
         for name in [each for each in names if each not in seen]:
             if len(found) >= MOST:
                 break
             seen.add(name)
-            found |= {each.id: each for each in (*exactly(facts, name), *exactly(facts, None, None, name))}
-    return list(found.values())
+            about = (*exactly(facts, name, when=None), *exactly(facts, None, None, name, when=None))
+            found |= {each.id: each for each in about}
+        named = list(found.values())
+    return named
 
 
 def hypothesise(
@@ -103,6 +106,7 @@ def hypothesise(
     """
     if not premise.strip():
         raise InputError("the premise is empty", hint="say what is supposed, such as: Acme moves to Berlin")
+    number("limit", limit, 1, NEARBY)
     trusted = [each for each in known if each.origin != Origin.UNTRUSTED]
     if model is not None:
         found = list(_by_model(premise, trusted[:NEARBY], model, limit))

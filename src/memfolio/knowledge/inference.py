@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from memfolio.errors import InputError
+from memfolio.errors import InferenceLimitError, InputError, RuleError
 from memfolio.graph.making import Shelf
 from memfolio.index import derived
 from memfolio.index.database import Connection
@@ -17,14 +17,15 @@ from memfolio.index.facts import Fact
 from memfolio.index.rows import to_us
 from memfolio.knowledge import answer, tree
 from memfolio.knowledge.abduce import Hypothesis, abduce
-from memfolio.knowledge.check import FIRST_GIVEN, Beside, Context, Finding, as_triple, findings
+from memfolio.knowledge.check import Beside, Context, Finding, as_triple, findings
 from memfolio.knowledge.engine import Derivation, derive
 from memfolio.knowledge.maintain import Refreshed, refresh
-from memfolio.knowledge.prove import At, Proof, Prover, prove
+from memfolio.knowledge.prove import ANSWERS, At, Proof, Prover, head_of, prove
+from memfolio.knowledge.prove import predicates as spoken_of
 from memfolio.knowledge.relations import Atom, Triple
 from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable
 from memfolio.knowledge.rules import Rules
-from memfolio.types import Approval, Attribution
+from memfolio.types import Approval, Attribution, Origin
 from memfolio.vault.vault import Vault
 
 INFERRER = Attribution(actor="bot:inference", approval=Approval.AUTO, trigger="infer")
@@ -81,6 +82,7 @@ class Inference:
         self._rules = rules
         self._refreshed: tuple[object, ...] = ()
         """The moment of the index in which what is kept was brought in line."""
+        self._trouble: str | None = None
 
     def forward(
         self,
@@ -93,63 +95,73 @@ class Inference:
     ) -> Drawn:
         """What follows by all inference rules, or by some; with `persist` it is kept, for as long as it follows."""
         chosen = self._chosen(rules, domain)
-        drawn = self._read(lambda connection: self._draw(connection, chosen, limit))
+        drawn = self._library.index.read(lambda db: self._draw(db, chosen, limit))
         if not persist:
             return drawn
         self._rules.keep([rule.id for rule in chosen], by=by)
         return replace(drawn, refreshed=self.refresh())
 
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing that follows is among the facts, though rules are kept."""
+        self.refresh()
+        return self._trouble
+
     def refresh(self) -> Refreshed:
-        """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
+        """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed.
+
+        Where that cannot be done, no conclusion is among the facts, and `trouble` says why.
+        """
         index = self._library.index
         moment = index.moment()
         if moment == self._refreshed:
             return Refreshed()
-        done = refresh(index, self._inference_rules(), most=self._vault.config.knowledge.most)
+        self._trouble = None
+        try:
+            done = refresh(index, self._inference_rules(), most=self._vault.config.knowledge.most)
+        except (InferenceLimitError, RuleError) as error:
+            self._trouble = f"conclusions are not among the facts: {error.message}; {error.hint}"
+            done = refresh(index, (), most=0)
         self._refreshed = moment
         return done
 
-    def backward(self, subject: str, predicate: str, object: str, *, depth: int | None = None) -> Proof:
+    def backward(
+        self, subject: str, predicate: str, object: str, *, depth: int | None = None, limit: int | None = ANSWERS
+    ) -> Proof:
         """Whether a triple holds or follows, with which values for its `?variables`, why, and what is missing."""
-        goal, deep = as_goal(subject, predicate, object), self._depth(depth)
-        rules, now = self._inference_rules(), self._now()
-        return self._read(lambda db: prove(goal, derived.Stored(db), rules, now=now, depth=deep, facts=_facts_in(db)))
+        goal, now = as_goal(subject, predicate, object), self._now()
+        return self._reason(lambda db, known: prove(goal, known, now=now, limit=limit, facts=_facts_in(db)), depth)
 
     def abduce(self, subject: str, predicate: str, object: str) -> list[Hypothesis]:
         """What would explain an observation, the best supported first."""
-        observed, rules, now = as_goal(subject, predicate, object), self._inference_rules(), self._now()
-        return self._read(
-            lambda db: abduce(observed, At(Prover(derived.Stored(db), rules, depth=self._depth()), now), rules)
-        )
+        observed, now = as_goal(subject, predicate, object), self._now()
+        return self._reason(lambda _, known: abduce(observed, At(known, now), known.rules))
 
     def explain(self, question: str | Sequence[str]) -> answer.Explanation:
         """One answer to a triple or to plain words, from facts, rules, gaps and hypotheses, with its sources."""
-        asked = question if isinstance(question, str) else as_goal(*question)
-        rules, now = self._inference_rules(), self._now()
+        asked, now = question if isinstance(question, str) else as_goal(*as_triple(question)), self._now()
 
-        def ask(db: Connection) -> answer.Explanation:
-            concluded = {rule.conclusion.predicate for rule in rules if rule.conclusion}
+        def ask(db: Connection, known: Prover) -> answer.Explanation:
             vocabulary = answer.Vocabulary(
-                predicates={*predicates(db), *concluded}, known=lambda texts: known_terms(db, texts)
+                predicates={*predicates(db), *(head_of(rule).predicate for rule in known.rules)},
+                known=lambda texts: known_terms(db, texts),
             )
-            stored, facts = derived.Stored(db), _facts_in(db)
-            return answer.explain(asked, stored, rules, vocabulary, now=now, depth=self._depth(), facts=facts)
+            return answer.explain(asked, known, vocabulary, now=now, facts=_facts_in(db))
 
-        return self._read(ask)
+        return self._reason(ask)
 
     def explain_fact(self, fact: str | Triple, depth: int | None = None) -> tree.Node:
         """All that a fact rests on, by its id or triple; one that is another agent's or not trusted stands alone."""
         named = self._facts.get(fact) if isinstance(fact, str) else None
         subject, predicate, target = triple = named.triple if named else as_triple(fact)
-        rules, deep = self._inference_rules(), self._depth(depth)
+        deep = self._depth() if depth is None else depth
 
-        def ask(db: Connection) -> tree.Node:
-            prover = Prover(derived.Stored(db), rules, depth=self._depth())
-            if named is not None and not prover.match(predicate, subject, target):
+        def ask(db: Connection, known: Prover) -> tree.Node:
+            if named is not None and not known.match(predicate, subject, target):
                 return tree.Node(triple=triple, confidence=named.confidence, fact=named)
-            return tree.explain_fact(triple, prover, rules, deep, facts=_facts_in(db))
+            return tree.explain_fact(triple, known, known.rules, deep, facts=_facts_in(db))
 
-        return self._read(ask)
+        return self._reason(ask)
 
     def check(
         self,
@@ -179,24 +191,36 @@ class Inference:
         severity: Severity | None,
         domain: str | None,
     ) -> Checked:
-        self.refresh()
         chosen = self._rules.list(type) if names is None else [self._rules.get(each) for each in names]
-        inferring, now = self._inference_rules(), self._now()
+        now = self._now()
 
-        def ask(db: Connection) -> Checked:
+        def ask(_: Connection, known: Prover) -> Checked:
+            found = findings(known, chosen, type, now, severity=severity, domain=domain, problems=known.problems)
+            problems = *filter(None, [self._trouble]), *sorted(known.problems)
+            return Checked(findings=tuple(found), problems=problems, truncated=known.truncated)
+
+        return self._reason(ask, context=context)
+
+    def _reason(
+        self, question: Callable[[Connection, Prover], T], depth: int | None = None, context: Context = ()
+    ) -> T:
+        """Ask about all that holds and follows, with facts that count for this question only."""
+        self.refresh()
+        rules, deep = self._inference_rules(), self._depth() if depth is None else depth
+
+        def ask(db: Connection) -> T:
             stored = derived.Stored(db)
-            held = Beside(stored, context) if context else stored
-            prover = Prover(held, inferring if context else unsettled(inferring), depth=self._depth())
-            found = findings(prover, chosen, type, now, severity=severity, domain=domain, problems=prover.problems)
-            return Checked(findings=tuple(found), problems=tuple(sorted(prover.problems)), truncated=prover.truncated)
+            # What is kept does not follow from facts that are not there, and is not there where there is trouble.
+            kept = not context and not self._trouble
+            return question(db, Prover(Beside(stored, context) if context else stored, rules, depth=deep, kept=kept))
 
-        return self._read(ask)
+        return self._library.index.read(ask)
 
     def _draw(self, db: Connection, chosen: Sequence[Rule], limit: int | None) -> Drawn:
         kept = [rule for rule in self._inference_rules() if rule.kept]
         rules = {rule.id: rule for rule in (*kept, *chosen)}
         found = derive(
-            derived.trusted(db, _predicates(rules.values())), rules.values(), most=self._vault.config.knowledge.most
+            derived.trusted(db, spoken_of(rules.values())), rules.values(), most=self._vault.config.knowledge.most
         )
         names = {rule.id for rule in chosen}
         fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
@@ -215,20 +239,17 @@ class Inference:
         chosen = self._inference_rules() if names is None else [self._rules.get(each) for each in names]
         if idle := next((each for each in chosen if each.conclusion is None or not each.enabled), None):
             hint = "name inference rules that are switched on"
-            raise InputError(f"nothing follows by the rule {idle.name or idle.id}", hint=hint)
+            raise InputError(f"nothing follows by the rule {tree.called(idle)}", hint=hint)
         return [each for each in chosen if domain in (None, each.domain)]
 
     def _inference_rules(self) -> list[Rule]:
         return self._rules.list(RuleType.INFERENCE, enabled=True)
 
-    def _read(self, question: Callable[[Connection], T]) -> T:
-        return self._library.index.read(question)
-
     def _now(self) -> int:
         return to_us(self._vault.home.now())
 
-    def _depth(self, depth: int | None = None) -> int:
-        return self._vault.config.knowledge.depth if depth is None else depth
+    def _depth(self) -> int:
+        return self._vault.config.knowledge.depth
 
 
 def as_goal(subject: str, predicate: str, object: str) -> Condition:
@@ -241,24 +262,14 @@ def as_goal(subject: str, predicate: str, object: str) -> Condition:
     return Condition(subject, predicate, object)
 
 
-def unsettled(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules that conclude something of which the index does not keep all, as a rule on the way is not kept."""
-    heads = [(rule.conclusion.predicate, rule) for rule in rules if rule.conclusion is not None]
-    loose = {head for head, rule in heads if not rule.kept}
-    while more := {head for head, rule in heads if loose & _predicates([rule])} - loose:
-        loose |= more
-    return [rule for head, rule in heads if head in loose]
-
-
-def _predicates(rules: Iterable[Rule]) -> set[str]:
-    parts = (part for rule in rules for part in (rule.conclusion, *rule.conditions))
-    return {part.predicate for part in parts if isinstance(part, Condition)}
-
-
 def _is_there(stored: derived.Stored, atom: Atom) -> bool:
     held = stored.match(atom.predicate, atom.subject, atom.object)
     return any(each.key < 0 and each[4:] == atom[4:] for each in held)
 
 
 def _facts_in(db: Connection) -> tree.Lookup:
-    return lambda atom: fact_of(db, atom.triple) if atom.key < FIRST_GIVEN else None
+    def trusted(triple: Triple) -> Fact | None:
+        found = fact_of(db, triple)
+        return found if found and found.origin != Origin.UNTRUSTED else None
+
+    return trusted

@@ -6,7 +6,7 @@ takes away the times at which something matches it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ Span = tuple[int, int]
 ALWAYS: Span = (BEGINNING, END)
 Found = tuple[tuple[Atom, ...], float, int, int]
 """The atoms that meet the positive conditions, how sure they are together, and when: start and end."""
+Spend = Callable[[int], None]
+"""Hears how many steps a search takes, and may stop it with an error."""
 
 
 class Solution(NamedTuple):
@@ -39,13 +41,13 @@ def solve(
     *,
     span: Span = ALWAYS,
     problems: set[str] | None = None,
+    spend: Spend = lambda _: None,
 ) -> Iterator[Solution]:
     """Every solution within `span`; what cannot be compared does not hold, and is told in `problems`."""
     given = dict(binding or {})
-    search = Search(tuple(body), frozenset(given), relations, set() if problems is None else problems)
+    search = Search(tuple(body), frozenset(given), relations, set() if problems is None else problems, spend)
     for term, value in given.items():
-        if term in search.places:
-            search.values[search.places[term]] = value
+        search.values[search.places[term]] = value
     wanted = [(name, search.places[name]) for name in bound(body) if name not in given]
     for atoms, confidence, start, end in search.find(0, (), 1.0, *span):
         named = {name: search.values[place] for name, place in wanted}
@@ -75,7 +77,7 @@ class Search:
     search ends before the next begins. Terms of `also` have places too.
     """
 
-    __slots__ = ("_problems", "_relations", "_steps", "places", "values")
+    __slots__ = ("_problems", "_relations", "_spend", "_steps", "places", "values")
 
     def __init__(
         self,
@@ -83,6 +85,7 @@ class Search:
         known: frozenset[str],
         relations: Relations,
         problems: set[str],
+        spend: Spend,
         *,
         also: tuple[str, ...] = (),
     ) -> None:
@@ -91,8 +94,7 @@ class Search:
         for term, place in self.places.items():
             if not is_variable(term):
                 self.values[place] = term
-        self._relations = relations
-        self._problems = problems
+        self._relations, self._problems, self._spend = relations, problems, spend
 
     def find(self, at: int, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> Iterator[Found]:
         """Every way to meet the conditions from the one at `at` on, beside what was met before."""
@@ -114,7 +116,9 @@ class Search:
     ) -> Iterator[Found]:
         predicate, subject, target, put_subject, put_object, is_loop, _ = step
         values, is_last = self.values, after == len(self._steps)
-        for atom in self._relations.match(predicate, values[subject], values[target]):
+        found = self._relations.match(predicate, values[subject], values[target])
+        self._spend(1 + len(found))
+        for atom in found:
             _, source, _, end_point, sure, begin, until = atom
             if is_loop and source != end_point:
                 continue
@@ -132,6 +136,7 @@ class Search:
 
     def _taken(self, step: _Look) -> list[Span]:
         found = self._relations.match(step.predicate, self.values[step.subject], self.values[step.object])
+        self._spend(1 + len(found))
         return [(atom.start, atom.end) for atom in found if not step.is_loop or atom.subject == atom.object]
 
     def _holds(self, step: _Test) -> bool:

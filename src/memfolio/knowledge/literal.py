@@ -24,22 +24,19 @@ LONGEST = 100
 """Characters of the longest value that is anything but text."""
 _EXACT = Context(prec=2 * LONGEST)
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
-_AMOUNT = rf"[+-]?(?:{_DIGITS})"
-_NUMBER = re.compile(rf"({_AMOUNT})(?:[eE]([+-]?[0-9]{{1,3}}))?")
+_MEASURE = re.compile(
+    rf"([+-]?(?:{_DIGITS}))(?:e([+-]?[0-9]{{1,3}}))?\s?(|%|percent|(?:second|minute|hour|day|week)s?)"
+)
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
 _CODES = "USD EUR GBP JPY INR CHF CAD AUD CNY SEK NOK DKK PLN CZK HUF TRY ILS BRL ZAR MXN SGD HKD NZD KRW".split()
 _CURRENCY = "|".join(map(re.escape, (*_SIGNS, *_CODES)))
-_SCALES = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}
-_SCALED = rf"(?:{_DIGITS})(?:\s?(?i:{'|'.join(_SCALES)}))?"
+_SCALES = {"": 0, "k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}
 _MONEY = re.compile(
-    rf"(?P<minus>[+-]?)(?:(?P<unit>{_CURRENCY})\s?(?P<inner>[+-]?)(?P<amount>{_SCALED})"
-    rf"|(?P<leading>{_SCALED})\s?(?P<behind>{_CURRENCY}))"
+    rf"([+-]?)({_CURRENCY})?\s?([+-]?)({_DIGITS})(?:\s?((?ai:{'|'.join(filter(None, _SCALES))})))?\s?({_CURRENCY})?"
 )
-_PERCENT = re.compile(rf"({_AMOUNT})\s?(?:%|percent)")
-_SPAN = re.compile(rf"({_AMOUNT})\s?(second|minute|hour|day|week)s?", re.IGNORECASE)
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
-_AFTER_P = frozenset("0123456789T")
-_TRUTH = {"true": True, "false": False}
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+"""What means fifty thousand to some and fifty to others: `50.000`."""
 
 
 class LiteralKind(StrEnum):
@@ -94,36 +91,28 @@ def _read(given: str) -> Literal:
     return _text(given)
 
 
-def compare(left: str, operator: Operator | str, right: str) -> bool:
+def compare(left: str, operator: Operator, right: str) -> bool:
     """Whether a comparison holds; ComparisonError where the two cannot be put in order.
 
     Values of two types are never equal. `contains` looks at what is written, whatever its type.
     """
-    wanted = _operator(operator)
-    if wanted is Operator.CONTAINS:
+    if operator is Operator.CONTAINS:
         return _folded(right.strip()) in _folded(left)
     first, second = read_literal(left), read_literal(right)
-    is_same = (first.kind, first.unit) == (second.kind, second.unit)
-    if wanted in _EQUALITY:
-        return _EQUALITY[wanted]((is_same, first.value), (True, second.value))
-    if not is_same or first.kind is LiteralKind.BOOLEAN:
-        raise ComparisonError(
-            f"{left[:60]!r} ({first}) cannot be compared with {right[:60]!r} ({second})",
-            hint="compare values of one type, and money in one currency, such as $100 with $50,000",
-        )
-    return _ORDER[wanted](first.value, second.value)
+    is_same, is_equality = str(first) == str(second), operator in (Operator.EQ, Operator.NE)
+    if is_same and (is_equality or first.kind is not LiteralKind.BOOLEAN):
+        return _TESTS[operator](first.value, second.value)
+    if is_equality:
+        return operator is Operator.NE
+    raise ComparisonError(
+        f"{left[:60]!r} ({first}) cannot be compared with {right[:60]!r} ({second})",
+        hint="compare values of one type, and money in one currency, such as $100 with $50,000",
+    )
 
 
-def _operator(name: str) -> Operator:
-    try:
-        return Operator(name)
-    except ValueError as error:
-        known = ", ".join(each.value for each in Operator)
-        raise ComparisonError(f"{str(name)[:40]!r} compares nothing", hint=f"there are {known}") from error
-
-
-_EQUALITY: dict[Operator, Callable[[object, object], bool]] = {Operator.EQ: eq, Operator.NE: ne}
-_ORDER: dict[Operator, Callable[..., bool]] = {
+_TESTS: dict[Operator, Callable[..., bool]] = {
+    Operator.EQ: eq,
+    Operator.NE: ne,
     Operator.GT: gt,
     Operator.GTE: ge,
     Operator.LT: lt,
@@ -144,26 +133,27 @@ def _amount(text: str, exponent: int = 0) -> Decimal:
     return Decimal(f"{text.replace(',', '')}e{exponent}")
 
 
-def _number(text: str) -> Literal | None:
-    match = _NUMBER.fullmatch(text)
-    return Literal(LiteralKind.NUMBER, _amount(match[1], int(match[2] or 0))) if match else None
+def _measure(text: str) -> Literal | None:
+    """A number, a percentage or a length of time."""
+    match = _MEASURE.fullmatch(text.lower())
+    if match is None:
+        return None
+    amount, unit = _amount(match[1], int(match[2] or 0)), match[3].removesuffix("s")
+    if unit in _SECONDS:
+        return Literal(LiteralKind.DURATION, _EXACT.multiply(amount, _SECONDS[unit]))
+    return Literal(LiteralKind.PERCENT if unit else LiteralKind.NUMBER, amount)
 
 
 def _money(text: str) -> Literal | None:
     match = _MONEY.fullmatch(text)
-    if match is None or (match["minus"] and match["inner"]):
+    if match is None:
         return None
-    digits = (match["amount"] or match["leading"]).lower()
-    scale = digits.lstrip("0123456789.,").strip()
-    amount = _amount(digits.removesuffix(scale).strip(), _SCALES.get(scale, 0))
-    unit = match["unit"] or match["behind"]
-    is_negative = "-" in (match["minus"], match["inner"])
-    return Literal(LiteralKind.MONEY, amount.copy_negate() if is_negative else amount, _SIGNS.get(unit, unit))
-
-
-def _percent(text: str) -> Literal | None:
-    match = _PERCENT.fullmatch(text)
-    return Literal(LiteralKind.PERCENT, _amount(match[1])) if match else None
+    outer, before, inner, digits, scale, behind = (part or "" for part in match.groups())
+    is_ambiguous = not scale and _THOUSANDS.fullmatch(digits)
+    if bool(before) == bool(behind) or (outer and inner) or is_ambiguous:
+        return None
+    amount, unit = _amount(digits, _SCALES[scale.lower()]), before or behind
+    return Literal(LiteralKind.MONEY, amount.copy_negate() if "-" in outer + inner else amount, _SIGNS.get(unit, unit))
 
 
 def _date(text: str) -> Literal | None:
@@ -177,16 +167,13 @@ def _date(text: str) -> Literal | None:
 
 
 def _duration(text: str) -> Literal | None:
-    if match := _SPAN.fullmatch(text):
-        return Literal(LiteralKind.DURATION, _EXACT.multiply(_amount(match[1]), _SECONDS[match[2].lower()]))
-    if text[:1] == "P" and text[1:2] in _AFTER_P:
-        return Literal(LiteralKind.DURATION, Decimal(str(parse_duration(text).total_seconds())))
-    return None
+    return (
+        Literal(LiteralKind.DURATION, Decimal(str(parse_duration(text).total_seconds()))) if text[:1] == "P" else None
+    )
 
 
 def _truth(text: str) -> Literal | None:
-    value = _TRUTH.get(text.casefold())
-    return None if value is None else Literal(LiteralKind.BOOLEAN, value)
+    return Literal(LiteralKind.BOOLEAN, text.lower() == "true") if text.lower() in ("true", "false") else None
 
 
-_READERS = (_number, _money, _percent, _date, _duration, _truth)
+_READERS = (_measure, _money, _date, _duration, _truth)

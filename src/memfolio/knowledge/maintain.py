@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memfolio.errors import InferenceLimitError
+from memfolio.errors import InferenceLimitError, RuleError
 from memfolio.index import derived
-from memfolio.knowledge.engine import Forward, Order, Store, Tally, Way, derive
+from memfolio.knowledge.engine import Forward, Order, Tally, Way, derive
 from memfolio.knowledge.join import ALWAYS
 from memfolio.knowledge.relations import Atom, Triple
 from memfolio.knowledge.rule import Condition, Rule
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from memfolio.index.database import Connection
     from memfolio.index.index import Index
 
-FEW = 1000
-"""How many facts may change, and conclusions be touched, for maintenance to pay however little is known."""
-SHARE = 20
-"""Beyond one in so many facts changed, all is drawn anew."""
-TOUCHED = 20
-"""Beyond one in so many conclusions touched, all is drawn anew."""
+FEW = 20_000
+"""How many steps maintenance may take however little is known."""
+SHARE = 10
+"""Beyond one step for so many facts and conclusions, all is drawn anew."""
+WITHDRAWAL = 20
+"""How many steps it counts to withdraw a conclusion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,37 +43,76 @@ class Refreshed:
     problems: tuple[str, ...] = ()
 
 
-class TooMuchError(Exception):
-    """So many conclusions are touched that drawing all anew is faster."""
-
-
 def refresh(index: Index, rules: Iterable[Rule], *, most: int) -> Refreshed:
-    """Bring the conclusions of an index in line with its facts and the rules that are kept and enabled."""
+    """Bring the conclusions of an index in line with its facts and the rules that are kept and enabled.
+
+    Where they cannot be drawn, because they are too many or a rule negates what it leads to, none is kept, and
+    `problems` and `trouble` say why.
+    """
     applied = [rule for rule in rules if rule.kept and rule.enabled and rule.conclusion is not None]
-    stamp = _stamp(applied)
+    stamp = _stamp(applied, most)
     if index.read(lambda connection: derived.is_current(connection, stamp)):
-        return Refreshed()
+        return Refreshed(problems=tuple(filter(None, [trouble(index)])))
     return index.write(lambda connection: bring(connection, applied, stamp, most=most))
+
+
+def trouble(index: Index) -> str | None:
+    """Why no conclusions are kept, although there are rules to draw them by."""
+    return index.read(derived.trouble)
 
 
 def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, most: int) -> Refreshed:
     """The same inside a transaction, which the caller ends."""
-    if derived.is_current(connection, stamp):
+    if derived.is_current(connection, stamp):  # by another process meanwhile
         return Refreshed()
-    done = _maintain(connection, rules, stamp, most) or _redraw(connection, rules, most)
-    derived.settle(connection, stamp)
+    before, why = derived.count(connection), None
+    try:
+        done = _maintain(connection, rules, stamp, most) or _redraw(connection, rules, most, before)
+    except (InferenceLimitError, RuleError) as error:
+        why = f"{error.message}; {error.hint}"
+        derived.replace(connection, {}, {})
+        done = Refreshed(is_full=True, withdrawn=before, problems=(why,))
+    derived.settle(connection, stamp, why)
     return done
 
 
+def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, most: int) -> Refreshed | None:
+    """Conclusions brought in line with the facts that changed; None where all has to be drawn anew."""
+    changes, held = derived.changes(connection, stamp), derived.count(connection)
+    steps = FEW + (held + derived.last_row(connection)) // SHARE
+    if changes is None or len(changes) > steps:
+        return None
+    try:
+        return revise(derived.Stored(connection), rules, changes, Tally(most, steps=steps, held=held))
+    except InferenceLimitError:  # on the way more may hold than in the end
+        return None
+
+
+def _redraw(connection: Connection, rules: Sequence[Rule], most: int, before: int) -> Refreshed:
+    mentioned = {
+        each.predicate for rule in rules for each in (rule.conclusion, *rule.conditions) if isinstance(each, Condition)
+    }
+    found = derive(derived.trusted(connection, mentioned), rules, most=most)
+    derived.replace(connection, found.atoms, found.proofs)
+    return Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
+
+
+def _stamp(rules: Sequence[Rule], most: int) -> str | None:
+    """What tells whether conclusions were drawn by these rules, within this limit; None where there are no rules."""
+    stated = sorted(repr((rule.id, rule.conditions, rule.conclusion, rule.factor)) for rule in rules)
+    said = "\n".join([*stated, str(most)])
+    return hashlib.blake2b(said.encode(), digest_size=16).hexdigest() if stated else None
+
+
 def revise(
-    store: Store, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally, *, patience: int
+    store: derived.Stored, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally
 ) -> Refreshed:
-    """Bring conclusions in line with facts that changed; TooMuchError when more than `patience` are touched."""
+    """Bring conclusions in line with facts that changed."""
     noted = list(changes)
     keys, triples = {key for key, _ in noted}, {triple for _, triple in noted}
     drawn = withdrawn = 0
     for layer in strata(rules):
-        revision = Revision(store, layer, tally, patience)
+        revision = Revision(store, layer, tally)
         revision.revise(keys, triples)
         keys |= revision.gone.keys()
         triples |= {atom.triple for each in (revision.gone, revision.drawn) for atom in each.values()}
@@ -84,23 +123,23 @@ def revise(
 class Revision(Forward):
     """Corrects the conclusions of one layer."""
 
-    def __init__(self, store: Store, rules: Sequence[Rule], tally: Tally, patience: int) -> None:
+    def __init__(self, store: derived.Stored, rules: Sequence[Rule], tally: Tally) -> None:
         super().__init__(store, rules, tally)
         self.gone: dict[int, Atom] = {}
         """Conclusions that were withdrawn and did not come back."""
         self.drawn: dict[int, Atom] = {}
         """Conclusions that were not there before."""
+        self._stored = store
         self._keys: dict[tuple[Triple, Order], int] = {}
-        self._patience = patience
         self._heads: defaultdict[str, list[Way]] = defaultdict(list)
         self._absent: defaultdict[str, list[Way]] = defaultdict(list)
         for rule in rules:
             assert rule.conclusion is not None
             self._heads[rule.conclusion.predicate].append(Way(rule, rule.conditions, rule.conclusion, store, tally))
-            sure = [each for each in rule.conditions if not (isinstance(each, Condition) and each.negated)]
-            for each in rule.conditions:
-                if isinstance(each, Condition) and each.negated:
-                    self._absent[each.predicate].append(Way(rule, sure, each, store, tally))
+            absent = [each for each in rule.conditions if isinstance(each, Condition) and each.negated]
+            others = [each for each in rule.conditions if each not in absent]
+            for each in absent:
+                self._absent[each.predicate].append(Way(rule, others, each, store, tally))
 
     def revise(self, keys: Iterable[int], triples: Iterable[Triple]) -> None:
         """Follow changes of what lies below, and of facts, given by their keys and triples."""
@@ -111,26 +150,28 @@ class Revision(Forward):
         touched += [atom for triple in suspects for atom in self._conclusions(triple)]
         for triple in sorted(suspects | self._withdraw(touched)):
             self._check(triple)
-        for triple in changed:
-            for atom in self._store.match(triple[1], triple[0], triple[2]):
+        for subject, predicate, target in changed:
+            for atom in self._store.match(predicate, subject, target):
                 self._join(atom)
         self._settle()
 
     def _unless(self, triple: Triple) -> list[Triple]:
         """The conclusions that rest on the absence of a triple, or would."""
+        subject, predicate, target = triple
         heads = []
-        for way in self._absent.get(triple[1], ()):
-            if way.takes(triple[0], triple[2]):
+        for way in self._absent.get(predicate, ()):
+            if way.takes(subject, target):
                 values = way.search.values
                 found = way.search.find(0, (), 1.0, *ALWAYS)
                 heads += [(values[way.subject], way.predicate, values[way.object]) for _ in found]
         return heads
 
     def _resting_on(self, key: int) -> list[Atom]:
-        return [atom for atom in self._store.dependents(key) if atom.predicate in self._heads]
+        return [atom for atom in self._stored.dependents(key) if atom.predicate in self._heads]
 
     def _conclusions(self, triple: Triple) -> list[Atom]:
-        return [atom for atom in self._store.match(triple[1], triple[0], triple[2]) if atom.key < 0]
+        subject, predicate, target = triple
+        return [atom for atom in self._store.match(predicate, subject, target) if atom.key < 0]
 
     def _withdraw(self, atoms: Iterable[Atom]) -> set[Triple]:
         """Withdraw conclusions and all in this layer that rests on them; returns their triples."""
@@ -139,9 +180,9 @@ class Revision(Forward):
             atom = left.pop()
             if atom.key in self.gone:
                 continue
-            self._spend()
-            self._store.withdraw(atom)
+            self._tally.left -= WITHDRAWAL
             self._tally.held -= 1
+            self._stored.withdraw(atom)
             self._keys[atom.triple, _order(atom)] = atom.key
             self.gone[atom.key] = atom
             self.drawn.pop(atom.key, None)
@@ -151,8 +192,9 @@ class Revision(Forward):
 
     def _check(self, triple: Triple) -> None:
         """Propose a triple again in every way in which it follows."""
-        for way in self._heads[triple[1]]:
-            if way.takes(triple[0], triple[2]):
+        subject, predicate, target = triple
+        for way in self._heads[predicate]:
+            if way.takes(subject, target):
                 self._try(way, (), 1.0, *ALWAYS)
 
     def _take(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> None:
@@ -175,47 +217,10 @@ class Revision(Forward):
         key = self._keys.get((triple, order), 0)
         if self.gone.pop(key, None) is not None:
             return self._conclude(key, triple, order, rule, premises)
-        self._spend()
-        atom = self._conclude(self._store.fresh(), triple, order, rule, premises)
+        atom = self._conclude(self._stored.fresh(), triple, order, rule, premises)
         self.drawn[atom.key] = atom
         return atom
-
-    def _spend(self) -> None:
-        self._patience -= 1
-        if self._patience < 0:
-            raise TooMuchError
 
 
 def _order(atom: Atom) -> Order:
     return -atom.confidence, atom.start, -atom.end
-
-
-def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, most: int) -> Refreshed | None:
-    """Conclusions brought in line with the facts that changed; None where all has to be drawn anew."""
-    if stamp is None or not derived.is_drawn(connection, stamp):
-        return None
-    changes = derived.changes(connection)
-    if len(changes) > FEW and len(changes) * SHARE > derived.count(connection, "facts"):
-        return None
-    held = derived.count(connection, "derived")
-    try:
-        patience = FEW + held // TOUCHED
-        return revise(derived.Stored(connection), rules, changes, Tally(most, held), patience=patience)
-    except (TooMuchError, InferenceLimitError):  # on the way more may hold than in the end
-        return None
-
-
-def _redraw(connection: Connection, rules: Sequence[Rule], most: int) -> Refreshed:
-    before = derived.count(connection, "derived")
-    mentioned = {
-        each.predicate for rule in rules for each in (rule.conclusion, *rule.conditions) if isinstance(each, Condition)
-    }
-    found = derive(derived.trusted(connection, mentioned), rules, most=most)
-    derived.replace(connection, found.atoms, found.proofs)
-    return Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
-
-
-def _stamp(rules: Sequence[Rule]) -> str | None:
-    """What tells whether conclusions were drawn by these rules; None where there are none."""
-    stated = sorted(repr((rule.id, rule.conditions, rule.conclusion, rule.factor)) for rule in rules)
-    return hashlib.blake2b("\n".join(stated).encode(), digest_size=16).hexdigest() if stated else None

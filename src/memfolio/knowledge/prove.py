@@ -1,36 +1,38 @@
 """Backward chaining: whether a goal follows from facts and rules, with which values, why, and what is missing.
 
-Each goal has one table of answers, and each rule that waits for a goal is taken up again with every answer to it. So
-no goal proves itself, all end, and nothing is done twice. The surest answers come first, as in forward chaining. Pure.
+Each goal has one table of answers, and a rule that waits for a goal is taken up again with every answer to it: so no
+goal proves itself, and all end. Where that is much work, and for what is negated, all is drawn by forward
+chaining. Pure.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from heapq import heappop, heappush
 from typing import NamedTuple
 
+from memfolio.errors import InferenceLimitError
 from memfolio.knowledge.abduce import Gap, gaps
 from memfolio.knowledge.attempt import is_test
+from memfolio.knowledge.engine import derive
 from memfolio.knowledge.join import ALWAYS, Binding, Solution, bind, fill, plan, solve
 from memfolio.knowledge.relations import Atom, Held, Relations, Triple
 from memfolio.knowledge.rule import Condition, Part, Rule
-from memfolio.knowledge.tree import Lookup, Node, Step, head_binding, no_fact, tell
+from memfolio.knowledge.tree import Lookup, Node, Step, head_binding, no_fact, steps_to, tell
 
-STEPS = 1_000_000
-"""How many atoms a proof may look at."""
+EASY = 50_000
+"""How many atoms are looked at goal by goal, before all is drawn that a goal depends on."""
+MOST = 200_000
+"""How many conclusions may be drawn for that."""
 ANSWERS = 50
 """How many answers are shown with their proofs."""
 _FAR = 1 << 30
 _LAST_KEY = -(1 << 62)
-"""Keys below are conclusions of a prover."""
+"""Keys from here down are conclusions of a prover."""
 
 Call = tuple[str, str | None, str | None]
-Kept = Callable[[int], tuple[str, Sequence[Atom]] | None]
-"""The id of the rule by which a conclusion that is stored follows, and what from."""
 
 
 class Verdict(StrEnum):
@@ -73,7 +75,7 @@ def prove(
     held = [(atom, found) for atom in atoms if (found := bind(goal, atom, {})) is not None]
     held.sort(key=lambda each: (-each[0].confidence, each[0][1:]))
     answers = [
-        Answer(binding=found, atom=atom, proof=tell(atom, prover.steps_to, prover.depth, facts))
+        Answer(binding=found, atom=atom, proof=tell(atom, prover.steps_to, prover.depth, facts, ways=1))
         for atom, found in held[:limit]
     ]
     # What is missing may be found soon where a proof is not.
@@ -124,21 +126,20 @@ class _Table:
     def atoms(self) -> list[Atom]:
         return [atom for held in self.held.values() for atom in held]
 
-    def has(self, triple: Triple, confidence: float, start: int, end: int) -> bool:
-        """Whether it holds at least as surely and as long."""
-        held = self.held.get(triple, ())
-        return any(each[4] >= confidence and each[5] <= start and each[6] >= end for each in held)
-
-    def add(self, atom: Atom) -> None:
+    def add(self, atom: Atom) -> bool:
+        """Whether it says more than what is held."""
         held = self.held.setdefault(atom.triple, [])
+        if any(each[4] >= atom[4] and each[5] <= atom[5] and each[6] >= atom[6] for each in held):
+            return False
         held[:] = [each for each in held if each[4] > atom[4] or each[5] < atom[5] or each[6] > atom[6]] + [atom]
+        return True
 
 
 class Prover:
     """Facts with all that follows from them by rules, proved when it is asked for.
 
-    `kept` tells how conclusions follow that `relations` has already; those that are all there are not proved again. Of
-    other predicates that rules conclude only what was asserted is taken from `relations`.
+    With `kept`, `relations` has what follows by the rules that are kept, and that is not proved again. Of other
+    predicates that rules conclude only what was asserted is taken from `relations`.
     """
 
     def __init__(
@@ -147,106 +148,104 @@ class Prover:
         rules: Iterable[Rule],
         *,
         depth: int = 10,
-        most: int = STEPS,
-        kept: Kept | None = None,
+        most: int = MOST,
+        kept: bool = False,
     ) -> None:
         self.rules = [rule for rule in rules if rule.enabled and rule.conclusion is not None]
         self.problems: set[str] = set()
         self.depth = depth
-        self._relations, self._most, self._left, self._kept = relations, most, most, kept
-        self._heads: defaultdict[str, list[tuple[Condition, Rule]]] = defaultdict(list)
+        self.is_spent = False
+        """Whether more work would have been needed than a proof may cost."""
+        self._relations, self._most, self._easy, self._kept = relations, most, min(most, EASY), kept
+        self._heads: defaultdict[str, list[Rule]] = defaultdict(list)
         for rule in unsettled(self.rules) if kept else self.rules:
-            if rule.conclusion is not None:
-                self._heads[rule.conclusion.predicate].append((rule.conclusion, rule))
-        self._steps: dict[int, Step] = {}
+            self._heads[head_of(rule).predicate].append(rule)
         self._tables: dict[Call, _Table] = {}
         self._untried: deque[Call] = deque()
-        self._found: list[tuple[float, int, int, int, Triple, _Waiting]] = []
-        self._turn = 0
-        self._absent: Prover | None = None
+        self._news: deque[tuple[_Waiting, Atom]] = deque()
+        self._steps: dict[int, Step] = {}
+        self._drawn: dict[str, Held | None] = {}
 
     def afresh(self) -> Prover:
         """One that has done no work yet."""
         return Prover(self._relations, self.rules, depth=self.depth, most=self._most, kept=self._kept)
 
     @property
-    def is_spent(self) -> bool:
-        """Whether the work is done that a proof may cost."""
-        return self._left < 0
-
-    @property
     def truncated(self) -> bool:
         """Whether goals were not followed, for their depth or for the work they would have cost."""
-        is_cut = any(self._is_cut(table) for table in self._tables.values())
-        return self.is_spent or is_cut or (self._absent is not None and self._absent.truncated)
+        return self.is_spent or any(table.level >= self.depth for table in self._tables.values())
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         """All that holds for a predicate and, where they are given, this subject and object."""
-        call = predicate, subject, object
-        if predicate not in self._heads:
-            return self._relations.match(*call)
-        try:
-            table = self._reach(call, 0)
-            self._settle()
-        except _SpentError:
-            self._untried.clear()
-            self._found.clear()
-        return table.atoms()
+        if predicate in self._heads and self._easy >= 0 and (subject, object) != (None, None):
+            try:
+                return self._proved((predicate, subject, object))
+            except _HardError:
+                self._tables.clear()
+        known = self._all(predicate)
+        return self._given(predicate, subject, object) if known is None else known.match(predicate, subject, object)
 
     def steps_to(self, atom: Atom) -> Sequence[Step]:
-        """How an atom was proved first that holds here; nothing for one that was asserted."""
+        """How an atom that holds here was proved, or follows; nothing for one that was asserted."""
         if atom.key in self._steps:
             return [self._steps[atom.key]]
-        stored = self._kept(atom.key) if self._kept and atom.key < 0 else None
-        rule = next((each for each in self.rules if stored and each.id == stored[0]), None)
-        if stored is None or rule is None or rule.conclusion is None:
-            return []
-        binding = head_binding(rule.conclusion, atom.subject, atom.object)
-        positive = [part for part in rule.conditions if not _is_negated(part)]
-        found = next(solve(positive, Held(stored[1]), binding), None)
-        return [(rule, found._replace(start=atom.start, end=atom.end))] if found else []
+        return steps_to(atom.triple, self, self.rules) if atom.key < 0 else []
 
-    def _is_cut(self, table: _Table) -> bool:
-        return table.level >= self.depth
+    def _given(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
+        """What was asserted."""
+        return [atom for atom in self._relations.match(predicate, subject, object) if atom.key > 0]
 
-    def _reach(self, call: Call, level: int) -> _Table:
-        """The table of a goal, which is proved, with all that it asks for, as if it were so many goals away."""
-        table = self._tables.get(call)
-        if table is None:
-            table = self._tables[call] = _Table()
-            for atom in self._relations.match(*call):
-                if atom.key > 0 and not table.has(atom.triple, *atom[4:]):
-                    table.add(atom)
-        nearer = [(call, level)]
+    def _all(self, predicate: str) -> Relations | None:
+        """Where all is that holds for a predicate; None where that is too much."""
+        if predicate not in self._heads:
+            return self._relations
+        if predicate not in self._drawn:
+            try:
+                self._drawn[predicate] = self._draw(predicate)
+            except InferenceLimitError:
+                self._drawn[predicate], self.is_spent = None, True
+        return self._drawn[predicate]
+
+    def _draw(self, predicate: str) -> Held:
+        """Draw all that follows by the rules that lead to a predicate."""
+        needed, rules = {predicate}, list[Rule]()
+        while fresh := [each for each in self.rules if head_of(each).predicate in needed and each not in rules]:
+            rules += fresh
+            needed |= predicates(fresh)
+        found = derive((atom for each in sorted(needed) for atom in self._given(each)), rules, most=self._most)
+        self.problems.update(found.problems)
+        return Held(found.atoms.values())
+
+    def _proved(self, goal: Call) -> Sequence[Atom]:
+        """What holds for a goal, goal by goal."""
+        table = self._reach(goal, 0)
+        while self._untried or self._news:
+            if self._news:
+                self._take_up(*self._news.popleft())
+            else:
+                self._try(self._untried.popleft())
+        return table.atoms()
+
+    def _reach(self, goal: Call, level: int) -> _Table:
+        """The table of a goal, which is tried, with all that it asks for, as if it were so many goals away."""
+        if goal not in self._tables:
+            self._tables[goal] = _Table()
+            for atom in self._given(*goal):
+                self._tables[goal].add(atom)
+        nearer = [(goal, level)]
         while nearer:
             each, level = nearer.pop()
-            one = self._tables[each]
-            if level < one.level:
-                if level < self.depth <= one.level:
+            table = self._tables[each]
+            if level < table.level:
+                if level < self.depth <= table.level:
                     self._untried.append(each)
-                one.level = level
-                nearer += [(asked, level + 1) for asked in one.asks]
-        return table
-
-    def _settle(self) -> None:
-        """Try rules for goals, and take up what waits for answers, the surest first, until there is no more."""
-        while self._untried or self._found:
-            if self._untried:
-                self._try(self._untried.popleft())
-                continue
-            sure, start, end, _, triple, proved = heappop(self._found)
-            table = self._tables[proved.goal]
-            if not table.has(triple, -sure, start, -end):
-                atom = Atom(_LAST_KEY - len(self._steps), *triple, -sure, start, -end)
-                self._steps[atom.key] = proved.rule, proved.met
-                table.add(atom)
-                self._spend(len(table.users))
-                for user in tuple(table.users):
-                    self._take_up(user, atom)
+                table.level = level
+                nearer += [(asked, level + 1) for asked in table.asks]
+        return self._tables[goal]
 
     def _try(self, goal: Call) -> None:
-        for conclusion, rule in self._heads[goal[0]]:
-            binding = head_binding(conclusion, *goal[1:])
+        for rule in self._heads[goal[0]]:
+            binding = head_binding(head_of(rule), *goal[1:])
             if binding is not None:
                 ordered = sorted(plan(rule.conditions, frozenset(binding)), key=_is_negated)
                 self._go_on(_Waiting(goal, rule, tuple(ordered), Solution(binding, (), 1.0, *ALWAYS)))
@@ -255,17 +254,22 @@ class Prover:
         """Meet the next condition of a rule, or draw its conclusion."""
         if not work.left:
             self._conclude(work)
-        elif is_test(work.left[0]):
-            self._test(work)
-        elif isinstance(part := work.left[0], Condition):
-            call = part.predicate, fill(part.subject, work.met.binding), fill(part.object, work.met.binding)
-            for atom in self._look(call, work):
-                self._take_up(work, atom)
+            return
+        part, met = work.left[0], work.met
+        if is_test(part):
+            known = self._all(part.predicate) if isinstance(part, Condition) else self._relations
+            span = met.start, met.end
+            for each in solve((part,), known, met.binding, span=span, problems=self.problems) if known else ():
+                later = met._replace(start=each.start, end=each.end)
+                self._go_on(work._replace(left=work.left[1:], met=later))
+        elif isinstance(part, Condition):
+            call = part.predicate, fill(part.subject, met.binding), fill(part.object, met.binding)
+            self._news.extend((work, atom) for atom in self._look(call, work))
 
     def _look(self, call: Call, work: _Waiting) -> Sequence[Atom]:
         """What is known of a goal so far; what is found later is brought to those that wait for it."""
-        if call[0] not in self._heads:
-            found = self._relations.match(*call)
+        if call[0] not in self._heads or call[1:] == (None, None):
+            found = (self._all(call[0]) or Held()).match(*call)
         else:
             asking = self._tables[work.goal]
             asking.asks.add(call)
@@ -276,86 +280,41 @@ class Prover:
         return found
 
     def _take_up(self, work: _Waiting, atom: Atom) -> None:
-        goal, rule, (part, *left), (binding, atoms, sure, start, end) = work
+        goal, rule, left, (binding, atoms, sure, start, end) = work
         start, end = max(start, atom[5]), min(end, atom[6])
-        found = bind(part, atom, binding) if start < end and isinstance(part, Condition) else None
+        found = bind(left[0], atom, binding) if start < end and isinstance(left[0], Condition) else None
         if found is not None:
             met = Solution(found, (*atoms, atom), min(sure, atom[4]), start, end)
-            self._go_on(_Waiting(goal, rule, tuple(left), met))
-
-    def _test(self, work: _Waiting) -> None:
-        """Go on for the times in which a comparison or an absence holds; an absence must be known for certain."""
-        met = work.met
-        try:
-            spans = [
-                each[3:]
-                for each in solve(
-                    work.left[:1], _Surely(self), met.binding, span=(met.start, met.end), problems=self.problems
-                )
-            ]
-        except _UncertainError:
-            return
-        for start, end in spans:
-            self._go_on(work._replace(left=work.left[1:], met=met._replace(start=start, end=end)))
+            self._go_on(_Waiting(goal, rule, left[1:], met))
 
     def _conclude(self, work: _Waiting) -> None:
-        conclusion, (binding, _, sure, start, end) = work.rule.conclusion, work.met
-        assert conclusion is not None
-        subject, target = fill(conclusion.subject, binding), fill(conclusion.object, binding)
-        assert subject is not None  # checked when the rule was made
-        assert target is not None
-        triple, sure = (subject, conclusion.predicate, target), sure * work.rule.factor
-        if not self._tables[work.goal].has(triple, sure, start, end):
-            self._turn += 1  # no two are equal, so that rules are never compared
-            heappush(self._found, (-sure, start, -end, self._turn, triple, work))
+        table, conclusion, (binding, _, sure, start, end) = self._tables[work.goal], head_of(work.rule), work.met
+        subject, target = (binding.get(term, term) for term in conclusion.terms)
+        key, sure = _LAST_KEY - len(self._steps), sure * work.rule.factor
+        atom = Atom(key, subject, conclusion.predicate, target, sure, start, end)
+        if table.add(atom):
+            self._steps[key] = work.rule, work.met
+            self._spend(len(table.users))
+            self._news.extend((user, atom) for user in table.users)
 
     def _spend(self, steps: int) -> None:
-        self._left -= steps
-        if self._left < 0:
-            raise _SpentError
-
-    def surely(self, call: Call) -> Sequence[Atom]:
-        """What is negated is proved apart: it never depends on what it is negated for, so it can be finished first."""
-        if self._absent is None:
-            self._absent = self.afresh()
-            self._absent.depth, self._absent._left = self.depth - 1, self._left
-        before = self._absent._left
-        found = self._absent.match(*call)
-        self._left -= before - self._absent._left
-        if not self._absent._is_complete(call):
-            raise _UncertainError
-        return found
-
-    def _is_complete(self, call: Call) -> bool:
-        """Whether nothing was cut that a goal depends on."""
-        reached, ahead = {call}, [call]
-        while ahead:
-            table = self._tables.get(ahead.pop())
-            if table is not None:
-                if self._is_cut(table):
-                    return False
-                ahead += table.asks - reached
-                reached |= table.asks
-        return not self.is_spent and (self._absent is None or not self._absent.truncated)
-
-
-class _Surely:
-    """Relations in which what is not found is known to be absent."""
-
-    def __init__(self, prover: Prover) -> None:
-        self._prover = prover
-
-    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        return self._prover.surely((predicate, subject, object))
+        self._easy -= steps
+        if self._easy < 0:
+            raise _HardError
 
 
 def unsettled(rules: Iterable[Rule]) -> list[Rule]:
     """The rules that conclude something of which the index does not keep all, as a rule on the way is not kept."""
-    heads = [(rule.conclusion.predicate, rule) for rule in rules if rule.conclusion is not None]
+    heads = [(head_of(rule).predicate, rule) for rule in rules]
     loose = {head for head, rule in heads if not rule.kept}
     while more := {head for head, rule in heads if loose & predicates([rule])} - loose:
         loose |= more
     return [rule for head, rule in heads if head in loose]
+
+
+def head_of(rule: Rule) -> Condition:
+    assert rule.conclusion is not None
+    return rule.conclusion
 
 
 def predicates(rules: Iterable[Rule]) -> set[str]:
@@ -368,9 +327,5 @@ def _is_negated(part: Part) -> bool:
     return isinstance(part, Condition) and part.negated
 
 
-class _SpentError(Exception):
-    """The work that a proof may cost is done."""
-
-
-class _UncertainError(Exception):
-    """It is not known whether something is absent."""
+class _HardError(Exception):
+    """A goal needs more work than is good to do goal by goal."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 
 from memfolio.errors import RuleError
 from memfolio.knowledge.literal import Operator
@@ -18,9 +19,9 @@ from memfolio.knowledge.literal import Operator
 FACTOR = 0.9
 """How much less sure a conclusion is than what it rests on, where a rule does not say."""
 MOST_CONDITIONS = 64
-MOST_CHARACTERS = 4000
-"""Of each text in a rule."""
-_VARIABLE = re.compile(r"(?<!\w)\?\w+(?:-\w+)*")
+MOST_CHARACTERS = 10_000
+"""Of all names, terms and texts of a rule together."""
+VARIABLE = re.compile(r"(?<!\w)\?\w+(?:-\w+)*")
 
 
 class RuleType(StrEnum):
@@ -114,7 +115,7 @@ def bound(conditions: Iterable[Part]) -> set[str]:
 
 def mentioned(text: str) -> set[str]:
     """The variables in a message or an action."""
-    return set(_VARIABLE.findall(text))
+    return set(VARIABLE.findall(text))
 
 
 def check_rule(rule: Rule) -> Rule:
@@ -126,65 +127,70 @@ def check_rule(rule: Rule) -> Rule:
 
 
 def _flaws(rule: Rule) -> Iterator[tuple[str, str]]:
-    known = bound(rule.conditions)
+    """What is wrong with a rule, each with what to do about it."""
     if not any(isinstance(each, Condition) and not each.negated for each in rule.conditions):
         yield "has no condition that a fact could meet", "begin with one such as `?x hasRevenue ?y`"
     if len(rule.conditions) > MOST_CONDITIONS:
         yield f"has {len(rule.conditions)} conditions", f"use up to {MOST_CONDITIONS}; let one rule build on another"
-    for each in rule.conditions:
-        yield from _term_flaws(each)
-        if isinstance(each, Comparison) and (loose := variables(each.terms) - known):
-            yield f"compares {min(loose)}, which no condition binds", f"add a condition with {min(loose)}"
-    yield from _conclusion_flaws(rule, known)
-    if rule.type is RuleType.POLICY and not rule.action.strip():
-        yield "is a policy without an action", "say what is to be done, as in `=> DO notify-cfo about ?x`"
-    if loose := mentioned(rule.message + " " + rule.action) - known:
-        yield f"speaks of {min(loose)}, which no condition binds", f"add a condition with {min(loose)}"
+    if (size := _size(rule)) > MOST_CHARACTERS:
+        yield f"has {size:,} characters", f"use up to {MOST_CHARACTERS:,}"
+    if rule.name.startswith("R-") or not rule.name.isprintable():
+        yield "has a name that is none", "use letters, digits and spaces; names that begin with R- are for ids"
     if not 0 < rule.factor <= 1:
         yield f"has a confidence factor of {rule.factor}", "use a number above 0 and up to 1"
-    yield from _other_flaws(rule)
+    for part in _parts(rule):
+        yield from _part_flaws(part)
+    yield from _loose_ends(rule)
+    yield from _flaws_of_type(rule)
 
 
-def _other_flaws(rule: Rule) -> Iterator[tuple[str, str]]:
+def _parts(rule: Rule) -> tuple[Part, ...]:
+    return (*rule.conditions, rule.conclusion) if rule.conclusion else rule.conditions
+
+
+def _size(rule: Rule) -> int:
+    texts = (rule.name, rule.description, rule.domain, rule.message, rule.action)
+    parts = ((*each.terms, each.predicate if isinstance(each, Condition) else "") for each in _parts(rule))
+    return sum(map(len, chain(texts, *parts)))
+
+
+def _part_flaws(part: Part) -> Iterator[tuple[str, str]]:
+    if isinstance(part, Condition):
+        if not part.predicate or any(each.isspace() for each in part.predicate):
+            yield f"has the predicate {part.predicate[:40]!r}", "write a predicate as one word, such as hasRevenue"
+        if is_variable(part.predicate):
+            yield f"has {part.predicate[:40]} for a predicate", "name the predicate; only subject and object can vary"
+    for term in part.terms:
+        if not term.strip():
+            yield "says something without a subject, an object or a value", "name both sides, or use variables"
+        if is_variable(term) and not VARIABLE.fullmatch(term):
+            yield f"has the variable {term[:40]!r}", "name variables with letters, digits, - and _, such as ?x"
+
+
+def _loose_ends(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Variables that are used and get no value from facts."""
+    compared = (each.terms for each in rule.conditions if isinstance(each, Comparison))
+    used = {
+        "compares": variables(chain(*compared)),
+        "concludes with": variables(rule.conclusion.terms) if rule.conclusion else set(),
+        "speaks of": mentioned(f"{rule.message} {rule.action}"),
+    }
+    for verb, names in used.items():
+        for name in sorted(names - bound(rule.conditions)):
+            yield f"{verb} {name}, which no condition binds", f"add a condition with {name}"
+
+
+def _flaws_of_type(rule: Rule) -> Iterator[tuple[str, str]]:
+    """What a rule of its type must have, or must not."""
+    if rule.type is RuleType.INFERENCE and rule.conclusion is None:
+        yield "concludes nothing", "say what follows, as in `=> ?x isTaxable true`"
+    if rule.conclusion and rule.conclusion.negated:
+        yield "concludes that something is not so", "conclude a fact, or make it a constraint"
+    if rule.type is RuleType.POLICY and not rule.action.strip():
+        yield "is a policy without an action", "say what is to be done, as in `=> DO notify-cfo about ?x`"
     for name, (owner, default) in _BELONGS.items():
         if owner is not rule.type and getattr(rule, name) != default:
             yield f"is of type {rule.type} and has a field {name}", f"that is for the type {owner} only"
-    texts = (rule.name, rule.description, rule.domain, rule.message, rule.action)
-    if longest := max((each for each in texts if len(each) > MOST_CHARACTERS), key=len, default=""):
-        yield f"has a text of {len(longest):,} characters", f"use up to {MOST_CHARACTERS:,}"
-    if rule.name.startswith("R-") or any(not each.isprintable() for each in rule.name):
-        yield "has a name that is none", "use letters, digits and spaces; names that begin with R- are for ids"
-
-
-def _conclusion_flaws(rule: Rule, known: set[str]) -> Iterator[tuple[str, str]]:
-    if rule.conclusion is None:
-        if rule.type is RuleType.INFERENCE:
-            yield "concludes nothing", "say what follows, as in `=> ?x isTaxable true`"
-        return
-    yield from _term_flaws(rule.conclusion)
-    if rule.conclusion.negated:
-        yield "concludes that something is not so", "conclude a fact, or make it a constraint"
-    if loose := variables(rule.conclusion.terms) - known:
-        yield f"concludes with {min(loose)}, which no condition binds", f"add a condition with {min(loose)}"
-
-
-def _term_flaws(part: Part) -> Iterator[tuple[str, str]]:
-    if isinstance(part, Condition):
-        yield from _predicate_flaws(part.predicate)
-    for term in part.terms:
-        if not term.strip():
-            yield "has a condition without a subject or an object", "name both, or use variables"
-        if is_variable(term) and not _VARIABLE.fullmatch(term):
-            yield f"has the variable {term[:40]!r}", "name variables with letters, digits, - and _, such as ?x"
-        if len(term) > MOST_CHARACTERS:
-            yield f"has a term of {len(term):,} characters", f"use up to {MOST_CHARACTERS:,}"
-
-
-def _predicate_flaws(predicate: str) -> Iterator[tuple[str, str]]:
-    if not predicate or any(each.isspace() for each in predicate):
-        yield f"has the predicate {predicate[:40]!r}", "write a predicate as one word, such as hasRevenue"
-    if is_variable(predicate):
-        yield f"has {predicate[:40]} for a predicate", "name the predicate; only subject and object can vary"
 
 
 _BELONGS: dict[str, tuple[RuleType, object]] = {

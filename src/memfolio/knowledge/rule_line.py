@@ -2,47 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from enum import StrEnum
-from itertools import count
-from typing import Any, TypeVar
+from itertools import count, repeat
+from typing import Any, TypeVar, cast
 
 from memfolio.clock import iso
 from memfolio.errors import RuleError
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.rule import FACTOR, Comparison, Condition, Part, Rule, RuleType, Severity, is_variable
+from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType, is_variable
 from memfolio.knowledge.rule_text import parse
+from memfolio.vault.format.fields import read_moment
 
-E = TypeVar("E", bound=StrEnum)
-_EVERY = frozenset({"name", "type", "conditions", "confidence_factor", "enabled"})
+T = TypeVar("T", bound=str | bool | float)
+Record = Mapping[str, Any]
+_PLAIN = {
+    "id": "id",
+    "name": "name",
+    "description": "description",
+    "domain": "domain",
+    "violation_message": "message",
+    "action": "action",
+    "escalate": "escalate",
+    "confidence_factor": "factor",
+    "enabled": "enabled",
+    "kept": "kept",
+}
+"""What fields are called in JSON, and in a rule."""
+_EXPECTED = {str: "text", bool: "true or false", float: "a number"}
+_ALWAYS = frozenset({"name", "type", "conditions", "confidence_factor", "enabled"})
 
 
 def rule_record(rule: Rule) -> dict[str, Any]:
     """The fields that every rule has, and of the others those that say something."""
-    fields = {
-        "id": rule.id,
-        "name": rule.name,
+    fields = {name: getattr(rule, field) for name, field in _PLAIN.items()} | {
         "type": rule.type.value,
+        "severity": rule.severity.value if rule.type is RuleType.CONSTRAINT else "",
         "conditions": [_part_record(each) for each in rule.conditions],
         "conclusion": rule.conclusion and _part_record(rule.conclusion),
-        "violation_message": rule.message,
-        "severity": rule.severity.value if rule.type is RuleType.CONSTRAINT else "",
-        "action": rule.action,
-        "escalate": rule.escalate,
-        "confidence_factor": rule.factor,
-        "enabled": rule.enabled,
-        "kept": rule.kept,
-        "domain": rule.domain,
-        "description": rule.description,
         "created_at": rule.created_at and iso(rule.created_at),
         "updated_at": rule.updated_at and iso(rule.updated_at),
     }
-    return {name: value for name, value in fields.items() if value or name in _EVERY}
+    return {name: value for name, value in fields.items() if value or name in _ALWAYS}
 
 
-def read_rule(record: Mapping[str, Any]) -> Rule:
+def read_rule(record: Record) -> Rule:
     """The rule in a JSON object, not yet checked for safety; a field that is missing has its default.
 
     Without conditions, `text` says them and what follows. A condition with an `operator` compares what the fact has for
@@ -51,22 +58,17 @@ def read_rule(record: Mapping[str, Any]) -> Rule:
     if not isinstance(record, Mapping):
         raise RuleError("a rule in JSON is an object", hint='write {"text": "?x a ?y => ?x b ?y"} or its fields')
     is_text = "text" in record and "conditions" not in record
-    rule = parse(_text(record, "text")) if is_text else _from_fields(record)
+    rule = parse(_field(record, "text", "")) if is_text else _from_fields(record)
     return replace(
         rule,
-        id=_text(record, "id"),
-        name=_text(record, "name") or rule.name,
-        domain=_text(record, "domain") or rule.domain,
-        description=_text(record, "description") or rule.description,
-        factor=_number(record, "confidence_factor", rule.factor),
-        enabled=_truth(record, "enabled", rule.enabled),
-        kept=_truth(record, "kept", rule.kept),
-        created_at=_moment(record, "created_at"),
-        updated_at=_moment(record, "updated_at"),
+        **{field: _field(record, name, getattr(rule, field)) for name, field in _PLAIN.items()},
+        severity=_field(record, "severity", rule.severity),
+        created_at=read_moment(str(record.get("created_at")), UTC),
+        updated_at=read_moment(str(record.get("updated_at")), UTC),
     )
 
 
-def _from_fields(record: Mapping[str, Any]) -> Rule:
+def _from_fields(record: Record) -> Rule:
     conditions, conclusion = record.get("conditions"), record.get("conclusion")
     if not isinstance(conditions, list) or not all(isinstance(each, Mapping) for each in conditions):
         raise _wrong("conditions", "a list of objects such as {subject, predicate, object}")
@@ -76,46 +78,35 @@ def _from_fields(record: Mapping[str, Any]) -> Rule:
     return Rule(
         id="",
         name="",
-        type=_word(record, "type", default),
-        conditions=tuple(_read_parts(conditions, _fresh(conditions))),
-        conclusion=_condition(conclusion, str) if conclusion else None,
-        message=_text(record, "violation_message"),
-        severity=_word(record, "severity", Severity.WARNING),
-        action=_text(record, "action"),
-        escalate=_truth(record, "escalate", False),
-        factor=FACTOR,
+        type=_field(record, "type", default),
+        conditions=tuple(_read_parts(conditions)),
+        conclusion=_condition(conclusion, repeat("")) if conclusion else None,
     )
 
 
-def _fresh(conditions: Iterable[Mapping[str, Any]]) -> Callable[[], str]:
-    """Names for variables that conditions leave unsaid."""
+def _read_parts(conditions: Iterable[Record]) -> Iterator[Part]:
     taken = {value for each in conditions for value in each.values() if isinstance(value, str)}
-    names = (name for number in count(1) if (name := f"?v{number}") not in taken)
-    return lambda: next(names)
-
-
-def _read_parts(conditions: Iterable[Mapping[str, Any]], fresh: Callable[[], str]) -> Iterable[Part]:
+    fresh = (name for number in count(1) if (name := f"?v{number}") not in taken)
     for each in conditions:
+        operator, value = _field(each, "operator", Operator.EQ), _field(each, "object", "")
         if "left" in each:
-            yield Comparison(_text(each, "left"), _word(each, "operator", Operator.EQ), _text(each, "right"))
-            continue
-        operator, value = _word(each, "operator", Operator.EQ), _text(each, "object")
-        if "operator" not in each or not value or (operator is Operator.EQ and is_variable(value)):
+            yield Comparison(_field(each, "left", ""), operator, _field(each, "right", ""))
+        elif "operator" not in each or (operator is Operator.EQ and (is_variable(value) or not value)):
             yield _condition(each, fresh)
-            continue
-        if _truth(each, "negated", False):
+        elif _field(each, "negated", False):
             raise RuleError("a negated condition has an operator", hint="turn the operator round: lte for not gt")
-        held = fresh()
-        yield _condition({**each, "object": held}, fresh)
-        yield Comparison(held, operator, value)
+        else:
+            held = next(fresh)
+            yield _condition({**each, "object": held}, fresh)
+            yield Comparison(held, operator, value)
 
 
-def _condition(record: Mapping[str, Any], missing: Callable[[], str]) -> Condition:
+def _condition(record: Record, missing: Iterator[str]) -> Condition:
     return Condition(
-        _text(record, "subject") or missing(),
-        _text(record, "predicate"),
-        _text(record, "object") or missing(),
-        _truth(record, "negated", False),
+        _field(record, "subject", "") or next(missing),
+        _field(record, "predicate", ""),
+        _field(record, "object", "") or next(missing),
+        _field(record, "negated", False),
     )
 
 
@@ -126,45 +117,26 @@ def _part_record(part: Part) -> dict[str, Any]:
     return record | ({"negated": True} if part.negated else {})
 
 
-def _text(record: Mapping[str, Any], name: str) -> str:
-    """A field as text; numbers and truth values are taken as they are written in JSON."""
-    value = record.get(name)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if not isinstance(value, str | int | float | None):
-        raise _wrong(name, "text")
-    return "" if value is None else str(value)
-
-
-def _truth(record: Mapping[str, Any], name: str, default: bool) -> bool:
-    value = record.get(name)
-    if not isinstance(value, bool | None):
-        raise _wrong(name, "true or false")
-    return default if value is None else value
-
-
-def _number(record: Mapping[str, Any], name: str, default: float) -> float:
-    value = record.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise _wrong(name, "a number")
-    return default if value is None else value
-
-
-def _word(record: Mapping[str, Any], name: str, default: E) -> E:
-    value = _text(record, name)
+def _field(record: Record, name: str, default: T) -> T:
+    """A field, of the type of its default, which stands for what is missing; numbers and truth values are text, too."""
+    kind: Any = type(default)
+    found: Any = default
     try:
-        return type(default)(value) if value else default
-    except ValueError as error:
-        raise _wrong(name, f"one of {', '.join(type(default))}") from error
-
-
-def _moment(record: Mapping[str, Any], name: str) -> datetime | None:
-    value = _text(record, name)
-    try:
-        moment = datetime.fromisoformat(value) if value else None
-    except ValueError as error:
-        raise _wrong(name, "a time such as 2026-11-15T14:30:05Z") from error
-    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
+        match default, record.get(name):
+            case _, None | "":
+                pass
+            case (str(), str(value)) | (bool(), bool(value)):
+                found = kind(value)
+            case str(), (bool() | int() | float()) as value:
+                found = kind(json.dumps(value))
+            case float(), (int() | float()) as value if not isinstance(value, bool):
+                found = float(value)
+            case _:
+                raise TypeError
+    except (TypeError, ValueError, OverflowError) as error:
+        expected = f"one of {', '.join(kind)}" if issubclass(kind, StrEnum) else _EXPECTED[kind]
+        raise _wrong(name, expected) from error
+    return cast(T, found)
 
 
 def _wrong(name: str, expected: str) -> RuleError:

@@ -10,26 +10,23 @@ from __future__ import annotations
 import json
 import re
 from typing import Any, NoReturn
+from unicodedata import combining, east_asian_width
 
 from memfolio.errors import RuleError
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.rule import FACTOR, Comparison, Condition, Part, Rule, RuleType, Severity
+from memfolio.knowledge.rule import FACTOR, MOST_CHARACTERS, Comparison, Condition, Part, Rule, RuleType, Severity
 
-SYMBOLS = {
-    Operator.EQ: "=",
-    Operator.NE: "!=",
-    Operator.GTE: ">=",
-    Operator.LTE: "<=",
-    Operator.GT: ">",
-    Operator.LT: "<",
-    Operator.CONTAINS: "contains",
+_OPERATORS = {
+    "=": Operator.EQ,
+    "!=": Operator.NE,
+    ">=": Operator.GTE,
+    "<=": Operator.LTE,
+    ">": Operator.GT,
+    "<": Operator.LT,
+    "contains": Operator.CONTAINS,
 }
-_OPERATORS = {symbol: operator for operator, symbol in SYMBOLS.items()} | {
-    "==": Operator.EQ,
-    "≠": Operator.NE,
-    "≥": Operator.GTE,
-    "≤": Operator.LTE,
-}
+SYMBOLS = {operator: symbol for symbol, operator in _OPERATORS.items()}
+_OPERATORS |= {"==": Operator.EQ, "≠": Operator.NE, "≥": Operator.GTE, "≤": Operator.LTE}
 _KEYWORDS = frozenset({"and", "not", "contains", "do"})
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # A comma joins conditions, except within a number such as 50,000.
@@ -43,11 +40,15 @@ _DO = re.compile(r"do\s", re.IGNORECASE)
 _OPTION_HINT = (
     'there are factor 0.8, escalate, off, domain NAME and about "a description"; put a message that has [ in quotes'
 )
-_TERM_HINT = 'put terms with spaces or signs in quotes, such as "New York"'
+_TERM_HINT = 'put terms with spaces or signs in quotes, such as "New York"; write two rules for `or`'
+MOST_WRITTEN = 10 * MOST_CHARACTERS
+"""Characters of a text that is read; escapes in quotes take several for one."""
 
 
 def parse(text: str) -> Rule:
     """The rule that a text says, not yet checked for safety; RuleError says where it cannot be read."""
+    if len(text) > MOST_WRITTEN:
+        raise RuleError(f"a text of {len(text):,} characters is no rule", hint="write each rule on a line of its own")
     return _Parser(text).rule()
 
 
@@ -228,13 +229,12 @@ class _Parser:
 
     def _fail(self, expected: str, hint: str) -> NoReturn:
         """Say what was expected, and show where with a caret below the line."""
-        start = self._text.rfind("\n", 0, self._at) + 1
-        line = self._text[start:].partition("\n")[0].replace("\t", " ")
-        column = self._at - start
-        cut = max(0, column - 60)
-        found = _TOKEN.match(self._text, self._at)
-        sign = self._text[self._at : self._at + 1]
+        start = max(self._text.rfind("\n", 0, self._at) + 1, self._at - 60)
+        line = self._text[start : start + 100].partition("\n")[0].replace("\t", " ")
+        before = (sign for sign in line[: self._at - start] if not combining(sign))
+        margin = "".join("\u3000" if east_asian_width(sign) in "WF" else " " for sign in before)
+        found, sign = _TOKEN.match(self._text, self._at), self._text[self._at : self._at + 1]
         rest = "a quote that is not closed" if sign == '"' else repr(sign) if sign else "the end"
         instead = repr(found[0][:40]) if found else rest
-        where = f"{line[cut : cut + 100]}\n{' ' * (column - cut)}^"
-        raise RuleError(f"expected {expected} at character {self._at + 1}, not {instead}:\n{where}", hint=hint)
+        where = f"at character {self._at + 1}, not {instead}:\n{line}\n{margin}^"
+        raise RuleError(f"expected {expected} {where}", hint=hint)

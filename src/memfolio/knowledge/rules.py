@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from datetime import UTC
 from itertools import count, takewhile
 from typing import Any
 
@@ -12,11 +14,13 @@ from memfolio.errors import InputError, NotFoundError, RuleError
 from memfolio.graph.making import Shelf
 from memfolio.index.meta import head_of
 from memfolio.index.records import records
-from memfolio.knowledge.rule import Rule, RuleType, check_rule
+from memfolio.knowledge.rule import VARIABLE, Comparison, Part, Rule, RuleType, check_rule, is_variable
 from memfolio.knowledge.rule_line import read_rule, rule_record
 from memfolio.knowledge.rule_text import parse, render
+from memfolio.text import counted
 from memfolio.types import Action, Approval, Attribution
-from memfolio.vault.change import AddLines, Change, Receipt
+from memfolio.vault.change import AddLines, Change
+from memfolio.vault.format.fields import read_moment
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
@@ -27,8 +31,8 @@ MOST_PROBLEMS = 20
 _SWITCHES = {"toggle": "enabled", "keep": "kept"}
 Said = str | Mapping[str, Any] | Rule
 Listed = list[Rule]
-Seen = tuple[tuple[int, int] | None, Sequence[Mapping[str, Any]], dict[str, Rule], Sequence[str]]
-"""At which change, which lines, and what they mean."""
+Folded = tuple[dict[str, Rule], list[str]]
+"""The rules that lines leave, and what is wrong with those that were passed over."""
 
 
 class Rules:
@@ -38,7 +42,8 @@ class Rules:
         self._vault = vault
         self._library = library
         self._ledger = Ledger(f"{agent_root(agent)}/knowledge/rules", Form.LINES)
-        self._seen: Seen = (None, [], {}, [])
+        self._seen: tuple[object, Sequence[Mapping[str, Any]], Folded] = None, [], ({}, [])
+        """At which change, which lines, and what they mean; one value, as threads share it."""
 
     def create(
         self,
@@ -55,8 +60,9 @@ class Rules:
         """Store a rule, given as text, as fields or whole; what is named beside it counts before what it says."""
         beside = {"name": name, "description": description, "domain": domain, "factor": factor, "enabled": enabled}
         given: dict[str, Any] = {field: value for field, value in beside.items() if value is not None}
-        made = _Known(self._rules().values()).admit(replace(as_rule(rule), **given))
-        return self._store([made], by, dry_run=dry_run)[0]
+        made = replace(as_rule(rule), **given)
+        with self._alone(dry_run):
+            return self._store([_Known(self._rules().values()).admit(made)], by, dry_run=dry_run)[0]
 
     def list(
         self, type: RuleType | str | None = None, domain: str | None = None, enabled: bool | None = None
@@ -71,33 +77,44 @@ class Rules:
 
     def get(self, id: str) -> Rule:
         """The rule with an id or a name."""
-        return _find(self._rules(), id)
+        rules, name = self._rules(), id.casefold()
+        found = rules.get(id) or next((each for each in rules.values() if name and each.name.casefold() == name), None)
+        if found is None:
+            raise NotFoundError(f"there is no rule {id[:80]!r}", hint="`memfolio rule list` shows all")
+        return found
 
     def problems(self) -> Sequence[str]:
-        """What in the ledger was passed over, and why."""
-        self._rules()
+        """What in the ledger was passed over, and why; and what keeps the rules from being applied."""
+        rules = self._rules().values()
         parts = takewhile(self._vault.content, map(self._ledger.part, count(1)))
         broken = [f"{path}, {each}" for path in parts for each in read_lines(self._vault.content(path) or b"").problems]
-        return [*broken, *self._seen[3]]
+        try:
+            _check_strata(rules)
+        except RuleError as error:
+            broken.append(f"rules: {error.message}; switch one of them off")
+        return [*broken, *self._seen[2][1]]
 
     def toggle(self, id: str, enabled: bool | None = None, *, by: Attribution = RULER, dry_run: bool = False) -> Rule:
         """Switch a rule on or off; without a word, to what it is not."""
-        rule = self.get(id)
-        changed = replace(rule, enabled=not rule.enabled if enabled is None else enabled)
-        if changed.enabled:
-            _check_strata({**self._rules(), rule.id: changed}.values())
-        if changed == rule or dry_run:
-            return changed
-        self._write([{"op": "toggle", "rule": rule.id, "enabled": changed.enabled}], by)
-        return self.get(rule.id)
+        with self._alone(dry_run):
+            rule = self.get(id)
+            changed = replace(rule, enabled=not rule.enabled if enabled is None else enabled)
+            if changed.enabled:
+                _check_strata({**self._rules(), rule.id: changed}.values())
+            if changed == rule or dry_run:
+                return changed
+            self._write([{"op": "toggle", "rule": rule.id, "enabled": changed.enabled}], by)
+            return self.get(rule.id)
 
-    def keep(self, ids: Iterable[str], *, by: Attribution = RULER) -> Listed:
-        """Keep what inference rules conclude among the facts, for as long as it follows from them."""
-        return self._keep(ids, True, by)
-
-    def unkeep(self, ids: Iterable[str], *, by: Attribution = RULER) -> Listed:
-        """Keep no longer what these rules conclude."""
-        return self._keep(ids, False, by)
+    def keep(self, ids: Iterable[str], kept: bool = True, *, by: Attribution = RULER) -> Listed:
+        """Keep what inference rules conclude among the facts, for as long as it follows from them; or no longer."""
+        rules = {found.id: found for found in map(self.get, ids)}
+        if idle := next((each for each in rules.values() if each.conclusion is None), None):
+            raise RuleError(f"the rule {idle.name or idle.id} concludes nothing", hint="keep inference rules only")
+        lines = [{"op": "keep", "rule": each.id, "kept": kept} for each in rules.values() if each.kept is not kept]
+        if lines:
+            self._write(lines, by)
+        return list(map(self.get, rules))
 
     def delete(self, id: str, *, by: Attribution = RULER, dry_run: bool = False) -> Rule:
         """Delete a rule; undoing the change brings it back."""
@@ -107,23 +124,27 @@ class Rules:
         return rule
 
     def import_(self, text: str, *, by: Attribution = RULER, dry_run: bool = False) -> Listed:
-        """Store all rules of a file, or none: one a line as text or JSON, or a JSON array."""
-        known, made, problems = _Known(self._rules().values()), [], []
-        for where, said in _entries(text):
-            try:
-                made.append(known.admit(as_rule(said), where))
-            except InputError as error:
-                problems.append(f"{where}: {error.message}")
-        if problems:
-            told = "\n".join(problems[:MOST_PROBLEMS])
-            raise RuleError(f"nothing was imported, for {len(problems)} reasons:\n{told}", hint="mend these first")
-        return self._store(made, by, dry_run=dry_run) if made else []
+        """Store all rules of a file that are not there yet, or none: one a line as text or JSON, or a JSON array."""
+        with self._alone(dry_run):
+            there = self._rules().values()
+            known, texts, made, problems = _Known(there), set(map(render, there)), [], []
+            for where, said in _entries(text):
+                try:
+                    rule = as_rule(said)
+                    if render(rule) not in texts:
+                        made.append(known.admit(rule, where))
+                except InputError as error:
+                    problems.append(f"{where}: {error.message}")
+            if problems:
+                told, reasons = "\n".join(problems[:MOST_PROBLEMS]), counted(len(problems), "reason")
+                raise RuleError(f"nothing was imported, for {reasons}:\n{told}", hint="mend that first")
+            return self._store(made, by, dry_run=dry_run) if made else []
 
     def export(self, form: str = "text") -> str:
-        """All rules as `import_` reads them: as `text`, one a line, or as a `json` array."""
+        """All rules as `import_` reads them: as `text`, one a line, or as a `json` array; without ids and times."""
         if form not in ("text", "json"):
             raise InputError(f"{form[:40]!r} is no form of rules", hint="there are text and json")
-        rules = self._rules().values()
+        rules = [as_rule(each) for each in self._rules().values()]
         if form == "text":
             return "".join(f"{render(each)}\n" for each in rules)
         return json.dumps(list(map(rule_record, rules)), ensure_ascii=False, indent=2) + "\n"
@@ -135,47 +156,34 @@ class Rules:
 
     def _rules(self) -> dict[str, Rule]:
         """The rules by their ids; read again where a file has changed, understood again where these lines have."""
-        known, lines, rules, problems = self._seen
-        epoch, index = self._vault.epoch, self._library.index
-        (head, found) = index.read(
-            lambda db: ((at := head_of(db)), records(db, "rules") if (at, epoch) != known else None)
+        known, lines, folded = self._seen
+        epoch = self._vault.epoch
+        moment, found = self._library.index.read(
+            lambda db: ((at := (head_of(db), epoch)), records(db, "rules") if at != known else lines)
         )
-        if found is not None:
-            rules, problems = (rules, problems) if found == lines else fold(found)
-            self._seen = (head, epoch), found, rules, problems
-        return rules
+        if moment != known:
+            self._seen = moment, found, folded if found == lines else fold(found)
+        return self._seen[2][0]
 
-    def _store(self, made: Sequence[Rule], by: Attribution, *, dry_run: bool) -> Listed:
+    def _alone(self, dry_run: bool) -> AbstractContextManager[None]:
+        """Nobody else writes meanwhile, so that what was found to fit still does when it is written."""
+        return nullcontext() if dry_run else self._vault.writer.ready()
+
+    def _store(self, made: Listed, by: Attribution, *, dry_run: bool) -> Listed:
         _check_strata([*self._rules().values(), *made])
         if dry_run:
-            return [*made]
-        receipt = self._write([{"op": "create", **rule_record(each)} for each in made], by)
-        rules = self._rules()
-        return [rules[each] for each in receipt.ids if each in rules]
+            return made
+        ids = self._write([{"op": "create", **rule_record(each)} for each in made], by)
+        return list(map(self.get, ids))
 
-    def _keep(self, ids: Iterable[str], kept: bool, by: Attribution) -> Listed:
-        known = self._rules()
-        rules = dict.fromkeys(_find(known, each) for each in ids)
-        if idle := next((each for each in rules if each.conclusion is None), None):
-            raise RuleError(f"the rule {idle.name or idle.id} concludes nothing", hint="keep inference rules only")
-        lines = [{"op": "keep", "rule": each.id, "kept": kept} for each in rules if each.kept is not kept]
-        if lines:
-            self._write(lines, by)
-        known = self._rules()
-        return [known[each.id] for each in rules]
-
-    def _write(self, lines: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
-        operation = AddLines(self._ledger, tuple(lines), "R")
-        return self._vault.apply(Change(operations=(operation,), by=by, action=Action.APPEND))
-
-
-def _find(rules: Mapping[str, Rule], id: str) -> Rule:
-    """The rule with an id or a name."""
-    name = id.casefold()
-    found = rules.get(id) or next((each for each in rules.values() if name and _named(each) == name), None)
-    if found is None:
-        raise NotFoundError(f"there is no rule {id[:80]!r}", hint="`memfolio rule list` shows all")
-    return found
+    def _write(self, lines: Sequence[Mapping[str, Any]], by: Attribution) -> tuple[str, ...]:
+        """Add lines to the ledger; refuses rules that make no sense any more without the secrets in them."""
+        change = Change(operations=(AddLines(self._ledger, tuple(lines), "R"),), by=by, action=Action.APPEND)
+        clean = self._vault.guard.clean(change) if self._vault.guard else change
+        for operation in clean.operations if clean is not change else ():
+            for line in operation.records if isinstance(operation, AddLines) else ():
+                check_rule(read_rule(line))
+        return self._vault.apply(change).ids
 
 
 def as_rule(said: Said) -> Rule:
@@ -187,8 +195,8 @@ def as_rule(said: Said) -> Rule:
     return replace(said, id="", kept=False, created_at=None, updated_at=None)
 
 
-def fold(lines: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Rule], list[str]]:
-    """The rules that the lines of a ledger leave, and what is wrong with lines that were passed over."""
+def fold(lines: Iterable[Mapping[str, Any]]) -> Folded:
+    """What the lines of a ledger mean."""
     rules: dict[str, Rule] = {}
     problems = []
     for number, line in enumerate(lines, start=1):
@@ -203,42 +211,58 @@ def _take(rules: dict[str, Rule], line: Mapping[str, Any]) -> None:
     op, meant = line.get("op", "create"), str(line.get("rule", ""))
     if op == "create":
         rule = check_rule(read_rule({"created_at": line.get("at"), **line}))
-        rules.setdefault(rule.id, rule)
-    elif op not in ("delete", *_SWITCHES):
+        if not rule.id or rule.id in rules:
+            raise RuleError(f"the id {rule.id[:80]!r} is {'taken' if rule.id else 'none'}")
+        rules[rule.id] = rule
+    elif op not in ("delete", "toggle", "keep"):
         raise RuleError(f"the op {str(op)[:40]!r} is unknown")
     elif meant not in rules:
         raise RuleError(f"there is no rule {meant[:80]!r} to {op}")
     elif op == "delete":
         del rules[meant]
     else:
-        switch = _SWITCHES[op]
-        switched = {switch: line.get(switch, True), "updated_at": line.get("at")}
-        rules[meant] = read_rule({**rule_record(rules[meant]), **switched})
+        value = line.get(_SWITCHES[op], True)
+        if not isinstance(value, bool):
+            raise RuleError(f"the field {_SWITCHES[op]} is neither true nor false")
+        changed: Any = {_SWITCHES[op]: value, "updated_at": read_moment(str(line.get("at")), UTC)}
+        rules[meant] = replace(rules[meant], **changed)
 
 
 class _Known:
     """Which names and contents rules have, so that none comes twice."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._names = {_named(each): each.id for each in rules if each.name}
+        self._names = {each.name.casefold(): each.id for each in rules if each.name}
         self._contents = {_content(each): each.id for each in rules}
 
     def admit(self, rule: Rule, where: str = "") -> Rule:
         """`rule` if it is safe and says something that no other does."""
         check_rule(rule)
-        if rule.name and (owner := self._names.setdefault(_named(rule), where)) != where:
+        if rule.name and (owner := self._names.setdefault(rule.name.casefold(), where)) != where:
             raise RuleError(f"{owner} has the name {rule.name[:80]!r}", hint="choose another name, or delete that rule")
         if (owner := self._contents.setdefault(_content(rule), where)) != where:
             raise RuleError(f"{owner} says the same", hint="delete that rule first to change its name or its factor")
         return rule
 
 
-def _named(rule: Rule) -> str:
-    return rule.name.casefold()
-
-
 def _content(rule: Rule) -> tuple[object, ...]:
-    return rule.type, frozenset(rule.conditions), rule.conclusion, rule.message, rule.action
+    """What a rule says, whatever its variables are called and in whatever order its conditions stand.
+
+    Variables are numbered from the outcome on, so that only conditions that differ in nothing else keep their order.
+    """
+    numbers: dict[str, str] = {}
+
+    def numbered(part: Part) -> tuple[str, ...]:
+        kind = part.operator if isinstance(part, Comparison) else f"{part.predicate} {part.negated}"
+        return kind, *(
+            numbers.setdefault(each, f"?{len(numbers)}") if is_variable(each) else each for each in part.terms
+        )
+
+    conclusion = rule.conclusion and numbered(rule.conclusion)
+    said = f"{rule.message}\n{rule.action}"
+    said = VARIABLE.sub(lambda match: numbers.setdefault(match[0], f"?{len(numbers)}"), said)
+    conditions = sorted(rule.conditions, key=lambda part: VARIABLE.sub("?", repr(part)))
+    return rule.type, conclusion, said, frozenset(map(numbered, conditions))
 
 
 def _check_strata(rules: Iterable[Rule]) -> None:

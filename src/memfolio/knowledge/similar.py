@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from heapq import nsmallest
 from math import log2
 
 from memfolio.knowledge.case import Case
-from memfolio.types import Origin
 
 TEXT = 0.5
 """How much like texts count where nothing else meets; the more ids meet, the less is left for them."""
@@ -46,64 +43,51 @@ class Found:
         return (*found, f"worked {self.case.successes} of {self.case.uses} times{warning}")
 
 
-class Inverted:
-    """Cases by what was believed and wanted in them, sorted out when it is first asked for."""
+class Similar(list[Found]):
+    """The cases that are like a situation, best first; `degraded` says what could not take part in the search."""
 
-    def __init__(self, cases: Mapping[str, Case]) -> None:
-        self._cases = cases
+    def __init__(self, found: Iterable[Found], degraded: tuple[str, ...] = ()) -> None:
+        super().__init__(found)
+        self.degraded = degraded
 
-    @cached_property
-    def _by(self) -> Mapping[tuple[str, str], list[str]]:
-        found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        for case in self._cases.values():
-            for part in ("beliefs", "desires"):
-                for name in getattr(case.situation, part):
-                    found[part, name].append(case.id)
-        return found
 
-    def overlaps(self, beliefs: Iterable[str], desires: Iterable[str], weight: float) -> dict[str, float]:
-        """For each case that shares something, the share of its beliefs times `weight`, and of its desires the rest.
+def compare(case: Case, beliefs: Collection[str], desires: Collection[str], text: float, weight: float) -> Found:
+    """How much a case is like a situation: the share of its beliefs times `weight`, of its desires times the rest.
 
-        A case without beliefs, or without desires, has no share there.
-        """
-        scores: defaultdict[str, float] = defaultdict(float)
-        for part, names, counts in (("beliefs", beliefs, weight), ("desires", desires, 1 - weight)):
-            met = Counter(case for name in set(names) for case in self._by.get((part, name), ()))
-            for case, count in met.items():
-                scores[case] += counts * count / len(getattr(self._cases[case].situation, part))
-        return scores
+    A case without beliefs, or without desires, has no share there.
+    """
+    at = case.situation
+    held = tuple(each for each in at.beliefs if each in beliefs)
+    wanted = tuple(each for each in at.desires if each in desires)
+    share = weight * len(held) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
+    like = share + (1 - share) * TEXT * text
+    score = round(like * (1 - OUTCOME + OUTCOME * case.standing), 9)
+    return Found(case=case, similarity=round(like, 6), score=score, beliefs=held, desires=wanted, text=text)
 
 
 def rank(
-    cases: Mapping[str, Case],
-    overlaps: Mapping[str, float],
-    texts: Mapping[str, float],
+    cases: Iterable[Case],
     *,
     beliefs: Collection[str],
     desires: Collection[str],
+    texts: Mapping[str, float],
+    weight: float,
     limit: int,
-    untrusted: bool = False,
 ) -> list[Found]:
-    """The cases most like a situation by ids and text, what worked before what did not; then by importance and age."""
-    found = []
-    for name in overlaps.keys() | texts.keys():
-        if (case := cases.get(name)) is None or (case.origin is Origin.UNTRUSTED and not untrusted):
-            continue
-        share, text = overlaps.get(name, 0.0), texts.get(name, 0.0)
-        like = share + (1 - share) * TEXT * text
-        if score := round(like * (1 - OUTCOME + OUTCOME * case.standing), 9):
-            found.append((-score, -case.importance, -case.updated_at.timestamp(), name, like, text))
-    return [
-        Found(
-            case=cases[name],
-            similarity=round(like, 6),
-            score=-score,
-            beliefs=tuple(each for each in cases[name].situation.beliefs if each in beliefs),
-            desires=tuple(each for each in cases[name].situation.desires if each in desires),
-            text=text,
-        )
-        for score, _, _, name, like, text in nsmallest(limit, found)
-    ]
+    """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first."""
+    held, wanted = frozenset(beliefs), frozenset(desires)
+    met = (
+        compare(case, held, wanted, texts.get(case.id, 0.0), weight)
+        for case in cases
+        if case.id in texts
+        or not (held.isdisjoint(case.situation.beliefs) and wanted.isdisjoint(case.situation.desires))
+    )
+    return nsmallest(limit, (each for each in met if each.score), key=_place)
+
+
+def _place(found: Found) -> tuple[float, float, float, str]:
+    case = found.case
+    return -found.score, -case.importance, -case.updated_at.timestamp(), case.id
 
 
 def worth(case: Case, now: datetime) -> float:

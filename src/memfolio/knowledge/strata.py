@@ -8,55 +8,67 @@ from collections.abc import Iterable, Iterator, Mapping
 from memfolio.errors import RuleError
 from memfolio.knowledge.rule import Condition, Rule
 
+TOLD = 10
+"""How many predicates of a loop are named."""
+Steps = Mapping[str, Mapping[str, bool]]
+"""From a predicate to others; True where one of the steps is a negation."""
+
 
 def strata(rules: Iterable[Rule]) -> list[list[Rule]]:
     """The rules that conclude something, in layers; RuleError where one negates what it leads to."""
-    concluding = [rule for rule in rules if rule.conclusion is not None]
-    _check(concluding)
-    levels: defaultdict[str, int] = defaultdict(int)
-    is_settled = False
-    while not is_settled:
-        is_settled = True
-        for head, predicate, negated in _needs(concluding):
-            if levels[head] < levels[predicate] + negated:
-                levels[head], is_settled = levels[predicate] + negated, False
+    needs: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    leads: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    heads = [(rule.conclusion.predicate, rule) for rule in rules if rule.conclusion is not None]
+    for head, rule in heads:
+        for each in rule.conditions:
+            if isinstance(each, Condition):
+                negated = needs[head].get(each.predicate, False) or each.negated
+                needs[head][each.predicate] = leads[each.predicate][head] = negated
+    levels: dict[str, int] = {}
+    for knot in _knots(leads, needs):
+        levels |= dict.fromkeys(knot, _level(knot, needs, levels))
     layers: defaultdict[int, list[Rule]] = defaultdict(list)
-    for rule in concluding:
-        layers[levels[_head(rule)]].append(rule)
+    for head, rule in heads:
+        layers[levels.get(head, 0)].append(rule)
     return [layers[level] for level in sorted(layers)]
 
 
-def _check(rules: list[Rule]) -> None:
-    needs: defaultdict[str, set[str]] = defaultdict(set)
-    leads: defaultdict[str, set[str]] = defaultdict(set)
-    for head, predicate, _ in _needs(rules):
-        needs[head].add(predicate)
-        leads[predicate].add(head)
-    for head, predicate, negated in _needs(rules):
-        if negated and (loop := _reached(predicate, needs) & _reached(head, leads)):
-            raise RuleError(
-                f"whether {head} holds depends on its own absence, through {', '.join(sorted(loop))}",
-                hint="let no rule negate what follows from its own conclusion",
-            )
+def _level(knot: set[str], needs: Steps, levels: Mapping[str, int]) -> int:
+    level = 0
+    for head in knot:
+        for predicate, negated in needs.get(head, {}).items():
+            if negated and predicate in knot:
+                raise RuleError(
+                    f"whether {head} holds depends on its own absence, through {', '.join(sorted(knot)[:TOLD])}",
+                    hint="let no rule negate what follows from its own conclusion",
+                )
+            level = max(level, levels.get(predicate, 0) + negated)
+    return level
 
 
-def _needs(rules: list[Rule]) -> Iterator[tuple[str, str, bool]]:
-    """What is concluded, and from which predicate; True where that is negated."""
-    for rule in rules:
-        for each in rule.conditions:
-            if isinstance(each, Condition):
-                yield _head(rule), each.predicate, each.negated
+def _knots(leads: Steps, needs: Steps) -> Iterator[set[str]]:
+    """The predicates that need each other, after all that they need: Kosaraju's algorithm."""
+    taken: set[str] = set()
+    for root in _last_left_first(leads):
+        if root not in taken:
+            knot, ahead = {root}, [root]
+            while ahead:
+                fresh = needs.get(ahead.pop(), {}).keys() - knot - taken
+                knot |= fresh
+                ahead += fresh
+            taken |= knot
+            yield knot
 
 
-def _head(rule: Rule) -> str:
-    assert rule.conclusion is not None
-    return rule.conclusion.predicate
-
-
-def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:
-    reached, ahead = {start}, [start]
+def _last_left_first(steps: Steps) -> list[str]:
+    """All predicates, sorted by when a walk in depth is through with them."""
+    seen, left = set(), []
+    ahead = [(start, False) for start in steps]
     while ahead:
-        fresh = steps.get(ahead.pop(), set()) - reached
-        reached |= fresh
-        ahead += fresh
-    return reached
+        each, is_left = ahead.pop()
+        if is_left:
+            left.append(each)
+        elif each not in seen:
+            seen.add(each)
+            ahead += [(each, True), *((after, False) for after in steps.get(each, {}))]
+    return left[::-1]

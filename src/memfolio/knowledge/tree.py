@@ -95,12 +95,14 @@ def explain_fact(
     if not atoms:
         raise NotFoundError(f"{' '.join(triple)[:200]!r} does not hold", hint="`infer backward` says what is missing")
     best = max(atoms, key=lambda each: (each.confidence, each.end - each.start))
-    return tell(best, lambda atom: _steps_to(atom.triple, relations, rules), depth, facts)
+    return tell(best, lambda atom: steps_to(atom.triple, relations, rules), depth, facts)
 
 
-def tell(atom: Atom, steps_to: Callable[[Atom], Sequence[Step]], depth: int, facts: Lookup = no_fact) -> Node:
-    """The tree of an atom, `depth` rules deep, with what leads to each atom by `steps_to`, the best first."""
-    return _Teller(steps_to=steps_to, facts=facts).node(atom, min(depth, DEEPEST))
+def tell(
+    atom: Atom, steps: Callable[[Atom], Sequence[Step]], depth: int, facts: Lookup = no_fact, *, ways: int = WAYS
+) -> Node:
+    """The tree of an atom, `depth` rules deep, with the first of the steps that lead to each atom."""
+    return _Teller(steps=steps, facts=facts, ways=ways).node(atom, min(depth, DEEPEST))
 
 
 def head_binding(conclusion: Condition, subject: str | None, object: str | None) -> Binding | None:
@@ -116,19 +118,21 @@ def head_binding(conclusion: Condition, subject: str | None, object: str | None)
 class _Teller:
     """Makes one tree, and remembers what it has shown already."""
 
-    steps_to: Callable[[Atom], Sequence[Step]]
+    steps: Callable[[Atom], Sequence[Step]]
     facts: Lookup
+    ways: int
     left: int = NODES
     shown: set[Triple] = field(default_factory=set)
 
     def node(self, atom: Atom, depth: int, above: tuple[Triple, ...] = ()) -> Node:
-        steps = self.steps_to(atom)
+        # What rests on itself comes last.
+        steps = sorted(self.steps(atom), key=lambda each: any(one.triple in above for one in each[1].atoms))
         cut = self._cut(atom.triple, depth, above) if steps else None
         ways: list[Way] = []
         if cut is None and steps:
             self.left -= 1
             self.shown.add(atom.triple)
-            ways = [self._way(*each, depth - 1, (*above, atom.triple)) for each in steps[:WAYS]]
+            ways = [self._way(*each, depth - 1, (*above, atom.triple)) for each in steps[: self.ways]]
         return Node(
             triple=atom.triple,
             confidence=atom.confidence,
@@ -160,7 +164,7 @@ class _Teller:
         return Cut.SIZE if self.left <= 0 else None
 
 
-def _steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> list[Step]:
+def steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> list[Step]:
     """The best solution for each rule and each set of premises, the surest first."""
     best: dict[tuple[str, frozenset[Triple]], Step] = {}
     for rule, solution in islice(_all_steps_to(triple, relations, rules), LOOKED_AT):

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from memfolio.errors import InputError
+from memfolio.errors import ConflictError, InputError
 from memfolio.index.fact_lines import VERIFY
 from memfolio.index.facts import Fact
 from memfolio.index.filter import Filter
 from memfolio.index.rows import from_us
 from memfolio.intake import choose
-from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.facts import ANY, Facts
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.relations import BEGINNING, END
 from memfolio.llm.grounded import are_words_of, occurs
@@ -31,6 +31,8 @@ from memfolio.vault.vault import Vault
 
 CONSISTENT = 0.9
 """How sure a fact is that nothing contradicts."""
+FRESH = timedelta(days=180)
+"""For how long a fact that was told or confirmed is not stale."""
 SAMPLE = 1000
 """How many facts are looked at to see how a predicate is used."""
 SINGLE = 3
@@ -48,6 +50,10 @@ class Method(StrEnum):
     CONSISTENCY_CHECK = "consistency_check"
 
 
+TELLING = (Method.USER_CONFIRMATION, Method.CROSS_REFERENCE)
+"""The methods that bring somebody's word; that nothing speaks against a fact does not speak for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Where a verification looks beside the facts."""
@@ -58,8 +64,6 @@ class Evidence:
     """What constraints have against a fact, each as a sentence."""
     functional: Collection[str] = ()
     """Predicates that have one object for each subject."""
-    fresh: timedelta = timedelta(days=180)
-    """For how long a fact that was told or confirmed is not stale."""
 
 
 FACTS_ALONE = Evidence()
@@ -89,23 +93,34 @@ def verify(
     evidence: Evidence = FACTS_ALONE,
     adjust: bool = False,
 ) -> Verification:
-    """Verify a fact and note it; with `adjust` it becomes as sure as the check is: surer if it stands, else less.
+    """Verify a fact and note it; with `adjust` the outcome changes how sure the fact is.
 
+    Where the check fails, it becomes as unsure as the check is; only a person's word and other sources make it surer.
     `confirmed` is the person's answer, which only `user_confirmation` needs.
     """
     fact, chosen = facts.get(id), choose(Method, "method", method)
+    if fact.is_derived:
+        raise ConflictError(
+            f"{str(fact)[:80]!r} follows from other facts", hint="verify those; `fact explain` shows them"
+        )
     match chosen:
         case Method.USER_CONFIRMATION:
-            found = _confirm(fact, confirmed)
+            found = _confirm(fact, confirmed, by)
         case Method.CROSS_REFERENCE:
             found = _cross_reference(fact, facts, evidence)
         case Method.TEMPORAL_CHECK:
-            found = _check_times(fact, _last_told(fact, facts), now, evidence.fresh)
+            found = _check_times(fact, _last_told(fact, facts), now)
         case Method.CONSISTENCY_CHECK:
             found = _check_consistency(fact, facts, evidence)
-    sure = (max if found.verified else min)(fact.confidence, found.confidence) if adjust else None
-    facts.note_verification(fact, chosen.value, found.verified, sure, by)
-    return replace(found, method=chosen)
+    found = replace(found, method=chosen)
+    facts.note_verification(fact, chosen.value, found.verified, _adjusted(fact, found) if adjust else None, by)
+    return found
+
+
+def _adjusted(fact: Fact, found: Verification) -> float:
+    if not found.verified:
+        return min(fact.confidence, found.confidence)
+    return max(fact.confidence, found.confidence) if found.method in TELLING else fact.confidence
 
 
 def brought_to_mind(
@@ -117,10 +132,12 @@ def brought_to_mind(
     return [hit.memory for hit in library.recall(query)]
 
 
-def exactly(facts: Facts, *triple: str | None) -> list[Fact]:
+def exactly(facts: Facts, *triple: str | None, when: str | None = ANY) -> list[Fact]:
     """The facts with a subject, predicate and object, as far as they are named; no sign in them stands for others."""
-    found = facts.query(*triple, valid_at="any", limit=SAMPLE)
-    return [each for each in found if all(map(lambda own, wanted: wanted in (None, own), each.triple, triple))]
+    found = facts.query(*triple, valid_at=when, limit=SAMPLE)
+    return [
+        each for each in found if all(want in (None, own) for own, want in zip(each.triple, triple, strict=False))
+    ]
 
 
 def contradicting(fact: Fact, facts: Facts, functional: Collection[str] = ()) -> list[Fact]:
@@ -132,11 +149,15 @@ def contradicting(fact: Fact, facts: Facts, functional: Collection[str] = ()) ->
     return [each for each in (*rivals, *twins) if _overlap(each, fact)]
 
 
-def _confirm(fact: Fact, confirmed: bool | None) -> Verification:
-    if confirmed is None:
+def _confirm(fact: Fact, confirmed: bool | None, by: Attribution) -> Verification:
+    """Take the person's answer; who only passes it on makes the fact no surer, and no less sure."""
+    if not isinstance(confirmed, bool):
         raise InputError(f"nobody has said whether {str(fact)[:80]!r} is so", hint="ask the person, and pass confirmed")
-    reason = "the person confirmed it" if confirmed else "the person says that it is not so"
-    return Verification(verified=confirmed, confidence=float(confirmed), reason=reason)
+    said = "confirmed it" if confirmed else "says that it is not so"
+    if by.actor != "human":
+        reason = f"{by.actor} reports that the person {said}"
+        return Verification(verified=confirmed, confidence=fact.confidence, reason=reason)
+    return Verification(verified=confirmed, confidence=float(confirmed), reason=f"the person {said}")
 
 
 def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verification:
@@ -166,21 +187,17 @@ def _last_told(fact: Fact, facts: Facts) -> datetime:
     return from_us(told)
 
 
-def _check_times(fact: Fact, seen: datetime, now: datetime, fresh: timedelta) -> Verification:
-    confidence, reason = CONSISTENT, f"it holds, and was last told or confirmed on {seen:%Y-%m-%d}"
+def _check_times(fact: Fact, seen: datetime, now: datetime) -> Verification:
+    confidence, told = 0.0, f"last told or confirmed on {seen:%Y-%m-%d}"
     if fact.valid_from and fact.valid_from > now:
-        confidence, reason = 0.0, f"it holds only from {fact.valid_from:%Y-%m-%d} on"
+        reason = f"it holds only from {fact.valid_from:%Y-%m-%d} on"
     elif fact.valid_until and fact.valid_until <= now:
-        confidence, reason = 0.0, f"it held only until {fact.valid_until:%Y-%m-%d}"
-    elif seen > now:
-        confidence, reason = 0.5, f"it is dated in the future: {seen:%Y-%m-%d}"
-    elif now - seen > fresh:
-        confidence, reason = (
-            CONSISTENT * (fresh / (now - seen)),
-            f"it is stale: last told or confirmed on {seen:%Y-%m-%d}",
-        )
-    is_good = confidence == CONSISTENT
-    return Verification(verified=is_good, confidence=confidence, reason=reason)
+        reason = f"it held only until {fact.valid_until:%Y-%m-%d}"
+    elif now - seen > FRESH:
+        confidence, reason = CONSISTENT * (FRESH / (now - seen)), f"it is stale: {told}"
+    else:
+        confidence, reason = CONSISTENT, f"it holds, and was {told}"
+    return Verification(verified=confidence == CONSISTENT, confidence=confidence, reason=reason)
 
 
 def _check_consistency(fact: Fact, facts: Facts, evidence: Evidence) -> Verification:

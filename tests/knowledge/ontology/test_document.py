@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import OntologyError
 from memfolio.knowledge.ontology.document import PREFIXES, Document, read_page, write_page
-from memfolio.knowledge.ontology.templates import TEMPLATES, template
+from memfolio.knowledge.ontology.templates import template
 from memfolio.knowledge.ontology.term import BASE, Term, TermKind, as_fields, new_term, term_from
 
 NAMES = st.from_regex(r"[a-z][A-Za-z0-9]{0,8}", fullmatch=True)
@@ -59,13 +59,6 @@ def test_any_term_comes_back_from_a_proposal(term: Term) -> None:
     found = term_from(json.loads(json.dumps(as_fields(term))))
     assert (found.id, found.kind, found.parents, found.range) == (term.id, term.kind, term.parents, term.range)
     assert (found.functional, found.definition, found.rule) == (term.functional, term.definition, term.rule)
-
-
-@pytest.mark.parametrize("name", ["business", *TEMPLATES])
-def test_vocabularies_of_the_package_are_in_normal_form(name: str) -> None:
-    text = write_page(template(name))
-    assert write_page(read_page(text, name)) == text
-    assert template(name).header["@id"] == f"{name}:"
 
 
 def test_what_a_page_says_in_its_own_way_stays() -> None:

@@ -114,7 +114,7 @@ def test_term_that_does_not_fit_is_refused(shop: Ontology, home: Path, term: Ter
     ],
 )
 def test_likely_duplicate_is_a_warning(shop: Ontology, name: str, label: str, warned: str) -> None:
-    found = shop.propose_check(
+    found = shop.validate(
         a_class(f"shop:{name}", label=label, definition="Something else entirely, by its words.")
     )
     assert not found.errors

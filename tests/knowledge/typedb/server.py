@@ -12,10 +12,14 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 from tests.knowledge.typedb.typeql import BadQueryError, Database
 
 USER, PASSWORD = "keeper", "pässwörd-77"
 TRANSACTION = re.compile(r"/v1/transactions/([\w-]+)/(query|commit|close|rollback)")
+ALLOWED = {"query", "commit", "databaseName", "transactionType", "transactionOptions", "queryOptions"}
+MOST_SENT = 2 << 20
 Before = Callable[["Handler"], bool]
 
 
@@ -60,8 +64,12 @@ class Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers["Content-Length"] or 0))
         self.server.paths.append(f"{self.command} {self.path}")
         with suppress(ConnectionError):
-            if not self.server.before(self):
-                self.answer(json.loads(content) if content else {})
+            if self.server.before(self):
+                return
+            if len(content) > MOST_SENT:
+                self.send_json(400, {"code": "HSR2", "message": "Failed to buffer the request body"})
+                return
+            self.answer(json.loads(content) if content else {})
 
     def answer(self, body: dict[str, Any]) -> None:
         if self.path == "/v1/version":
@@ -84,6 +92,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def serve(self, body: dict[str, Any]) -> None:
         try:
+            if unknown := set(body) - ALLOWED:
+                raise BadQueryError(f"unknown field {unknown}")
             if self.path.startswith("/v1/databases"):
                 self.about_databases(self.path.removeprefix("/v1/databases").strip("/"))
             elif self.path == "/v1/transactions/open":
@@ -100,7 +110,7 @@ class Handler(BaseHTTPRequestHandler):
                 answer = work.run(body["query"], kind)
                 if body.get("commit", True) and kind != "read":
                     self.server.databases[name] = work
-                self.send_json(200, self.cut(answer, body))
+                self.send_answer(answer, body)
             else:
                 self.send_json(404, {"code": "HSR1", "message": "no such path"})
         except BadQueryError as error:
@@ -110,26 +120,27 @@ class Handler(BaseHTTPRequestHandler):
 
     def about_databases(self, name: str) -> None:
         if self.command == "POST":
-            self.server.databases.setdefault(name, Database())
+            if name in self.server.databases:
+                raise BadQueryError(f"the database {name} is there already")
+            self.server.databases[name] = Database()
             self.send_bytes(200, b"")
-        elif name:
-            self.send_json(200, {"name": (self.server.databases[name], name)[1]})
         else:
             self.send_json(200, {"databases": [{"name": each} for each in self.server.databases]})
 
     def in_transaction(self, id: str, verb: str, body: dict[str, Any]) -> None:
         name, kind, work = self.server.transactions[id]
         if verb == "query":
-            self.send_json(200, self.cut(work.run(body["query"], kind), body))
+            self.send_answer(work.run(body["query"], kind), body)
             return
         if verb == "commit":
             self.server.databases[name] = work
         del self.server.transactions[id]
         self.send_bytes(200, b"")
 
-    def cut(self, answer: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-        most = body.get("queryOptions", {}).get("answerCountLimit", 10_000)
-        return answer | {"answers": answer["answers"][:most]}
+    def send_answer(self, answer: dict[str, Any], body: dict[str, Any]) -> None:
+        most, found = body.get("queryOptions", {}).get("answerCountLimit", 10_000), answer["answers"]
+        is_cut = found is not None and len(found) > most
+        self.send_json(206 if is_cut else 200, answer | {"answers": found[:most] if is_cut else found})
 
     def send_json(self, status: int, document: Any) -> bool:
         return self.send_bytes(status, json.dumps(document).encode())
@@ -153,6 +164,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nobody reads it."""
+
+
+def configure(server: TypeDBServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a server into the configuration, and a proxy that nobody may ask into the environment."""
+    values = {"URL": server.url, "USERNAME": USER, "PASSWORD": PASSWORD, "TIMEOUT": "5"}
+    for name, value in values.items():
+        monkeypatch.setenv(f"MEMFOLIO_TYPEDB_{name}", value)
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from memfolio.errors import MirrorError
 from memfolio.knowledge.typedb import client as module
-from memfolio.knowledge.typedb.client import Client, ServerSaidError
+from memfolio.knowledge.typedb.client import Client
 from memfolio.tuning import Mirroring
 from tests.knowledge.typedb.server import PASSWORD, USER, Before, Handler, TypeDBServer, serving
 
@@ -40,7 +40,7 @@ def test_a_transaction_counts_as_a_whole_or_not_at_all(server: TypeDBServer) -> 
     client = client_of(server.url)
     client.make_database()
     client.ask("define attribute name, value string; entity person, owns name;", kind="schema")
-    with pytest.raises(ServerSaidError, match=r"400.*cannot own age"):
+    with pytest.raises(MirrorError, match=r"400.*cannot own age"):
         client.write(['insert $a isa person, has name "Ada";', "insert $a isa person, has age 7;"])
     assert (server.things(), server.transactions) == ([], {})
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memfolio.knowledge.typedb.rows import MOST_TEXT, literal, quoted
 from tests.knowledge.typedb.typeql import Tokens
 
-INJECTION = '"; }\ndelete $x; match $y isa node; \\" \' # $u == "a\\'
+INJECTION = '"; }\ndelete $x; match $y isa node; \\" \' # \\u0022 🙂 $u == "a\\'
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])) | st.just(INJECTION))
@@ -22,7 +22,10 @@ def test_a_text_is_read_back_as_it_was(text: str) -> None:
 
 
 def test_a_very_long_text_is_cut_with_a_mark() -> None:
-    assert Tokens(quoted("x" * 2 * MOST_TEXT)).value() == "x" * (MOST_TEXT - 1) + "…"
+    for letter in "xé🙂":
+        found = Tokens(quoted(letter * MOST_TEXT * 2)).value()
+        assert set(found) == {letter, "…"}
+        assert MOST_TEXT - 4 < len(found.encode()) <= MOST_TEXT
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,13 @@ class Database:
                 answers = list(self.fetch(tokens, rows))
             else:
                 rows = getattr(self, stage)(tokens, rows)
+        if first == "define":
+            return {"queryType": "schema", "answerType": "ok", "answers": None}
+        kind = "conceptRows" if answers is None else "conceptDocuments"
         if answers is None:
-            answers = [{name.lstrip("$"): shown(value) for name, value in row.items()} for row in rows]
-        return {"queryType": transaction, "answerType": "conceptRows", "answers": answers, "warning": None}
+            data = ({name.lstrip("$"): shown(value) for name, value in row.items()} for row in rows)
+            answers = [{"data": each, "involvedBlocks": [0]} for each in data]
+        return {"queryType": transaction, "answerType": kind, "answers": answers, "query": None, "warning": None}
 
     def define(self, tokens: Tokens, rows: list[Binding]) -> list[Binding]:
         while tokens.list:

@@ -13,12 +13,11 @@ from functools import cache, lru_cache
 
 from memfolio.index.facts import Fact
 from memfolio.knowledge.literal import LiteralKind, read_literal
-from memfolio.knowledge.ontology.term import LITERALS, Term, TermKind
+from memfolio.knowledge.ontology.term import LITERALS, PROPERTIES, Term, TermKind
 from memfolio.knowledge.ontology.vocabulary import Vocabulary
 from memfolio.knowledge.relations import BEGINNING, END
 
 TYPE_PREDICATES = frozenset({"isA", "is-a", "is_a", "type", "rdf:type", "instanceOf"})
-PROPERTIES = (TermKind.OBJECT, TermKind.DATATYPE)
 
 
 class Flaw(StrEnum):
@@ -73,38 +72,36 @@ class _Check:
     def __init__(self, known: Vocabulary, types: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
         self._known = known
         self._nearest = lru_cache(maxsize=4096)(known.nearest)
-        self._property = cache(lambda predicate: known.find(predicate, *PROPERTIES))
+        self._properties = cache(lambda predicate: known.named(predicate, *PROPERTIES))
         self.classes: dict[str, set[str]] = defaultdict(set)
         said = ((each.subject, each.object) for each in facts if each.predicate in TYPE_PREDICATES)
         for name, called in (*types, *said):
-            if term := known.find(called, TermKind.CLASS):
-                self.classes[name.casefold()].add(term.id)
+            if terms := known.named(called, TermKind.CLASS):
+                self.classes[name.casefold()].update(term.id for term in terms)
 
-    def fact(self, fact: Fact) -> Iterator[Finding]:
+    def fact(self, fact: Fact) -> list[Finding]:
+        """What is wrong with a fact; of several properties with that name, by the one that it fits best."""
         if fact.predicate in TYPE_PREDICATES:
-            if self._known.find(fact.object, TermKind.CLASS) is None:
-                yield self._unknown(Flaw.CLASS, fact, fact.object, TermKind.CLASS)
-            return
-        term = self._property(fact.predicate)
-        if term is None:
-            yield self._unknown(Flaw.PREDICATE, fact, fact.predicate, *PROPERTIES)
-            return
-        if wrong := self._misfit(fact.subject, term.domain_class):
-            yield Finding(flaw=Flaw.SUBJECT, fact=fact, message=wrong)
-        yield from self._object(fact, term)
+            is_known = self._known.find(fact.object, TermKind.CLASS) is not None
+            return [] if is_known else [self._unknown(Flaw.CLASS, fact, fact.object, TermKind.CLASS)]
+        found = [list(self._misfits(fact, term)) for term in self._properties(fact.predicate)]
+        return min(found, key=len) if found else [self._unknown(Flaw.PREDICATE, fact, fact.predicate, *PROPERTIES)]
 
     def repeated(self, facts: Iterable[Fact]) -> Iterator[Finding]:
         """Objects of a property that can have only one, while another one holds."""
         held: dict[tuple[str, str], list[Fact]] = defaultdict(list)
         for fact in facts:
-            if (term := self._property(fact.predicate)) and term.functional:
-                held[fact.subject, term.id].append(fact)
+            terms = self._properties(fact.predicate)
+            if terms and all(term.functional for term in terms):
+                held[fact.subject, terms[0].id].append(fact)
         for (subject, name), several in held.items():
             for before, fact in _overlapping(several):
                 message = f"{subject[:60]} has {name} {before.object[:60]!r} too, and can have one at a time"
                 yield Finding(flaw=Flaw.MORE, fact=fact, message=message)
 
-    def _object(self, fact: Fact, term: Term) -> Iterator[Finding]:
+    def _misfits(self, fact: Fact, term: Term) -> Iterator[Finding]:
+        if wrong := self._misfit(fact.subject, term.domain_class):
+            yield Finding(flaw=Flaw.SUBJECT, fact=fact, message=wrong)
         kind = read_literal(fact.object).kind
         if term.kind is TermKind.DATATYPE:
             wanted = LITERALS.get(term.range, LiteralKind.TEXT)
@@ -125,9 +122,8 @@ class _Check:
 
     def _unknown(self, flaw: Flaw, fact: Fact, name: str, *kinds: TermKind) -> Finding:
         near = self._nearest(name, *kinds)
-        return Finding(
-            flaw=flaw, fact=fact, message=f"{name[:60]!r} is in no ontology{f'; near is {near.id}' if near else ''}"
-        )
+        hint = f"; near is {near.id}" if near else ""
+        return Finding(flaw=flaw, fact=fact, message=f"{name[:60]!r} is in no ontology{hint}")
 
 
 def _overlapping(facts: Iterable[Fact]) -> Iterator[tuple[Fact, Fact]]:

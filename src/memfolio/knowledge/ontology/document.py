@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +24,10 @@ PREFIXES = {
     "skos": "http://www.w3.org/2004/02/skos/core#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-RESERVED = frozenset({*PREFIXES, "urn", "mailto", "tag", "doi", "http", "https"})
+DATA = "https://memfolio.dev/data/"
+LOCAL = {"thing": f"{DATA}thing/", "predicate": f"{DATA}predicate/", "fact": f"{DATA}fact/"}
+"""Where what is no term of an ontology has its identifiers."""
+RESERVED = frozenset({*PREFIXES, *LOCAL, "urn", "mailto", "tag", "doi", "http", "https"})
 """What may stand before a colon and is no domain."""
 HEADER = "owl:Ontology"
 FUNCTIONAL = "owl:FunctionalProperty"
@@ -37,25 +40,26 @@ TYPES = {
 }
 ORDER = (
     *("@id", "@type", "rdfs:label", "rdfs:subClassOf", "rdfs:subPropertyOf", "rdfs:domain", "rdfs:range"),
-    *("skos:definition", "skos:altLabel"),
+    *("skos:definition", "skos:altLabel", "mf:rule"),
 )
+"""The keys of a term, in the order in which they are written; all others come behind them."""
 Node = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A page: its terms, what else stands in its graph, and the prefixes that it uses."""
+    """A page: the nodes of its graph as they stand there, the terms among them, and the prefixes that it uses."""
 
     domain: str
+    nodes: tuple[Node, ...] = ()
     terms: tuple[Term, ...] = ()
-    others: tuple[Node, ...] = ()
     context: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def header(self) -> Node:
-        """What the page says about itself."""
-        own = {"@id": f"{self.domain}:", "@type": HEADER, "rdfs:label": self.domain}
-        return next((node for node in self.others if HEADER in listed(node.get("@type"))), own)
+    def label(self) -> str:
+        """What the page calls itself."""
+        said = (each for node in self.nodes if _is_header(node) for each in _texts(node, "rdfs:label"))
+        return next(said, self.domain)
 
 
 @lru_cache(maxsize=64)
@@ -66,30 +70,34 @@ def read_page(content: bytes, domain: str) -> Document:
     """
     given = parse_json(content, domain)
     if is_normal(given, domain):
-        return document_of(domain, given["@graph"], given["@context"])
-    from memfolio.knowledge.ontology.rdf import nodes_in
+        nodes, context = given["@graph"], given["@context"]
+    else:
+        from memfolio.knowledge.ontology.rdf import nodes_in
 
-    context = prefixes_of(given, domain)
-    return document_of(domain, nodes_in(content, "jsonld", context), context)
-
-
-def document_of(domain: str, nodes: Iterable[Node], context: Mapping[str, str]) -> Document:
-    """The nodes of a page, sorted into its terms and the rest."""
-    pairs = [(node, term_of(node) if str(node.get("@id")).startswith(f"{domain}:") else None) for node in nodes]
-    others = tuple(node for node, term in pairs if term is None)
-    return Document(domain=domain, terms=tuple(t for _, t in pairs if t), others=others, context=dict(context))
+        context = prefixes_of(given, domain)
+        nodes = nodes_in(content, "jsonld", context)
+    terms = tuple(terms_in(nodes, domain))
+    return Document(domain=domain, nodes=tuple(nodes), terms=terms, context=context)
 
 
 def write_page(document: Document) -> bytes:
     """The page in normal form: one term a node, sorted, so that differences read well."""
-    rank, header = list(TermKind).index, document.header
-    terms = sorted(document.terms, key=lambda each: (rank(each.kind), each.id))
-    rest = sorted((each for each in document.others if each is not header), key=lambda each: str(each.get("@id")))
-    graph = [_tidy(each) for each in (header, *map(node_of, terms), *rest)]
-    own = {document.domain: f"{BASE}{document.domain}/"}
-    context = {**PREFIXES, **own, **_other_domains(terms), **document.context}
-    text = json.dumps({"@context": context, "@graph": graph}, ensure_ascii=False, indent=2)
-    return f"{text}\n".encode()
+    domain, nodes = document.domain, list(document.nodes)
+    if not any(map(_is_header, nodes)):
+        nodes.append({"@id": f"{domain}:", "@type": HEADER, "rdfs:label": domain})
+    others = {
+        name.partition(":")[0] for term in terms_in(nodes, domain) for name in term.references if "//" not in name
+    }
+    named = {name: f"{BASE}{name}/" for name in (domain, *sorted(others - RESERVED - {domain}))}
+    page = {
+        "@context": {**PREFIXES, **named, **document.context},
+        "@graph": list(map(_tidy, sorted(nodes, key=_place))),
+    }
+    try:
+        return f"{json.dumps(page, ensure_ascii=False, indent=2)}\n".encode()
+    except UnicodeEncodeError as error:
+        hint = "take half a surrogate pair out of it"
+        raise OntologyError(f"{domain} has characters that cannot be written", hint=hint) from error
 
 
 def parse_json(content: bytes, where: str) -> Any:
@@ -100,6 +108,8 @@ def parse_json(content: bytes, where: str) -> Any:
         given = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise OntologyError(f"{where} is no JSON: {error}", hint="correct it there, and save it in UTF-8") from error
+    if not isinstance(given, (dict, list)):
+        raise OntologyError(f"{where} is no JSON-LD: {str(given)[:40]!r}", hint="write an object with @graph")
     _check_contexts(given, where)
     return given
 
@@ -127,13 +137,19 @@ def prefixes_of(given: Any, domain: str) -> dict[str, str]:
     return {**kept, **PREFIXES, domain: f"{BASE}{domain}/"}
 
 
+def terms_in(nodes: Iterable[Node], domain: str) -> Iterator[Term]:
+    """The terms of a domain among the nodes of a graph."""
+    found = (term_of(node) for node in nodes if str(node.get("@id")).startswith(f"{domain}:"))
+    return (term for term in found if term)
+
+
 def term_of(node: Node) -> Term | None:
     """The term that a node describes; None where it describes something else."""
-    types = [each for each in listed(node.get("@type")) if isinstance(each, str)]
+    types = _types(node)
     kind = next((TYPES[name] for name in types if name in TYPES), None)
     if kind is None:
         return None
-    term = Term(
+    return Term(
         kind=kind,
         id=str(node["@id"]),
         label=_first(_texts(node, "rdfs:label")),
@@ -144,15 +160,14 @@ def term_of(node: Node) -> Term | None:
         synonyms=_texts(node, "skos:altLabel"),
         functional=FUNCTIONAL in types,
         rule=_first(_texts(node, "mf:rule")),
+        more={name: value for name, value in node.items() if name not in ORDER},
     )
-    plain = _tidy(node_of(term))
-    return replace(term, more={name: value for name, value in _tidy(node).items() if plain.get(name) != value})
 
 
 def node_of(term: Term) -> dict[str, Any]:
-    """The node for a term; what is not understood here stays, and so does what is said in another form."""
+    """The node for a term."""
     kind = next(name for name, kind in TYPES.items() if kind is term.kind)
-    node: dict[str, Any] = {
+    return {
         "@id": term.id,
         "@type": [kind, FUNCTIONAL] if term.functional else kind,
         "rdfs:label": term.label,
@@ -162,8 +177,8 @@ def node_of(term: Term) -> dict[str, Any]:
         "skos:definition": term.definition,
         "skos:altLabel": list(term.synonyms),
         "mf:rule": term.rule,
+        **term.more,
     }
-    return {name: value for name, value in node.items() if value} | dict(term.more)
 
 
 def listed(value: Any) -> list[Any]:
@@ -171,21 +186,30 @@ def listed(value: Any) -> list[Any]:
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
+def _types(node: Node) -> list[str]:
+    return [each for each in listed(node.get("@type")) if isinstance(each, str)]
+
+
+def _is_header(node: Node) -> bool:
+    return HEADER in _types(node)
+
+
 def _above(kind: TermKind) -> str:
     return "rdfs:subPropertyOf" if kind.is_property else "rdfs:subClassOf"
 
 
+def _place(node: Node) -> tuple[int, str]:
+    """Where a node stands in its page: what the page says of itself, terms by kind and id, then the rest."""
+    kinds = [TYPES[each] for each in _types(node) if each in TYPES]
+    rank = list(TermKind).index(kinds[0]) if kinds else len(TermKind)
+    return -1 if _is_header(node) else rank, str(node.get("@id"))
+
+
 def _tidy(node: Node) -> dict[str, Any]:
-    """A node with its keys in order, and one value without a list around it."""
+    """A node with its keys in order, without those that say nothing, and one value without a list around it."""
     keys = sorted(node, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
-    return {
-        name: node[name][0] if isinstance(node[name], list) and len(node[name]) == 1 else node[name] for name in keys
-    }
-
-
-def _other_domains(terms: Iterable[Term]) -> dict[str, str]:
-    named = {name.partition(":")[0] for term in terms for name in term.references if "//" not in name}
-    return {name: f"{BASE}{name}/" for name in sorted(named - RESERVED)}
+    said = {name: node[name] for name in keys if node[name] not in ("", [])}
+    return {name: value[0] if isinstance(value, list) and len(value) == 1 else value for name, value in said.items()}
 
 
 def _is_flat(node: Node, prefixes: set[str]) -> bool:

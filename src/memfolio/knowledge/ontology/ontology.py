@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from memfolio.embed.meaning import Meaning
-from memfolio.errors import OntologyError
+from memfolio.errors import NotFoundError, OntologyError
 from memfolio.graph.making import Shelf
 from memfolio.index.facts import Fact
 from memfolio.index.graph import nodes
 from memfolio.knowledge.ontology import show
 from memfolio.knowledge.ontology.conform import Conformity, conform
-from memfolio.knowledge.ontology.document import Document, read_page, write_page
+from memfolio.knowledge.ontology.document import Document, node_of, read_page, term_of, write_page
 from memfolio.knowledge.ontology.export import ROWS, SECONDS, Answers, ask, export
 from memfolio.knowledge.ontology.rdf import adopted
 from memfolio.knowledge.ontology.templates import BUSINESS, template
 from memfolio.knowledge.ontology.term import Term, TermKind
-from memfolio.knowledge.ontology.validate import Report, check_domain, problems, validate
+from memfolio.knowledge.ontology.validate import GOOD, Report, check_domain, problems, validate
 from memfolio.knowledge.ontology.vocabulary import Vocabulary
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
@@ -73,12 +72,24 @@ class Ontology:
 
     def domains(self) -> list[Domain]:
         """The pages, the agent's own first."""
-        return [_domain(path, page) for path, page in self._pages().items()]
+        return [
+            Domain(
+                name=page.domain,
+                path=path,
+                label=page.label,
+                classes=sum(each.kind is TermKind.CLASS for each in page.terms),
+                properties=sum(each.kind.is_property for each in page.terms),
+                rules=sum(each.kind is TermKind.RULE for each in page.terms),
+            )
+            for path, page in self._pages().items()
+        ]
 
     def vocabulary(self, domain: str | None = None) -> Vocabulary:
-        """All terms, or those of one domain."""
-        found = Vocabulary(term for page in self._pages().values() for term in page.terms)
-        return found if domain is None else Vocabulary(each for each in found if each.domain == domain)
+        """All terms, or those of one domain; NotFoundError where there is no such domain."""
+        pages = [each for each in self._pages().values() if domain in (None, each.domain)]
+        if domain is not None and not pages:
+            raise NotFoundError(f"there is no domain {domain[:60]!r}", hint="`memfolio ontology list` shows all")
+        return Vocabulary(term for page in pages for term in page.terms)
 
     def terms(self, domain: str | None = None) -> list[Term]:
         """The classes and properties."""
@@ -92,36 +103,48 @@ class Ontology:
         """The term of an id, name, label or synonym; NotFoundError with the nearest where there is none."""
         return self.vocabulary().get(name)
 
+    def resolved(self, term: Term) -> Term:
+        """A term that names others by their labels or names, with the ids of these."""
+        known = self.vocabulary()
+
+        def id_of(name: str, *kinds: TermKind) -> str:
+            found = known.find(name, *kinds) if name and ":" not in name else None
+            return found.id if found else name
+
+        above = (TermKind.OBJECT, TermKind.DATATYPE) if term.kind.is_property else (term.kind,)
+        return replace(
+            term,
+            parents=tuple(id_of(each, *above) for each in term.parents),
+            domain_class=id_of(term.domain_class, TermKind.CLASS),
+            range=id_of(term.range, TermKind.CLASS),
+        )
+
     def validate(self, term: Term) -> Report:
         """Whether a term could be added, and what to think of before that."""
-        return validate(self._resolved(term), self.vocabulary(), self._library.meaning.embedder)
+        return validate(self.resolved(term), self.vocabulary(), self._library.meaning.embedder)
 
-    propose_check = validate
+    def fitting(self, term: Term) -> Report:
+        """What to think of before a term is added; OntologyError where it does not fit."""
+        report = self.validate(term)
+        if report.errors:
+            told = "; ".join(report.errors)
+            raise OntologyError(f"{term.id[:80]} does not fit: {told}", hint="correct that and try again")
+        return report
 
-    def problems(self, domain: str | None = None) -> dict[str, Report]:
+    def problems(self) -> dict[str, Report]:
         """What is wrong with the terms that are there, and by their paths the pages that cannot be read."""
-        broken: dict[str, Report] = {}
-        for path in self._paths():
-            try:
-                self._read(path)
-            except OntologyError as error:
-                broken[path] = Report(errors=(error.message,))
-        found = problems(self.vocabulary(), self._library.meaning.embedder)
-        return broken | {name: each for name, each in found.items() if domain in (None, name.partition(":")[0])}
+        _, broken = self._read_all()
+        return broken | problems(self.vocabulary(), self._library.meaning.embedder)
 
     def add(self, term: Term, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
         """Write a term into the page of its domain, which is made if need be; OntologyError if it does not fit."""
-        fitting = self._resolved(term)
-        report = self.validate(fitting)
-        if report.errors:
-            told = "; ".join(report.errors)
-            raise OntologyError(f"{fitting.id[:80]} does not fit: {told}", hint="correct that and add it again")
-        return self._add([fitting], by, dry_run=dry_run, report=report)
+        return self._add([self.resolved(term)], by, dry_run=dry_run, report=self.fitting(term))
 
     def scaffold(self, domain: str, name: str, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
         """Begin a domain with a template; where the domain is there, add what it lacks."""
-        begun = template(name, check_domain(domain))
-        return self._add(begun.terms, by, dry_run=dry_run, begin=begun)
+        whole = template(name, check_domain(domain))
+        begun = replace(whole, nodes=tuple(node for node in whole.nodes if term_of(node) is None))
+        return self._add(whole.terms, by, dry_run=dry_run, begun=begun)
 
     def load_business(self, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
         """Add what is missing of the business vocabulary; `rules` has the texts of its rules."""
@@ -135,6 +158,8 @@ class Ontology:
         The report tells of these. Needs the RDF library unless the document is a page in normal form.
         """
         found = adopted(content, format, check_domain(domain))
+        if not found:
+            raise OntologyError("the document defines no class and no property", hint="name one that does")
         reports = problems(Vocabulary([*self.vocabulary(), *found]))
         wrong = {each.id: reports[each.id].errors for each in found if each.id in reports and reports[each.id].errors}
         told = tuple(f"{name} was left out: {'; '.join(errors)}" for name, errors in wrong.items())
@@ -143,11 +168,11 @@ class Ontology:
 
     def tree(self, domain: str | None = None) -> str:
         """The classes below each other, with their properties, as text."""
-        return show.tree(self.vocabulary(), domain)
+        return show.tree(self.vocabulary(), self.vocabulary(domain))
 
     def mermaid(self, domain: str | None = None) -> str:
         """The same as a Mermaid class diagram."""
-        return show.mermaid(self.vocabulary(), domain)
+        return show.mermaid(self.vocabulary(), self.vocabulary(domain))
 
     def conform(self, facts: Iterable[Fact]) -> Conformity:
         """How facts fit the ontology; what entities are counts beside what facts say they are."""
@@ -171,11 +196,18 @@ class Ontology:
 
     def _pages(self) -> dict[str, Document]:
         """The pages by their paths; one that cannot be read does not stand in the way of the others."""
-        found: dict[str, Document] = {}
+        pages, _ = self._read_all()
+        return pages
+
+    def _read_all(self) -> tuple[dict[str, Document], dict[str, Report]]:
+        """The pages, and what is wrong with those that cannot be read."""
+        pages, broken = dict[str, Document](), dict[str, Report]()
         for path in self._paths():
-            with suppress(OntologyError):
-                found[path] = self._read(path)
-        return found
+            try:
+                pages[path] = self._read(path)
+            except OntologyError as error:
+                broken[path] = Report(errors=(error.message,))
+        return pages, broken
 
     def _read(self, path: str) -> Document:
         name = path.rpartition("/")[2].removesuffix(".jsonld")
@@ -184,56 +216,26 @@ class Ontology:
         except OntologyError as error:
             raise OntologyError(f"{path}: {error.message}", hint=error.hint) from error
 
-    def _resolved(self, term: Term) -> Term:
-        """A term that names others by their labels or names, with the ids of these."""
-        known = self.vocabulary()
-
-        def id_of(name: str, *kinds: TermKind) -> str:
-            found = known.find(name, *kinds) if name and ":" not in name else None
-            return found.id if found else name
-
-        above = (TermKind.OBJECT, TermKind.DATATYPE) if term.kind.is_property else (term.kind,)
-        return replace(
-            term,
-            parents=tuple(id_of(each, *above) for each in term.parents),
-            domain_class=id_of(term.domain_class, TermKind.CLASS),
-            range=id_of(term.range, TermKind.CLASS),
-        )
-
     def _add(
         self,
         terms: Iterable[Term],
         by: Attribution,
         *,
         dry_run: bool,
-        report: Report | None = None,
-        begin: Document | None = None,
+        report: Report = GOOD,
+        begun: Document | None = None,
     ) -> Added:
         """Write the terms that are not there yet, as one change of the page of their domain."""
         known = self.vocabulary().terms
         fresh = tuple(each for each in terms if each.id not in known)
-        told = report or Report()
         if not fresh:
-            return Added(terms=(), report=told, diff="")
+            return Added(terms=(), report=report, diff="")
         domain = fresh[0].domain
         path = f"{agent_root(self._agent)}/knowledge/ontology/{domain}.jsonld"
         page = self._vault.page(path)
-        before = self._read(path) if page else replace(begin or Document(domain=domain), terms=())
-        text = write_page(replace(before, terms=(*before.terms, *fresh)))
+        before = self._read(path) if page else begun or Document(domain=domain)
+        text = write_page(replace(before, nodes=(*before.nodes, *map(node_of, fresh))))
         put = PutPage(path, text, page.hash if page else None)
         change = Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE)
         diff = self._vault.preview(change)
-        return Added(terms=fresh, report=told, diff=diff, receipt=None if dry_run else self._vault.apply(change))
-
-
-def _domain(path: str, document: Document) -> Domain:
-    kinds = [each.kind for each in document.terms]
-    label = document.header.get("rdfs:label")
-    return Domain(
-        name=document.domain,
-        path=path,
-        label=label if isinstance(label, str) else document.domain,
-        classes=kinds.count(TermKind.CLASS),
-        properties=sum(each.is_property for each in kinds),
-        rules=kinds.count(TermKind.RULE),
-    )
+        return Added(terms=fresh, report=report, diff=diff, receipt=None if dry_run else self._vault.apply(change))

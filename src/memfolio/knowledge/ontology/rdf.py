@@ -1,4 +1,4 @@
-"""The RDF library, which is an extra: documents of other forms are read as nodes of ours, and triples are written."""
+"""The RDF library, which is an extra: documents of other forms are read as nodes of ours, and written in its forms."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from memfolio.errors import OntologyError
 from memfolio.knowledge.ontology.document import (
     MOST_BYTES,
     PREFIXES,
-    document_of,
     is_normal,
     listed,
     parse_json,
     prefixes_of,
     term_of,
+    terms_in,
 )
 from memfolio.knowledge.ontology.term import Term, TermKind
 
@@ -38,32 +38,23 @@ def library() -> Any:
         raise OntologyError("this needs the RDF library, which is not installed", hint=hint) from error
 
 
-def statements(content: bytes, format: str) -> Iterator[Any]:
-    """What a document states, one by one; OntologyError with the place where it cannot be read."""
-    if format == "jsonld":
-        parse_json(content, _WHERE)
-    elif len(content) > MOST_BYTES:
-        raise OntologyError(f"{_WHERE} has more than {MOST_BYTES:,} bytes", hint="split it into several")
-    try:
-        yield from library().parse(content, _format(format), base_iri="urn:document:")
-    except SyntaxError as error:
-        raise OntologyError(f"{_WHERE} is no {format}: {error.msg}", hint="correct it there") from error
-
-
-def serialize(triples: Iterable[Any], format: str, context: Mapping[str, str]) -> bytes:
-    """Triples as text."""
-    text: bytes = library().serialize(triples, format=_format(format), prefixes=dict(context))
+def serialize(documents: Iterable[bytes], format: str, context: Mapping[str, str]) -> bytes:
+    """JSON-LD documents as one text."""
+    rdf = library()
+    quads = (quad for text in documents for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
+    triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
+    text: bytes = rdf.serialize(triples, format=_format(format), prefixes=dict(context))
     return text
 
 
 def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
     """A document of any form as the nodes of a graph in normal form."""
     nodes: dict[str, dict[str, Any]] = {}
-    for quad in statements(content, format):
-        named = compact(quad.subject, context)
+    for quad in _statements(content, format):
+        named = _called(quad.subject, context)
         node = nodes.setdefault(named, {"@id": named})
-        if (key := compact(quad.predicate, context)) == "rdf:type":
-            node.setdefault("@type", []).append(compact(quad.object, context))
+        if (key := _called(quad.predicate, context)) == "rdf:type":
+            node.setdefault("@type", []).append(_called(quad.object, context))
         else:
             node.setdefault(key, []).append(_value(quad.object, context))
     return list(nodes.values())
@@ -73,7 +64,7 @@ def adopted(content: bytes, format: str, domain: str) -> list[Term]:
     """The classes and properties of a document as terms of `domain`; `skos:exactMatch` names what they were."""
     given = parse_json(content, _WHERE) if format == "jsonld" else {}
     if is_normal(given, domain):
-        return list(document_of(domain, given["@graph"], {}).terms)
+        return list(terms_in(given["@graph"], domain))
     context = prefixes_of(given, domain)
     defined = {node["@id"]: node for node in nodes_in(content, format, context) if node["@id"][:2] != "_:"}
     terms = {name: term for name, node in defined.items() if (term := term_of(node))}
@@ -82,13 +73,23 @@ def adopted(content: bytes, format: str, domain: str) -> list[Term]:
     return [term for node in nodes if (term := term_of(node))]
 
 
-def compact(term: Any, context: Mapping[str, str]) -> str:
-    """A node's identifier by its prefix, the longest that fits."""
-    if not isinstance(term, library().NamedNode):
-        return str(term)
-    fitting = [name for name, start in context.items() if term.value.startswith(start)]
-    best = max(fitting, key=lambda name: len(context[name]), default=None)
-    return f"{best}:{term.value[len(context[best]) :]}" if best else term.value
+def compact(name: str, context: Mapping[str, str]) -> str:
+    """An identifier by its prefix, the longest that fits."""
+    fitting = [prefix for prefix, start in context.items() if name.startswith(start)]
+    best = max(fitting, key=lambda prefix: len(context[prefix]), default=None)
+    return f"{best}:{name[len(context[best]) :]}" if best else name
+
+
+def _statements(content: bytes, format: str) -> Iterator[Any]:
+    """What a document states, one by one; OntologyError with the place where it cannot be read."""
+    if len(content) > MOST_BYTES:
+        raise OntologyError(f"{_WHERE} has more than {MOST_BYTES:,} bytes", hint="split it into several")
+    if format == "xml" and b"<!ENTITY" in content:  # a few lines of these can stand for more than any memory holds
+        raise OntologyError(f"{_WHERE} declares entities, which are not read", hint="save it as Turtle")
+    try:
+        yield from library().parse(content, _format(format), base_iri="urn:document:")
+    except SyntaxError as error:
+        raise OntologyError(f"{_WHERE} is no {format}: {error.msg}", hint="correct it there") from error
 
 
 def _format(name: str) -> Any:
@@ -97,12 +98,16 @@ def _format(name: str) -> Any:
     return getattr(library().RdfFormat, FORMATS[name])
 
 
+def _called(term: Any, context: Mapping[str, str]) -> str:
+    return compact(term.value, context) if isinstance(term, library().NamedNode) else str(term)
+
+
 def _value(term: Any, context: Mapping[str, str]) -> Any:
     if not isinstance(term, library().Literal):
-        return {"@id": compact(term, context)}
+        return {"@id": _called(term, context)}
     if term.language:
         return {"@value": term.value, "@language": term.language}
-    kind = compact(term.datatype, context)
+    kind = _called(term.datatype, context)
     return term.value if kind == "xsd:string" else {"@value": term.value, "@type": kind}
 
 
@@ -123,12 +128,10 @@ def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[s
     told = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
     found = {key: node[key] for key in ("@type", "rdfs:label") if key in node} | {"@id": names[node["@id"]]}
     for key in _REACH:
-        named = [
-            each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and each.get("@id", "_")[0] != "_"
-        ]
+        named = [each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and "@id" in each]
         found[key] = [{"@id": names.get(each) or whole(each)} for each in named]
     found["skos:definition"] = next((told[key] for key in DEFINITIONS if key in told), [])
     found["skos:altLabel"] = next((told[key] for key in SYNONYMS if key in told), [])
     if found["@id"] != node["@id"]:
         found["skos:exactMatch"] = {"@id": whole(node["@id"])}
-    return {key: value for key, value in found.items() if value}
+    return found

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from memfolio.knowledge.ontology.term import LITERALS, Term, TermKind
+from memfolio.knowledge.ontology.term import LITERALS, PROPERTIES, Term, TermKind
 from memfolio.knowledge.ontology.vocabulary import Vocabulary
 
 DEEPEST = 50
 
 
-def tree(known: Vocabulary, domain: str | None = None) -> str:
-    """The classes below each other, each with its properties; what is below one is shown where it first stands."""
-    chosen = {each.id: each for each in _classes(known, domain)}
-    roots = [each for each in chosen.values() if chosen.keys().isdisjoint(each.parents)]
-    below: dict[str, list[Term]] = {}
-    for name in chosen:
-        below[name] = sorted(
-            (each for each in known.children.get(name, ()) if each.id in chosen), key=lambda each: each.id
-        )
+def tree(known: Vocabulary, chosen: Vocabulary) -> str:
+    """The chosen classes below each other, with their properties; what is below one is shown where it first stands."""
+    classes = {each.id: each for each in _sorted(chosen.of_kind(TermKind.CLASS))}
+    below = {name: _sorted(each for each in known.children.get(name, ()) if each.id in classes) for name in classes}
+    roots = [each for each in classes.values() if classes.keys().isdisjoint(each.parents)]
     lines: list[str] = []
-    for root in (*roots, *chosen.values()):  # the others are below themselves
+    for root in (*roots, *classes.values()):  # the others are below themselves
         if root.id in below:
             lines += _branch(known, root, below, "", "", 0)
     return "\n".join(lines)
 
 
-def mermaid(known: Vocabulary, domain: str | None = None) -> str:
-    """The classes with their properties as a `classDiagram`."""
-    lines = ["classDiagram"]
-    for each in _classes(known, domain):
-        label = re.sub(r"[^\w .()-]", "", each.label)
-        lines.append(f'    class {_node(each.id)}["{label or each.name}"]')
-        lines += [f"    {_node(above)} <|-- {_node(each.id)}" for above in each.parents if above in known.terms]
-    for each in sorted(known.of_kind(TermKind.OBJECT, TermKind.DATATYPE), key=lambda each: each.id):
-        if domain in (None, each.domain) and each.domain_class and each.range:
-            lines.append(f"    {_relation(each)}")
-    return "\n".join(lines)
+def mermaid(known: Vocabulary, chosen: Vocabulary) -> str:
+    """The chosen classes with their properties, and what these lead to, as a `classDiagram`."""
+    classes = _sorted(chosen.of_kind(TermKind.CLASS))
+    properties = [each for each in _sorted(chosen.of_kind(*PROPERTIES)) if each.domain_class and each.range]
+    named = [each.id for each in classes] + [name for each in (*classes, *properties) for name in each.references]
+    shown = [known.terms[name] for name in dict.fromkeys(named) if name in known.terms]
+    lines = [f'    class {_node(each.id)}["{_plain(each.label) or each.name}"]' for each in shown]
+    above = ((parent, each.id) for each in classes for parent in each.parents if parent in known.terms)
+    lines += [f"    {_node(parent)} <|-- {_node(child)}" for parent, child in above]
+    return "\n".join(["classDiagram", *lines, *(f"    {_relation(each)}" for each in properties)])
 
 
 def range_of(term: Term) -> str:
@@ -45,9 +40,8 @@ def range_of(term: Term) -> str:
     return LITERALS[term.range].value if term.range in LITERALS else term.range.partition(":")[2] or "?"
 
 
-def _classes(known: Vocabulary, domain: str | None) -> list[Term]:
-    found = known.of_kind(TermKind.CLASS)
-    return sorted((each for each in found if domain in (None, each.domain)), key=lambda each: each.id)
+def _sorted(terms: Iterable[Term]) -> list[Term]:
+    return sorted(terms, key=lambda each: each.id)
 
 
 def _branch(
@@ -55,25 +49,26 @@ def _branch(
 ) -> Iterator[str]:
     """A class with what is `below` it and not yet shown; `first` and `rest` stand before its first and other lines."""
     synonyms = f"  ({', '.join(term.synonyms)})" if term.synonyms else ""
-    yield f"{first}{term.name}{synonyms}"
+    above = ", ".join(each for each in term.parents if depth == 0 and each in known.terms)
+    yield f"{first}{term.name}{synonyms}{'  < ' if above else ''}{above}"
     is_first, children = term.id in below, below.pop(term.id, [])
-    for each in _properties(known, term.id) if is_first else ():
-        mark, once = "│" if children else " ", " (one)" if each.functional else ""
-        yield f"{rest}{mark}  · {each.name} → {range_of(each)}{once}"
+    for each in _sorted(known.of_kind(*PROPERTIES)) if is_first else ():
+        if each.domain_class == term.id:
+            mark, once = "│" if children else " ", " (one)" if each.functional else ""
+            yield f"{rest}{mark}  · {each.name} → {range_of(each)}{once}"
     for each in children if depth < DEEPEST else ():
         fork, line = ("└─ ", "   ") if each is children[-1] else ("├─ ", "│  ")
         yield from _branch(known, each, below, f"{rest}{fork}", f"{rest}{line}", depth + 1)
-
-
-def _properties(known: Vocabulary, id: str) -> list[Term]:
-    found = (each for each in known.of_kind(TermKind.OBJECT, TermKind.DATATYPE) if each.domain_class == id)
-    return sorted(found, key=lambda each: each.id)
 
 
 def _relation(term: Term) -> str:
     if term.range in LITERALS:
         return f"{_node(term.domain_class)} : {term.name} {range_of(term)}"
     return f"{_node(term.domain_class)} --> {_node(term.range)} : {term.name}"
+
+
+def _plain(label: str) -> str:
+    return re.sub(r"[^\w .()-]", "", label)
 
 
 def _node(id: str) -> str:

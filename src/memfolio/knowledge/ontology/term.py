@@ -29,6 +29,7 @@ LITERALS = {
 """The types of values, and what a value of each is."""
 LITERAL_NAMES = {kind.value: name for name, kind in reversed(LITERALS.items())}
 """How a person says the type of a value: text, number, money, percent, date, duration, boolean."""
+_TEXTS = ("label", "definition", "domain_class", "range", "rule")
 
 
 class TermKind(StrEnum):
@@ -41,7 +42,10 @@ class TermKind(StrEnum):
 
     @property
     def is_property(self) -> bool:
-        return self in (TermKind.OBJECT, TermKind.DATATYPE)
+        return self in PROPERTIES
+
+
+PROPERTIES = (TermKind.OBJECT, TermKind.DATATYPE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,7 @@ class Term:
     rule: str = ""
     """A business rule in its text form."""
     more: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What its page says beside that, as it stands there."""
+    """What its page says beside that."""
 
     @property
     def domain(self) -> str:
@@ -100,19 +104,9 @@ def new_term(kind: TermKind | str, id: str, **fields: Any) -> Term:
 
 def as_fields(term: Term) -> dict[str, Any]:
     """A term as plain values, in the words of a proposal; `term_from` reads them."""
-    said = {
-        "domain": term.domain,
-        "node_type": term.kind.value,
-        "node_id": term.id,
-        "label": term.label,
-        "definition": term.definition,
-        "parent_class": ", ".join(term.parents),
-        "domain_class": term.domain_class,
-        "range": term.range,
-        "synonyms": list(term.synonyms),
-        "functional": term.functional,
-        "rule": term.rule,
-    }
+    named = {"domain": term.domain, "node_type": term.kind.value, "node_id": term.id}
+    several = {"parent_class": ", ".join(term.parents), "synonyms": list(term.synonyms)}
+    said = named | several | {name: getattr(term, name) for name in (*_TEXTS, "functional")}
     return {name: value for name, value in said.items() if value}
 
 
@@ -124,8 +118,7 @@ def term_from(fields: Mapping[str, Any]) -> Term:
         named if ":" in named else f"{fields.get('domain', '')}:{named}",
         parents=fields.get("parent_class") or (),
         synonyms=fields.get("synonyms") or (),
-        functional=bool(fields.get("functional")),
-        **{name: fields.get(name) for name in ("label", "definition", "domain_class", "range", "rule")},
+        **{name: fields.get(name) for name in (*_TEXTS, "functional")},
     )
 
 

@@ -12,6 +12,7 @@ from memfolio.embed.embedder import Embedder
 from memfolio.errors import EmbedderError, OntologyError
 from memfolio.knowledge.literal import LiteralKind
 from memfolio.knowledge.ontology.document import RESERVED
+from memfolio.knowledge.ontology.templates import BUSINESS
 from memfolio.knowledge.ontology.term import DOMAIN_PATTERN, LITERALS, Term, TermKind
 from memfolio.knowledge.ontology.vocabulary import Vocabulary, is_close, key
 
@@ -30,6 +31,9 @@ class Report:
 
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+GOOD = Report()
 
 
 def check_domain(domain: str) -> str:
@@ -56,10 +60,12 @@ def problems(known: Vocabulary, embedder: Embedder | None = None) -> dict[str, R
 
 def _examine(term: Term, known: Vocabulary, vectors: Mapping[str, Any], near: float) -> Report:
     others = [each for each in known if each.id != term.id and _family(each) == _family(term)]
-    written = (f"may be {each.id}: it is written alike" for each in others if _are_alike(each, term))
+    alike = [each.id for each in others if _are_alike(each, term) and not _are_kin(each, term, known)]
+    meant = [each for each in others if each.id not in alike]
+    written = (f"may be {name}: it is written alike" for name in alike)
     return Report(
         errors=(*_form(term), *_place(term, known), *_reach(term, known)),
-        warnings=(*_loose(term, known), *written, *_meant(term, others, vectors, near)),
+        warnings=(*_loose(term, known), *written, *_meant(term, meant, known, vectors, near)),
     )
 
 
@@ -114,7 +120,8 @@ def _missing(role: str, named: str, wanted: str, term: Term, known: Vocabulary) 
 
 def _loose(term: Term, known: Vocabulary) -> Iterator[str]:
     for named in term.references:
-        if named not in known.terms and named not in LITERALS and not _is_ours(named, term, known):
+        is_seen = named in known.terms or named in LITERALS or named.startswith(f"{BUSINESS}:")
+        if not is_seen and not _is_ours(named, term, known):
             yield f"{named[:80]} is defined elsewhere and was not looked at"
     if term.kind.is_property and not (term.domain_class and term.range):
         yield "it does not say what it leads from and to: give it a domain and a range"
@@ -124,6 +131,14 @@ def _is_ours(named: str, term: Term, known: Vocabulary) -> bool:
     """Whether a name is one that this vocabulary would have to know."""
     domain, colon, _ = named.partition(":")
     return not colon or domain == term.domain or domain in known.domains
+
+
+def _are_kin(one: Term, other: Term, known: Vocabulary) -> bool:
+    """Whether one stands above the other: such terms are not the same, whatever they are called."""
+    above = [
+        {*each.parents, *(name for parent in each.parents for name in known.ancestors(parent))} for each in (one, other)
+    ]
+    return other.id in above[0] or one.id in above[1]
 
 
 def _are_alike(one: Term, other: Term) -> bool:
@@ -146,11 +161,11 @@ def _vectors(terms: Sequence[Term], embedder: Embedder | None) -> dict[str, Any]
     return {each.id: row for each, row in zip(terms, rows, strict=True)}
 
 
-def _meant(term: Term, others: Iterable[Term], vectors: Mapping[str, Any], near: float) -> list[str]:
-    """The terms of the nearest meaning, without those above it and those that are written alike."""
+def _meant(term: Term, others: Iterable[Term], known: Vocabulary, vectors: Mapping[str, Any], near: float) -> list[str]:
+    """The terms of the nearest meaning."""
     if term.id not in vectors:
         return []
-    scored = [(float(vectors[term.id] @ vectors[each.id]), each.id, each) for each in others]
-    nearest = sorted((each for each in scored if each[0] >= near), reverse=True, key=lambda each: each[:2])
-    strange = [each for each in nearest if each[1] not in term.parents and not _are_alike(term, each[2])]
-    return [f"may be {name}: it means much the same ({score:.2f})" for score, name, _ in strange[:NEAREST]]
+    scored = ((float(vectors[term.id] @ vectors[each.id]), each) for each in others)
+    found = [(score, each.id) for score, each in scored if score >= near and not _are_kin(each, term, known)]
+    nearest = sorted(found, reverse=True)[:NEAREST]
+    return [f"may be {name}: it means much the same ({score:.2f})" for score, name in nearest]

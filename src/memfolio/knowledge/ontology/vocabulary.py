@@ -47,10 +47,13 @@ class Vocabulary:
         return found
 
     def find(self, name: str, *kinds: TermKind) -> Term | None:
-        """The term of an id, name, label or synonym, of the kinds that are asked for."""
-        if name in self.terms and (not kinds or self.terms[name].kind in kinds):
-            return self.terms[name]
-        return next((each for each in self._named.get(key(name), ()) if not kinds or each.kind in kinds), None)
+        """The first term of an id, name, label or synonym."""
+        return next(iter(self.named(name, *kinds)), None)
+
+    def named(self, name: str, *kinds: TermKind) -> list[Term]:
+        """All terms of an id, name, label or synonym, of the kinds that are asked for; several domains may have one."""
+        found = [self.terms[name]] if name in self.terms else self._named.get(key(name), [])
+        return [each for each in found if not kinds or each.kind in kinds]
 
     def get(self, name: str) -> Term:
         """The same; NotFoundError with the nearest name where there is none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-import queue
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,9 +26,10 @@ from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.ontology.ontology import Ontology
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.typedb.client import Client
-from memfolio.knowledge.typedb.rows import Group, Row, delete_query, held_query, insert_queries
+from memfolio.knowledge.typedb.rows import BATCH, Group, Row, batches, delete_query, held_query, insert_queries
 from memfolio.knowledge.typedb.schema import Schema
 from memfolio.recall.library import Library
+from memfolio.text import counted
 from memfolio.types import Origin
 from memfolio.vault.home import agents_of
 from memfolio.vault.recent import Record
@@ -36,17 +37,13 @@ from memfolio.vault.vault import Vault
 
 logger = logging.getLogger("memfolio")
 META = "typedb"
-PAGE, BATCH = 5000, 100
-"""How many keys are asked for at once, and how many rows are written in one transaction."""
-MOST_ROWS = 10_000
-"""How many rows a raw query may find."""
+PAGE, MOST_ROWS = 5000, 10_000
+"""How many keys are asked for at once, and how many rows a raw query may find."""
 CALM, LAST_PAUSE = 0.5, 60.0
 """Seconds after a change until it is sent, and at most until what failed is tried again."""
 SHARE = 10
 """How many times as long as a sync took the next one waits, so that a large home is not busy with it."""
-ALL = -1
-"""As many as there are, to the index."""
-ASSERTED = Wanted(derived=False, limit=ALL)
+ALL = -1  # as many as there are, to the index
 Progress = Callable[[int, int], None]
 
 
@@ -87,24 +84,27 @@ class TypeDB:
 
     def __init__(self, vault: Vault, library: Library, agent: str, *, background: bool = False) -> None:
         self._vault, self._library, self._agent = vault, library, agent
-        self._rules, self._cases = Rules(vault, library, agent), Cases(vault, library, agent)
-        self._ontology = Ontology(vault, library, agent)
         self._settings = vault.config.typedb
-        self._client = Client(self._settings)
-        self._lock = threading.Lock()
-        self._defined = ""
         self._failure: str | None = None
-        self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
-        self._is_noted = False
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._process = 0
+        self._begin()
         if self._settings.url and background:
             vault.subscribe(self._note)
             self._note(None)  # for what was changed while nobody followed
 
+    def _begin(self) -> None:
+        """Begin unless that is done; anew in a forked process, where no thread runs and a lock may be shut for ever."""
+        if self._process != os.getpid():
+            self._process, self._client, self._defined = os.getpid(), Client(self._settings), ""
+            self._lock, self._woken, self._stopping = threading.Lock(), threading.Event(), threading.Event()
+            self._thread: threading.Thread | None = None
+
     def schema(self) -> str:
         """The define statement for the base model and the ontology."""
-        return Schema(self._ontology.terms()).define()
+        return self._schema().define()
+
+    def _schema(self) -> Schema:
+        return Schema(Ontology(self._vault, self._library, self._agent).terms())
 
     def status(self) -> MirrorStatus:
         """How the server and the copy on it stand; a server that fails is told, not raised."""
@@ -141,18 +141,18 @@ class TypeDB:
 
     def sync_schema(self) -> bool:
         """Make the database unless it is there, and define the schema; whether the database was made."""
-        text = self.schema()
         made = self._client.make_database()
-        self._client.ask(text, kind="schema")
-        self._defined = text
+        self._client.ask(self.schema(), kind="schema")
         return made
 
     def sync_data(self, *, dry_run: bool = False, progress: Progress = lambda done, total: None) -> Synced:
         """Make the server's copy what is known here; `dry_run` only counts. MirrorError where the server fails."""
+        self._begin()
         with self._lock:
-            head, schema = self._vault.head, Schema(self._ontology.terms())
+            head, schema = self._vault.head, self._schema()
+            defined, self._defined = self._defined, ""  # after a failure the database may be another one
             is_empty = dry_run and self._settings.database not in self._client.databases()
-            if not dry_run and schema.define() != self._defined:
+            if not dry_run and schema.define() != defined:
                 self.sync_schema()
             added, removed = {}, {}
             for sort, rows in self._rows(schema):
@@ -165,17 +165,19 @@ class TypeDB:
                     self._send(new, gone, progress)
             if not dry_run:
                 self._mark(head)
+                self._defined = schema.define()
         return Synced(added=added, removed=removed, head=head)
 
     def _rows(self, schema: Schema) -> Iterator[tuple[str, Iterable[Row]]]:
-        index, group = self._library.index, partial(Group, self._agent, schema=schema)
-        facts = index.read(lambda connection: find_facts(connection, ASSERTED, self._agent))
+        place, group = (self._vault, self._library, self._agent), partial(Group, self._agent, schema=schema)
+        read, asserted = self._library.index.read, Wanted(derived=False, limit=ALL)
+        facts = read(lambda connection: find_facts(connection, asserted, self._agent))
         yield "fact", group("fact").things(facts)
         yield "graph", group("graph").graph(facts)
-        yield "rule", group("rule").things(self._rules.list())
-        cases = [case for case in self._cases.list() if case.origin != Origin.UNTRUSTED.value]
+        yield "rule", group("rule").things(Rules(*place).list())
+        cases = [case for case in Cases(*place).list() if case.origin != Origin.UNTRUSTED.value]
         yield "case", group("case").things(cases)
-        memories = index.read(lambda connection: newest(connection, Filter(forms=("memory",)), ALL))
+        memories = read(lambda connection: newest(connection, Filter(forms=("memory",)), ALL))
         yield "memory", group("memory").things(each.item for each in memories)
 
     def _held(self, sort: str) -> Iterator[tuple[str, str]]:
@@ -197,13 +199,14 @@ class TypeDB:
         """Remove, then add. Relations go before and come behind what they relate, so that none is ever without it."""
         gone.sort(reverse=True)  # .../tie/... stands behind .../node/...
         new.sort(key=lambda row: bool(row.players))
-        total = len(gone) + len(new)
+        done, total = 0, len(gone) + len(new)
         for start in range(0, len(gone), BATCH):
-            self._client.write([delete_query(gone[start : start + BATCH])])
-            progress(min(start + BATCH, len(gone)), total)
-        for start in range(0, len(new), BATCH):
-            self._client.write(insert_queries(new[start : start + BATCH], self._agent))
-            progress(len(gone) + min(start + BATCH, len(new)), total)
+            batch = gone[start : start + BATCH]
+            self._client.write([delete_query(batch)])
+            progress(done := done + len(batch), total)
+        for rows in batches(new):
+            self._client.write(insert_queries(rows, self._agent))
+            progress(done := done + len(rows), total)
 
     def query(self, text: str, *, write: bool = False) -> Answered:
         """Ask the server in TypeQL, or with `write` change it there; what is found is cut at `typedb.bytes`.
@@ -245,20 +248,18 @@ class TypeDB:
 
     def _note(self, record: Record | None) -> None:
         """Have the thread look what changed; called under the write lock, so it only says so."""
+        self._begin()
         if self._stopping.is_set():
             return
-        if self._thread is None or not self._thread.is_alive():  # which is so in a forked process, too
+        if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="memfolio-typedb", daemon=True)
             self._thread.start()
-            self._is_noted = False
-        if not self._is_noted:
-            self._is_noted = True
-            self._calls.put(True)
+        self._woken.set()
 
     def _run(self) -> None:
         pause = CALM
-        while self._calls.get() and not self._stopping.wait(pause):
-            self._is_noted = False
+        while self._woken.wait() and not self._stopping.wait(pause):
+            self._woken.clear()
             started = time.monotonic()
             try:
                 if self._synced() != self._vault.head:
@@ -268,11 +269,23 @@ class TypeDB:
                 pause = min(2 * pause, LAST_PAUSE)
                 self._failure = error.message
                 logger.debug("the mirror stays behind: %s", error.message)
-                self._note(None)
+                self._woken.set()
 
     def close(self) -> None:
-        """Stop sending."""
-        self._stopping.set()
-        self._calls.put(False)
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=CALM)
+        """Stop sending, and break off what is being sent."""
+        if self._process == os.getpid():
+            self._stopping.set()
+            self._woken.set()
+            self._client.close()
+            if self._thread is not None:
+                self._thread.join(timeout=CALM)
+
+
+def catch_up(vault: Vault, library: Library, agent: str) -> str:
+    """Send what changed since the last sync, where a server is configured; what was done in a few words, or nothing."""
+    mirror = TypeDB(vault, library, agent)
+    if mirror.trouble() is None:
+        return ""
+    done = mirror.sync_data()
+    sent, taken = sum(done.added.values()), sum(done.removed.values())
+    return f"{counted(sent, 'row')} sent to TypeDB, {taken:,} removed there" if sent or taken else ""

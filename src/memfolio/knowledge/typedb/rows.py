@@ -17,12 +17,12 @@ from memfolio.knowledge.rule import Rule
 from memfolio.knowledge.rule_text import render
 from memfolio.knowledge.typedb.schema import Schema
 
-MOST_TEXT = 30_000
-"""How many characters of a text are sent."""
+MOST_TEXT = 60_000
+"""How many bytes of a text are sent."""
+BATCH, MOST_SENT = 100, 1 << 20
+"""How many rows, and how many bytes of them, are written in one transaction: the server refuses requests of 2 MB."""
 INT64 = 2**63
 _ESCAPED = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"})
-
-Player = tuple[str, "Row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Row:
     label: str
     uid: str
     has: tuple[str, ...]
-    players: tuple[Player, ...] = ()
+    players: tuple[tuple[str, Row], ...] = ()
     """Who plays which role."""
 
     @property
@@ -65,9 +65,7 @@ class Group:
     """Makes the rows of one sort: their keys begin with the agent and the sort."""
 
     def __init__(self, agent: str, sort: str, schema: Schema) -> None:
-        self._prefix = f"{agent}/{sort}/"
-        self._sort = sort
-        self._schema = schema
+        self._prefix, self._sort, self._schema = f"{agent}/{sort}/", sort, schema
 
     def things(self, known: Iterable[Any]) -> Iterator[Row]:
         """Facts, rules, cases or memories."""
@@ -100,8 +98,10 @@ class Group:
         }
         yield from nodes.values()
         for fact in facts:
-            if fact.subject in nodes and fact.object in nodes:
-                yield from self._tie(fact, nodes[fact.subject], nodes[fact.object])
+            one, other = nodes.get(fact.subject), nodes.get(fact.object)
+            if one and other and (found := self._schema.relation(fact.predicate, one.label, other.label)):
+                (first, _), (second, _) = found.roles
+                yield Row(found.label, f"{self._prefix}tie/{fact.id}", (), ((first, one), (second, other)))
 
     def _kinds(self, facts: Iterable[Fact]) -> dict[str, str]:
         """The type of each subject that has one; of several the most special."""
@@ -111,16 +111,12 @@ class Group:
                 found[fact.subject].add(kind)
         return {name: max(kinds, key=lambda kind: (self._schema.depth(kind), kind)) for name, kinds in found.items()}
 
-    def _tie(self, fact: Fact, subject: Row, object: Row) -> Iterator[Row]:
-        if found := self._schema.relation(fact.predicate, subject.label, object.label):
-            (first, _), (second, _) = found.roles
-            yield Row(found.label, f"{self._prefix}tie/{fact.id}", (), ((first, subject), (second, object)))
-
 
 def quoted(text: str) -> str:
     """A text as a TypeQL string: whatever is in it, it does not end there."""
-    cut = text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
-    return f'"{cut.encode("utf-8", "replace").decode().translate(_ESCAPED)}"'
+    whole = text.encode("utf-8", "replace")
+    cut = whole.decode() if len(whole) <= MOST_TEXT else whole[: MOST_TEXT - 3].decode(errors="ignore") + "…"
+    return f'"{cut.translate(_ESCAPED)}"'
 
 
 def literal(value: Any, type: str) -> str | None:
@@ -136,16 +132,26 @@ def literal(value: Any, type: str) -> str | None:
             case "double":
                 return f"{float(str(value)):.9f}" if math.isfinite(float(str(value))) else None
             case "datetime":
-                return _moment(value if isinstance(value, datetime) else datetime.fromisoformat(str(value)))
+                moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+                plain = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+                return plain.isoformat(timespec="microseconds")
             case _:
                 return quoted(str(value))
     return None
 
 
-def _moment(moment: datetime) -> str:
-    """A moment without a zone, in UTC, as the server has them."""
-    plain = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-    return plain.isoformat(timespec="microseconds")
+def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Rows in groups that fit into a transaction, in their order."""
+    batch, size = list[Row](), 0
+    for row in rows:
+        weight = sum(len(each.encode()) for each in row.has)
+        if batch and (len(batch) >= BATCH or size + weight > MOST_SENT):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += weight
+    if batch:
+        yield batch
 
 
 def insert_queries(rows: Sequence[Row], agent: str) -> list[str]:
@@ -154,11 +160,9 @@ def insert_queries(rows: Sequence[Row], agent: str) -> list[str]:
     made = ["insert\n" + "\n".join(things)] if things else []
     for row in rows:
         if row.players:
-            found = (
-                f"$p{number} isa {player.label}, has uid {quoted(player.uid)};"
-                for number, (_, player) in enumerate(row.players)
-            )
-            made.append(f"match {' '.join(found)}\ninsert {row.statement('n0', agent)}")
+            players = enumerate(player for _, player in row.players)
+            found = " ".join(f"$p{number} isa {each.label}, has uid {quoted(each.uid)};" for number, each in players)
+            made.append(f"match {found}\ninsert {row.statement('n0', agent)}")
     return made
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memfolio.errors import InputError
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
-from memfolio.serve.cli.output import Screen, as_json, fields_of
+from memfolio.serve.cli.output import Screen, as_json
 
 if TYPE_CHECKING:
     from memfolio.knowledge.case import Case
-    from memfolio.knowledge.cases import Cases
-    from memfolio.memory import Memory
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The case.", show_default=False)]
 Json = Annotated[
@@ -31,7 +29,7 @@ Success = Annotated[bool | None, typer.Option("--success/--failed", help="How it
 Lessons = Annotated[str | None, typer.Option("--lessons", metavar="TEXT", help="What was learned.")]
 Importance = Annotated[float | None, typer.Option("--importance", metavar="N", help="0 to 1, else 0.5.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
-NOTHING: dict[str, Any] = {"situation": {}, "solution": {}, "outcome": {}}
+PARTS = ("situation", "solution", "outcome")
 
 
 def store(
@@ -48,12 +46,21 @@ def store(
     dry_run: DryRun = False,
 ) -> Answer:
     """Keep how something was solved; the same solution of the same situation is counted as a further use."""
-    situation = {"beliefs": belief, "desires": desire, "context": context}
-    given = read(document, situation, {"plan_id": plan, "actions": action}, {"success": success, "lessons": lessons})
+    given, named = (
+        read(document),
+        {
+            "situation": {"beliefs": belief, "desires": desire, "context": context},
+            "solution": {"plan_id": plan, "actions": action},
+            "outcome": outcome(success, lessons),
+        },
+    )
+    for name, part in named.items():
+        if isinstance(given.setdefault(name, {}), dict):
+            given[name] |= {key: value for key, value in part.items() if value is not None}
     given |= {} if importance is None else {"importance": importance}
     with options.memory() as memory:
-        case = cases_of(memory).store(**{**NOTHING, **given}, by=PERSON, dry_run=dry_run)
-    return told(case, "would be kept" if dry_run else "is kept")
+        case = memory.cases.store(**given, by=PERSON, dry_run=dry_run)
+    return told(case, "kept", dry_run=dry_run)
 
 
 def retrieve(
@@ -61,8 +68,10 @@ def retrieve(
 ) -> Answer:
     """Find the cases most like a situation, by what is believed and wanted, and by its words."""
     with options.memory() as memory:
-        found = cases_of(memory).retrieve(belief or (), desire or (), read_text(context or ""), limit=limit)
-    hits = [fields_of(each) | {"case": shown(each.case), "warning": each.is_warning, "why": each.why} for each in found]
+        found = memory.cases.retrieve(belief or (), desire or (), read_text(context or ""), limit=limit)
+        if not options.as_json:
+            options.tell(found.degraded)
+    hits = [asdict(each) | {"warning": each.is_warning, "why": each.why} for each in found]
 
     def draw(screen: Screen) -> None:
         for each in found:
@@ -71,22 +80,20 @@ def retrieve(
         if not found:
             screen.say("No case is like this.")
 
-    return Answer({"cases": hits}, draw)
+    return Answer({"cases": hits, "degraded": found.degraded}, draw)
 
 
 def show(options: Options, id: Id) -> Answer:
     """Show a case in full, with every line about it."""
     with options.memory() as memory:
-        case, lines = cases_of(memory).get(id), cases_of(memory).history(id)
-    document = shown(case) | {"history": list(lines)}
+        document = asdict(memory.cases.get(id)) | {"history": memory.cases.history(id)}
     return Answer(document, lambda screen: screen.say(as_json(document)))
 
 
 def list_(options: Options) -> Answer:
     """List the cases, the latest used first, and the lines that make no sense."""
     with options.memory() as memory:
-        cases = cases_of(memory)
-        found, problems = cases.list(), cases.problems()
+        found, problems = memory.cases.list(), memory.cases.problems()
     rows = [(each.id, f"{each.successes}/{each.uses}", f"{each.importance:.2f}", summary(each)) for each in found]
 
     def draw(screen: Screen) -> None:
@@ -94,70 +101,57 @@ def list_(options: Options) -> Answer:
         for problem in problems:
             screen.say(f"passed over: {problem}", "yellow")
 
-    return Answer({"cases": [*map(shown, found)], "problems": [*problems]}, draw)
+    return Answer({"cases": [*map(asdict, found)], "problems": problems}, draw)
 
 
 def revise(options: Options, id: Id, document: Json, dry_run: DryRun = False) -> Answer:
     """Adapt a case: what is given is changed, all else stays, and what it was before is kept in its history."""
     with options.memory() as memory:
-        case = cases_of(memory).revise(id, **read(document), by=PERSON, dry_run=dry_run)
-    return told(case, "would be revised" if dry_run else "is revised")
+        case = memory.cases.revise(id, **read(document), by=PERSON, dry_run=dry_run)
+    return told(case, "revised", dry_run=dry_run)
 
 
 def retain(
     options: Options, id: Id, success: Success = None, lessons: Lessons = None, dry_run: DryRun = False
 ) -> Answer:
     """Note how a further use of a case went."""
-    outcome = {"success": success, "lessons": lessons}
     with options.memory() as memory:
-        case = cases_of(memory).retain(id, outcome, by=PERSON, dry_run=dry_run)
-    return told(case, "would be noted" if dry_run else "is noted")
+        case = memory.cases.retain(id, outcome(success, lessons), by=PERSON, dry_run=dry_run)
+    return told(case, "noted", dry_run=dry_run)
 
 
 def delete(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
     """Take a case out; `memfolio undo` brings it back."""
     with options.memory() as memory:
-        case = cases_of(memory).delete(id, by=PERSON, dry_run=dry_run)
-    return told(case, "would be deleted" if dry_run else "is deleted")
+        case = memory.cases.delete(id, by=PERSON, dry_run=dry_run)
+    return told(case, "deleted", dry_run=dry_run)
 
 
-def read(document: str, *parts: Mapping[str, Any]) -> dict[str, Any]:
-    """A document with what options say of its parts, which counts before."""
+def read(document: str) -> dict[str, Any]:
+    """The parts of a case that a document has."""
     try:
         given = json.loads(read_text(document))
     except (ValueError, RecursionError) as error:
         raise InputError(f"the case is no JSON: {str(error)[:80]}", hint="check it, or use the options") from error
-    known = ("situation", "solution", "outcome", "importance", "origin")
+    known = (*PARTS, "importance")
     if not isinstance(given, dict) or not set(given) <= set(known):
         raise InputError("this is no object with the parts of a case", hint=f"use {', '.join(known)}")
-    for name, part in zip(known, parts, strict=False):
-        named = {key: value for key, value in part.items() if value is not None}
-        if named and isinstance(given.setdefault(name, {}), dict):
-            given[name] |= named
     return given
 
 
-def told(case: Case, done: str) -> Answer:
-    line = f"{case.id or 'It'} {done}: {summary(case)} (worked {case.successes} of {case.uses} times)"
-    return Answer(shown(case), lambda screen: screen.say(line, "bold"))
+def outcome(success: bool | None, lessons: str | None) -> dict[str, Any]:
+    return {"success": success, "lessons": lessons}
+
+
+def told(case: Case, done: str, *, dry_run: bool) -> Answer:
+    verb = f"would be {done}" if dry_run else f"is {done}"
+    line = f"{case.id or 'It'} {verb}: {summary(case)} (worked {case.successes} of {case.uses} times)"
+    return Answer(asdict(case), lambda screen: screen.say(line, "bold"))
 
 
 def summary(case: Case) -> str:
     at, done = case.situation, case.solution
     return f"{at.context or ', '.join((*at.beliefs, *at.desires))} → {', '.join(done.actions) or done.plan_id}"
-
-
-def shown(case: Case) -> dict[str, Any]:
-    """A case as a document."""
-    from memfolio.knowledge.case import PARTS
-
-    return fields_of(case) | {name: fields_of(getattr(case, name)) for name in PARTS}
-
-
-def cases_of(memory: Memory) -> Cases:
-    from memfolio.knowledge.cases import Cases
-
-    return Cases(memory.vault, memory.library, memory.agent)
 
 
 list_.__name__ = "list"

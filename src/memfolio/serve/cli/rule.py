@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
 
 Id = Annotated[str, typer.Argument(metavar="RULE", help="Its id or its name.", show_default=False)]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The rule; - reads standard input.", show_default=False)]
-File = Annotated[
-    str,
-    typer.Argument(metavar="FILE", help="Rules, one a line or in JSON; - reads standard input.", show_default=False),
-]
+File = Annotated[str, typer.Argument(metavar="FILE", help="Rules; - reads standard input.", show_default=False)]
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="What it is called.")]
 About = Annotated[str | None, typer.Option("--about", metavar="TEXT", help="What it is for.")]
 Domain = Annotated[str | None, typer.Option(metavar="NAME", help="The part of the business that it is about.")]
@@ -54,10 +52,7 @@ def list_(options: Options, type: OfType = None, domain: Domain = None, enabled:
     rows = [(each["id"], "on" if each["enabled"] else "off", each["text"]) for each in shown]
 
     def draw(screen: Screen) -> None:
-        if rows:
-            screen.table(("id", "is", "rule"), rows, wide="rule")
-        else:
-            screen.say("There are no such rules.")
+        screen.table(("id", "is", "rule"), rows, wide="rule") if rows else screen.say("There are no such rules.")
         for problem in problems:
             screen.say(problem, "yellow")
 
@@ -87,8 +82,11 @@ def delete(options: Options, rule: Id, dry_run: DryRun = False) -> Answer:
 
 
 def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
-    """Make all rules of a file, or none where one cannot be."""
-    text = read_text(file) if file == "-" else file_text(file)
+    """Make all rules of a file that are not there yet, or none where one cannot be."""
+    try:
+        text = read_text(file) if file == "-" else Path(file).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}", hint="name a file with rules, in UTF-8") from error
     with options.memory() as memory:
         made = memory.rules.import_(text, by=PERSON, dry_run=dry_run)
     done = f"{counted(len(made), 'rule')} {'could be' if dry_run else 'were'} imported."
@@ -98,8 +96,8 @@ def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
 def export(options: Options) -> Answer:
     """Print all rules as text, one a line, or with --json in JSON; `rule import` reads both."""
     with options.memory() as memory:
-        text, found = memory.rules.export(), memory.rules.list()
-    return Answer({"rules": list(map(document, found))}, lambda screen: screen.page(text))
+        text, rules = memory.rules.export(), json.loads(memory.rules.export("json"))
+    return Answer({"rules": rules}, lambda screen: screen.page(text))
 
 
 def check(options: Options, text: Text) -> Answer:
@@ -121,29 +119,23 @@ def explained(rule: Rule) -> Iterator[str]:
     """What a person may want to know of a rule, part by part."""
     from memfolio.knowledge.rule_text import render_part
 
-    parts: list[tuple[str, object]] = [("and", render_part(each)) for each in rule.conditions]
-    parts += [
-        ("then", rule.conclusion and f"{render_part(rule.conclusion)} ({rule.factor} times as sure)"),
-        (rule.severity, rule.type == "constraint" and (rule.message or "this must not be")),
-        ("do", rule.action + (", and escalate" if rule.escalate else "")),
-        ("made", rule.created_at and f"{rule.created_at:%Y-%m-%d %H:%M} UTC, as {rule.id}"),
-        ("is", ("on" if rule.enabled else "off") + (", and what it concludes is kept" if rule.kept else "")),
-    ]
-    told = ((name, value) for name, value in parts if value)
-    return (f"{name if number else 'if':<9} {value}" for number, (name, value) in enumerate(told))
+    parts = [("and" if number else "if", render_part(each)) for number, each in enumerate(rule.conditions)]
+    if rule.conclusion:
+        parts.append(("then", f"{render_part(rule.conclusion)} ({rule.factor} times as sure)"))
+    elif rule.action:
+        parts.append(("do", rule.action + ", and escalate" * rule.escalate))
+    else:
+        parts.append((rule.severity, rule.message or "this must not be"))
+    if rule.created_at:
+        parts.append(("made", f"{rule.created_at:%Y-%m-%d %H:%M} UTC, as {rule.id}"))
+    parts.append(("is", ("on" if rule.enabled else "off") + ", and what it concludes is kept" * rule.kept))
+    return (f"{name:<9} {value}" for name, value in parts)
 
 
 def document(rule: Rule) -> dict[str, Any]:
     from memfolio.knowledge.rules import Rules
 
     return Rules.as_json(rule)
-
-
-def file_text(name: str) -> str:
-    try:
-        return Path(name).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read: {error}", hint="name a file with rules, in UTF-8") from error
 
 
 list_.__name__, import_.__name__ = "list", "import"

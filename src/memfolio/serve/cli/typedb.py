@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +13,9 @@ from memfolio.errors import InputError
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
 from memfolio.serve.cli.output import Screen, fields_of
 
-Query = Annotated[
-    str, typer.Argument(metavar="TYPEQL", help="The query; - reads it from standard input.", show_default=False)
-]
+Query = Annotated[str, typer.Argument(metavar="TYPEQL", help="- reads it from standard input.", show_default=False)]
 Write = Annotated[bool, typer.Option("--write", help="Let the query change what the server holds.")]
-File = Annotated[
-    str | None, typer.Argument(metavar="FILE", help="JSON or TOML; - is standard input.", show_default=False)
-]
+File = Annotated[str | None, typer.Argument(metavar="FILE", help="JSON or TOML; - is standard input.")]
 Example = Annotated[bool, typer.Option("--example", help="Take the worked example that comes with the package.")]
 
 
@@ -27,17 +24,12 @@ def status(options: Options) -> Answer:
     with options.memory() as memory:
         found = memory.typedb.status()
 
-    def draw(screen: Screen) -> None:
-        screen.say(f"server     {found.url or 'none: typedb.url is not set'}")
-        if found.url:
-            screen.say(f"answers    {found.version if found.is_reachable else 'no'}")
-            screen.say(f"database   {found.database}{'' if found.database in found.databases else ', not there yet'}")
-            sent = "nothing" if found.synced is None else f"up to change {found.synced} of {found.head}"
-            screen.say(f"sent       {sent}")
-        if found.url and found.trouble:
-            screen.say(found.trouble, "yellow")
-
-    return Answer(fields_of(found), draw, status=1 if found.url and not found.is_reachable else 0)
+    there = "" if found.database in found.databases else ", not there yet"
+    sent = "nothing" if found.synced is None else f"up to change {found.synced} of {found.head}"
+    lines = [f"server     {found.url}, {found.version or 'which does not answer'}"]
+    lines += [f"database   {found.database}{there}", f"sent       {sent}", *filter(None, [found.trouble])]
+    said = "\n".join(lines) if found.url else "server     none: typedb.url is not set"
+    return Answer(fields_of(found), lambda screen: screen.say(said), status=bool(found.url and not found.is_reachable))
 
 
 def schema(options: Options) -> Answer:
@@ -57,10 +49,9 @@ def sync_schema(options: Options) -> Answer:
 
 def sync(options: Options, dry_run: DryRun = False) -> Answer:
     """Make the server hold what this agent knows: facts, rules, cases, memories, and goals with their relations."""
+    step = partial(options.wait.step, "rows", "Sending")
     with options.memory() as memory:
-        done = memory.typedb.sync_data(
-            dry_run=dry_run, progress=lambda at, total: options.wait.step("rows", "Sending", at, total)
-        )
+        done = memory.typedb.sync_data(dry_run=dry_run, progress=step)
     rows = [(sort, f"{done.added[sort]:,}", f"{done.removed[sort]:,}") for sort in done.added]
     names = ("sort", "to add", "to remove") if dry_run else ("sort", "added", "removed")
     return Answer(fields_of(done) | {"dry_run": dry_run}, lambda screen: screen.table(names, rows))
@@ -86,7 +77,7 @@ def seed(options: Options, file: File = None, example: Example = False, dry_run:
 
     if example is (file is not None):
         raise InputError("name a file of goals, or say --example", hint="docs/typedb.md shows what stands in one")
-    given = read_goals(read_file(file or str(EXAMPLE)))
+    given = read_goals(read_file(str(file or EXAMPLE)))
     with options.memory() as memory:
         done = seed_goals(memory.facts, given, agent=memory.agent, by=PERSON, dry_run=dry_run)
     counts = ", ".join(f"{count} {name}" for name, count in done.members.items() if count)
