@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -97,9 +98,18 @@ class Knowing(Governed):
     def scaffold(
         self, domain: str, template: str, *, by: Attribution = TEACHER, dry_run: bool = False
     ) -> tuple[Added, list[Rule]]:
-        """Begin a domain of the ontology with a template, such as "saas" or "business", and make its rules."""
-        added = self.ontology.scaffold(domain, template, by=check_attribution(by), dry_run=dry_run)
-        return added, self.rules.import_("\n".join(added.rules), by=by, dry_run=dry_run)
+        """Begin a domain of the ontology with a template, such as "saas" or "business", and make its rules.
+
+        These are two changes, of which none is made where one cannot be.
+        """
+        by = check_attribution(by)
+        planned = self.ontology.scaffold(domain, template, by=by, dry_run=True)
+        told = [{"name": each.label, "domain": domain, "text": each.rule} for each in planned.terms if each.rule]
+        rules = json.dumps(told)
+        made = self.rules.import_(rules, by=by, dry_run=True)
+        if dry_run:
+            return planned, made
+        return self.ontology.scaffold(domain, template, by=by), self.rules.import_(rules, by=by)
 
     def propose_term(self, term: Term, *, rationale: str = "", by: Attribution = PROPOSER) -> Proposal:
         """Propose a term for the ontology, with what there is to think of; one that does not fit is refused."""

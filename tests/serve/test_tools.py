@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from memfolio.errors import InputError
+from memfolio.errors import InputError, RuleError
 from memfolio.memory import Memory
+from memfolio.serve.cli.app import run
 from memfolio.serve.tools.all import TOOLS
 
 NAMED = """
@@ -63,3 +64,37 @@ def test_arguments_that_make_no_sense_are_named(memory: Memory, arguments: dict[
 def test_a_missing_argument_is_named(memory: Memory) -> None:
     with pytest.raises(InputError, match="lacks its content"):
         TOOLS["memory_store_item"](memory, {"type": "fact", "importance": 0.5})
+
+
+def test_who_speaks_as_an_agent_acts_as_no_other(home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.facts.assert_("Acme", "locatedIn", "Lisbon")
+    monkeypatch.setenv("MEMFOLIO_SPEAKER", "agent")
+    monkeypatch.setenv("MEMFOLIO_AGENT", "scout")
+    arguments = '{"agent_id": "main", "subject": "Acme"}'
+    assert run(["--home", str(home), "tool", "call", "fact_retract", arguments]) == 5
+    assert "cannot act as 'main'" in capsys.readouterr().err
+    monkeypatch.delenv("MEMFOLIO_SPEAKER")
+    assert run(["--home", str(home), "tool", "call", "fact_retract", arguments]) == 0
+
+
+def test_business_vocabulary_and_its_rules_come_together_or_not_at_all(memory: Memory) -> None:
+    memory.rules.create("?i isOverdue true => ?i isSettledBy writeoff")
+    with pytest.raises(RuleError):
+        memory.scaffold("business", "business")
+    assert memory.ontology.terms() == []
+    memory.rules.delete(memory.rules.list()[0].id)
+    added, rules = memory.scaffold("business", "business")
+    assert (len(added.terms), len(rules), rules[0].domain) == (309, 8, "business")
+    assert all(rule.name for rule in memory.rules.list())
+
+
+def test_log_tells_of_facts_and_rules_in_words(memory: Memory) -> None:
+    fact = memory.facts.assert_("Acme", "locatedIn", "Lisbon")
+    memory.facts.retract(fact.id)
+    memory.rules.create("?x a ?y => ?x b ?y", name="ab")
+    assert [each.summary for each in memory.audit.log(limit=3)] == [
+        "create rule ab",
+        "retract Acme locatedIn Lisbon",
+        "assert Acme locatedIn Lisbon",
+    ]

@@ -69,6 +69,8 @@ def rows_of_counts(found: Status) -> Iterator[Row]:
             yield f"  {name}", parts(numbers)
     if passages := counts.forms.get("passage"):
         yield "pages", f"{counted(passages, 'passage')} that can be found"
+    if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:
+        yield "knowledge", parts(known)
     yield "ties", parts(counts.edges) or "none"
     yield "entities", f"{counts.entities:,}"
     waiting = f", {counted(counts.waiting, 'vector')} to be made" if counts.waiting else ""

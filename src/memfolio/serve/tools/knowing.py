@@ -236,8 +236,8 @@ def ontology_scaffold_domain(
     memory: Memory, domain: str, template: Literal["saas", "ecommerce", "consulting", "agency", "business"]
 ) -> Any:
     """Begin the ontology of a domain with a template."""
-    added = memory.ontology.scaffold(domain, template)
-    return {"added": [each.id for each in added.terms], "rules": added.rules}
+    added, rules = memory.scaffold(domain, template)
+    return {"added": [each.id for each in added.terms], "rules": [each.id for each in rules]}
 
 
 def typedb_status(memory: Memory) -> Any:

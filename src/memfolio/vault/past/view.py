@@ -69,6 +69,9 @@ def _is_below(path: str, wanted: str) -> bool:
     return fnmatchcase(path, wanted) or path.startswith(f"{folder}/") or path.endswith(f"/{folder}")
 
 
+KNOWLEDGE = "/knowledge/"
+
+
 class View:
     """Shows the trail."""
 
@@ -134,9 +137,9 @@ class _Texts:
         if form_of(path) is Form.PAGE:
             return [self._title(path) if PROPOSALS in path else path]
         known = self._load(path)
-        if line.ids and line.count <= len(line.ids):
-            return [known[each] for each in line.ids if each in known]
-        return list(known.values())
+        named = [each for each in line.ids if each in known]
+        texts = [known[each] for each in named] if line.ids and line.count <= len(line.ids) else list(known.values())
+        return [_known(path, text) for text in texts] if KNOWLEDGE in path else texts
 
     def _title(self, path: str) -> str:
         """The title of a proposal; its id where its page is gone."""
@@ -173,6 +176,19 @@ def _summary(line: TrailLine, texts: _Texts) -> str:
     if line.count > 1:
         return f"{line.count} entries: {words}"[:SUMMARY_LENGTH]
     return words[:SUMMARY_LENGTH]
+
+
+def _known(path: str, text: str) -> str:
+    """A line about a fact, a rule or a case, in words."""
+    record = record_of(to_bytes(text))
+    op, ledger = str(record.get("op", "")), path.partition(KNOWLEDGE)[2].partition("/")[0]
+    if ledger == "facts":
+        triple = " ".join(str(record.get(name, "")) for name in ("subject", "predicate", "object"))
+        return f"{op or 'assert'} {triple}"
+    situation = record.get("situation")
+    meant = record.get("name") or record.get("rule") or record.get("case") or record.get("id", "")
+    about = situation.get("context", "") if isinstance(situation, dict) else ""
+    return f"{op} {ledger.removesuffix('s')} {about or meant}".strip()
 
 
 def _taken_back(seqs: Sequence[int]) -> str:
