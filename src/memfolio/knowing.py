@@ -141,7 +141,7 @@ class Knowing(Governed):
             violations=self._violations,
             functional={term.name for term in self.ontology.terms() if term.functional},
         )
-        now, by = self.vault.home.now(), check_attribution(by)
+        now, by = self.vault.home.now(), self.gate.named(check_attribution(by))
         return verify(self.facts, id, method, now=now, by=by, confirmed=confirmed, evidence=evidence, adjust=adjust)
 
     def _violations(self, fact: Fact) -> list[str]:

@@ -5,6 +5,7 @@ The fields are the keys of `memfolio.toml` too: `Ranking.vector` is `recall.vect
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -361,7 +362,7 @@ class Mirroring:
         "",
         "The address of the server's HTTP API, such as http://localhost:8000; empty is none.",
         "an http or https address without user name, query or fragment",
-        lambda text: not text or (text.startswith(("http://", "https://")) and not {" ", "?", "#", "@"} & set(text)),
+        lambda text: not text or re.fullmatch(r"https?://[\w.\[\]:-]+(?:/[\w./-]*)?", text, re.ASCII),
     )
     database: str = _text(
         "memfolio",

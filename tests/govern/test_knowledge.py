@@ -116,3 +116,10 @@ def test_fact_cannot_be_forgotten_as_a_memory_and_the_error_says_how(main: Memor
     with pytest.raises(ValueError, match="cannot be forgotten by itself") as caught:
         main.forget(fact.id)
     assert f"memfolio fact retract {fact.id}" in str(getattr(caught.value, "hint", ""))
+
+
+def test_agent_cannot_confirm_a_fact_as_the_person(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="agent") as memory:
+        fact = memory.facts.assert_("Acme", "locatedIn", "Lisbon", confidence=0.3)
+        memory.verify_fact(fact.id, "user_confirmation", confirmed=True, adjust=True, by=PERSON)
+        assert memory.facts.get(fact.id).confidence == 0.3

@@ -91,6 +91,16 @@ def test_revised_case_keeps_what_is_not_named_and_its_history(cases: Cases, cloc
     assert cases.retrieve(context="ask")[0].case == revised
 
 
+def test_case_with_much_to_tell_of_many_uses_can_still_be_revised(cases: Cases) -> None:
+    case = cases.store(BUILD, REVERT, WORKED)
+    for sign in "ab":
+        metrics = {f"{sign}{number}": 1 for number in range(900)}
+        cases.retain(case.id, {**WORKED, "lessons": sign * 15_000, "metrics": metrics})
+    revised = cases.revise(case.id, importance=0.9)
+    assert revised.outcome.lessons.endswith("b" * 15_000)
+    assert (len(revised.outcome.metrics), revised.importance) == (1000, 0.9)
+
+
 def test_deleted_case_is_found_nowhere_and_undo_brings_it_back(cases: Cases, memory: Memory) -> None:
     case = cases.store(BUILD, REVERT, WORKED)
     cases.delete(case.id)
@@ -115,6 +125,17 @@ def test_word_of_a_stranger_counts_for_no_case_of_ours_nor_the_other_way_round(c
     assert cases.get(ours.id) == ours
     assert [each.case for each in cases.retrieve(["B-1"])] == [ours]
     assert cases.revise(strange.id, importance=0.9, by=OWNER).origin is Origin.UNTRUSTED
+
+
+def test_crowd_of_strangers_hides_no_case_of_ours(cases: Cases, memory: Memory, home: Path) -> None:
+    ours = cases.store({"context": "A customer of the shop asks about a late parcel"}, REVERT, WORKED)
+    with (home / LEDGER).open("a", encoding="utf-8") as file:
+        for number in range(60):
+            told = {"context": "late parcel", "beliefs": [f"B-{number}"]}
+            line = {"situation": told, "solution": REVERT, "outcome": WORKED, "origin": "untrusted"}
+            file.write(json.dumps(line) + "\n")
+    memory.sync()
+    assert [each.case for each in cases.retrieve(context="late parcel")] == [ours]
 
 
 def test_agent_uses_a_case_of_the_owner_and_what_it_revises_is_its_own_word(home: Path) -> None:

@@ -81,7 +81,10 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "unknown parent": (lambda g: g["goals"][2].update(parent="goal-x"), "parent 'goal-x' is none of the goals"),
     "level": (lambda g: g["goals"][0].update(level="vast"), "level 'vast' is not one of strategic, tactical"),
     "order": (lambda g: g["goals"][2].update(level="strategic"), "goal-subscribers is strategic and contributes to"),
-    "own parent": (lambda g: g["goals"][0].update(parent="goal-revenue"), "parent leads in a circle: goal-revenue"),
+    "own parent": (
+        lambda g: g["goals"][0].update(parent="goal-revenue"),
+        "strategic and contributes to goal-revenue, which is strategic",
+    ),
     "circle": (lambda g: g["plans"][0]["steps"][0].update(depends_on=["step-letter"]), "depends_on leads in a circle"),
     "no id": (lambda g: g["goals"][3].pop("id"), "goals 4 has no id"),
     "same id": (lambda g: g["plans"][0].update(id="goal-cafes"), r"plans 1 \(goal-cafes\) has the id of another"),
@@ -98,6 +101,7 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "long": (lambda g: g["goals"][0].update(name="x" * 5000), "is longer than"),
     "unknown list": (lambda g: g.update(dreams=[]), "dreams is no list of members"),
     "nobody": (lambda g: g.update(business=""), "business names nobody"),
+    "no goals": (lambda g: g.update(goals=[]), "there are no goals"),
     "no name": (lambda g: g["goals"][0].pop("name"), "it has no name or no level"),
 }
 
@@ -114,9 +118,9 @@ def test_a_mistake_is_told_and_nothing_is_written(facts: Facts) -> None:
 
 def test_all_mistakes_are_told_at_once(facts: Facts) -> None:
     goals = copy.deepcopy(GOALS)
-    for name in ("unknown parent", "share", "day"):
+    for name in ("unknown parent", "share", "day", "no objects"):
         MISTAKES[name][0](goals)
-    with pytest.raises(InputError, match="have 3 mistakes"):
+    with pytest.raises(InputError, match="have 4 mistakes"):
         seed_goals(facts, goals, agent="main")
 
 

@@ -22,24 +22,8 @@ from tests.llm.answers import door
 
 
 def fact(row: int, told: str, confidence: float = 1.0, origin: str = "agent") -> Fact:
-    subject, predicate, object_ = told.split()
-    return Fact(
-        row,
-        f"F-{row}",
-        subject,
-        predicate,
-        object_,
-        confidence,
-        "manual",
-        None,
-        origin,
-        *(None,) * 2,
-        0,
-        0,
-        None,
-        0,
-        None,
-    )
+    one, two, three = told.split()
+    return Fact(row, f"F-{row}", one, two, three, confidence, "manual", None, origin, None, None, 0, 0, None, 0, None)
 
 
 KNOWN = [
@@ -64,7 +48,7 @@ def test_guess_of_a_model_is_unsure_and_says_what_it_rests_on() -> None:
     [found] = guessed(LIVES)
     assert found.triple == ("Alex", "livesIn", "Berlin")
     assert (found.confidence, found.rests_on, found.source) == (0.4, ("F-1", "F-2"), "hypothesis")
-    assert (found.made_by, found.is_new) == ("model:openai:scripted", False)
+    assert found.made_by == "model:openai:scripted"
 
 
 @pytest.mark.parametrize(
@@ -89,11 +73,6 @@ def test_ids_that_do_not_exist_are_dropped_and_with_them_the_confidence() -> Non
     guess = Guess(subject="Alex", predicate="livesIn", object="Berlin", because=("F-9", "F-3"), reason="You must obey")
     [found] = guessed(guess)
     assert (found.rests_on, found.confidence, found.reason) == ((), 0.1, "")
-
-
-def test_subject_of_which_nothing_is_known_is_marked() -> None:
-    [found] = guessed(Guess(subject="Bo", predicate="knows", object="Alex"), premise="Bo met Alex")
-    assert found.is_new
 
 
 def test_model_sees_the_trusted_facts_as_fenced_material_only() -> None:

@@ -120,6 +120,18 @@ def test_other_sources_count_once_each_and_own_denying_and_untrusted_ones_do_not
     assert found.confidence == 0.875
 
 
+@pytest.mark.parametrize("memories", ["5", '"M-1"', '[["M-1"], null]'])
+def test_nonsense_that_was_written_by_hand_is_no_obstacle(
+    facts: Facts, memory: Memory, home: Path, clock: SettableClock, memories: str
+) -> None:
+    (home / "agents/main/knowledge").mkdir(parents=True, exist_ok=True)
+    line = f'{{"subject": "Alex", "predicate": "likes", "object": "tea", "memories": {memories}}}\n'
+    (home / "agents/main/knowledge/facts.jsonl").write_text(line, encoding="utf-8")
+    memory.sync()
+    [fact] = facts.query("Alex")
+    assert not check(facts, fact, "cross_reference", clock).verified
+
+
 def test_what_was_made_of_the_same_memory_is_no_other_source(
     facts: Facts, memory: Memory, clock: SettableClock
 ) -> None:
@@ -138,7 +150,8 @@ def test_time_alone_can_make_a_fact_doubtful(facts: Facts, clock: SettableClock)
     assert check(facts, later, "temporal_check", clock).reason == "it holds only from 2026-11-20 on"
     clock.advance(days=360)
     assert check(facts, over, "temporal_check", clock).reason == "it held only until 2026-11-20"
-    check(facts, plain, "temporal_check", clock)
+    for method in ("temporal_check", "consistency_check"):
+        check(facts, plain, method, clock)
     check(facts, plain, "user_confirmation", clock, confirmed=False)
     stale = check(facts, plain, "temporal_check", clock)
     assert not stale.verified

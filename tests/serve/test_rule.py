@@ -35,7 +35,7 @@ def test_rule_is_made_shown_switched_and_deleted(cli: Run, cli_json: RunJson) ->
     assert cli("rule", "list", "--domain", "other") == "There are no such rules.\n"
     assert cli("rule", "delete", "taxable", "--dry-run").endswith("Nothing was changed.\n")
     assert cli("rule", "delete", "taxable").endswith("It is deleted.\n")
-    assert cli_json("rule", "show", "taxable", status=3)["error"]["code"] == "not_found"
+    assert cli_json("rule", "show", "taxable", status=3)["error"]["code"] == "not-found"
 
 
 @pytest.mark.parametrize(
@@ -56,26 +56,25 @@ def test_check_says_what_is_understood_without_a_home(cli: Run, text: str, lines
     assert set(lines) <= set(said)
 
 
-@pytest.mark.parametrize(
-    ("args", "status", "words"),
-    [
-        (["check", "?x livesIn New York => ?x a b"], 2, ["character 16", "               ^", '"New York"']),
-        (["check", "?x a b => ?x c ?z"], 2, ["concludes with ?z", "add a condition with ?z"]),
-        (["create", "TAXABLE: ?x a b => ?x c d"], 2, ["has the name 'TAXABLE'", "choose another"]),
-        (["create", "?a hasRevenue ?b, ?b > $50,000 => ?a isTaxable true"], 2, ["says the same"]),
-        (["create", '{"conditions": 5}'], 2, ["the field conditions"]),
-        (["toggle", "nobody"], 3, ["no rule 'nobody'", "rule list"]),
-        (["list", "--type", "guess"], 2, ["inference, constraint, policy"]),
-        (["import", "nothing.txt"], 2, ["nothing.txt cannot be read"]),
-    ],
-)
-def test_what_makes_no_sense_is_refused_with_what_to_do(
-    cli: Run, args: list[str], status: int, words: list[str]
-) -> None:
+REFUSED = [
+    (["check", "?x livesIn New York => ?x a b"], 2, ["character 16", "               ^", '"New York"']),
+    (["check", "?x a b => ?x c ?z"], 2, ["concludes with ?z", "add a condition with ?z"]),
+    (["create", "TAXABLE: ?x a b => ?x c d"], 2, ["has the name 'TAXABLE'", "choose another"]),
+    (["create", "?a hasRevenue ?b, ?b > $50,000 => ?a isTaxable true"], 2, ["says the same"]),
+    (["create", '{"conditions": 5}'], 2, ["the field conditions"]),
+    (["toggle", "nobody"], 3, ["no rule 'nobody'", "rule list"]),
+    (["list", "--type", "guess"], 2, ["inference, constraint, policy"]),
+    (["import", "nothing.txt"], 2, ["nothing.txt cannot be read"]),
+]
+
+
+def test_what_makes_no_sense_is_refused_with_what_to_do(cli: Run) -> None:
     cli("init")
     cli("rule", "create", TAXABLE)
-    said = cli("rule", *args, status=status)
-    assert all(word in said for word in words), said
+    for args, status, words in REFUSED:
+        said = cli("rule", *args, status=status)
+        assert all(word in said for word in words), said
+    assert cli("rule", "export") == f"{TAXABLE}\n"
 
 
 def test_rules_travel_as_text_and_as_json(
@@ -101,6 +100,6 @@ def test_rule_cannot_steer_the_terminal_of_who_looks_at_it(cli: Run, home: Path)
     cli("fact", "assert", "Joe", "a", "b")
     (home / "agents/main/knowledge/rules/0002.jsonl").write_text('{"op": "\\u001b[31m"}\n', encoding="utf-8")
     for command in (["rule", "list"], ["rule", "show", "evil"], ["rule", "export"], ["infer", "check"]):
-        said = cli(*command, status=1 if command[0] == "infer" else 0)
+        said = cli(*command)
         assert not {"\x1b", "\x07"} & set(said)
         assert "owned" in said

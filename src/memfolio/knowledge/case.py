@@ -77,11 +77,6 @@ class Case:
         return (self.successes + 1) / (self.uses + 2)
 
     @property
-    def is_warning(self) -> bool:
-        """Whether it failed more often than it worked: it tells what not to do."""
-        return 2 * self.successes < self.uses
-
-    @property
     def key(self) -> Key:
         """What is the same for the same solution of the same situation; what strangers tell is apart from the rest."""
         at, done, is_strange = self.situation, self.solution, self.origin is Origin.UNTRUSTED
@@ -91,8 +86,9 @@ class Case:
     def used(self, outcome: Outcome, at: datetime) -> Case:
         """The case after a further use."""
         lessons = dict.fromkeys((*self.outcome.lessons.splitlines(), *outcome.lessons.splitlines()))
-        kept, metrics = "\n".join([*lessons][-LESSONS:]), {**self.outcome.metrics, **outcome.metrics}
-        merged, successes = replace(outcome, metrics=metrics, lessons=kept), self.successes + outcome.success
+        kept, metrics = "\n".join([*lessons][-LESSONS:])[-LONG:], {**self.outcome.metrics, **outcome.metrics}
+        merged = replace(outcome, metrics=dict([*metrics.items()][-MANY:]), lessons=kept)
+        successes = self.successes + outcome.success
         return replace(self, outcome=merged, updated_at=at, uses=self.uses + 1, successes=successes)
 
 

@@ -26,7 +26,6 @@ from memfolio.vault.vault import Vault
 
 KEEPER = Attribution(actor="bot:cases", trigger="case")
 REVISABLE = (*PARTS, "importance")
-TOLD = Filter(forms=("case",), include=(QUARANTINED,))
 WIDE = 50
 """How many cases are looked at for their text."""
 
@@ -99,7 +98,7 @@ class Cases:
         if not (held or wanted or told.strip()):
             raise InputError("no situation is given", hint="name beliefs or desires, or tell the context in words")
         book = self._read().book
-        hits = self._told_like(told, max(most, WIDE)) if told.strip() else Hits([])
+        hits = self._told_like(told, strange, max(most, WIDE)) if told.strip() else Hits([])
         found = rank(
             (case for case in book.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
             beliefs=held,
@@ -179,17 +178,21 @@ class Cases:
         added = AddLines(self._ledger, tuple(lines), "C")
         return self._vault.apply(Change(operations=(added,), by=check_attribution(by), action=action))
 
-    def _told_like(self, context: str, limit: int) -> Hits:
+    def _told_like(self, context: str, include: tuple[str, ...], limit: int) -> Hits:
         """The cases that are told like a text, by words and by meaning."""
-        now, zone = self._vault.home.now(), self._vault.home.zone
-        query = Query(text=context, limit=limit, depth=0, filter=TOLD, now=now, zone=zone, agents=(self._agent,))
+        wanted, home = Filter(forms=("case",), include=include), self._vault.home
+        query = Query(
+            text=context, limit=limit, depth=0, filter=wanted, now=home.now(), zone=home.zone, agents=(self._agent,)
+        )
         return self._library.recall(query)
 
     def _read(self) -> _Read:
         """The cases as they are; after a change only the lines that it added are read."""
         index, last = self._library.index, self._last
         moment = index.moment()
-        if moment != last.moment:
+        if index.trouble is not None:  # then it may lag behind that moment
+            moment = ()
+        if not moment or moment != last.moment:
             lines = index.read(lambda connection: record_lines(connection, "cases"))
             known = len(last.lines)
             if lines[:known] != last.lines:

@@ -6,7 +6,6 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from sys import float_info
@@ -14,6 +13,8 @@ from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.knowledge.facts import ANY, MOST, Facts
+from memfolio.knowledge.literal import LiteralKind, read_literal
+from memfolio.knowledge.model import ATTRIBUTES, NODES, kind_named
 from memfolio.knowledge.relations import Triple
 from memfolio.text import counted
 from memfolio.types import Attribution
@@ -22,43 +23,30 @@ SEEDER = Attribution(actor="bot:goals", trigger="seed")
 LEVELS = ("strategic", "tactical", "operational")
 EXAMPLE = Path(__file__).parent / "data" / "goals-example.json"
 """A worked example of such a file."""
-SHOWN = 20
-_ABOUT = ("business", "description")
+SHOWN = 50
 
 
 class Sort(NamedTuple):
-    """What the members of a list are: their class, their values with predicates, and whom they lead to by which one."""
+    """What the members of a list are: their kind in the base model, and whom they lead to by which predicate."""
 
     kind: str
-    values: Mapping[str, str]
-    links: Mapping[str, tuple[str, str]]
-
-
-def _plain(names: str) -> dict[str, str]:
-    """Values whose predicates have their names in camel case."""
-    return {name: name.split("_")[0] + "".join(map(str.title, name.split("_")[1:])) for name in names.split()}
+    links: Mapping[str, tuple[str, str]] = {}
 
 
 SORTS = {
-    "agents": Sort("Agent", {"role": "agentRole"} | _plain("name department"), {}),
-    "desires": Sort("Desire", _plain("content priority urgency importance"), {"motivates": ("goals", "motivates")}),
-    "beliefs": Sort("Belief", _plain("content certainty"), {"supports": ("goals", "supports")}),
+    "agents": Sort("Agent"),
+    "desires": Sort("Desire", {"motivates": ("goals", "motivates")}),
+    "beliefs": Sort("Belief", {"supports": ("goals", "supports")}),
     "goals": Sort(
         "Goal",
-        {"level": "hierarchyLevel"}
-        | _plain("name description status progress priority deadline target_value current_value unit success_criteria"),
         {"parent": ("goals", "contributesTo"), "plans": ("plans", "requires"), "owner": ("agents", "^owns")},
     ),
-    "plans": Sort(
-        "Plan", _plain("name description status estimated_cost estimated_hours"), {"steps": ("steps", "contains")}
-    ),
-    "steps": Sort(
-        "PlanStep", _plain("name description status step_order action_name"), {"depends_on": ("steps", "dependsOn")}
-    ),
+    "plans": Sort("Plan", {"steps": ("steps", "contains")}),
+    "steps": Sort("PlanStep", {"depends_on": ("steps", "dependsOn")}),
 }
 """The lists of a file; `steps` stand within their plans. A predicate with ^ leads from the other to this one."""
-_SHARES = frozenset(("progress", "priority", "urgency", "importance", "certainty"))
-_NUMBERS = frozenset(("target_value", "current_value", "estimated_cost", "estimated_hours", "step_order"))
+_SHORT = {"role": "agent_role", "level": "hierarchy_level"}
+_SHARES = frozenset("progress priority urgency importance certainty alignment confidence success_rate".split())
 
 Members = dict[str, list[dict[str, Any]]]
 
@@ -97,9 +85,10 @@ def seed_goals(
     records = [
         {"subject": one, "predicate": two, "object": three, "source": source} for one, two, three in _triples(members)
     ]
-    triples = tuple(dict.fromkeys(said.triple for said, _ in facts.check_many(records)))
+    triples = tuple(dict.fromkeys(each.triple for each, _ in facts.check_many(records)))
     known = facts.query(source=source, agents=agent, valid_at=ANY, include_derived=False, limit=MOST)
-    gone = [fact for fact in known if fact.triple not in set(triples)]
+    said = frozenset(triples)
+    gone = [fact for fact in known if fact.triple not in said]
     if not dry_run:
         facts.assert_many(records, retracting=gone, by=by)
     counts = {name: len(found) for name, found in members.items()}
@@ -113,10 +102,10 @@ def _members(given: Mapping[str, Any]) -> tuple[Members, list[str]]:
     problems: list[str] = []
 
     def objects(name: str, value: Any) -> list[dict[str, Any]]:
-        if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
-            return [dict(each) for each in value]
-        problems.append(f"{name} is no list of objects")
-        return []
+        found = [dict(each) for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+        if not isinstance(value, list) or len(found) < len(value):
+            problems.append(f"{name} is no list of objects")
+        return found
 
     found = {name: objects(name, given.get(name, [])) for name in SORTS}
     for plan in found["plans"]:
@@ -129,7 +118,11 @@ def _members(given: Mapping[str, Any]) -> tuple[Members, list[str]]:
 def _problems(given: Mapping[str, Any], members: Members) -> Iterator[str]:
     if not isinstance(given.get("business"), str) or not given["business"].strip():
         yield "business names nobody"
-    yield from (f"{name} is no list of members" for name in sorted(map(str, set(given) - {*SORTS, *_ABOUT})))
+    if not members["goals"]:
+        yield "there are no goals"
+    yield from (
+        f"{name} is no list of members" for name in sorted(map(str, set(given) - {*SORTS, "business", "description"}))
+    )
     ids = {name: {str(each.get("id")) for each in found} for name, found in members.items()}
     seen: set[str] = set()
     for name, found in members.items():
@@ -143,18 +136,18 @@ def _problems(given: Mapping[str, Any], members: Members) -> Iterator[str]:
             seen.add(own)
             yield from (f"{own}: {problem}" for problem in _flaws(SORTS[name], each, ids))
     yield from _wrong_levels(members["goals"])
-    for name, key in (("goals", "parent"), ("steps", "depends_on")):
-        yield from _cycles(members[name], key)
+    yield from _cycles(members["steps"])
 
 
 def _flaws(sort: Sort, member: Mapping[str, Any], ids: Mapping[str, set[str]]) -> Iterator[str]:
     for key, value in member.items():
+        attribute = _SHORT.get(key, key)
         if key in sort.links:
             target = sort.links[key][0]
             strange = [each for each in _several(value) if not isinstance(each, str) or each not in ids[target]]
             yield from (f"{key} {each!r:.60} is none of the {target}" for each in strange)
-        elif key in sort.values:
-            if expected := _expected(key, value):
+        elif attribute in NODES[kind_named(sort.kind)][1:]:
+            if expected := _expected(attribute, value):
                 yield f"{key} {value!r:.60} is not {expected}"
         elif key != "id":
             yield f"there is no {key!r:.60}"
@@ -162,17 +155,18 @@ def _flaws(sort: Sort, member: Mapping[str, Any], ids: Mapping[str, set[str]]) -
         yield "it has no name or no level"
 
 
-def _expected(key: str, value: Any) -> str:
-    """What a value should be; empty where it is."""
-    if key == "level":
+def _expected(attribute: str, value: Any) -> str:
+    """What the value of an attribute should be; empty where it is."""
+    if attribute == _SHORT["level"]:
         return "" if value in LEVELS else f"one of {', '.join(LEVELS)}"
-    if key == "deadline":
-        return "" if _is_day(str(value)) else "a day such as 2027-03-31"
-    if key in _SHARES | _NUMBERS:
-        least, most = (0, 1) if key in _SHARES else (-float_info.max, float_info.max)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return "" if is_number and least <= value <= most else "a number" + (" from 0 to 1" if key in _SHARES else "")
-    return "" if isinstance(value, str) and value.strip() else "text"
+    match ATTRIBUTES[attribute]:
+        case "string":
+            return "" if isinstance(value, str) and value.strip() else "text"
+        case "datetime":
+            return "" if read_literal(str(value)).kind is LiteralKind.DATE else "a day such as 2027-03-31"
+    least, most = (0, 1) if attribute in _SHARES else (-float_info.max, float_info.max)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+    return "" if is_number else "a number" + (" from 0 to 1" if attribute in _SHARES else "")
 
 
 def _wrong_levels(goals: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -184,30 +178,32 @@ def _wrong_levels(goals: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"goal {goal.get('id')} is {own} and contributes to {parent}, which is {above}"
 
 
-def _cycles(members: Iterable[Mapping[str, Any]], key: str) -> Iterator[str]:
+def _cycles(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     try:
-        TopologicalSorter({str(each.get("id")): map(str, _several(each.get(key))) for each in members}).prepare()
+        TopologicalSorter({str(each.get("id")): map(str, _several(each.get("depends_on"))) for each in steps}).prepare()
     except CycleError as error:
-        yield f"{key} leads in a circle: {' → '.join(error.args[1])}"
+        yield f"depends_on leads in a circle: {' → '.join(error.args[1])}"
 
 
 def _triples(members: Members) -> Iterator[Triple]:
-    for name, found in members.items():
-        sort = SORTS[name]
-        for each in found:
-            yield each["id"], "isA", sort.kind
-            yield from ((each["id"], sort.values[key], str(each[key])) for key in sort.values if key in each)
-            for key, (_, predicate) in sort.links.items():
-                for other in _several(each.get(key)):
-                    is_turned = predicate.startswith("^")
-                    yield (other, predicate[1:], each["id"]) if is_turned else (each["id"], predicate, other)
+    for sort, each in ((SORTS[name], each) for name, found in members.items() for each in found):
+        own = each["id"]
+        yield own, "isA", sort.kind
+        for key, value in each.items():
+            if key in sort.links:
+                predicate = sort.links[key][1]
+                is_turned = predicate.startswith("^")
+                yield from (
+                    (other, predicate[1:], own) if is_turned else (own, predicate, other) for other in _several(value)
+                )
+            elif key != "id":
+                yield own, _predicate(_SHORT.get(key, key)), str(value)
 
 
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
+def _predicate(attribute: str) -> str:
+    """The predicate for an attribute: its name in camel case."""
+    first, *others = attribute.split("_")
+    return first + "".join(map(str.title, others))
 
 
 def _several(value: Any) -> list[Any]:

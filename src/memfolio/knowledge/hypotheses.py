@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memfolio.errors import InputError
 from memfolio.index.facts import Fact
@@ -72,8 +72,6 @@ class Hypothesis:
     rests_on: tuple[str, ...]
     reason: str
     made_by: str
-    is_new: bool = False
-    """Whether nothing is known about its subject."""
     source: str = "hypothesis"
 
     @property
@@ -122,14 +120,13 @@ def hypothesise(
 def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> Iterator[Hypothesis]:
     material = "\n".join([f"premise: {_line(premise)}", *(f"[{each.id}] {_line(str(each))}" for each in known)])
     answer = model.ask(TASK.format(limit=limit), material, Guesses)
-    by_id, names = {each.id: each for each in known}, {name for each in known for name in (each.subject, each.object)}
+    by_id = {each.id: each for each in known}
     for guess in answer.hypotheses:
         triple = _line(guess.subject), guess.predicate.strip(), _line(guess.object)
         if _is_sound(triple) and is_grounded(f"{triple[0]} {triple[2]}", material):
             supports = [by_id[name] for name in dict.fromkeys(guess.because) if name in by_id]
             reason = _line(guess.reason)[:LONGEST]
-            told = reason if is_grounded(reason, material) else ""
-            yield replace(_guess(triple, supports, told, f"model:{model.name}"), is_new=triple[0] not in names)
+            yield _guess(triple, supports, reason if is_grounded(reason, material) else "", f"model:{model.name}")
 
 
 def _by_rules(known: Sequence[Fact], rules: Iterable[Rule]) -> Iterator[Hypothesis]:

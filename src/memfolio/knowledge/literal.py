@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Context, Decimal, InvalidOperation
 from enum import StrEnum
 from functools import lru_cache
@@ -99,7 +99,8 @@ def compare(left: str, operator: Operator, right: str) -> bool:
     if operator is Operator.CONTAINS:
         return _folded(right.strip()) in _folded(left)
     first, second = read_literal(left), read_literal(right)
-    is_same, is_equality = str(first) == str(second), operator in (Operator.EQ, Operator.NE)
+    is_equality = operator in (Operator.EQ, Operator.NE)
+    is_same = first.kind is second.kind and first.unit == second.unit
     if is_same and (is_equality or first.kind is not LiteralKind.BOOLEAN):
         return _TESTS[operator](first.value, second.value)
     if is_equality:
@@ -157,19 +158,17 @@ def _money(text: str) -> Literal | None:
 
 
 def _date(text: str) -> Literal | None:
-    if len(text) == 10 and text[4] == text[7] == "-":
-        day = date.fromisoformat(text)
-        return Literal(LiteralKind.DATE, datetime(day.year, day.month, day.day, tzinfo=UTC))
-    if len(text) > 15 and text[4] == "-" and text[10] in "T ":
-        moment = datetime.fromisoformat(text)
-        return Literal(LiteralKind.DATE, moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
-    return None
+    is_day, is_moment = len(text) == 10 and text[7] == "-", len(text) > 15 and text[10] in "T "
+    if text[4:5] != "-" or not (is_day or is_moment):
+        return None
+    moment = datetime.fromisoformat(text)
+    return Literal(LiteralKind.DATE, moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def _duration(text: str) -> Literal | None:
-    return (
-        Literal(LiteralKind.DURATION, Decimal(str(parse_duration(text).total_seconds()))) if text[:1] == "P" else None
-    )
+    if not text.startswith("P"):
+        return None
+    return Literal(LiteralKind.DURATION, Decimal(str(parse_duration(text).total_seconds())))
 
 
 def _truth(text: str) -> Literal | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC
 from enum import StrEnum
 from itertools import count, repeat
@@ -19,18 +19,8 @@ from memfolio.vault.format.fields import read_moment
 
 T = TypeVar("T", bound=str | bool | float)
 Record = Mapping[str, Any]
-_PLAIN = {
-    "id": "id",
-    "name": "name",
-    "description": "description",
-    "domain": "domain",
-    "violation_message": "message",
-    "action": "action",
-    "escalate": "escalate",
-    "confidence_factor": "factor",
-    "enabled": "enabled",
-    "kept": "kept",
-}
+_SAME = ("id", "name", "description", "domain", "action", "escalate", "enabled", "kept")
+_PLAIN = {name: name for name in _SAME} | {"violation_message": "message", "confidence_factor": "factor"}
 """What fields are called in JSON, and in a rule."""
 _EXPECTED = {str: "text", bool: "true or false", float: "a number"}
 _ALWAYS = frozenset({"name", "type", "conditions", "confidence_factor", "enabled"})
@@ -111,10 +101,7 @@ def _condition(record: Record, missing: Iterator[str]) -> Condition:
 
 
 def _part_record(part: Part) -> dict[str, Any]:
-    if isinstance(part, Comparison):
-        return {"left": part.left, "operator": part.operator.value, "right": part.right}
-    record = {"subject": part.subject, "predicate": part.predicate, "object": part.object}
-    return record | ({"negated": True} if part.negated else {})
+    return {name: value for name, value in asdict(part).items() if value is not False}
 
 
 def _field(record: Record, name: str, default: T) -> T:

@@ -37,6 +37,14 @@ _NAME = re.compile(rf"(?P<name>{_QUOTED}|{_PLAIN_NAME})\s*:(?=\s)", re.DOTALL)
 _SEVERITY = re.compile(rf"({'|'.join(Severity)})\s*(?::|(?=\[|$))", re.IGNORECASE)
 _QUOTED_WORDS = re.compile(rf"{_QUOTED}(?=\s*(?:\[|\Z))", re.DOTALL)
 _DO = re.compile(r"do\s", re.IGNORECASE)
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "escalate": ("escalate", True),
+    "off": ("enabled", False),
+    "factor": ("factor", float),
+    "domain": ("domain", str),
+    "about": ("description", str),
+}
+"""The fields that options give a value, or a kind of value that stands behind them."""
 _OPTION_HINT = (
     'there are factor 0.8, escalate, off, domain NAME and about "a description"; put a message that has [ in quotes'
 )
@@ -113,7 +121,9 @@ class _Parser:
         self._skip()
 
     def rule(self) -> Rule:
-        name = self._leading_name()
+        match = _NAME.match(self._text, self._at)
+        name = self._unquoted(match["name"]) if match else ""
+        self._skip(match.end() if match else self._at)
         parts = [self._part()]
         while self._takes("and", ","):
             parts.append(self._part())
@@ -124,18 +134,10 @@ class _Parser:
             self._fail("the end of the rule", _TERM_HINT)
         return Rule(id="", name=name, conditions=tuple(parts), **outcome)
 
-    def _leading_name(self) -> str:
-        match = _NAME.match(self._text, self._at)
-        if match is None:
-            return ""
-        name = self._unquoted(match["name"])
-        self._skip(match.end())
-        return name
-
     def _part(self) -> Part:
-        negated, start = self._takes("not"), self._at
+        negated, start = bool(self._takes("not")), self._at
         left = self._term("a subject, such as ?x")
-        operator = self._operator()
+        operator = _OPERATORS.get(self._takes(*_OPERATORS))
         if operator is None:
             return Condition(left, self._term("a predicate or an operator"), self._term("an object"), negated)
         if negated:
@@ -165,39 +167,25 @@ class _Parser:
 
     def _options(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        if not self._takes("["):
-            return found
-        while True:
-            found |= self._option()
-            if self._takes("]"):
-                return found
-            if not self._takes(","):
+        sign = self._takes("[")
+        while sign in ("[", ","):
+            name = self._takes(*_OPTIONS)
+            if not name:
+                self._fail("an option", _OPTION_HINT)
+            field, value = _OPTIONS[name]
+            found[field] = value if isinstance(value, bool) else self._value(value)
+            sign = self._takes(",", "]")
+            if not sign:
                 self._fail("`,` or `]`", _OPTION_HINT)
+        return found
 
-    def _option(self) -> dict[str, Any]:
-        if self._takes("escalate"):
-            return {"escalate": True}
-        if self._takes("off"):
-            return {"enabled": False}
-        if self._takes("domain"):
-            return {"domain": self._term("a domain")}
-        if self._takes("about"):
-            return {"description": self._term("a description")}
-        if not self._takes("factor"):
-            self._fail("an option", _OPTION_HINT)
+    def _value(self, kind: type[str] | type[float]) -> str | float:
         start = self._at
         try:
-            return {"factor": float(self._term("a number"))}
+            return kind(self._term("a value"))
         except ValueError:
             self._at = start
             self._fail("a number", _OPTION_HINT)
-
-    def _operator(self) -> Operator | None:
-        match = _TOKEN.match(self._text, self._at)
-        found = _OPERATORS.get(match[0].lower()) if match else None
-        if match and found:
-            self._skip(match.end())
-        return found
 
     def _term(self, expected: str) -> str:
         match = _TOKEN.match(self._text, self._at)
@@ -215,12 +203,13 @@ class _Parser:
         except ValueError:
             self._fail("a text in quotes as in JSON", r"write \" for a quote and \\ for a backslash in it")
 
-    def _takes(self, *wanted: str) -> bool:
+    def _takes(self, *wanted: str) -> str:
+        """Go on behind one of these words or signs and say which it was; otherwise nothing."""
         match = _TOKEN.match(self._text, self._at)
         if match is None or match[0].lower() not in wanted:
-            return False
+            return ""
         self._skip(match.end())
-        return True
+        return match[0].lower()
 
     def _skip(self, at: int = 0) -> None:
         self._at = at

@@ -17,6 +17,7 @@ from memfolio.index.records import records
 from memfolio.knowledge.rule import VARIABLE, Comparison, Part, Rule, RuleType, check_rule, is_variable
 from memfolio.knowledge.rule_line import read_rule, rule_record
 from memfolio.knowledge.rule_text import parse, render
+from memfolio.knowledge.strata import strata
 from memfolio.text import counted
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddLines, Change
@@ -62,7 +63,7 @@ class Rules:
         given: dict[str, Any] = {field: value for field, value in beside.items() if value is not None}
         made = replace(as_rule(rule), **given)
         with self._alone(dry_run):
-            return self._store([_Known(self._rules().values()).admit(made)], by, dry_run=dry_run)[0]
+            return self._store([_admit(made, _taken(self._rules().values()))], by, dry_run=dry_run)[0]
 
     def list(
         self, type: RuleType | str | None = None, domain: str | None = None, enabled: bool | None = None
@@ -71,9 +72,11 @@ class Rules:
         if type is not None and type not in set(RuleType):
             raise InputError(f"{type[:40]!r} is no type of rule", hint=f"there are {', '.join(RuleType)}")
         wanted = {"type": type, "domain": domain, "enabled": enabled}
-        asked = {field: value for field, value in wanted.items() if value is not None}
-        found = self._rules().values()
-        return [each for each in found if all(getattr(each, field) == value for field, value in asked.items())]
+        return [
+            each
+            for each in self._rules().values()
+            if all(value in (None, getattr(each, field)) for field, value in wanted.items())
+        ]
 
     def get(self, id: str) -> Rule:
         """The rule with an id or a name."""
@@ -118,21 +121,22 @@ class Rules:
 
     def delete(self, id: str, *, by: Attribution = RULER, dry_run: bool = False) -> Rule:
         """Delete a rule; undoing the change brings it back."""
-        rule = self.get(id)
-        if not dry_run:
-            self._write([{"op": "delete", "rule": rule.id}], by)
+        with self._alone(dry_run):
+            rule = self.get(id)
+            if not dry_run:
+                self._write([{"op": "delete", "rule": rule.id}], by)
         return rule
 
     def import_(self, text: str, *, by: Attribution = RULER, dry_run: bool = False) -> Listed:
         """Store all rules of a file that are not there yet, or none: one a line as text or JSON, or a JSON array."""
         with self._alone(dry_run):
             there = self._rules().values()
-            known, texts, made, problems = _Known(there), set(map(render, there)), [], []
+            taken, texts, made, problems = _taken(there), set(map(render, there)), [], []
             for where, said in _entries(text):
                 try:
                     rule = as_rule(said)
                     if render(rule) not in texts:
-                        made.append(known.admit(rule, where))
+                        made.append(_admit(rule, taken, where))
                 except InputError as error:
                     problems.append(f"{where}: {error.message}")
             if problems:
@@ -174,7 +178,8 @@ class Rules:
         if dry_run:
             return made
         ids = self._write([{"op": "create", **rule_record(each)} for each in made], by)
-        return list(map(self.get, ids))
+        rules = self._rules()
+        return [rules[each] for each in ids if each in rules]
 
     def _write(self, lines: Sequence[Mapping[str, Any]], by: Attribution) -> tuple[str, ...]:
         """Add lines to the ledger; refuses rules that make no sense any more without the secrets in them."""
@@ -183,7 +188,7 @@ class Rules:
         for operation in clean.operations if clean is not change else ():
             for line in operation.records if isinstance(operation, AddLines) else ():
                 check_rule(read_rule(line))
-        return self._vault.apply(change).ids
+        return self._vault.apply(change).ids  # with those of other lines, where the change carries out a proposal
 
 
 def as_rule(said: Said) -> Rule:
@@ -203,7 +208,7 @@ def fold(lines: Iterable[Mapping[str, Any]]) -> Folded:
         try:
             _take(rules, line)
         except InputError as error:
-            problems.append(f"rules, entry {number} ({line.get('id')}): {error.message}")
+            problems.append(f"rules, entry {number} ({str(line.get('id'))[:40]!r}): {error.message}")
     return rules, problems
 
 
@@ -214,7 +219,7 @@ def _take(rules: dict[str, Rule], line: Mapping[str, Any]) -> None:
         if not rule.id or rule.id in rules:
             raise RuleError(f"the id {rule.id[:80]!r} is {'taken' if rule.id else 'none'}")
         rules[rule.id] = rule
-    elif op not in ("delete", "toggle", "keep"):
+    elif op not in ("delete", *_SWITCHES):
         raise RuleError(f"the op {str(op)[:40]!r} is unknown")
     elif meant not in rules:
         raise RuleError(f"there is no rule {meant[:80]!r} to {op}")
@@ -228,21 +233,24 @@ def _take(rules: dict[str, Rule], line: Mapping[str, Any]) -> None:
         rules[meant] = replace(rules[meant], **changed)
 
 
-class _Known:
-    """Which names and contents rules have, so that none comes twice."""
+def _taken(rules: Iterable[Rule]) -> dict[object, str]:
+    """The names and contents that rules have, with their ids."""
+    return {key: each.id for each in rules for key in (each.name.casefold(), _content(each))}
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._names = {each.name.casefold(): each.id for each in rules if each.name}
-        self._contents = {_content(each): each.id for each in rules}
 
-    def admit(self, rule: Rule, where: str = "") -> Rule:
-        """`rule` if it is safe and says something that no other does."""
-        check_rule(rule)
-        if rule.name and (owner := self._names.setdefault(rule.name.casefold(), where)) != where:
-            raise RuleError(f"{owner} has the name {rule.name[:80]!r}", hint="choose another name, or delete that rule")
-        if (owner := self._contents.setdefault(_content(rule), where)) != where:
-            raise RuleError(f"{owner} says the same", hint="delete that rule first to change its name or its factor")
-        return rule
+def _admit(rule: Rule, taken: dict[object, str], where: str = "") -> Rule:
+    """`rule` if it is safe and says something that no other does; its name and content are taken then."""
+    name, content = check_rule(rule).name.casefold(), _content(rule)
+    if name and name in taken:
+        raise RuleError(
+            f"{taken[name]} has the name {rule.name[:80]!r}", hint="choose another name, or delete that rule"
+        )
+    if content in taken:
+        raise RuleError(
+            f"{taken[content]} says the same", hint="delete that rule first to change its name or its factor"
+        )
+    taken |= {name: where, content: where}
+    return rule
 
 
 def _content(rule: Rule) -> tuple[object, ...]:
@@ -267,33 +275,26 @@ def _content(rule: Rule) -> tuple[object, ...]:
 
 def _check_strata(rules: Iterable[Rule]) -> None:
     """Refuse rules of which one negates what it leads to; those that are off do not count."""
-    from memfolio.knowledge.strata import strata
-
     strata(each for each in rules if each.enabled)
 
 
 def _entries(text: str) -> Iterator[tuple[str, Any]]:
     """The rules of a file, each with its place: of a JSON array, of an object that has one, or of lines."""
     text = text.removeprefix("\ufeff")
-    if (whole := _whole(text)) is not None:
-        yield from ((f"rule {number}", each) for number, each in enumerate(whole, start=1))
+    start = text.lstrip()[:1]
+    try:
+        whole = _json(text) if start in ("[", "{") else None
+    except RuleError:
+        if start == "[":
+            raise
+        whole = None  # an object a line
+    held = whole.get("rules", [whole]) if isinstance(whole, dict) else whole
+    if isinstance(held, list):
+        yield from ((f"rule {number}", each) for number, each in enumerate(held, start=1))
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield f"line {number}", line
-
-
-def _whole(text: str) -> list[Any] | None:
-    """What a JSON file has; None for lines, of which each may be an object."""
-    start = text.lstrip()[:1]
-    try:
-        found = _json(text) if start in ("[", "{") else None
-    except RuleError:
-        if start == "[":
-            raise
-        return None
-    held = found.get("rules", found) if isinstance(found, dict) else found
-    return held if isinstance(held, list | None) else [held]
 
 
 def _json(text: str) -> Any:

@@ -30,7 +30,8 @@ class Found:
 
     @property
     def is_warning(self) -> bool:
-        return self.case.is_warning
+        """Whether it failed more often than it worked: it tells what not to do."""
+        return 2 * self.case.successes < self.case.uses
 
     @property
     def why(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from memfolio.errors import ConflictError, InputError
 from memfolio.index.fact_lines import VERIFY
-from memfolio.index.facts import Fact
+from memfolio.index.facts import Fact, linked
 from memfolio.index.filter import Filter
 from memfolio.index.rows import from_us
 from memfolio.intake import choose
@@ -135,16 +135,14 @@ def brought_to_mind(
 def exactly(facts: Facts, *triple: str | None, when: str | None = ANY) -> list[Fact]:
     """The facts with a subject, predicate and object, as far as they are named; no sign in them stands for others."""
     found = facts.query(*triple, valid_at=when, limit=SAMPLE)
-    return [
-        each for each in found if all(want in (None, own) for own, want in zip(each.triple, triple, strict=False))
-    ]
+    return [each for each in found if all(want in (None, own) for own, want in zip(each.triple, triple, strict=False))]
 
 
 def contradicting(fact: Fact, facts: Facts, functional: Collection[str] = ()) -> list[Fact]:
     """The facts that cannot be true together with one, at times at which both are said to hold."""
     rivals = [each for each in exactly(facts, fact.subject, fact.predicate) if not _is_same(each.object, fact.object)]
     if rivals and not _is_functional(fact, facts, functional):
-        rivals = [each for each in rivals if _are_truths(each.object, fact.object)]
+        rivals = [each for each in rivals if _is_truth(each.object) and _is_truth(fact.object)]
     twins = [each for name in _negations(fact.predicate) for each in exactly(facts, fact.subject, name, fact.object)]
     return [each for each in (*rivals, *twins) if _overlap(each, fact)]
 
@@ -162,7 +160,7 @@ def _confirm(fact: Fact, confirmed: bool | None, by: Attribution) -> Verificatio
 
 def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verification:
     """Look for others who say the same; each source counts once, and what the fact was made of does not count."""
-    own, sources = frozenset(fact.details.get("memories", ())), dict[str, str]()
+    own, sources = frozenset(linked(fact)), dict[str, str]()
     for each in (*exactly(facts, fact.subject, fact.predicate), *exactly(facts, None, fact.predicate, fact.object)):
         if _repeats(each, fact):
             sources.setdefault(each.source, each.id)
@@ -178,11 +176,11 @@ def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verificati
 
 
 def _last_told(fact: Fact, facts: Facts) -> datetime:
-    """When the fact was last told, or found to be true; that its dates were looked at makes it no fresher."""
+    """When the fact was last told or confirmed; that nothing spoke against it makes it no fresher."""
     told = fact.created_us
     for entry in facts.history(fact.id):
         noted = json.loads(entry.said.more or "{}")
-        if entry.op != VERIFY or (noted.get("verified") and noted.get("method") != Method.TEMPORAL_CHECK):
+        if entry.op != VERIFY or (noted.get("verified") and noted.get("method") in TELLING):
             told = entry.known_us
     return from_us(told)
 
@@ -233,8 +231,8 @@ def _is_same(one: str, other: str) -> bool:
     return one.casefold() == other.casefold() or read_literal(one) == read_literal(other)
 
 
-def _are_truths(*values: str) -> bool:
-    return all(read_literal(value).kind is LiteralKind.BOOLEAN for value in values)
+def _is_truth(value: str) -> bool:
+    return read_literal(value).kind is LiteralKind.BOOLEAN
 
 
 def _overlap(one: Fact, other: Fact) -> bool:

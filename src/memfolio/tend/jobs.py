@@ -148,14 +148,10 @@ def _watch(tended: Tended) -> str:
 
 
 def _typedb(tended: Tended) -> str:
-    """The copy on a TypeDB server, where there is one, gets what it lacks."""
-    from memfolio.knowledge.typedb.mirror import TypeDB
+    from memfolio.knowledge.typedb.mirror import catch_up
 
     hand = tended.hand
-    if not hand.vault.config.typedb.url:
-        return ""
-    synced = TypeDB(hand.vault, tended.library, hand.agent).sync_data(dry_run=hand.dry_run)
-    return _many(sum(synced.added.values()) + sum(synced.removed.values()), "row")
+    return "" if hand.dry_run or not hand.vault.config.typedb.url else catch_up(hand.vault, tended.library, hand.agent)
 
 
 def _many(count: int, noun: str, plural: str = "") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
 
@@ -76,9 +77,28 @@ def test_a_server_that_is_not_there_is_told() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(MirrorError, match="cannot be reached") as raised:
-        client_of(url).version()
-    assert "typedb.url" in raised.value.hint
+    why = {url: "", "http://": "the address names no host", "http://[::1": "", "http://host:port": "nonnumeric port"}
+    for wrong, said in why.items():
+        with pytest.raises(MirrorError, match=f"cannot be reached: .*{said}") as raised:
+            client_of(wrong).version()
+        assert "typedb.url" in raised.value.hint
+
+
+def test_closing_breaks_off_a_request_that_is_under_way(server: TypeDBServer) -> None:
+    client, answering = client_of(server.url, timeout=60), threading.Event()
+
+    def close_it(_: Handler) -> bool:
+        client.close()
+        return answering.wait(60)
+
+    server.before = close_it
+    started = time.monotonic()
+    with pytest.raises(MirrorError, match="cannot be reached"):
+        client.version()
+    with pytest.raises(MirrorError, match="closed"):
+        client.version()
+    assert time.monotonic() - started < 30
+    answering.set()
 
 
 def half(handler: Handler) -> bool:

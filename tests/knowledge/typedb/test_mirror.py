@@ -139,16 +139,17 @@ def test_what_changed_is_replaced_with_its_relations_and_what_is_gone_is_removed
     assert anew(known, server) == held
 
 
-def test_an_id_only_on_the_server_changes_nothing_here_and_goes_there(known: Memory, server: TypeDBServer) -> None:
-    mirror = mirror_of(known)
+def test_an_id_only_on_the_server_changes_nothing_here_and_goes_there(memory: Memory, server: TypeDBServer) -> None:
+    memory.remember("known here")
+    mirror = mirror_of(memory)
     mirror.sync_data()
-    expected, files = server.things(), known.vault.states()
+    expected, files = server.things(), memory.vault.states()
     for whose in ("main", "other"):
         uid = f'has uid "{whose}/memory/M-1-00000000", has agent-id "{whose}", has digest "x"'
-        mirror.query(f'insert $x isa memory-item, {uid}, has content "planted";', write=True)
+        server.databases["memfolio"].run(f'insert $x isa memory-item, {uid}, has content "planted";', "write")
     mirror.sync_data()
-    assert known.vault.states() == files
-    assert known.get("M-1-00000000") is None
+    assert memory.vault.states() == files
+    assert memory.get("M-1-00000000") is None
     left = [each for each in server.things() if each not in expected]
     assert ["other/memory" in str(each) for each in left] == [True]  # which is not this agent's to remove
 
@@ -167,7 +168,7 @@ def test_long_texts_are_sent_in_requests_that_the_server_takes(memory: Memory, s
     assert types(server) == {"memory-item": 40}
 
 
-@pytest.mark.parametrize("after", [0, 9, 20, 31])
+@pytest.mark.parametrize("after", [4, 20])
 def test_a_sync_that_breaks_off_is_made_good_by_the_next(
     known: Memory, server: TypeDBServer, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
@@ -205,8 +206,9 @@ def test_a_process_that_is_killed_in_a_sync_leaves_nothing_that_the_next_cannot_
     assert server.things() == anew(known, server)
 
 
-def test_a_database_that_was_deleted_there_is_made_again(known: Memory, server: TypeDBServer) -> None:
-    mirror = mirror_of(known)
+def test_a_database_that_was_deleted_there_is_made_again(memory: Memory, server: TypeDBServer) -> None:
+    memory.remember("sent twice")
+    mirror = mirror_of(memory)
     mirror.sync_data()
     before = server.things()
     server.databases.clear()
@@ -216,23 +218,24 @@ def test_a_database_that_was_deleted_there_is_made_again(known: Memory, server: 
     assert server.things() == before
 
 
-def test_an_answer_is_cut_by_rows(known: Memory) -> None:
-    mirror = mirror_of(known)
-    tell(known, [(f"s{n}", "p", "o" * 100) for n in range(100)])
-    tell(known, [("huge", "p", "o" * 5000)])
+def test_an_answer_is_cut_by_rows(memory: Memory) -> None:
+    mirror = mirror_of(memory)
+    tell(memory, [(f"s{n}", "p", "o" * 100) for n in range(100)])
+    tell(memory, [("huge", "p", "o" * 4096)])
     mirror.sync_data()
     found = mirror.query('match $f isa spo-fact, has object-val $o; fetch { "o": $o };')
-    assert len(found.rows) + found.cut == 112
+    assert len(found.rows) + found.cut == 101
     assert 0 < len(json.dumps(found.rows, ensure_ascii=False).encode()) <= 4096
     alone = mirror.query('match $f isa spo-fact, has subject-val "huge", has object-val $o; fetch { "o": $o };')
     assert (alone.rows, alone.cut) == ((), 1)
 
 
-def test_a_question_cannot_write(known: Memory, server: TypeDBServer) -> None:
-    mirror_of(known).sync_data()
+def test_a_question_cannot_write(memory: Memory, server: TypeDBServer) -> None:
+    memory.remember("stays there")
+    mirror_of(memory).sync_data()
     before = server.things()
     with pytest.raises(MirrorError, match="write transaction"):
-        mirror_of(known).query("match $x isa node, has uid $u; delete $x;")
+        mirror_of(memory).query("match $x isa node, has uid $u; delete $x;")
     assert server.things() == before
 
 
@@ -248,11 +251,12 @@ def test_who_may_not_read_every_agent_may_not_ask_the_server(home: Path, server:
 def test_a_list_of_keys_that_makes_no_sense_is_told(memory: Memory, server: TypeDBServer) -> None:
     mirror = mirror_of(memory)
     mirror.sync_data()
-    for answers in ([7], [{"uid": 7}], [{"uid": "b", "digest": "x"}, {"uid": "a", "digest": "x"}]):
-        answer = {"answers": answers}
-        server.before = lambda handler, answer=answer: handler.path == "/v1/query" and handler.send_json(200, answer)
+    answers: list[list[object]] = [[7], [{"uid": 7}], [{"uid": "b", "digest": "x"}, {"uid": "a", "digest": "x"}]]
+    server.before = lambda handler: handler.path == "/v1/query" and handler.send_json(200, {"answers": answers[0]})
+    while answers:
         with pytest.raises(MirrorError, match="in order"):
             mirror.sync_data(dry_run=True)
+        answers.pop(0)
 
 
 def test_status_tells_how_the_copy_stands_and_catching_up_sends_what_is_missing(
@@ -314,6 +318,7 @@ def test_a_server_that_hangs_holds_up_neither_writing_nor_a_fork_nor_closing(
         warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads is what is tested
         child = os.fork()
     if not child:
+        signal.alarm(20)
         os._exit(mirror_of(memory).sync_data().added["memory"] + memory.typedb.sync_data().added["memory"])
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
     memory.close()

@@ -14,13 +14,10 @@ from urllib.parse import quote, urlsplit
 from memfolio.errors import MirrorError
 
 if TYPE_CHECKING:
-    from http.client import HTTPResponse
-
     from memfolio.tuning import Mirroring
 
 MOST_BYTES = 16 << 20
 """How long an answer may be."""
-_BLOCK = 65_536
 _MOST_SAID = 300
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
 Answer = dict[str, Any]
@@ -120,7 +117,7 @@ class Client:
             why = self._cleaned(str(error)) or type(error).__name__
             raise MirrorError(f"{self._url} cannot be reached: {why}", hint="start it, or check typedb.url") from error
         try:
-            return status, json.loads(content) if content.strip() else {}
+            return status, json.loads(content, parse_constant=str) if content.strip() else {}
         except (ValueError, RecursionError):
             return status, None
 
@@ -130,6 +127,8 @@ class Client:
         headers = {"Content-Type": "application/json", "User-Agent": "memfolio", "Connection": "close"}
         headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
         place = urlsplit(self._url)
+        if not place.hostname:
+            raise ValueError("the address names no host")  # which http.client would take for this machine
         scheme = HTTPSConnection if place.scheme == "https" else HTTPConnection
         with closing(scheme(place.netloc, timeout=self._settings.timeout)) as connection:
             connection.connect()
@@ -141,20 +140,15 @@ class Client:
             try:
                 connection.request(method, place.path.rstrip("/") + path, body, headers)
                 with connection.getresponse() as response:
-                    return response.status, self._read(response)
+                    content = response.read(MOST_BYTES + 1)
             finally:
                 timer.cancel()
-
-    def _read(self, response: HTTPResponse) -> bytes:
-        content = bytearray()
-        while block := response.read1(_BLOCK):
-            content += block
-            if len(content) > MOST_BYTES:
-                hint = "ask for less: add `limit 100;` to the query"
-                raise MirrorError(f"{self._url} answered with more than {MOST_BYTES:,} bytes", hint=hint)
+        if len(content) > MOST_BYTES:
+            hint = "ask for less: add `limit 100;` to the query"
+            raise MirrorError(f"{self._url} answered with more than {MOST_BYTES:,} bytes", hint=hint)
         if response.length:
             raise ConnectionError("the answer breaks off")
-        return bytes(content)
+        return response.status, content
 
     def _checked(self, status: int, answer: Any) -> Answer:
         """An answer that is one; MirrorError where the server redirects, refuses, or says something else."""

@@ -36,7 +36,6 @@ from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
 logger = logging.getLogger("memfolio")
-META = "typedb"
 PAGE, MOST_ROWS = 5000, 10_000
 """How many keys are asked for at once, and how many rows a raw query may find."""
 CALM, LAST_PAUSE = 0.5, 60.0
@@ -85,6 +84,7 @@ class TypeDB:
     def __init__(self, vault: Vault, library: Library, agent: str, *, background: bool = False) -> None:
         self._vault, self._library, self._agent = vault, library, agent
         self._settings = vault.config.typedb
+        self._place = f"typedb {self._settings.url} {self._settings.database}"
         self._failure: str | None = None
         self._process = 0
         self._begin()
@@ -208,43 +208,34 @@ class TypeDB:
             self._client.write(insert_queries(rows, self._agent))
             progress(done := done + len(rows), total)
 
-    def query(self, text: str, *, write: bool = False) -> Answered:
-        """Ask the server in TypeQL, or with `write` change it there; what is found is cut at `typedb.bytes`.
+    def query(self, text: str) -> Answered:
+        """Ask the server in TypeQL; what is found is cut at `typedb.bytes`.
 
-        It holds what every agent knows, so only who may read all of that may ask, and only the owner may write.
+        It holds what every agent knows, so only who may read all of that may ask.
         """
-        self._check_may_ask(write=write)
-        rows = self._client.ask(text, most=MOST_ROWS, kind="write" if write else "read")
-        shown, left = 0, self._settings.bytes - 2  # the brackets around the list
-        for row in rows:
-            left -= len(json.dumps(row, ensure_ascii=False).encode()) + 2
-            if left < 0:
-                break
-            shown += 1
-        return Answered(rows=tuple(rows[:shown]), cut=len(rows) - shown)
-
-    def _check_may_ask(self, *, write: bool) -> None:
-        if self._vault.scope is None:
-            return
         readable = {index.agent for index in self._library.indexes()}
-        if write or not set(agents_of(self._vault.config.home)) <= readable:
+        if self._vault.scope is not None and not set(agents_of(self._vault.config.home)) <= readable:
             hint = "ask the owner; `fact query` answers from what this agent may read"
             raise RefusedError(f"the server holds every agent's memory, so {self._agent} may not ask it", hint=hint)
+        rows = self._client.ask(text, most=MOST_ROWS)
+        shown, left = list[Any](), self._settings.bytes - 2  # the brackets around the list
+        for row in rows:
+            line = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")  # JSON can have half a character
+            left -= len(line) + 2
+            if left < 0:
+                break
+            shown.append(json.loads(line))
+        return Answered(rows=tuple(shown), cut=len(rows) - len(shown))
 
     # Up to which change the server has everything: kept in the index, which is a cache. Without it all is compared.
 
-    def _place(self) -> str:
-        return f"{self._settings.url} {self._settings.database} "
-
     def _synced(self) -> int | None:
-        found = str(self._library.index.read(lambda connection: get_meta(connection, META)) or "")
-        return int(found.removeprefix(self._place())) if found.startswith(self._place()) else None
+        found = self._library.index.read(lambda connection: get_meta(connection, self._place))
+        return found if isinstance(found, int) else None
 
     def _mark(self, head: int) -> None:
         self._failure = None
-        self._library.index.write(lambda connection: set_meta(connection, META, f"{self._place()}{head}"))
-
-    # Writing through
+        self._library.index.write(lambda connection: set_meta(connection, self._place, head))
 
     def _note(self, record: Record | None) -> None:
         """Have the thread look what changed; called under the write lock, so it only says so."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
 from memfolio.serve.cli.output import Screen, as_json
 
 if TYPE_CHECKING:
@@ -46,19 +46,13 @@ def store(
     dry_run: DryRun = False,
 ) -> Answer:
     """Keep how something was solved; the same solution of the same situation is counted as a further use."""
-    given, named = (
-        read(document),
-        {
-            "situation": {"beliefs": belief, "desires": desire, "context": context},
-            "solution": {"plan_id": plan, "actions": action},
-            "outcome": outcome(success, lessons),
-        },
-    )
-    for name, part in named.items():
+    given, solution = read(document), {"plan_id": plan, "actions": action}
+    situation = {"beliefs": belief, "desires": desire, "context": context}
+    for name, part in zip(PARTS, (situation, solution, outcome(success, lessons)), strict=True):
         if isinstance(given.setdefault(name, {}), dict):
             given[name] |= {key: value for key, value in part.items() if value is not None}
     given |= {} if importance is None else {"importance": importance}
-    with options.memory() as memory:
+    with options.memory(create=in_empty_folder) as memory:
         case = memory.cases.store(**given, by=PERSON, dry_run=dry_run)
     return told(case, "kept", dry_run=dry_run)
 
@@ -69,11 +63,10 @@ def retrieve(
     """Find the cases most like a situation, by what is believed and wanted, and by its words."""
     with options.memory() as memory:
         found = memory.cases.retrieve(belief or (), desire or (), read_text(context or ""), limit=limit)
-        if not options.as_json:
-            options.tell(found.degraded)
     hits = [asdict(each) | {"warning": each.is_warning, "why": each.why} for each in found]
 
     def draw(screen: Screen) -> None:
+        options.tell(found.degraded)
         for each in found:
             screen.say(f"{each.score:.2f}  {each.case.id}  {summary(each.case)}", "yellow" if each.is_warning else "")
             screen.say(f"      {'; '.join(each.why)}", "dim")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -47,8 +47,8 @@ def create(
 def list_(options: Options, type: OfType = None, domain: Domain = None, enabled: Enabled = None) -> Answer:
     """List the rules, and which lines of their file make no sense."""
     with options.memory() as memory:
-        found, problems = memory.rules.list(type, domain, enabled), memory.rules.problems()
-    shown = list(map(document, found))
+        shown = list(map(memory.rules.as_json, memory.rules.list(type, domain, enabled)))
+        problems = list(memory.rules.problems())
     rows = [(each["id"], "on" if each["enabled"] else "off", each["text"]) for each in shown]
 
     def draw(screen: Screen) -> None:
@@ -56,7 +56,7 @@ def list_(options: Options, type: OfType = None, domain: Domain = None, enabled:
         for problem in problems:
             screen.say(problem, "yellow")
 
-    return Answer({"rules": shown, "problems": list(problems)}, draw)
+    return Answer({"rules": shown, "problems": problems}, draw)
 
 
 def show(options: Options, rule: Id) -> Answer:
@@ -88,9 +88,9 @@ def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}", hint="name a file with rules, in UTF-8") from error
     with options.memory() as memory:
-        made = memory.rules.import_(text, by=PERSON, dry_run=dry_run)
+        made = list(map(memory.rules.as_json, memory.rules.import_(text, by=PERSON, dry_run=dry_run)))
     done = f"{counted(len(made), 'rule')} {'could be' if dry_run else 'were'} imported."
-    return Answer({"rules": list(map(document, made))}, lambda screen: screen.say(done))
+    return Answer({"rules": made}, lambda screen: screen.say(done))
 
 
 def export(options: Options) -> Answer:
@@ -111,7 +111,9 @@ def check(options: Options, text: Text) -> Answer:
 
 def one(rule: Rule, *lines: str) -> Answer:
     """A rule as an answer: its text, and lines below it for people."""
-    shown = document(rule)
+    from memfolio.knowledge.rules import Rules
+
+    shown = Rules.as_json(rule)
     return Answer(shown, lambda screen: screen.say("\n".join((shown["text"], *lines))))
 
 
@@ -130,12 +132,6 @@ def explained(rule: Rule) -> Iterator[str]:
         parts.append(("made", f"{rule.created_at:%Y-%m-%d %H:%M} UTC, as {rule.id}"))
     parts.append(("is", ("on" if rule.enabled else "off") + ", and what it concludes is kept" * rule.kept))
     return (f"{name:<9} {value}" for name, value in parts)
-
-
-def document(rule: Rule) -> dict[str, Any]:
-    from memfolio.knowledge.rules import Rules
-
-    return Rules.as_json(rule)
 
 
 list_.__name__, import_.__name__ = "list", "import"

@@ -14,7 +14,6 @@ from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, gr
 from memfolio.serve.cli.output import Screen, fields_of
 
 Query = Annotated[str, typer.Argument(metavar="TYPEQL", help="- reads it from standard input.", show_default=False)]
-Write = Annotated[bool, typer.Option("--write", help="Let the query change what the server holds.")]
 File = Annotated[str | None, typer.Argument(metavar="FILE", help="JSON or TOML; - is standard input.")]
 Example = Annotated[bool, typer.Option("--example", help="Take the worked example that comes with the package.")]
 
@@ -29,7 +28,8 @@ def status(options: Options) -> Answer:
     lines = [f"server     {found.url}, {found.version or 'which does not answer'}"]
     lines += [f"database   {found.database}{there}", f"sent       {sent}", *filter(None, [found.trouble])]
     said = "\n".join(lines) if found.url else "server     none: typedb.url is not set"
-    return Answer(fields_of(found), lambda screen: screen.say(said), status=bool(found.url and not found.is_reachable))
+    is_down = found.url and not found.is_reachable
+    return Answer(fields_of(found), lambda screen: screen.say(said), status=1 if is_down else 0)
 
 
 def schema(options: Options) -> Answer:
@@ -57,10 +57,10 @@ def sync(options: Options, dry_run: DryRun = False) -> Answer:
     return Answer(fields_of(done) | {"dry_run": dry_run}, lambda screen: screen.table(names, rows))
 
 
-def query(options: Options, typeql: Query, write: Write = False) -> Answer:
+def query(options: Options, typeql: Query) -> Answer:
     """Ask the server in TypeQL; the answer is cut at `typedb.bytes`."""
     with options.memory() as memory:
-        found = memory.typedb.query(read_text(typeql), write=write)
+        found = memory.typedb.query(read_text(typeql))
 
     def draw(screen: Screen) -> None:
         for row in found.rows:
@@ -77,7 +77,10 @@ def seed(options: Options, file: File = None, example: Example = False, dry_run:
 
     if example is (file is not None):
         raise InputError("name a file of goals, or say --example", hint="docs/typedb.md shows what stands in one")
-    given = read_goals(read_file(str(file or EXAMPLE)))
+    try:
+        given = read_goals(read_text("-") if file == "-" else Path(file or EXAMPLE).read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}", hint="name a JSON or TOML file in UTF-8") from error
     with options.memory() as memory:
         done = seed_goals(memory.facts, given, agent=memory.agent, by=PERSON, dry_run=dry_run)
     counts = ", ".join(f"{count} {name}" for name, count in done.members.items() if count)
@@ -90,14 +93,6 @@ def seed(options: Options, file: File = None, example: Example = False, dry_run:
         screen.say(f"{counts}: {len(done.facts)} facts {verb} asserted{gone}.", "bold")
 
     return Answer(fields_of(done) | {"dry_run": dry_run}, draw)
-
-
-def read_file(name: str) -> str:
-    """The text of a file, or of standard input."""
-    try:
-        return read_text(name) if name == "-" else Path(name).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read: {error}", hint="name a JSON or TOML file in UTF-8") from error
 
 
 sync_schema.__name__ = "sync-schema"

@@ -179,7 +179,8 @@ def cbr_retrieve(
 ) -> Any:
     """Find cases that are like a situation; those that went wrong are marked as warnings."""
     found = memory.cases.retrieve(beliefs or (), desires or (), context, limit=max_results)
-    return [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
+    cases = [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
+    return {"cases": cases, "degraded": list(found.degraded)}
 
 
 def ontology_propose_concept(
