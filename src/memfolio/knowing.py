@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -83,10 +84,12 @@ class Knowing(Governed):
 
         return TypeDB(self.vault, self.library, self.agent, background=self._is_mirrored)
 
-    def _mirror_trouble(self) -> tuple[str, ...]:
-        """Why the copy on a TypeDB server is not up to date, where there should be one."""
-        trouble = self.typedb.trouble() if self.vault.config.typedb.url else None
-        return (f"typedb: {trouble}",) if trouble else ()
+    def _troubles(self) -> Iterator[str]:
+        """Why the copy on a TypeDB server is not up to date, and why nothing is concluded, where that is so."""
+        if self.vault.config.typedb.url and (trouble := self.typedb.trouble()):
+            yield f"typedb: {trouble}"
+        if self.inference.trouble:
+            yield f"inference: {self.inference.trouble}"
 
     @cached_property
     def questions(self) -> Questions:
@@ -116,6 +119,7 @@ class Knowing(Governed):
         from memfolio.govern.proposals.proposal import intent_of
         from memfolio.knowledge.ontology.term import as_fields
 
+        term = self.ontology.resolved(term)
         report = self.ontology.fitting(term)
         intent = intent_of("ontology.commit", as_fields(term) | {"rationale": rationale or None})
         return self.proposals.add(intent, by=check_attribution(by), note="; ".join(report.warnings))

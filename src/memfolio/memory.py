@@ -429,7 +429,7 @@ class Memory(Life):
             bytes=sizes(vault),
             embedder=embedder.name if embedder else "none",
             recent=tuple(each.item for each in index.read(lambda connection: newest(connection, Filter(), RECENT))),
-            degraded=(*self.library.degraded(), *self._mirror_trouble()),
+            degraded=(*self.library.degraded(), *self._troubles()),
         )
 
     def sync(self) -> list[str]:

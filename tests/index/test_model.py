@@ -29,9 +29,9 @@ from memfolio.errors import ConflictError, InputError
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import Block, split_log
 from memfolio.vault.vault import OWNER
-from tests.conftest import START
+from tests.conftest import MEMORY, START
 from tests.index.proof import assert_index_equals_rebuilt, opened
-from tests.vault.conftest import MEMORY, Tally
+from tests.vault.conftest import Tally
 
 LOGS = "agents/main/memory"
 STATE = f"{LOGS}/meta/state"

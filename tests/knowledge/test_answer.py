@@ -46,7 +46,7 @@ def ask(question: str | Condition) -> Explanation:
     ],
 )
 def test_known_words_make_a_pattern(question: str, first: str) -> None:
-    groups = [group for group in understand(question, VOCABULARY) if group]
+    groups = [group for group in understand(question, VOCABULARY)[0] if group]
     assert render_part(groups[0][0]) == first
 
 
@@ -80,3 +80,9 @@ def test_where_nothing_holds_gaps_and_hypotheses_answer() -> None:
 def test_a_question_without_known_words_is_refused() -> None:
     with pytest.raises(InputError, match="nothing in 'what is the meaning"):
         ask("what is the meaning of life")
+
+
+def test_what_was_not_understood_is_said() -> None:
+    found = ask("Is the Zork as big as Acme Consulting?")
+    assert found.unknown == ("Zork",)
+    assert str(found).startswith("Not understood: Zork\nacme-consulting isBig true")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.knowledge.check import Beside, Context, Finding, findings, with_values
+from memfolio.knowledge.check import Beside, Finding, findings, with_values
 from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.relations import Atom, Held
 from memfolio.knowledge.rule import RuleType, Severity
@@ -14,12 +16,14 @@ from tests.knowledge.world import atoms_of, rules_of
 RULES = rules_of("""
 debt: ?x hasDebt ?d and ?d > $1m => CRITICAL: ?x owes ?d (?dd) [domain finance]
 boss: ?x isA Employee and not ?x hasManager ?m => ERROR: ?x has no manager
-name: ?x isA Employee and ?x isA Robot => INFO
+?x isA Robot => INFO
 call: ?x hasDebt ?d and ?d > $2m => DO call ?x about ?d [escalate, domain finance]
 stop: ?x isLate true => DO stop deliveries to ?x
 go: ?x isLate true => DO send ?x a reminder [factor 0.5]
 late: ?x pays ?d and ?d > "30 days" => ?x isLate true
 """)
+CONSTRAINTS = [each for each in RULES if each.type is RuleType.CONSTRAINT]
+POLICIES = [each for each in RULES if each.type is RuleType.POLICY]
 KNOWN = atoms_of("bits isA Employee", "bits isA Robot", "acme hasDebt $3m 0.8", "cab hasDebt $1", "odd hasDebt much")
 
 
@@ -29,41 +33,43 @@ def told(found: list[Finding]) -> list[tuple[str, str]]:
 
 def test_violations_come_worst_first_with_their_values() -> None:
     problems: set[str] = set()
-    found = findings(Held(KNOWN), RULES, RuleType.CONSTRAINT, 0, problems=problems)
-    assert told(found) == [("debt", "acme owes $3m (?dd)"), ("boss", "bits has no manager"), ("name", "name")]
+    found = findings(Held(KNOWN), CONSTRAINTS, 0, problems=problems)
+    assert told(found) == [
+        ("debt", "acme owes $3m (?dd)"),
+        ("boss", "bits has no manager"),
+        ("", "bits isA Robot => INFO"),
+    ]
     assert found[0].binding == {"?x": "acme", "?d": "$3m"}
     assert found[0].confidence == pytest.approx(0.72)
     assert [atom.subject for atom in found[0].supports] == ["acme"]
     assert any("much" in each for each in problems)
 
 
-def test_violations_are_chosen_by_severity_and_domain() -> None:
-    chosen = findings(Held(KNOWN), RULES, RuleType.CONSTRAINT, 0, severity=Severity.ERROR)
+def test_violations_are_chosen_by_severity() -> None:
+    chosen = findings(Held(KNOWN), CONSTRAINTS, 0, severity=Severity.ERROR)
     assert [each.rule.name for each in chosen] == ["debt", "boss"]
-    assert told(findings(Held(KNOWN), RULES, RuleType.CONSTRAINT, 0, domain="finance"))[0][0] == "debt"
 
 
 def test_a_violation_ends_with_its_facts() -> None:
     known = Held([Atom(1, "bits", "isA", "Employee"), Atom(2, "bits", "hasManager", "bo", 1.0, 0, 100)])
-    assert findings(known, RULES, RuleType.CONSTRAINT, 99) == []
-    assert told(findings(known, RULES, RuleType.CONSTRAINT, 100)) == [("boss", "bits has no manager")]
+    assert findings(known, CONSTRAINTS, 99) == []
+    assert told(findings(known, CONSTRAINTS, 100)) == [("boss", "bits has no manager")]
 
 
-@pytest.mark.parametrize("context", [[("zed", "pays", "45 days")], {"zed": {"pays": "45 days"}}])
-def test_policies_see_the_context_of_the_call_and_what_follows_from_it(context: Context) -> None:
-    base = Held(KNOWN)
-    asked = findings(Prover(Beside(base, context), RULES), RULES, RuleType.POLICY, 0)
+def test_policies_see_the_context_of_the_call_and_what_follows_from_it() -> None:
+    base, context = Held(KNOWN), [("zed", "pays", "45 days")]
+    asked = findings(Prover(Beside(base, context), RULES), POLICIES, 0)
     assert told(asked) == [
         ("call", "call acme about $3m"),
         ("stop", "stop deliveries to zed"),
         ("go", "send zed a reminder"),
     ]
     assert not base.match("pays")
-    assert [each.rule.name for each in findings(Prover(base, RULES), RULES, RuleType.POLICY, 0)] == ["call"]
+    assert [each.rule.name for each in findings(Prover(base, RULES), POLICIES, 0)] == ["call"]
 
 
-@pytest.mark.parametrize("context", [[("a", "b")], ["abc"], [("a", "b", 3)], {"a": "b"}, [("a", "", "c")]])
-def test_a_context_that_is_no_triples_is_refused(context: Context) -> None:
+@pytest.mark.parametrize("context", [[("a", "b")], ["abc"], [("a", "b", 3)], [("a", "", "c")]])
+def test_a_context_that_is_no_triples_is_refused(context: Any) -> None:
     with pytest.raises(InputError, match="is no fact"):
         Beside(Held(), context)
 

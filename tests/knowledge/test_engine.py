@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
 import pytest
 from hypothesis import given
 
@@ -9,18 +13,13 @@ from memfolio.errors import InferenceLimitError, RuleError
 from memfolio.knowledge.engine import derive
 from memfolio.knowledge.join import bind
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.relations import Atom
-from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
+from memfolio.knowledge.relations import Atom, Triple
+from memfolio.knowledge.rule import Comparison, Condition, Rule, bound, is_variable
 from memfolio.knowledge.strata import strata
 from tests.knowledge import brute
+from tests.knowledge.brute import rule
 
 MOST = 10_000
-
-
-def rule(name: str, conclusion: Condition, *conditions: Part, factor: float = 0.9) -> Rule:
-    return Rule(
-        id=f"R-{name}", name=name, type=RuleType.INFERENCE, conditions=conditions, conclusion=conclusion, factor=factor
-    )
 
 
 REACH = [
@@ -68,6 +67,48 @@ def test_a_circle_of_conclusions_ends_and_the_surest_way_counts() -> None:
     assert found["n0", "reaches", "n3"] == 1.0 * 0.9 * 0.9
 
 
+@given(brute.facts(), brute.rules())
+def test_the_same_follows_as_clingo_finds(atoms: list[Atom], program: list[Rule]) -> None:
+    facts = [Atom(*atom[:4]) for atom in atoms]
+    plain = [
+        replace(each, factor=1.0, conditions=tuple(part for part in each.conditions if isinstance(part, Condition)))
+        for each in program
+    ]
+    control = pytest.importorskip("clingo").Control(["--warn=none"])
+    control.add("base", [], "".join([*map(as_clause, facts), *map(as_clause, plain), LOOPS]))
+    control.ground([("base", [])])
+    found: set[Triple] = set()
+    control.solve(on_model=lambda model: found.update(map(as_triple, model.symbols(shown=True))))
+    derived = derive(facts, plain, most=MOST).derived
+    assert {atom.triple for atom in (*facts, *derived)} == found
+
+
+LOOPS = "#show. " + "".join(f"loop_{name} :- {name}(X,X). #show {name}/2. " for name in "pqrst")
+"""Whether there is any with the same on both ends, as clingo has no word for a variable that means anything."""
+
+
+def as_clause(said: Atom | Rule) -> str:
+    if isinstance(said, Atom):
+        return f'{said.predicate}("{said.subject}","{said.object}"). '
+    assert said.conclusion is not None
+    known = bound(said.conditions)
+    parts = [as_literal(part, known) for part in said.conditions if isinstance(part, Condition)]
+    return f"{as_literal(said.conclusion, known)} :- {', '.join(parts)}. "
+
+
+def as_literal(part: Condition, known: set[str]) -> str:
+    sign = "not " * part.negated
+    if part.subject == part.object and is_variable(part.subject) and part.subject not in known:
+        return f"{sign}loop_{part.predicate}"
+    ends = [(term[1:].upper() if term in known else "_") if is_variable(term) else f'"{term}"' for term in part.terms]
+    return f"{sign}{part.predicate}({','.join(ends)})"
+
+
+def as_triple(symbol: Any) -> Triple:
+    subject, target = symbol.arguments
+    return subject.string, symbol.name, target.string
+
+
 def test_rules_that_contradict_each_other_both_conclude() -> None:
     taxed, exempt = (Condition("?x", "isTaxable", value) for value in ("true", "false"))
     earns = Condition("?x", "hasRevenue", "?y")
@@ -87,6 +128,21 @@ def test_a_rule_that_pairs_everything_with_everything_is_stopped_before_memory_i
     )
     with pytest.raises(InferenceLimitError, match="'pairs'"):
         derive(chain(100_000), [pairs], most=MOST)
+
+
+def test_a_rule_that_tries_more_than_it_concludes_is_stopped_and_named() -> None:
+    all_alike = Condition("all", "is", "known")
+    ends = [Condition(f"?{name}", "leadsTo", f"?{name}2") for name in "abcdef"]
+    rules = [rule("plain", all_alike, ends[0]), rule("wide", all_alike, *ends)]
+    with pytest.raises(InferenceLimitError, match=r"more than 10,000 steps, most of them by the rule 'wide'"):
+        derive(chain(100), rules, most=100)
+
+
+def test_one_conclusion_at_ever_other_times_is_stopped_too() -> None:
+    spread = [Atom(each, f"n{each}", "leadsTo", "n", 1 - each / 1000, each, 1000 + each) for each in range(1, 500)]
+    ends = [Condition(f"?{name}", "leadsTo", "n") for name in "ab"]
+    with pytest.raises(InferenceLimitError, match="'often'"):
+        derive(spread, [rule("often", Condition("all", "is", "known"), *ends)], most=1000)
 
 
 def test_comparisons_that_cannot_be_made_are_told_with_their_rule() -> None:
@@ -110,3 +166,15 @@ def test_recursion_through_negation_is_refused_and_its_predicates_named() -> Non
     with pytest.raises(RuleError, match="good, wins"):
         strata(loop)
     assert [[each.name for each in layer] for layer in strata([loop[0], *REACH])] == [["direct", "further"], ["one"]]
+
+
+def test_layers_of_very_many_rules_are_found_at_once() -> None:
+    given = Condition("?x", "given", "?y")
+    names = [f"p{number}" for number in range(3000)]
+    steps = [
+        rule(name, Condition("?x", name, "?y"), given, Condition("?x", before, "?y", negated=True))
+        for before, name in pairwise(names)
+    ]
+    assert [[each.name for each in layer] for layer in strata(steps[::-1])] == [[name] for name in names[1:]]
+    with pytest.raises(RuleError, match="depends on its own absence, through p0, p1, p10, "):
+        strata([*steps, rule("back", Condition("?x", names[0], "?y"), Condition("?x", names[-1], "?y"))])

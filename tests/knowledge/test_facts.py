@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError, ProposedError
 from memfolio.index.facts import Fact
 from memfolio.index.meta import set_meta
 from memfolio.index.records import records
@@ -118,8 +118,8 @@ def step(memory: Memory, kind: str, one: Any, two: Any, value: float | None) -> 
                 memory.audit.undo(seqs[one : one + 1], by=OWNER)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(st.lists(STEPS, max_size=14))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, max_size=8))
 def test_facts_are_what_their_lines_say(steps: list[tuple[str, Any, Any, Any]]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="memfolio-"))
     clock = SettableClock(START)
@@ -235,7 +235,9 @@ def test_wrong_input_is_refused_and_changes_nothing(facts: Facts, wrong: dict[st
 
 
 def test_terms_are_kept_in_one_spelling(facts: Facts) -> None:
-    assert facts.assert_("Zoe\u0308 ", "p", "b").id == facts.assert_("Zo\u00eb", "p", "b", confidence=0.5).id
+    kept = facts.assert_("Zoe\u0308 ", "p", "b")
+    assert kept.id == facts.assert_("Zo\u00eb", "p", "b", confidence=0.5).id
+    assert triples(facts.query(" Zoe\u0308*")) == triples(facts.retract(subject="Zoe\u0308")) == ["Zo\u00eb p b"]
 
 
 def test_strangers_are_not_believed(facts: Facts) -> None:
@@ -244,6 +246,33 @@ def test_strangers_are_not_believed(facts: Facts) -> None:
     facts.assert_("a", "p", "c", origin="untrusted", by=OWNER)
     assert triples(facts.query("a")) == ["a p b"]
     assert triples(facts.query("a", include_untrusted=True)) == ["a p b", "a p c"]
+
+
+def test_agent_makes_no_more_of_the_words_of_strangers(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="agent") as memory:
+        heard = memory.observe("tool", "The door code is 9")
+        for origin in (None, "agent"):
+            with pytest.raises(ProposedError):
+                memory.facts.assert_("door", "code", "9", memories=[heard.id], origin=origin)
+        with pytest.raises(PolicyError):
+            memory.facts.assert_("door", "code", "9", origin="owner")
+        assert memory.facts.query(include_untrusted=True) == []
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        assert memory.facts.assert_("door", "code", "9", memories=[heard.id]).origin == "owner"
+
+
+def test_agent_sees_nothing_of_those_it_does_not_read(home: Path) -> None:
+    with opened(home) as memory, opened(home, "bob") as bob:
+        fact = memory.facts.assert_("door", "code", "9", memories=["M-1763217005123-5f2c91ab"])
+        (home / "agents/bob").mkdir(exist_ok=True)
+        (home / "agents/bob/agent.toml").write_text("reads = []\n")
+        facts, unknown = bob.facts, 0
+        assert facts.query() == list(facts.all()) == facts.about_memory("M-1763217005123-5f2c91ab") == []
+        for ask in (facts.get, facts.history, facts.explain, facts.retract, bob.verify_fact):
+            with pytest.raises(NotFoundError, match="there is no fact"):
+                ask(fact.id)
+            unknown += 1
+        assert (unknown, bob.questions.traverse("door", "code").paths) == (5, ())
 
 
 # What is asked
@@ -263,6 +292,8 @@ def test_days_are_meant_from_their_first_to_their_last_moment(home: Path, clock:
         assert facts.query("a") == []
         assert len(facts.query("a", valid_at="any")) == 1
         assert len(facts.query("a", valid_at=datetime(2026, 11, 11, tzinfo=UTC))) == 1
+        facts.assert_("z", "p", "b", valid_until="9999-12-31")
+        assert len(facts.query("z", valid_at="9999-12-31T22:00Z")) == 1
 
 
 def test_patterns_fit_every_position(facts: Facts) -> None:
@@ -288,12 +319,24 @@ def test_patterns_fit_every_position(facts: Facts) -> None:
 
 def test_bad_lines_are_told_and_the_others_count(memory: Memory, facts: Facts) -> None:
     good = {"subject": "a", "predicate": "p", "object": 5000}
-    wrong = ({**good, "op": "sing"}, {**good, "confidence": 7}, {**good, "predicate": "p q"}, {"subject": "a"}, "{oops")
-    write(memory, "facts.jsonl", *wrong, good, "[1]")
+    odd = {
+        "op": ["sing"],
+        "confidence": 7,
+        "predicate": "p q",
+        "object": float("nan"),
+        "source": ["x"],
+        "category": {},
+        "origin": ["owner"],
+        "at": ["x"],
+        "valid_from": 2026,
+        "valid_until": "0001-01-01T00:00:00+14:00",
+    }
+    wrong = [{**good, name: value} for name, value in odd.items()]
+    write(memory, "facts.jsonl", *wrong, {"subject": "a"}, "{oops", good, "[1]")
     assert triples(facts.query()) == ["a p 5000"]
     sql = "SELECT problems FROM files WHERE path LIKE '%facts.jsonl'"
     told = json.loads(memory.library.index.read(lambda db: str(db.execute(sql).get)))
-    assert [each.partition(":")[0] for each in told] == [f"line {number}" for number in (1, 2, 3, 4, 5, 7)]
+    assert [each.partition(":")[0] for each in told] == [f"line {number}" for number in (*range(1, 13), 14)]
     assert facts.retract(facts.query()[0].id) != []  # what stands in the file of a person can be retracted
     assert facts.query() == []
 
@@ -323,6 +366,25 @@ def test_conclusions_hear_of_changes_only_while_they_are_kept(memory: Memory, fa
     facts.assert_("a", "p", "c", confidence=0.5)
     facts.retract(object="b")
     assert changes() == [("a", "c"), ("a", "c"), ("a", "b")]
+    (left,) = facts.query("a")
+    facts.note_verification(left, "user_confirmation", True, None, BY)
+    facts.assert_("a", "p", "c", confidence=0.5, source="another")
+    assert len(changes()) == 3  # none that inference would see
+
+
+def test_all_facts_are_read_page_by_page(memory: Memory, facts: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memfolio.knowledge.facts.PAGE", 3)
+    facts.assert_many({"subject": f"s{n}", "predicate": f"p{n % 2}", "object": "o"} for n in range(8))
+    spans = [(-n, f"s{n // 3}", "q", "o", 0.5, n, n + 1, "R-1") for n in range(1, 8)]
+    sql = "INSERT INTO derived VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    memory.library.index.write(lambda db: db.executemany(sql, spans[::-1]))
+    everything = facts.query(valid_at="any", limit=100)
+    assert len(everything) == 15
+    assert list(facts.all(include_derived=True)) == everything
+    assert list(facts.all()) == [each for each in everything if not each.is_derived]
+    assert list(facts.all(predicate="p1")) == facts.query(predicate="p1")
+    assert [facts.query(valid_at="any", limit=n) for n in range(1, 16)] == [everything[:n] for n in range(1, 16)]
+    assert facts.query(predicate="q", valid_at="any", limit=2)[0].subject == "s0"
 
 
 def test_conclusion_cannot_be_retracted(memory: Memory, facts: Facts) -> None:

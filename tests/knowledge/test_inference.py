@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_only_some_rules_may_be_applied(world: World) -> None:
     assert world.inference.forward(rules=["big"]).total == 1
     assert world.inference.forward(domain="size").total == 1
     assert world.inference.forward(rules=["taxable"]).total == 0
-    with pytest.raises(InputError, match="nothing follows by the rule unfiled"):
+    with pytest.raises(InputError, match="the rule unfiled is of type constraint"):
         world.inference.forward(rules=["unfiled"])
 
 
@@ -109,7 +110,7 @@ def test_constraints_and_policies_see_what_follows(world: World, persist: bool) 
     assert world.inference.evaluate().findings == ()
     late = world.inference.evaluate([("acme", "isLate", "true")])
     assert [(each.text, each.escalate) for each in late.findings] == [("write to acme", True)]
-    other = {"zed": {"hasRevenue": "$70,000", "isLate": "true"}}
+    other = [("zed", "hasRevenue", "$70,000"), ("zed", "isLate", "true")]
     assert [each.text for each in world.inference.evaluate(other).findings] == ["write to zed"]
     world.tell("acme filed 2026")
     assert world.inference.check().findings == ()
@@ -126,3 +127,39 @@ def test_a_question_is_answered_with_sources(world: World) -> None:
 def test_what_is_no_goal_is_refused(world: World, goal: tuple[str, str, str]) -> None:
     with pytest.raises(InputError, match="is no goal"):
         world.inference.backward(*goal)
+
+
+def test_a_check_is_of_the_moment(world: World, clock: SettableClock) -> None:
+    world.tell("acme isExempt true", valid_until=(clock.now() + timedelta(days=2)).isoformat())
+    assert world.inference.check().findings == ()
+    clock.advance(days=3)
+    assert [each.text for each in world.inference.check().findings] == ["acme has not filed"]
+    assert world.inference.backward("acme", "isTaxable", "true").answers[0].atom.start > 0
+
+
+def test_rules_that_lead_too_far_or_nowhere_leave_facts_readable_and_say_so(home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "memfolio.toml").write_text("[knowledge]\nmost = 5\n")
+    with Memory.open(home, background=False) as memory:
+        memory.rules.create("near: ?x to ?y => ?y to ?x")
+        memory.facts.assert_("a", "to", "b")
+        memory.inference.forward(persist=True)
+        assert memory.inference.trouble is None
+        made = [memory.facts.assert_("a", "to", f"c{number}") for number in range(6)]
+        assert {each.object for each in memory.facts.query("a", "to")} == {"b", *(each.object for each in made)}
+        assert memory.facts.query(predicate="to", object="a") == []
+        assert "more than 5 conclusions follow" in str(memory.inference.trouble)
+        assert "more than 5 conclusions follow" in memory.inference.check().problems[0]
+        assert memory.inference.backward("b", "to", "a").verdict is Verdict.PROVEN
+        for fact in made:
+            memory.facts.retract(fact.id)
+        assert memory.inference.trouble is None
+        assert [fact.subject for fact in memory.facts.query(predicate="to", object="a")] == ["b"]
+
+
+def test_a_fact_tells_from_which_memories_it_came_even_forgotten_ones(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        told = memory.remember("Acme made $60,000")
+        fact = memory.facts.assert_("acme", "hasRevenue", "$60,000", memories=[told.id])
+        memory.forget(told.id)
+        assert f"memories: {told.id}" in as_text(memory.facts.explain(fact.id))

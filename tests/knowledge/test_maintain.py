@@ -28,10 +28,10 @@ from memfolio.knowledge.relations import BEGINNING, END, Atom, Triple
 from memfolio.knowledge.rule import Condition, Rule
 from memfolio.memory import Memory
 from tests.knowledge import brute
-from tests.knowledge.test_engine import REACH, chain, rule
+from tests.knowledge.brute import rule
+from tests.knowledge.test_engine import REACH, chain
 
 MOST = 10_000
-KEPT = [replace(each, kept=True) for each in REACH]
 
 Change = tuple[Triple, bool, float, tuple[int, int], str]
 
@@ -153,30 +153,31 @@ def put(index: Index, *edges: Atom) -> None:
 
 def test_conclusions_come_with_kept_rules_and_go_with_them(index: Index) -> None:
     put(index, *chain(4))
-    assert maintain.refresh(index, REACH, most=MOST) == maintain.Refreshed()
+    loose = [replace(each, kept=False) for each in REACH]
+    assert maintain.refresh(index, loose, most=MOST) == maintain.Refreshed()
     assert state(index) == (0, None, 0)
-    assert maintain.refresh(index, KEPT, most=MOST).drawn == 10
-    assert maintain.refresh(index, KEPT, most=MOST) == maintain.Refreshed()
-    assert maintain.refresh(index, KEPT[:1], most=MOST) == maintain.Refreshed(is_full=True, drawn=4, withdrawn=10)
-    maintain.refresh(index, [replace(each, enabled=False) for each in KEPT], most=MOST)
+    assert maintain.refresh(index, REACH, most=MOST).drawn == 10
+    assert maintain.refresh(index, REACH, most=MOST) == maintain.Refreshed()
+    assert maintain.refresh(index, REACH[:1], most=MOST) == maintain.Refreshed(is_full=True, drawn=4, withdrawn=10)
+    maintain.refresh(index, [replace(each, enabled=False) for each in REACH], most=MOST)
     assert state(index) == (0, None, 0)
 
 
 def test_one_fact_more_or_less_draws_only_what_it_touches(index: Index) -> None:
     put(index, *chain(9))
-    maintain.refresh(index, KEPT, most=MOST)
+    maintain.refresh(index, REACH, most=MOST)
     put(index, Atom(0, "n9", "leadsTo", "n10"))
-    assert maintain.refresh(index, KEPT, most=MOST) == maintain.Refreshed(drawn=10)
+    assert maintain.refresh(index, REACH, most=MOST) == maintain.Refreshed(drawn=10)
     index.write(lambda connection: Table(connection).drop(("n0", "leadsTo", "n1")))
-    assert maintain.refresh(index, KEPT, most=MOST) == maintain.Refreshed(withdrawn=10)
+    assert maintain.refresh(index, REACH, most=MOST) == maintain.Refreshed(withdrawn=10)
     assert state(index)[::2] == (45, 0)
 
 
 def test_what_follows_in_another_way_stays_with_all_that_rests_on_it(index: Index) -> None:
     put(index, *(Atom(0, source, "leadsTo", target) for source, target in zip("abacd", "bdcde", strict=True)))
-    maintain.refresh(index, KEPT, most=MOST)
+    maintain.refresh(index, REACH, most=MOST)
     index.write(lambda connection: Table(connection).drop(("a", "leadsTo", "b")))
-    assert maintain.refresh(index, KEPT, most=MOST).withdrawn <= 3
+    assert maintain.refresh(index, REACH, most=MOST).withdrawn <= 3
     assert index.read(lambda connection: len(derived.Stored(connection).match("reaches", "a"))) == 3
 
 
@@ -198,27 +199,39 @@ def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits(connect
 
 def test_too_many_conclusions_are_told_and_none_is_shown_until_there_are_fewer(index: Index) -> None:
     put(index, *chain(4))
-    assert maintain.refresh(index, KEPT, most=10).drawn == 10
+    assert maintain.refresh(index, REACH, most=10).drawn == 10
     put(index, Atom(0, "n4", "leadsTo", "n5"))
-    told = maintain.refresh(index, KEPT, most=10)
+    told = maintain.refresh(index, REACH, most=10)
     assert (told.withdrawn, state(index)[0]) == (10, 0)
     assert told.problems == (maintain.trouble(index),)
     assert "more than 10 conclusions follow" in told.problems[0]
     put(index, Atom(0, "n5", "leadsTo", "n6"))
-    assert maintain.refresh(index, KEPT, most=10) == maintain.Refreshed(problems=told.problems)
-    assert maintain.refresh(index, KEPT, most=21).drawn == 21
+    assert maintain.refresh(index, REACH, most=10) == maintain.Refreshed(problems=told.problems)
+    assert maintain.refresh(index, REACH, most=21).drawn == 21
     assert maintain.trouble(index) is None
-    maintain.refresh(index, KEPT, most=10)
-    index.write(lambda connection: [Table(connection).drop((f"n{n}", "leadsTo", f"n{n + 1}")) for n in (4, 5)])
-    assert (maintain.refresh(index, KEPT, most=10).drawn, maintain.trouble(index)) == (10, None)
+    maintain.refresh(index, REACH, most=10)
+    index.write(lambda connection: Table(connection).drop(("n4", "leadsTo", "n5")))
+    assert (maintain.refresh(index, REACH, most=11).drawn, maintain.trouble(index)) == (11, None)
+
+
+def test_a_rule_that_tries_too_much_for_one_more_fact_is_named_and_nothing_else_is_lost(index: Index) -> None:
+    ends = [Condition(f"?{name}", "leadsTo", f"?{name}2") for name in "abcdef"]
+    wide = rule("wide", Condition("all", "is", "known"), *ends)
+    put(index, *chain(3))
+    assert maintain.refresh(index, [wide], most=100).drawn == 1
+    put(index, *chain(8)[3:])
+    told = maintain.refresh(index, [wide], most=100)
+    assert "steps, most of them by the rule 'wide'" in told.problems[0]
+    assert state(index)[0] == 0
+    assert maintain.refresh(index, REACH, most=100).drawn == 36
 
 
 def test_a_change_that_touches_half_of_everything_is_drawn_anew(index: Index) -> None:
     put(index, *chain(80))
-    maintain.refresh(index, KEPT, most=MOST)
+    maintain.refresh(index, REACH, most=MOST)
     index.write(lambda connection: Table(connection).drop(("n40", "leadsTo", "n41")))
-    assert maintain.refresh(index, KEPT, most=MOST).is_full
-    index.read(lambda connection: check(connection, KEPT))
+    assert maintain.refresh(index, REACH, most=MOST).is_full
+    index.read(lambda connection: check(connection, REACH))
 
 
 TAXES = (
@@ -328,6 +341,7 @@ with Memory.open(sys.argv[1], background=False) as memory:
         for each in made[::2]:
             memory.facts.retract(each.id)
         memory.facts.retract(predicate="closed")
+        memory.facts.query(predicate="reaches")
 """
 ROUTES = (
     "direct: ?x leadsTo ?y and not ?y closed true => ?x reaches ?y",
@@ -351,15 +365,13 @@ def test_two_processes_that_change_facts_and_ask_leave_what_follows(home: Path) 
 KILLED = """
 import sys
 from memfolio import Memory
-from memfolio.index import derived
+from memfolio.knowledge.maintain import bring
 with Memory.open(sys.argv[1], background=False) as memory:
-    settle = derived.settle
-    def stop(connection, *args):
-        settle(connection, *args)
-        print("ready", flush=True)
+    rules = memory.rules.list()
+    def draw(connection):
+        print(bring(connection, rules, "anew", most=100).drawn, flush=True)
         sys.stdin.read()
-    derived.settle = stop
-    memory.facts.query(predicate="reaches")
+    memory.library.index.write(draw)
 """
 
 
@@ -372,7 +384,7 @@ def test_a_process_killed_while_it_draws_leaves_what_was_there(home: Path) -> No
         [sys.executable, "-c", KILLED, home], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as killed:
         assert killed.stdout is not None
-        assert killed.stdout.readline() == b"ready\n"
+        assert killed.stdout.readline() == b"3\n"
         killed.send_signal(signal.SIGKILL)
     with opened(home) as memory:
         assert state(memory.library.index)[::2] == (1, 1)

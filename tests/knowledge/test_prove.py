@@ -42,7 +42,7 @@ def rules(draw: st.DrawFn) -> Rule:
         body.append(Condition(draw(terms), draw(st.sampled_from(PREDICATES[:level])), draw(terms), negated=True))
     ends = st.sampled_from(known)
     return Rule(
-        id=f"R-{draw(st.integers(0, 10**9))}",
+        id="",
         name="",
         type=RuleType.INFERENCE,
         conditions=tuple(body),
@@ -83,13 +83,16 @@ def test_backward_chaining_finds_what_forward_chaining_finds(
     facts: list[Atom], program: list[Rule], data: st.DataObject
 ) -> None:
     facts = [each._replace(key=number + 1) for number, each in enumerate(facts)]
+    program = [replace(each, id=f"R-{at}", kept=data.draw(st.booleans())) for at, each in enumerate(program)]
     everything = derive(facts, program, most=100_000).atoms.values()
-    prover = Prover(Held(facts), program, depth=50)
+    kept = derive(facts, [each for each in program if each.kept], most=100_000).atoms.values()
+    prover = data.draw(st.sampled_from([Prover(Held(facts), program), Prover(Held(kept), program, kept=True)]))
     for _ in range(3):
         subject, target = data.draw(st.none() | NAMES), data.draw(st.none() | NAMES)
         goal = Condition(subject or "?s", data.draw(st.sampled_from(PREDICATES)), target or "?o")
         found = prover.match(goal.predicate, subject, target)
         assert not prover.truncated
+        assert all(prover.steps_to(each) for each in found if each.key < 0)
         assert ways(found) == ways(each for each in everything if bind(goal, each, {}) is not None)
 
 
@@ -151,39 +154,32 @@ CLOSURE = "near: ?x to ?y => ?x reaches ?y\nfar: ?x to ?y and ?y reaches ?z => ?
 def test_depth_and_work_are_bounded_and_said() -> None:
     chain = atoms_of(*(f"n{number} to n{number + 1}" for number in range(60)))
     goal = Condition("n0", "reaches", "?x")
-    shallow = prove(goal, Prover(Held(chain), rules_of(CLOSURE), depth=10))
+    shallow = prove(goal, Prover(Held(chain), rules_of(CLOSURE)), depth=10)
     assert (shallow.truncated, shallow.total) == (True, 10)
-    deep = prove(goal, Prover(Held(chain), rules_of(CLOSURE), depth=70))
+    deep = prove(goal, Prover(Held(chain), rules_of(CLOSURE)), depth=70)
     assert (deep.truncated, deep.total, len(deep.answers)) == (False, 60, 50)
-    spent = prove(goal, Prover(Held(chain), rules_of(CLOSURE), depth=70, most=100))
-    assert (spent.truncated, spent.verdict) == (True, Verdict.GAPS)
+    spent = prove(goal, Prover(Held(chain), rules_of(CLOSURE), most=100))
+    assert (spent.truncated, spent.total) == (True, 0)
 
 
-def test_what_is_much_work_goal_by_goal_is_drawn_at_once_with_the_same_outcome() -> None:
-    edges = atoms_of(*(f"n{number} to n{(number * step + 1) % 40}" for number in range(40) for step in (1, 3, 7)))
-    goal = Condition("n0", "reaches", "?x")
-    easy, hard = Prover(Held(edges), rules_of(CLOSURE), depth=99), Prover(Held(edges), rules_of(CLOSURE), most=5_000)
-    told = [[(each.atom[1:], as_text(each.proof)[:20]) for each in prove(goal, one).answers] for one in (easy, hard)]
-    assert told[0] == told[1]
-    assert not hard.truncated
-    assert all(each.proof.ways for each in prove(goal, hard).answers)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 10])
-def test_absence_is_not_concluded_from_a_search_that_was_cut(depth: int) -> None:
+def test_absence_is_never_concluded_from_a_search_that_was_cut() -> None:
     chain = atoms_of("a0 to a1", "a1 to a2", "a2 to a3", "a0 is start")
     program = rules_of(f"{CLOSURE}\n?x is start and not ?x reaches a3 => ?x is stuck")
-    assert prove(Condition("a0", "is", "stuck"), Prover(Held(chain), program, depth=depth)).verdict is Verdict.GAPS
-    spent = prove(Condition("a0", "is", "stuck"), Prover(Held(chain), program, depth=depth, most=1))
+    goal = Condition("a0", "is", "stuck")
+    shallow = prove(goal, Prover(Held(chain), program), depth=1)
+    assert (shallow.verdict, [str(gap) for gap in shallow.gaps]) == (Verdict.GAPS, ["not a0 reaches a3"])
+    spent = prove(goal, Prover(Held(chain), program, most=1))
     assert (spent.verdict, spent.truncated) == (Verdict.UNPROVABLE, True)
 
 
-def test_a_proof_far_deeper_than_anybody_reads_is_cut_not_lost() -> None:
-    chain = atoms_of(*(f"n{number} to n{number + 1}" for number in range(2000)))
+def test_what_is_known_of_a_goal_narrows_what_is_drawn() -> None:
+    chain = [Atom(number + 1, f"n{number}", "to", f"n{number + 1}") for number in range(3000)]
     left = rules_of("near: ?x to ?y => ?x reaches ?y\nfar: ?x reaches ?y and ?y to ?z => ?x reaches ?z [factor 1]")
-    [answer] = prove(Condition("n0", "reaches", "n2000"), Prover(Held(chain), left, depth=5000)).answers
-    assert "goes deeper" in as_text(answer.proof)
-    json.dumps(as_document(answer))
+    proof = prove(Condition("n0", "reaches", "?x"), Prover(Held(chain), left, most=3000), depth=5000)
+    assert (proof.total, proof.truncated) == (3000, False)
+    deepest = max(proof.answers, key=lambda each: len(as_text(each.proof)))
+    assert "goes deeper" in as_text(deepest.proof)  # far deeper than anybody reads
+    json.dumps(as_document(deepest))
 
 
 def test_what_is_kept_is_read_and_not_proved_again() -> None:
@@ -192,11 +188,20 @@ def test_what_is_kept_is_read_and_not_proved_again() -> None:
     edges = atoms_of("a to b", "b to c", "a is start")
     drawn = derive(edges, [near, far], most=100)
     kept = Held(drawn.atoms.values())
-    prover = Prover(kept, [near, far, replace(start, id="R-9")], depth=1, kept=True)
-    proof = prove(Condition("a", "leads", "c"), prover)
+    prover = Prover(kept, [near, far, replace(start, id="R-9")], kept=True)
+    proof = prove(Condition("a", "leads", "c"), prover, depth=1)
     assert not proof.truncated
-    assert "a reaches c (0.81)" in as_text(proof.answers[0].proof)
+    assert "a reaches c (0.81, goes deeper)" in as_text(proof.answers[0].proof)
     assert "by the rule far" in as_text(prove(Condition("a", "reaches", "c"), prover).answers[0].proof)
+
+
+def test_the_proof_of_what_is_kept_does_not_rest_on_itself() -> None:
+    program = rules_of("?x near ?y => ?y near ?x [factor 1]\n?x near ?y and ?y near ?z => ?x near ?z [factor 1]")
+    drawn = derive(atoms_of("a near b", "b near c", "c near d"), program, most=100)
+    prover = Prover(Held(drawn.atoms.values()), [replace(each, kept=True) for each in program], kept=True)
+    answers = prove(Condition("?x", "near", "?y"), prover).answers
+    assert len(answers) == 16
+    assert not any("rests on itself" in as_text(each.proof) for each in answers)
 
 
 def test_only_what_holds_at_the_moment_counts() -> None:
@@ -206,6 +211,11 @@ def test_only_what_holds_at_the_moment_counts() -> None:
     assert prove(goal, Prover(Held(known), rules_of(TAXES)), now=20).verdict is Verdict.GAPS
     [answer] = prove(goal, Prover(Held(known), rules_of(TAXES))).answers
     assert (answer.atom.start, answer.atom.end) == (10, 20)
+
+
+def test_a_value_that_looks_like_a_variable_is_a_value() -> None:
+    known = [Atom(1, "?x", "hasRevenue", "$60,000"), Atom(2, "acme", "hasRevenue", "$70,000")]
+    assert [atom.subject for atom in Prover(Held(known), rules_of(TAXES)).match("isBig", "?x", "true")] == ["?x"]
 
 
 def test_what_cannot_be_compared_is_said() -> None:

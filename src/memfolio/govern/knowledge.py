@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from memfolio.errors import OntologyError, PolicyError
+from memfolio.errors import PolicyError
 from memfolio.govern.proposable import proposable
 from memfolio.govern.proposals.proposal import Intent, Proposal
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.ontology.ontology import Added, Ontology
+from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
 from memfolio.knowledge.ontology.term import Term, as_fields, term_from
-from memfolio.knowledge.ontology.validate import Report
 from memfolio.knowledge.rule import Rule
 from memfolio.knowledge.rule_text import render
 from memfolio.knowledge.rules import RULER, Rules, Said, as_rule
 from memfolio.types import Attribution
 
 Propose = Callable[[Intent, PolicyError], Proposal]
-TERMER = Attribution(actor="bot:ontology", trigger="ontology")
 
 
 class GovernedFacts(Facts):
@@ -56,18 +54,9 @@ class GovernedOntology(Ontology):
         super().__init__(*args, **kwargs)
         self._propose = propose
 
-    def fitting(self, term: Term) -> Report:
-        """What to think of before a term is added; OntologyError where it does not fit."""
-        report = self.validate(term)
-        if report.errors:
-            raise OntologyError(
-                f"{term.id[:80]} does not fit: {'; '.join(report.errors)}", hint="correct that and try again"
-            )
-        return report
-
     def add(self, term: Term, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """See `Ontology.add`."""
-        return self.commit(**as_fields(term), by=by, dry_run=dry_run)
+        return self.commit(**as_fields(self.resolved(term)), by=by, dry_run=dry_run)
 
     @proposable("ontology.commit")
     def commit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from memfolio.errors import PageChangedError
@@ -48,20 +48,24 @@ class Grown:
     notes: tuple[str, ...] = ()
 
 
-def grow(hand: Maker, index: Index) -> Grown:
-    """Bring the pages up to what was learned since the last growth; makes no change where nothing is due."""
+def grow(hand: Maker, index: Index, types: Collection[str] = ()) -> Grown:
+    """Bring the pages up to what was learned since the last growth; makes no change where nothing is due.
+
+    `types` are types of entities beside those that `relations.md` declares.
+    """
     for _ in range(ATTEMPTS - 1):
         try:
-            return _Growth(hand, index.read(material)).make()
+            return _Growth(hand, index.read(material), types).make()
         except PageChangedError:  # a person saved a page meanwhile: what they wrote is taken into account
             index.catch_up()
-    return _Growth(hand, index.read(material)).make()
+    return _Growth(hand, index.read(material), types).make()
 
 
 class _Growth:
-    def __init__(self, hand: Maker, given: Material) -> None:
+    def __init__(self, hand: Maker, given: Material, types: Collection[str]) -> None:
         self._hand = hand
         self._given = given
+        self._types = types
         self._learning = hand.vault.config.learn
         self._folder = graph_folder(hand.agent)
         self._day = f"{local(hand.now, hand.vault.home.zone):%Y-%m-%d}"
@@ -74,7 +78,7 @@ class _Growth:
 
     def make(self) -> Grown:
         vocabulary = self._hand.vault.page(f"{self._folder}/relations.md")
-        cast = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else DEFAULT))
+        cast = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else DEFAULT, self._types))
         sessions = len(self._given.sessions) - new_sessions(self._given)
         facts = len(new_facts(self._given))
         written = dict(filter(None, map(self._grown, self._touched(cast))))

@@ -96,8 +96,11 @@ class Vocabulary:
         return self.find(words) or Predicate(ANY, note=predicate_key(words)[:64])
 
 
-def read_vocabulary(text: str) -> Vocabulary:
-    """The vocabulary of a page, whatever a person made of it; lines that make no sense are passed over."""
+def read_vocabulary(text: str, types: Iterable[str] = ()) -> Vocabulary:
+    """The vocabulary of a page, whatever a person made of it; lines that make no sense are passed over.
+
+    `types` are further types of entities.
+    """
     predicates: dict[str, Predicate] = {ANY: Predicate(ANY)}
     mutual, ends = {ANY}, {}
     for match in filter(None, map(_NAMES.match, text.splitlines())):
@@ -111,8 +114,8 @@ def read_vocabulary(text: str) -> Vocabulary:
             mutual.add(name)
         if related := _TYPES.search(match[3]):
             ends[name] = (related[1].split("/")[0].lower(), related[2].split("/")[0].lower())
-    types = frozenset((*ENTITY_TYPES, *_types(text.splitlines())))
-    return Vocabulary(predicates=predicates, mutual=frozenset(mutual), ends=ends, types=types)
+    known = frozenset((*ENTITY_TYPES, *types, *_types(text.splitlines())))
+    return Vocabulary(predicates=predicates, mutual=frozenset(mutual), ends=ends, types=known)
 
 
 def _types(lines: Iterable[str]) -> Iterable[str]:

@@ -6,10 +6,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
+from math import isfinite
 from typing import Any, NamedTuple
 
 from memfolio.clock import EPOCH
@@ -22,11 +23,12 @@ from memfolio.vault.format.fields import read_object
 
 ASSERT, RETRACT, VERIFY = "assert", "retract", "verify"
 OPS = (ASSERT, RETRACT, VERIFY)
+PARTS = ("subject", "predicate", "object")
 LONGEST = 4096
 """Characters that a subject, a predicate or an object may have."""
-PART = 1_000_000
-"""More lines than one part of a ledger can hold."""
 _ID = re.compile(r"F-[0-9]{1,15}-[0-9a-f]{8}")
+_LAST = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+_TIMES = "write 2026-11-15 or 2026-11-15T14:30Z"
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _ORIGINS = frozenset(each.value for each in Origin)
 _PLAIN = ("id", "at", "op", "fact", "subject", "predicate", "object", "confidence", "source", "category", "origin")
@@ -110,7 +112,7 @@ def read_fact(
         own = fact_id(agent, (subject, predicate, target))
     start, end = read_span(get("valid_from"), get("valid_until"), zone)
     origin = get("origin") or Origin.AGENT.value
-    if origin not in _ORIGINS:
+    if not isinstance(origin, str) or origin not in _ORIGINS:
         raise InputError(f"{origin!r:.40} is no origin", hint=f"one of {', '.join(sorted(_ORIGINS))}")
     known = {name: value for name, value in record.items() if name not in _CORE}
     return Said(
@@ -121,7 +123,7 @@ def read_fact(
         subject,
         predicate,
         target,
-        _moment_us(get("at"), modified),
+        modified if get("at") is None else _when("at", _time("at", get("at")), UTC, 0),
         _confidence(get("confidence"), op),
         # In what the vault writes, `source` is whoever wrote the line.
         _word("source", get("from") or get("source")) or "manual",
@@ -152,7 +154,7 @@ def read_triple(record: Mapping[str, Any]) -> Triple:
 def read_term(name: str, value: object) -> str:
     """A part of a triple as it is kept: text in NFC without space around it; numbers and truth values as JSON."""
     if value.__class__ is not str:
-        value = _encode(value) if isinstance(value, bool | int | float) else _refuse(name, value)
+        value = _encode(value) if isinstance(value, int) or _is_finite(value) else _refuse(name, value)
     text = str(value).strip()
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
@@ -164,19 +166,27 @@ def read_term(name: str, value: object) -> str:
     return text
 
 
+def _is_finite(value: object) -> bool:
+    return isinstance(value, float) and isfinite(value)
+
+
 def _refuse(name: str, value: object) -> str:
     if value is None:
         raise InputError(f"the {name} is missing", hint="a fact has a subject, a predicate and an object")
-    raise InputError(f"the {name} is a {type(value).__name__}", hint="write it as text")
+    raise InputError(f"the {name} is {value!r:.40}", hint="write it as text")
 
 
 def _word(name: str, value: object) -> str | None:
-    return None if value is None or value == "" else _short(name, value)
+    return (
+        None
+        if value is None or value == ""
+        else _short(name, value)
+        if isinstance(value, str)
+        else _refuse(name, value)
+    )
 
 
-@lru_cache(maxsize=1024)
-def _short(name: str, value: object) -> str:
-    return read_term(name, value)
+_short = lru_cache(maxsize=1024)(read_term)
 
 
 def _confidence(value: object, op: str) -> float | None:
@@ -191,8 +201,8 @@ def read_span(valid_from: object, valid_until: object, zone: tzinfo) -> tuple[in
     """When a fact begins to hold and when it ends; a day alone is meant from its first to its last moment."""
     if valid_from is None and valid_until is None:
         return None, None
-    start = None if valid_from is None else _when("valid_from", valid_from, zone, 0)
-    end = None if valid_until is None else _when("valid_until", valid_until, zone, 1)
+    start = None if valid_from is None else _when("valid_from", _time("valid_from", valid_from), zone, 0)
+    end = None if valid_until is None else _when("valid_until", _time("valid_until", valid_until), zone, 1)
     if start is not None and end is not None and end <= start:
         raise InputError(f"valid_until {valid_until} is not after valid_from {valid_from}", hint="turn them round")
     return start, end
@@ -200,7 +210,7 @@ def read_span(valid_from: object, valid_until: object, zone: tzinfo) -> tuple[in
 
 def read_moment(name: str, value: object, zone: tzinfo) -> int:
     """A moment in microseconds; of a date, its beginning."""
-    return _when(name, as_text(value), zone, 0)
+    return _when(name, _time(name, as_text(value)), zone, 0)
 
 
 def as_text(value: object) -> object:
@@ -208,26 +218,26 @@ def as_text(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
+def _time(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise InputError(f"{name} is {value!r:.40}, which is no time", hint=_TIMES)
+
+
 @lru_cache(maxsize=4096)
-def _when(name: str, value: object, zone: tzinfo, days: int) -> int:
+def _when(name: str, value: str, zone: tzinfo, days: int) -> int:
     """A moment in microseconds; of a date, its beginning or with `days` that of the day after."""
+    if days and value == "9999-12-31":
+        return _LAST  # as many programs write that there is no end
     try:
-        if isinstance(value, str) and _DAY.fullmatch(value):
-            day = date.fromisoformat(value) + timedelta(days=days)
-            return (datetime.combine(day, time(), zone) - EPOCH) // MICROSECOND
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except (ValueError, OverflowError):
-        moment = None
-    if moment is None:
-        raise InputError(f"{name} is {value!r:.40}, which is no time", hint="write 2026-11-15 or 2026-11-15T14:30Z")
+        moment = datetime.fromisoformat(value)
+        moment = moment.replace(tzinfo=zone) + timedelta(days=days) if _DAY.fullmatch(value) else moment
+        since = moment.astimezone(UTC) - EPOCH
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{name} is {value!r:.40}, which is no time", hint=_TIMES) from error
     if moment.utcoffset() is None:
         raise InputError(f"{name} {value} has no time zone", hint="add Z for UTC, or an offset such as +01:00")
-    return (moment - EPOCH) // MICROSECOND
-
-
-@lru_cache(maxsize=4096)
-def _moment_us(value: object, modified: int) -> int:
-    return modified if value is None else _when("at", value, UTC, 0)
+    return since // MICROSECOND
 
 
 def versions(said: Sequence[Said]) -> list[Fact | None]:

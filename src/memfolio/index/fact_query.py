@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memfolio.index.fact_lines import Said, Triple, fact_id, from_json, only_line, versions
+from memfolio.index.fact_lines import PARTS, Said, Triple, fact_id, from_json, only_line, versions
 from memfolio.index.facts import FACTS, Fact
+from memfolio.index.rows import clean
 from memfolio.types import Origin
 
 UNTRUSTED = Origin.UNTRUSTED.value
 _WILD = re.compile(r"[*?]")
-_PARTS = ("subject", "predicate", "object")
-_ORDERS = (_PARTS, ("predicate", "object", "subject"), ("object", "subject", "predicate"))
+_ORDERS = (PARTS, ("predicate", "object", "subject"), ("object", "subject", "predicate"))
 """By which of the indexes facts are read and sorted, depending on what is known of them."""
 _TRIPLE = "subject = ? AND predicate = ? AND object = ?"
 _DERIVED = (
@@ -76,7 +76,7 @@ class Wanted(NamedTuple):
         for pattern, order in zip(self[:3], _ORDERS, strict=True):
             if pattern and pattern[0] not in "*?":
                 return order
-        return _PARTS
+        return PARTS
 
     def key(self, fact: Fact) -> Key:
         """By what the facts are sorted."""
@@ -86,10 +86,11 @@ class Wanted(NamedTuple):
 
 def find_facts(connection: apsw.Connection, wanted: Wanted, agent: str) -> list[Fact]:
     """The facts that fit, sorted, at most as many as are wanted."""
-    values, limit = _values(wanted), wanted.limit
+    operators, limit = tuple(map(_operator, wanted[:3])), wanted.limit
+    values = _values(wanted, operators)
     if wanted.as_of is not None:
-        return sorted(_known(connection, wanted, values), key=wanted.key)[:limit]
-    asked = _operators(wanted), _asked(values), wanted.order
+        return sorted(_known(connection, wanted, operators, values), key=wanted.key)[:limit]
+    asked = operators, _asked(values), wanted.order
     found = list(map(Fact._make, connection.execute(_statement(*asked, wanted.derived, limit), values)))
     if found and found[-1].is_derived:
         if sum(each.is_derived for each in found) > limit:
@@ -104,28 +105,25 @@ def _concluded(fact: Fact, agent: str) -> Fact:
     return fact._replace(id=fact_id(agent, fact.triple, "D")) if fact.is_derived else fact
 
 
-def _values(wanted: Wanted) -> dict[str, Any]:
+def _operator(pattern: Pattern) -> str | None:
+    """How a position is compared."""
+    return None if pattern is None or pattern == "*" else "GLOB" if _WILD.search(pattern) else "="
+
+
+def _values(wanted: Wanted, operators: Operators) -> dict[str, Any]:
     values = wanted._asdict()
     values["trusted"] = None if wanted.untrusted else True
-    for name in _PARTS:
-        if values[name] and _WILD.search(values[name]):
+    for name, operator in zip(PARTS, operators, strict=True):
+        if operator == "GLOB":
             values[name] = values[name].replace("[", "[[]")
     if wanted.after is not None:
         values |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
     return values
 
 
-def _operators(wanted: Wanted) -> Operators:
-    """How each position is compared."""
-    return tuple(
-        None if pattern is None or pattern == "*" else "GLOB" if _WILD.search(pattern) else "="
-        for pattern in wanted[:3]
-    )
-
-
 def _asked(values: Mapping[str, Any]) -> Names:
     """What is asked beside the patterns."""
-    return tuple(name for name in _FURTHER if values[name] is not None)
+    return tuple([name for name in _FURTHER if values[name] is not None])
 
 
 @lru_cache(maxsize=1024)
@@ -133,7 +131,7 @@ def _statement(operators: Operators, asked: Names, order: Names, derived: bool, 
     """One statement for facts and conclusions, since each costs as much as the look-up itself."""
     keys = _keys(order)
     source, sort = "facts f", f" ORDER BY {keys}"
-    if operators[_PARTS.index(order[0])] == "=":
+    if operators[PARTS.index(order[0])] == "=":
         source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
     facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
     if not derived or "category" in asked or "source" in asked:
@@ -153,13 +151,14 @@ def _keys(order: Names) -> str:
 
 
 def _where(operators: Iterable[str | None], asked: Iterable[str], keys: str = "") -> str:
-    patterns = (f"f.{name} {how} :{name}" for name, how in zip(_PARTS, operators, strict=True) if how)
+    patterns = (f"f.{name} {how} :{name}" for name, how in zip(PARTS, operators, strict=True) if how)
     return " AND ".join((*patterns, *(_FURTHER[name].format(keys=keys) for name in asked))) or "1"
 
 
-def _known(connection: apsw.Connection, wanted: Wanted, values: Mapping[str, Any]) -> Iterator[Fact]:
+def _known(
+    connection: apsw.Connection, wanted: Wanted, operators: Operators, values: Mapping[str, Any]
+) -> Iterator[Fact]:
     """The facts as they were known at a moment: those that have not changed since, and earlier versions of others."""
-    operators = _operators(wanted)
     sql = f"SELECT {FACTS} FROM facts f WHERE {_where(operators, _asked(values))} AND f.updated_at <= :as_of"
     yield from map(Fact._make, connection.execute(sql, values))
     sql = (
@@ -198,8 +197,8 @@ def triple_named(connection: apsw.Connection, id: str) -> Triple | None:
     """The triple of the fact with this id, or about which there is a line with this id."""
     by_fact = "SELECT f.subject, f.predicate, f.object FROM memories m JOIN facts f ON f.row = m.row WHERE m.id = ?"
     by_line = "SELECT subject, predicate, object FROM fact_history WHERE id = ? LIMIT 1"
-    found: Triple | None = connection.execute(by_fact, (id,)).fetchone()
-    return found or connection.execute(by_line, (id,)).fetchone()
+    found: Triple | None = connection.execute(by_fact, clean((id,))).fetchone()
+    return found or connection.execute(by_line, clean((id,))).fetchone()
 
 
 def derived_named(connection: apsw.Connection, id: str, agent: str) -> Fact | None:
@@ -230,7 +229,7 @@ def facts_from(connection: apsw.Connection, memory: str) -> list[Fact]:
         f"SELECT DISTINCT {FACTS} FROM edges e JOIN memories m ON m.id = e.source JOIN facts f ON f.row = m.row"
         " WHERE e.target = ? AND e.type = 'derived_from' ORDER BY f.subject, f.predicate, f.object"
     )
-    return [Fact(*row) for row in connection.execute(sql, (memory,))]
+    return [Fact(*row) for row in connection.execute(sql, clean((memory,)))]
 
 
 def premises_of(connection: apsw.Connection, fact: Fact) -> list[str]:

@@ -9,10 +9,6 @@ from typing import Any, NamedTuple
 
 from memfolio.index.rows import from_us
 
-FACT_COLUMNS = (
-    *("row", "id", "subject", "predicate", "object", "confidence", "source", "category", "origin"),
-    *("valid_from_us", "valid_until_us", "created_us", "updated_us", "verified_us", "verification_count", "more"),
-)
 FACTS = (
     "f.row, f.id, f.subject, f.predicate, f.object, f.confidence, f.source, f.category, f.origin, f.valid_from,"
     " f.valid_until, f.created_at, f.updated_at, f.verified_at, f.verifications, f.more"

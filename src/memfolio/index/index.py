@@ -111,8 +111,7 @@ class Index:
                 self.catch_up()
             is_caught_up, database = False, self._current()
             try:
-                with database.reading() as connection:
-                    return question(connection)
+                return database.ask(question)
             except (IndexDamagedError, IndexUnavailableError) as error:
                 if database.is_current():  # else another process or thread has built a newer one
                     self._repair(error, self.progress)

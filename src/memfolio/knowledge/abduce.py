@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from memfolio.knowledge.attempt import Attempt, filled, instance, nearest, size
+from memfolio.knowledge.attempt import filled, instance, nearest, size
 from memfolio.knowledge.join import Binding
 from memfolio.knowledge.relations import Atom, Relations
 from memfolio.knowledge.rule import Condition, Part, Rule, variables
@@ -69,25 +70,27 @@ def abduce(
         body, bound = instance(rule, observation, taken) or ((), {})
         for attempt in nearest(body, relations) if body else ():
             names = {*taken, *(name for part in attempt.missing for name in variables(part.terms))}
-            explained = tuple(
-                (part, tuple(inner))
-                for part in attempt.missing
-                if isinstance(part, Condition) and not part.negated
-                for inner in [
-                    abduce(part, relations, rules, depth=depth - 1, taken=names, above=(*above, observation.predicate))
-                ]
-                if inner
+            deeper = partial(abduce, depth=depth - 1, taken=names, above=(*above, observation.predicate))
+            wanted = [part for part in attempt.missing if isinstance(part, Condition) and not part.negated]
+            inner = [(part, tuple(deeper(part, relations, rules))) for part in wanted]
+            one = Hypothesis(
+                rule=rule,
+                score=(1 - len(attempt.missing) / len(body)) * rule.factor,
+                confidence=attempt.confidence,
+                supports=attempt.atoms,
+                assumptions=attempt.missing,
+                binding={**bound, **attempt.binding},
+                explained=tuple((part, explained) for part, explained in inner if explained),
             )
-            one = _hypothesis(rule, attempt, {**bound, **attempt.binding}, explained)
             key = rule.id, frozenset(attempt.missing)
             if observation not in attempt.missing and (key not in found or _rank(one) < _rank(found[key])):
                 found[key] = one
     return sorted(found.values(), key=_rank)[:HYPOTHESES]
 
 
-def gaps(goal: Condition, relations: Relations, rules: Sequence[Rule], depth: int) -> list[Gap]:
+def gaps(goal: Condition, relations: Relations, rules: Sequence[Rule]) -> list[Gap]:
     """The smallest sets of conditions that would prove a goal, the smallest and best supported first."""
-    found = _gaps(abduce(goal, relations, rules, depth=min(depth, DEPTH + 1)))
+    found = _gaps(abduce(goal, relations, rules, depth=DEPTH + 1))
     kept: list[Gap] = []
     for gap in sorted(found, key=lambda each: (size(each.missing), -len(each.supports))):
         if not any(set(other.missing) <= set(gap.missing) for other in kept):
@@ -108,21 +111,6 @@ def _gaps(hypotheses: Iterable[Hypothesis]) -> Iterator[Gap]:
                     supports=(*each.supports, *further.supports),
                     binding={name: further.binding.get(value, value) for name, value in each.binding.items()},
                 )
-
-
-def _hypothesis(
-    rule: Rule, attempt: Attempt, binding: Binding, explained: tuple[tuple[Part, tuple[Hypothesis, ...]], ...]
-) -> Hypothesis:
-    total = len(rule.conditions)
-    return Hypothesis(
-        rule=rule,
-        score=(total - len(attempt.missing)) / total * rule.factor,
-        confidence=attempt.confidence,
-        supports=attempt.atoms,
-        assumptions=attempt.missing,
-        binding=binding,
-        explained=explained,
-    )
 
 
 def _rank(hypothesis: Hypothesis) -> tuple[float, float, int, str]:

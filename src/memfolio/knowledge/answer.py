@@ -12,10 +12,10 @@ from itertools import islice, permutations
 
 from memfolio.errors import InputError
 from memfolio.knowledge.abduce import GAPS, HYPOTHESES, Gap, Hypothesis, abduce
-from memfolio.knowledge.prove import ANSWERS, At, Proof, Prover, prove
+from memfolio.knowledge.prove import ANSWERS, DEPTH, At, Prover, call_of, prove
 from memfolio.knowledge.rule import Condition
 from memfolio.knowledge.rule_text import render_part
-from memfolio.knowledge.tree import Lookup, Node, as_text, called, no_fact
+from memfolio.knowledge.tree import Lookup, Node, as_text, called
 
 LONGEST = 5
 """How many words a term may have to be found in a question."""
@@ -26,8 +26,8 @@ WORDS = 40
 _WORD = re.compile(r"\?\w+|[^\s?!,;()\"“”]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")
 _EMPTY = frozenset(
-    "a an and are at be by can did do does for had has have how i in is it many much of on or that the this to was "
-    "were what when where which who whom whose why will with".split()
+    "a about an and are as at be by can did do does for had has have how i in is it many me much of on or tell that "
+    "the there this to was were what when where which who whom whose why will with".split()
 )
 
 
@@ -45,8 +45,10 @@ class Explanation:
     """The answer to a question, from whatever could answer it."""
 
     question: str
+    unknown: tuple[str, ...]
+    """The words of it that were not understood."""
     patterns: tuple[Condition, ...]
-    """The triples that it was taken for."""
+    """The triples that it was taken for: those that hold, or the first ones where none does."""
     facts: tuple[Node, ...]
     derived: tuple[Node, ...]
     gaps: tuple[Gap, ...]
@@ -68,61 +70,62 @@ class Explanation:
 
 
 def explain(
-    question: Condition | str, known: Prover, vocabulary: Vocabulary, *, now: int, facts: Lookup = no_fact
+    question: Condition | str,
+    known: Prover,
+    vocabulary: Vocabulary,
+    *,
+    now: int,
+    depth: int = DEPTH,
+    facts: Lookup | None = None,
 ) -> Explanation:
     """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
-    groups = [[question]] if isinstance(question, Condition) else list(understand(question, vocabulary))
-    proofs: list[Proof] = []
-    for group in groups:
-        tried = [prove(each, known, now=now, facts=facts) for each in group[:PATTERNS]]
-        if not proofs or any(each.answers for each in tried):
-            proofs = tried
-        if any(each.answers for each in tried):
-            break
+    groups, unknown = ([[question]], []) if isinstance(question, Condition) else understand(question, vocabulary)
+    held = At(known, now)
+    holding = ([each for each in group[:PATTERNS] if held.match(*call_of(each))] for group in groups)
+    goals = next(filter(None, holding), None) or next(filter(None, groups))[:HYPOTHESES]
+    proofs = [prove(each, known, now=now, depth=depth, facts=facts) for each in goals]
     nodes = [answer.proof for proof in proofs for answer in proof.answers][:ANSWERS]
     given, drawn = [each for each in nodes if not each.ways], [each for each in nodes if each.ways]
     # What was asserted is explained only where somebody wants to know why.
     is_why = not isinstance(question, str) or question.lstrip().casefold().startswith("why")
-    unexplained = [Condition(*each.triple) for each in given if is_why] if nodes else [each.goal for each in proofs]
-    hypotheses = (each for goal in unexplained for each in abduce(goal, At(known, now), known.rules))
+    unexplained = [Condition(*each.triple) for each in given if is_why] if nodes else goals
+    hypotheses = (each for goal in unexplained for each in abduce(goal, held, known.rules))
     return Explanation(
         question=question if isinstance(question, str) else render_part(question),
-        patterns=tuple(proof.goal for proof in proofs),
+        unknown=tuple(unknown),
+        patterns=tuple(goals),
         facts=tuple(given),
         derived=tuple(drawn),
         gaps=() if nodes else tuple(gap for proof in proofs for gap in proof.gaps)[:GAPS],
         hypotheses=tuple(islice(hypotheses, HYPOTHESES)),
-        truncated=known.truncated or sum(proof.total for proof in proofs) > len(nodes),
+        truncated=any(proof.truncated for proof in proofs) or sum(proof.total for proof in proofs) > len(nodes),
     )
 
 
-def understand(question: str, vocabulary: Vocabulary) -> Iterator[list[Condition]]:
-    """The triples that a question may stand for, in groups: the most exact first."""
+def understand(question: str, vocabulary: Vocabulary) -> tuple[list[list[Condition]], list[str]]:
+    """The triples that a question may stand for, in groups, the most exact first; and the words that nobody knows."""
     words = [word.strip(".:'’") or word for word in _WORD.findall(question)][:WORDS]
     if len(words) == 3 and words[1] in vocabulary.predicates:
-        yield [Condition(words[0], words[1], words[2])]
-        return
-    terms, predicates = _terms(words, vocabulary), _predicates(words, vocabulary.predicates)
+        return [[Condition(words[0], words[1], words[2])]], []
+    terms, left = _terms(words, vocabulary)
+    predicates = _predicates(words, vocabulary.predicates)
     if not terms and not predicates:
-        raise InputError(
-            f"nothing in {question[:80]!r} is known",
-            hint="name a subject or predicate as the facts do, or give a triple",
-        )
-    if predicates:
-        yield [Condition(one, each, other) for each in predicates for one, other in permutations(terms, 2)]
-    found = predicates or sorted(vocabulary.predicates)
-    yield [
+        hint = "name a subject or predicate as the facts do, or give a triple"
+        raise InputError(f"nothing in {question[:80]!r} is known", hint=hint)
+    exact = [Condition(one, each, other) for each in predicates for one, other in permutations(terms, 2)]
+    about = [
         pattern
         for term in terms
-        for each in found
+        for each in predicates or sorted(vocabulary.predicates)
         for pattern in (Condition(term, each, "?what"), Condition("?who", each, term))
     ]
-    if not terms:
-        yield [Condition("?who", each, "?what") for each in predicates]
+    said = {stem for each in predicates for stem in _stems(each)} | _EMPTY
+    unknown = [word for word in left if _stem(word) not in said]
+    return [exact, about or [Condition("?who", each, "?what") for each in predicates]], unknown
 
 
-def _terms(words: Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """The known terms among the words, the longest first where they overlap."""
+def _terms(words: Sequence[str], vocabulary: Vocabulary) -> tuple[list[str], list[str]]:
+    """The known terms among the words, the longest first where they overlap; and the words that are left."""
     spans = [(at, at + length) for length in range(LONGEST, 0, -1) for at in range(len(words) - length + 1)]
     spelled = {span: _spellings(words[span[0] : span[1]]) for span in spans}
     known = set(vocabulary.known(sorted({each for spellings in spelled.values() for each in spellings})))
@@ -130,10 +133,11 @@ def _terms(words: Sequence[str], vocabulary: Vocabulary) -> list[str]:
     taken: set[int] = set()
     for span, spellings in spelled.items():
         term = next((each for each in spellings if each in known), None)
-        if term is not None and not taken & set(range(*span)):
+        if term is not None and taken.isdisjoint(range(*span)):
             taken |= set(range(*span))
             found[span[0]] = term
-    return list(dict.fromkeys(found[at] for at in sorted(found)))
+    left = [word for at, word in enumerate(words) if at not in taken]
+    return list(dict.fromkeys(found[at] for at in sorted(found))), left
 
 
 def _spellings(words: Sequence[str]) -> list[str]:
@@ -145,13 +149,17 @@ def _spellings(words: Sequence[str]) -> list[str]:
 
 
 def _predicates(words: Sequence[str], known: Iterable[str]) -> list[str]:
-    """The predicates whose words are all in the question, those with the most words first."""
+    """The predicates whose words are all in the question, those with the most words."""
     said = {_stem(word) for word in words}
-    meant = {each: {_stem(word) for word in _HUMP.split(each) if word} for each in known}
-    told = {each: (stems - _EMPTY) or stems for each, stems in meant.items()}
-    found = [each for each, stems in told.items() if stems <= said]
-    most = max((len(told[each]) for each in found), default=0)
-    return sorted(each for each in found if len(told[each]) == most)
+    found = {each: len(stems) for each in known if (stems := _stems(each)) <= said}
+    most = max(found.values(), default=0)
+    return sorted(each for each, size in found.items() if size == most)
+
+
+def _stems(predicate: str) -> set[str]:
+    """The words of a predicate that say something."""
+    stems = {_stem(word) for word in _HUMP.split(predicate) if word}
+    return (stems - _EMPTY) or stems
 
 
 def _stem(word: str) -> str:
@@ -168,6 +176,8 @@ def _sources(node: Node) -> Iterator[str]:
 
 
 def _lines(found: Explanation) -> Iterator[str]:
+    if found.unknown:
+        yield f"Not understood: {', '.join(found.unknown)}"
     for node in (*found.facts, *found.derived):
         yield as_text(node)
     if not found.facts and not found.derived:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import combinations, islice
 
-from memfolio.errors import ComparisonError
-from memfolio.knowledge.join import Binding, bind, fill, plan
-from memfolio.knowledge.literal import Operator, compare
+from memfolio.knowledge.join import Binding, fill, solve
 from memfolio.knowledge.relations import Atom, Relations
-from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, is_variable, variables
+from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, bound, is_variable, variables
 
 ATTEMPTS = 20
-"""How many of the nearest attempts are looked at for each rule."""
+"""How many ways to meet the same conditions of a rule are looked at."""
+TRIED = 200
+"""How many choices of conditions to meet are tried, of as many that are as large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,21 +86,20 @@ def _apart(rule: Rule, taken: set[str]) -> Binding:
 
 def nearest(body: Sequence[Part], relations: Relations) -> list[Attempt]:
     """The attempts at a body with the fewest missing conditions; with none missing where it is met."""
-    ordered = sorted(plan(tuple(body), frozenset()), key=is_test)
-    # What nothing meets by itself is missing in every attempt: known at once, it need not be found for each of them.
-    hopeless = tuple(part for part in ordered if isinstance(part, Condition) and not _can_be_met(part, relations))
-    left = [part for part in ordered if part not in hopeless]
-    start = Attempt(binding={}, atoms=(), missing=hopeless)
-    for most in range(len(hopeless), size(ordered) + 1):
-        found = list(islice(_attempts(left, relations, start, most), ATTEMPTS))
+    # What nothing meets by itself is missing in every attempt.
+    hopeful = [part for part in body if isinstance(part, Condition) and not part.negated and _found(part, relations)]
+    for number in range(len(hopeful), -1, -1):
+        chosen = islice(combinations(hopeful, number), TRIED)
+        found = [each for kept in chosen for each in islice(_attempts(body, kept, relations), ATTEMPTS)]
         if found:
-            surest = sorted(found, key=lambda each: each.confidence)
-            return list({frozenset(each.missing): each for each in surest}.values())
+            fewest = min(size(each.missing) for each in found)
+            near = sorted((each for each in found if size(each.missing) == fewest), key=lambda each: each.confidence)
+            return list({frozenset(each.missing): each for each in near}.values())
     return []
 
 
-def _can_be_met(part: Condition, relations: Relations) -> bool:
-    return part.negated or bool(relations.match(part.predicate, fill(part.subject, {}), fill(part.object, {})))
+def _found(part: Condition, relations: Relations) -> bool:
+    return bool(relations.match(part.predicate, fill(part.subject, {}), fill(part.object, {})))
 
 
 def is_test(part: Part) -> bool:
@@ -108,51 +107,16 @@ def is_test(part: Part) -> bool:
     return isinstance(part, Comparison) or part.negated
 
 
-def _attempts(parts: Sequence[Part], relations: Relations, so_far: Attempt, most: int) -> Iterator[Attempt]:
-    if not parts:
-        if (whole := _settled(so_far)) is not None:
-            yield whole
-        return
-    part, rest = parts[0], parts[1:]
-    for found in _steps(part, relations, so_far):
-        if size(found.missing) <= most:
-            yield from _attempts(rest, relations, found, most)
-
-
-def _steps(part: Part, relations: Relations, so_far: Attempt) -> Iterator[Attempt]:
-    """The part met by each atom that meets it, and not met."""
-    without = replace(so_far, missing=(*so_far.missing, part))
-    if isinstance(part, Comparison):
-        yield without
-        return
-    binding = so_far.binding
-    matching = relations.match(part.predicate, fill(part.subject, binding), fill(part.object, binding))
-    met = [(atom, found) for atom in matching if (found := bind(part, atom, binding)) is not None]
-    if part.negated:
-        yield without if met else so_far
-        return
-    for atom, found in met:
-        yield replace(so_far, binding=found, atoms=(*so_far.atoms, atom))
-    if not met or met[0][1] != binding:  # what is met as it stands is never missing
-        yield without
-
-
-def _settled(attempt: Attempt) -> Attempt | None:
-    """An attempt with its values filled in and its comparisons made; None where one of them does not hold."""
-    left: list[Part] = []
-    for part in (filled(each, attempt.binding) for each in attempt.missing):
-        if isinstance(part, Condition) or variables(part.terms):
-            left.append(part)
-        elif not _holds(part):
-            return None
-    return replace(attempt, missing=tuple(dict.fromkeys(left)))
-
-
-def _holds(part: Comparison) -> bool:
-    try:
-        return compare(part.left, Operator(part.operator), part.right)
-    except ComparisonError:
-        return False
+def _attempts(body: Sequence[Part], kept: Sequence[Part], relations: Relations) -> Iterator[Attempt]:
+    """The ways to meet some conditions of a body, with all comparisons that can be made then."""
+    known = bound(kept)
+    compared = [part for part in body if isinstance(part, Comparison) and variables(part.terms) <= known]
+    for found in solve((*kept, *compared), relations):
+        left = [filled(part, found.binding) for part in body if part not in kept and part not in compared]
+        missing = [
+            part for part in left if not (isinstance(part, Condition) and part.negated and not _found(part, relations))
+        ]
+        yield Attempt(binding=found.binding, atoms=found.atoms, missing=tuple(dict.fromkeys(missing)))
 
 
 def size(missing: Sequence[Part]) -> int:

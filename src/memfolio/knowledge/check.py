@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memfolio.errors import InputError
 from memfolio.knowledge.join import Binding, Solution, solve
 from memfolio.knowledge.relations import Atom, Held, Relations, Triple
-from memfolio.knowledge.rule import Rule, RuleType, Severity, mentioned
+from memfolio.knowledge.rule import Rule, Severity, mentioned
+from memfolio.knowledge.tree import called
 
-Context = Iterable[Triple] | Mapping[str, Mapping[str, object]]
-"""Facts for one call only: triples, or for each subject its predicates with an object or a list of them."""
 _FIRST = 1 << 61
 """Keys from here on are facts of one call."""
 _WORST = {severity: place for place, severity in enumerate(reversed(Severity))}
@@ -35,11 +34,9 @@ class Finding:
 def findings(
     relations: Relations,
     rules: Iterable[Rule],
-    type: RuleType,
     now: int,
     *,
-    severity: Severity | None = None,
-    domain: str | None = None,
+    severity: Severity = Severity.INFO,
     problems: set[str] | None = None,
 ) -> list[Finding]:
     """What violates constraints, or what policies ask for, at `now`; `severity` is the mildest that counts.
@@ -47,15 +44,8 @@ def findings(
     What is to be escalated and what is worst comes first, then the surest. Actions that contradict each other are all
     told.
     """
-    chosen = (each for each in rules if each.type is type and each.enabled and domain in (None, each.domain))
-    mildest = _WORST[severity or Severity.INFO]
-    found = [
-        each
-        for rule in chosen
-        if _WORST[rule.severity] <= mildest
-        for each in _findings(rule, relations, now, problems)
-    ]
-    return sorted(found, key=_rank)
+    chosen = [rule for rule in rules if _WORST[rule.severity] <= _WORST[severity]]
+    return sorted((each for rule in chosen for each in _findings(rule, relations, now, problems)), key=_rank)
 
 
 def _rank(each: Finding) -> tuple[bool, int, float, str, str]:
@@ -74,7 +64,7 @@ def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | N
             rule=rule,
             severity=rule.severity,
             escalate=rule.escalate,
-            text=with_values(rule.message or rule.action or rule.name, found.binding),
+            text=with_values(rule.message or rule.action or called(rule), found.binding),
             binding=found.binding,
             supports=found.atoms,
             confidence=found.confidence * rule.factor,
@@ -84,42 +74,25 @@ def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | N
 def with_values(text: str, binding: Binding) -> str:
     """A text with its `?variables` filled in, the longest names first, each once."""
     names = sorted(mentioned(text) & binding.keys(), key=len, reverse=True)
-    if not names:
-        return text
     pattern = "|".join(map(re.escape, names))
-    return re.sub(rf"(?:{pattern})(?!\w)", lambda match: binding[match[0]], text)
+    return re.sub(rf"(?:{pattern})(?!\w)", lambda match: binding[match[0]], text) if names else text
 
 
 class Beside:
     """Facts of one call beside all others."""
 
-    def __init__(self, relations: Relations, context: Context) -> None:
+    def __init__(self, relations: Relations, context: Iterable[Triple]) -> None:
         self._relations = relations
-        triples = _triples(context) if isinstance(context, Mapping) else map(as_triple, context)
-        self._given = Held(Atom(_FIRST + number, *each) for number, each in enumerate(triples))
+        self._given = Held(Atom(_FIRST + number, *as_triple(each)) for number, each in enumerate(context))
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         given = self._given.match(predicate, subject, object)
         return [*self._relations.match(predicate, subject, object), *given]
 
 
-def _triples(context: Mapping[str, Mapping[str, object]]) -> Iterator[Triple]:
-    for subject, about in context.items():
-        if not isinstance(about, Mapping):
-            raise _no_triple(about)
-        for predicate, value in about.items():
-            for each in value if isinstance(value, list | tuple) else [value]:
-                yield as_triple((subject, predicate, str(each)))
-
-
-def as_triple(triple: object) -> Triple:
+def as_triple(given: object) -> Triple:
     """Subject, predicate and object, if that is what somebody gave."""
-    if not isinstance(triple, list | tuple) or len(triple) != 3:
-        raise _no_triple(triple)
-    if not all(isinstance(each, str) and each.strip() for each in triple):
-        raise _no_triple(triple)
-    return triple[0], triple[1], triple[2]
-
-
-def _no_triple(given: object) -> InputError:
-    return InputError(f"{str(given)[:80]!r} is no fact", hint="give subject, predicate and object")
+    parts = given if isinstance(given, list | tuple) else ()
+    if len(parts) == 3 and all(isinstance(each, str) and each.strip() for each in parts):
+        return parts[0], parts[1], parts[2]
+    raise InputError(f"{str(given)[:80]!r} is no fact", hint="give subject, predicate and object")

@@ -38,6 +38,11 @@ def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[Said,
     return said, {"op": said.op, **line, "from": said.source}
 
 
+def sources(record: Mapping[str, Any]) -> list[str]:
+    """The memories and facts that a checked line names as its sources."""
+    return [*record.get("memories", ()), *record.get("derived_from", ())]
+
+
 def triple_of(of: Said | Fact) -> dict[str, str]:
     return {"subject": of.subject, "predicate": of.predicate, "object": of.object}
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.graph.making import Shelf
-from memfolio.index.fact_lines import RETRACT, VERIFY, Said, Triple, read_moment
+from memfolio.index.fact_lines import RETRACT, VERIFY, Said, Triple, read_moment, read_term
 from memfolio.index.fact_query import (
     Entry,
+    Pattern,
     Wanted,
     derived_named,
     fact_of,
@@ -24,7 +25,8 @@ from memfolio.index.fact_query import (
 from memfolio.index.facts import Fact
 from memfolio.index.index import Index
 from memfolio.index.rows import to_us
-from memfolio.knowledge.fact_line import When, assertion, is_same, triple_of
+from memfolio.index.sourced import by_ids
+from memfolio.knowledge.fact_line import When, assertion, is_same, sources, triple_of
 from memfolio.types import Action, Attribution, Origin
 from memfolio.vault.change import AddLines, Change, Receipt
 from memfolio.vault.paths import Form, Ledger, agent_root
@@ -34,6 +36,8 @@ ASSERTER = Attribution(actor="bot:trigger-remember", trigger="fact")
 ANY = "any"
 MOST = 100_000
 """How many facts can be asserted as one change, or asked for at once."""
+PAGE = 5000
+"""How many facts are read at once."""
 _UNTRUSTED = Origin.UNTRUSTED.value
 
 
@@ -116,16 +120,27 @@ class Facts:
     ) -> dict[Triple, dict[str, Any] | None]:
         """For each triple the line that has to be written, if any."""
         speaker = self._vault.config.speaker or ("owner" if by.actor == "human" else "agent")
-        own = Origin.OWNER if speaker == "owner" else Origin.AGENT
+        own = Origin.OWNER.value if speaker == "owner" else Origin.AGENT.value
         index, lines = self._library.index, dict[Triple, dict[str, Any] | None]()
         known = index.read(lambda db: {said.triple: fact_of(db, said.triple) for said, _ in checked})
+        strange = (
+            set()
+            if speaker == "owner"
+            else self._strange(source for _, record in checked for source in sources(record))
+        )
         for said, record in checked:
             fact = known[said.triple]
-            if "origin" not in record:
-                said, record = said._replace(origin=own.value), {**record, "origin": own.value}
+            origin = record.get("origin", own) if strange.isdisjoint(sources(record)) else _UNTRUSTED
+            said, record = said._replace(origin=origin), {**record, "origin": origin}
             is_known = fact is not None and (is_same(fact, said) or _is_weaker(said, fact))
             lines[said.triple] = None if is_known else {**record, **({"fact": fact.id} if fact else {})}
         return lines
+
+    def _strange(self, ids: Iterable[str]) -> set[str]:
+        """Those of some memories and facts that strangers told: what an agent makes of them is theirs, too."""
+        named = set(ids)
+        found = [each for index in self._library.indexes() for each in index.read(lambda db: by_ids(db, named))]
+        return {each.item.id for each in found if each.item.origin is Origin.UNTRUSTED}
 
     def retract(
         self,
@@ -155,7 +170,7 @@ class Facts:
         self, subject: str | None, predicate: str | None, object: str | None, *, among: Fact | None
     ) -> list[Fact]:
         """The agent's own facts that fit patterns; `among` is the only one that is meant."""
-        one, two, three = (subject, predicate, object)
+        one, two, three = _patterns(subject, predicate, object)
         if among:
             one, two, three = one or among.subject, two or among.predicate, three or among.object
         wanted = Wanted(subject=one, predicate=two, object=three, derived=False, untrusted=True, limit=MOST + 1)
@@ -203,17 +218,17 @@ class Facts:
         """
         if not 1 <= limit <= MOST:
             raise InputError(f"the limit {limit} is not 1 to {MOST:,}", hint="50 is usual")
+        if not 0 <= min_confidence <= 1:
+            raise InputError(f"the least confidence {min_confidence} is not 0 to 1", hint="1 is certain")
         wanted = Wanted(
-            subject=subject,
-            predicate=predicate,
-            object=object,
+            *_patterns(subject, predicate, object),
             min_confidence=min_confidence or None,
             valid_at=self._moment("valid_at", valid_at),
             as_of=None if as_of is None else read_moment("as_of", as_of, self._vault.home.zone),
             derived=include_derived and as_of is None,
             untrusted=include_untrusted,
-            category=category,
-            source=source,
+            category=_pattern("category", category),
+            source=_pattern("source", source),
             limit=limit,
         )
         is_fresh = wanted.derived and self._refreshed()
@@ -224,6 +239,26 @@ class Facts:
         if len(found) == 1:
             return found[0]
         return sorted(chain.from_iterable(found), key=wanted.key)[:limit]
+
+    def all(
+        self,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        *,
+        include_derived: bool = False,
+        include_untrusted: bool = False,
+    ) -> Iterator[Fact]:
+        """Every fact that fits, of any time and however many there are, one agent's after another's."""
+        terms = _patterns(subject, predicate, object)
+        wanted = Wanted(*terms, derived=include_derived, untrusted=include_untrusted, limit=PAGE)
+        if include_derived:
+            self._refreshed()
+        for index in self._library.indexes():
+            after = wanted
+            while found := _found(index, after):
+                yield from found
+                after = wanted._replace(after=wanted.key(found[-1]))
 
     def _refreshed(self) -> bool:
         """Bring conclusions up to date, if somebody can."""
@@ -292,6 +327,15 @@ class Facts:
     def about_memory(self, memory_id: str) -> list[Fact]:
         """The facts that came from a memory."""
         return [fact for index in self._library.indexes() for fact in index.read(lambda db: facts_from(db, memory_id))]
+
+
+def _patterns(subject: str | None, predicate: str | None, object: str | None) -> tuple[Pattern, Pattern, Pattern]:
+    """Patterns in the spelling in which terms are kept."""
+    return _pattern("subject", subject), _pattern("predicate", predicate), _pattern("object", object)
+
+
+def _pattern(name: str, given: str | None) -> Pattern:
+    return None if given is None else read_term(name, given)
 
 
 def _found(index: Index, wanted: Wanted, *, is_caught_up: bool = False) -> list[Fact]:

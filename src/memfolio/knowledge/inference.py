@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from memfolio.errors import InferenceLimitError, InputError, RuleError
+from memfolio.errors import InputError
 from memfolio.graph.making import Shelf
 from memfolio.index import derived
 from memfolio.index.database import Connection
@@ -17,9 +17,10 @@ from memfolio.index.facts import Fact
 from memfolio.index.rows import to_us
 from memfolio.knowledge import answer, tree
 from memfolio.knowledge.abduce import Hypothesis, abduce
-from memfolio.knowledge.check import Beside, Context, Finding, as_triple, findings
-from memfolio.knowledge.engine import Derivation, derive
-from memfolio.knowledge.maintain import Refreshed, refresh
+from memfolio.knowledge.check import Beside, Finding, as_triple, findings
+from memfolio.knowledge.engine import derive
+from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.maintain import Refreshed, refresh, trouble
 from memfolio.knowledge.prove import ANSWERS, At, Proof, Prover, head_of, prove
 from memfolio.knowledge.prove import predicates as spoken_of
 from memfolio.knowledge.relations import Atom, Triple
@@ -30,12 +31,6 @@ from memfolio.vault.vault import Vault
 
 INFERRER = Attribution(actor="bot:inference", approval=Approval.AUTO, trigger="infer")
 T = TypeVar("T")
-
-
-class Facts(Protocol):
-    """Where facts are found by their ids: `knowledge.facts.Facts` is one."""
-
-    def get(self, id: str, /) -> Fact: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +77,6 @@ class Inference:
         self._rules = rules
         self._refreshed: tuple[object, ...] = ()
         """The moment of the index in which what is kept was brought in line."""
-        self._trouble: str | None = None
 
     def forward(
         self,
@@ -94,7 +88,7 @@ class Inference:
         by: Attribution = INFERRER,
     ) -> Drawn:
         """What follows by all inference rules, or by some; with `persist` it is kept, for as long as it follows."""
-        chosen = self._chosen(rules, domain)
+        chosen = self._chosen(RuleType.INFERENCE, rules, domain)
         drawn = self._library.index.read(lambda db: self._draw(db, chosen, limit))
         if not persist:
             return drawn
@@ -105,23 +99,15 @@ class Inference:
     def trouble(self) -> str | None:
         """Why nothing that follows is among the facts, though rules are kept."""
         self.refresh()
-        return self._trouble
+        return trouble(self._library.index)
 
     def refresh(self) -> Refreshed:
-        """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed.
-
-        Where that cannot be done, no conclusion is among the facts, and `trouble` says why.
-        """
+        """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
         index = self._library.index
         moment = index.moment()
         if moment == self._refreshed:
             return Refreshed()
-        self._trouble = None
-        try:
-            done = refresh(index, self._inference_rules(), most=self._vault.config.knowledge.most)
-        except (InferenceLimitError, RuleError) as error:
-            self._trouble = f"conclusions are not among the facts: {error.message}; {error.hint}"
-            done = refresh(index, (), most=0)
+        done = refresh(index, self._inference_rules(), most=self._vault.config.knowledge.most)
         self._refreshed = moment
         return done
 
@@ -129,8 +115,8 @@ class Inference:
         self, subject: str, predicate: str, object: str, *, depth: int | None = None, limit: int | None = ANSWERS
     ) -> Proof:
         """Whether a triple holds or follows, with which values for its `?variables`, why, and what is missing."""
-        goal, now = as_goal(subject, predicate, object), self._now()
-        return self._reason(lambda db, known: prove(goal, known, now=now, limit=limit, facts=_facts_in(db)), depth)
+        goal, now, deep = as_goal(subject, predicate, object), self._now(), self._depth(depth)
+        return self._reason(lambda db, known: prove(goal, known, now=now, depth=deep, limit=limit, facts=_facts_in(db)))
 
     def abduce(self, subject: str, predicate: str, object: str) -> list[Hypothesis]:
         """What would explain an observation, the best supported first."""
@@ -142,11 +128,9 @@ class Inference:
         asked, now = question if isinstance(question, str) else as_goal(*as_triple(question)), self._now()
 
         def ask(db: Connection, known: Prover) -> answer.Explanation:
-            vocabulary = answer.Vocabulary(
-                predicates={*predicates(db), *(head_of(rule).predicate for rule in known.rules)},
-                known=lambda texts: known_terms(db, texts),
-            )
-            return answer.explain(asked, known, vocabulary, now=now, facts=_facts_in(db))
+            names = {*predicates(db), *(head_of(rule).predicate for rule in known.rules)}
+            vocabulary = answer.Vocabulary(predicates=names, known=lambda texts: known_terms(db, texts))
+            return answer.explain(asked, known, vocabulary, now=now, depth=self._depth(), facts=_facts_in(db))
 
         return self._reason(ask)
 
@@ -154,7 +138,7 @@ class Inference:
         """All that a fact rests on, by its id or triple; one that is another agent's or not trusted stands alone."""
         named = self._facts.get(fact) if isinstance(fact, str) else None
         subject, predicate, target = triple = named.triple if named else as_triple(fact)
-        deep = self._depth() if depth is None else depth
+        deep = self._depth(depth)
 
         def ask(db: Connection, known: Prover) -> tree.Node:
             if named is not None and not known.match(predicate, subject, target):
@@ -164,82 +148,78 @@ class Inference:
         return self._reason(ask)
 
     def check(
-        self,
-        *,
-        severity: Severity | str | None = None,
-        domain: str | None = None,
-        rules: Iterable[str] | None = None,
+        self, *, severity: str | None = None, domain: str | None = None, rules: Iterable[str] | None = None
     ) -> Checked:
         """Which constraints are violated; `severity` is the mildest that counts."""
         if severity is not None and severity not in set(Severity):
             raise InputError(f"{severity[:40]!r} is no severity", hint=f"there are {', '.join(Severity)}")
-        mildest = Severity(severity) if severity is not None else None
-        return self._find(RuleType.CONSTRAINT, rules, (), severity=mildest, domain=domain)
+        return self._find(RuleType.CONSTRAINT, rules, domain, severity=Severity(severity or Severity.INFO))
 
     def evaluate(
-        self, context: Context = (), *, domain: str | None = None, rules: Iterable[str] | None = None
+        self, context: Sequence[Triple] = (), *, domain: str | None = None, rules: Iterable[str] | None = None
     ) -> Checked:
         """What policies ask for, given facts that count for this call only."""
-        return self._find(RuleType.POLICY, rules, context, severity=None, domain=domain)
+        return self._find(RuleType.POLICY, rules, domain, context=context)
 
     def _find(
         self,
         type: RuleType,
         names: Iterable[str] | None,
-        context: Context,
-        *,
-        severity: Severity | None,
         domain: str | None,
+        *,
+        severity: Severity = Severity.INFO,
+        context: Sequence[Triple] = (),
     ) -> Checked:
-        chosen = self._rules.list(type) if names is None else [self._rules.get(each) for each in names]
+        chosen = self._chosen(type, names, domain)
         now = self._now()
 
-        def ask(_: Connection, known: Prover) -> Checked:
-            found = findings(known, chosen, type, now, severity=severity, domain=domain, problems=known.problems)
-            problems = *filter(None, [self._trouble]), *sorted(known.problems)
+        def ask(db: Connection, known: Prover) -> Checked:
+            found = findings(known, chosen, now, severity=severity, problems=known.problems)
+            problems = *filter(None, [derived.trouble(db)]), *sorted(known.problems)
             return Checked(findings=tuple(found), problems=problems, truncated=known.truncated)
 
-        return self._reason(ask, context=context)
+        return self._reason(ask, context)
 
-    def _reason(
-        self, question: Callable[[Connection, Prover], T], depth: int | None = None, context: Context = ()
-    ) -> T:
+    def _reason(self, question: Callable[[Connection, Prover], T], context: Sequence[Triple] = ()) -> T:
         """Ask about all that holds and follows, with facts that count for this question only."""
         self.refresh()
-        rules, deep = self._inference_rules(), self._depth() if depth is None else depth
+        rules = self._inference_rules()
 
         def ask(db: Connection) -> T:
             stored = derived.Stored(db)
             # What is kept does not follow from facts that are not there, and is not there where there is trouble.
-            kept = not context and not self._trouble
-            return question(db, Prover(Beside(stored, context) if context else stored, rules, depth=deep, kept=kept))
+            kept = not context and derived.trouble(db) is None
+            return question(db, Prover(Beside(stored, context) if context else stored, rules, kept=kept))
 
         return self._library.index.read(ask)
 
     def _draw(self, db: Connection, chosen: Sequence[Rule], limit: int | None) -> Drawn:
         kept = [rule for rule in self._inference_rules() if rule.kept]
-        rules = {rule.id: rule for rule in (*kept, *chosen)}
-        found = derive(
-            derived.trusted(db, spoken_of(rules.values())), rules.values(), most=self._vault.config.knowledge.most
-        )
-        names = {rule.id for rule in chosen}
+        rules, names = {rule.id: rule for rule in (*kept, *chosen)}, {rule.id for rule in chosen}
+        atoms = derived.trusted(db, spoken_of(rules.values()))
+        found = derive(atoms, rules.values(), most=self._vault.config.knowledge.most)
         fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
         if kept:
             fresh = [each for each in fresh if not _is_there(derived.Stored(db), each)]
-        conclusions = tuple(self._conclusion(each, found, rules) for each in fresh[:limit])
+        conclusions = [
+            Conclusion(
+                id=fact_id(self._agent, each.triple, "D"),
+                atom=each,
+                rule=rules[found.proofs[each.key].rule],
+                premises=tuple(premise.triple for premise in found.premises(each)),
+            )
+            for each in fresh[:limit]
+        ]
         counts = {name: number for name, number in found.counts.items() if name in names}
-        return Drawn(conclusions=conclusions, total=len(fresh), counts=counts, problems=found.problems)
+        return Drawn(conclusions=tuple(conclusions), total=len(fresh), counts=counts, problems=found.problems)
 
-    def _conclusion(self, atom: Atom, found: Derivation, rules: Mapping[str, Rule]) -> Conclusion:
-        premises = tuple(each.triple for each in found.premises(atom))
-        rule = rules[found.proofs[atom.key].rule]
-        return Conclusion(id=fact_id(self._agent, atom.triple, "D"), atom=atom, rule=rule, premises=premises)
-
-    def _chosen(self, names: Iterable[str] | None, domain: str | None) -> list[Rule]:
-        chosen = self._inference_rules() if names is None else [self._rules.get(each) for each in names]
-        if idle := next((each for each in chosen if each.conclusion is None or not each.enabled), None):
-            hint = "name inference rules that are switched on"
-            raise InputError(f"nothing follows by the rule {tree.called(idle)}", hint=hint)
+    def _chosen(self, type: RuleType, names: Iterable[str] | None, domain: str | None) -> list[Rule]:
+        """The rules of a type that are switched on; InputError where somebody names others."""
+        chosen = self._rules.list(type, enabled=True) if names is None else [self._rules.get(each) for each in names]
+        if other := next((each for each in chosen if each.type is not type or not each.enabled), None):
+            state = f"of type {other.type}" if other.enabled else "switched off"
+            hint = f"name {type} rules that are switched on"
+            raise InputError(f"the rule {tree.called(other)} is {state}", hint=hint)
         return [each for each in chosen if domain in (None, each.domain)]
 
     def _inference_rules(self) -> list[Rule]:
@@ -248,8 +228,8 @@ class Inference:
     def _now(self) -> int:
         return to_us(self._vault.home.now())
 
-    def _depth(self) -> int:
-        return self._vault.config.knowledge.depth
+    def _depth(self, depth: int | None = None) -> int:
+        return self._vault.config.knowledge.depth if depth is None else depth
 
 
 def as_goal(subject: str, predicate: str, object: str) -> Condition:

@@ -140,11 +140,8 @@ class Search:
         return [(atom.start, atom.end) for atom in found if not step.is_loop or atom.subject == atom.object]
 
     def _holds(self, step: _Test) -> bool:
-        left, right = self.values[step.left], self.values[step.right]
-        assert left is not None  # checked when the rule was made
-        assert right is not None
         try:
-            return compare(left, step.operator, right)
+            return compare(self.values[step.left], step.operator, self.values[step.right])
         except ComparisonError as error:
             self._problems.add(error.message)
             return False
@@ -185,7 +182,7 @@ NOTHING, NOWHERE = 0, -1
 
 
 class _Look(NamedTuple):
-    """Atoms to be looked up by what is known of them, and the places where the rest is put."""
+    """Atoms to be looked up by what is known of them, and the places where the rest is put unless it is negated."""
 
     predicate: str
     subject: int
@@ -225,13 +222,10 @@ def _steps(
 
 
 def _look(part: Condition, places: Mapping[str, int], have: set[str]) -> _Look:
-    is_loose = [is_variable(term) and term not in have for term in part.terms]
-    subject, target = (NOTHING if loose else places[term] for loose, term in zip(is_loose, part.terms, strict=True))
-    put_subject, put_object = (
-        places[term] if loose and not part.negated else NOWHERE
-        for loose, term in zip(is_loose, part.terms, strict=True)
-    )
-    is_loop = all(is_loose) and part.subject == part.object
+    loose = variables(part.terms) - have
+    subject, target = (NOTHING if term in loose else places[term] for term in part.terms)
+    put_subject, put_object = (places[term] if term in loose else NOWHERE for term in part.terms)
+    is_loop = part.subject == part.object and part.subject in loose
     return _Look(part.predicate, subject, target, put_subject, put_object, is_loop, part.negated)
 
 

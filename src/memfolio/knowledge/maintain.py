@@ -207,10 +207,8 @@ class Revision(Forward):
             for atom in self._conclusions(triple)
             if confidence <= -atom.confidence and start <= atom.start and end <= -atom.end
         ]
-        lost = self._withdraw(worse)
+        self._withdraw(worse)  # whatever rests on them follows at least as well from this one
         self._join(self._restore(triple, order, rule, premises))
-        for each in sorted(lost):
-            self._check(each)
 
     def _restore(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> Atom:
         """Conclude; what comes back as it was gets its key again, so that what rests on it in layers above stays."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 ValueType = Literal["string", "integer", "double", "boolean", "datetime"]
@@ -25,16 +24,14 @@ _BOOLEANS = "reversible enabled success"
 _DATETIMES = """created_at updated_at accessed_at valid_from valid_until last_verified deadline committed_at started_at
 finished_at decided_at last_used"""
 
-_TYPED: tuple[tuple[ValueType, str], ...] = (
-    ("string", _STRINGS),
-    ("integer", _INTEGERS),
-    ("double", _DOUBLES),
-    ("boolean", _BOOLEANS),
-    ("datetime", _DATETIMES),
-)
-ATTRIBUTES: Mapping[str, ValueType] = MappingProxyType(
-    {name: value for value, names in _TYPED for name in names.split()}
-)
+_TYPED: Mapping[ValueType, str] = {
+    "string": _STRINGS,
+    "integer": _INTEGERS,
+    "double": _DOUBLES,
+    "boolean": _BOOLEANS,
+    "datetime": _DATETIMES,
+}
+ATTRIBUTES: Mapping[str, ValueType] = {name: value for value, names in _TYPED.items() for name in names.split()}
 """What can be said of nodes, each with the type of its values."""
 
 _NODES = {
@@ -63,56 +60,37 @@ _NODES = {
     "reasoning_method": "name category description",
     "reasoning_result": "content confidence method_name evidence created_at",
 }
-NODES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {kind: ("uid", *names.split()) for kind, names in _NODES.items()}
-)
+NODES: Mapping[str, tuple[str, ...]] = {kind: ("uid", *names.split()) for kind, names in _NODES.items()}
 """The kinds of nodes with the names of their attributes; each begins with its key, `uid`."""
 
-RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
-    {
-        "agent_owns": (("owner", "agent"), *(("owned", kind) for kind in NODES if kind != "agent")),
-        "belief_supports_goal": (("supporter", "belief"), ("supported", "goal")),
-        "desire_motivates_goal": (("motivator", "desire"), ("motivated", "goal")),
-        "goal_requires_plan": (("requirer", "goal"), ("required", "plan")),
-        "plan_contains_step": (("container", "plan"), ("contained", "plan_step")),
-        "step_depends_on": (("dependent", "plan_step"), ("prerequisite", "plan_step")),
-        "agent_has_skill": (("skilled", "agent"), ("ability", "skill")),
-        "agent_has_persona": (("bearer", "agent"), ("character", "persona")),
-        "method_produces_result": (("producer", "reasoning_method"), ("product", "reasoning_result")),
-        "decision_resolves_goal": (("resolver", "decision"), ("resolved", "goal")),
-    }
+_RELATIONS: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
+    ("owns", "agent_owns", (("owner", "agent"), *(("owned", kind) for kind in NODES if kind != "agent"))),
+    ("supports", "belief_supports_goal", (("supporter", "belief"), ("supported", "goal"))),
+    ("motivates", "desire_motivates_goal", (("motivator", "desire"), ("motivated", "goal"))),
+    ("requires", "goal_requires_plan", (("requirer", "goal"), ("required", "plan"))),
+    ("contains", "plan_contains_step", (("container", "plan"), ("contained", "plan_step"))),
+    ("dependsOn", "step_depends_on", (("dependent", "plan_step"), ("prerequisite", "plan_step"))),
+    ("hasSkill", "agent_has_skill", (("skilled", "agent"), ("ability", "skill"))),
+    ("hasPersona", "agent_has_persona", (("bearer", "agent"), ("character", "persona"))),
+    ("produces", "method_produces_result", (("producer", "reasoning_method"), ("product", "reasoning_result"))),
+    ("resolves", "decision_resolves_goal", (("resolver", "decision"), ("resolved", "goal"))),
 )
+RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = {name: roles for _, name, roles in _RELATIONS}
 """The relations, each with its roles and who plays them: the first is the subject of a fact, all others its object.
 
 A role that several kinds play stands there once for each.
 """
-
-PREDICATES: Mapping[str, str] = MappingProxyType(
-    {
-        "owns": "agent_owns",
-        "supports": "belief_supports_goal",
-        "motivates": "desire_motivates_goal",
-        "requires": "goal_requires_plan",
-        "contains": "plan_contains_step",
-        "dependsOn": "step_depends_on",
-        "hasSkill": "agent_has_skill",
-        "hasPersona": "agent_has_persona",
-        "produces": "method_produces_result",
-        "resolves": "decision_resolves_goal",
-    }
-)
+PREDICATES: Mapping[str, str] = {short: name for short, name, _ in _RELATIONS}
 """The short predicates by which facts state a relation; its full name says the same."""
 
-PATHS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "belief-goal-plan": ("supports", "requires"),
-        "belief-goal-plan-step": ("supports", "requires", "contains"),
-        "desire-goal-plan": ("motivates", "requires"),
-        "plan-goal-belief": ("^requires", "^supports"),
-        "goal-decision": ("^resolves",),
-        "step-prerequisites": ("dependsOn+",),
-    }
-)
+PATHS: Mapping[str, tuple[str, ...]] = {
+    "belief-goal-plan": ("supports", "requires"),
+    "belief-goal-plan-step": ("supports", "requires", "contains"),
+    "desire-goal-plan": ("motivates", "requires"),
+    "plan-goal-belief": ("^requires", "^supports"),
+    "goal-decision": ("^resolves",),
+    "step-prerequisites": ("dependsOn+",),
+}
 """Ready questions: the predicates to follow, one after another."""
 
 EFFECTS = ("supports", "motivates", "requires", "contains", "^dependsOn", "^resolves", "produces")

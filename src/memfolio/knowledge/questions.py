@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from memfolio.graph.making import Shelf
+from memfolio.index.database import Connection
 from memfolio.index.derived import Stored
 from memfolio.index.fact_lines import fact_id, read_moment
 from memfolio.index.fact_query import derived_named, fact_of, triple_named
-from memfolio.index.index import Index
 from memfolio.index.rows import to_us
 from memfolio.knowledge import traverse as graph
 from memfolio.knowledge.fact_line import When
-from memfolio.knowledge.relations import Atom, Relations, Triple
+from memfolio.knowledge.relations import Atom, Relations
 from memfolio.knowledge.traverse import AGENT, HOPS, SHOWN, Cited, Groups, Impact, Misfit, Paths
 from memfolio.vault.vault import Vault
 
@@ -55,11 +56,12 @@ class Questions:
         return graph.validate(self, self._moment(valid_at), strict=strict)
 
     def ids(self, cited: Iterable[Cited]) -> dict[Cited, str]:
-        """The ids of facts."""
+        """The ids of facts; what was retracted has none."""
         wanted = list(dict.fromkeys(cited))
         found: dict[Cited, str] = {}
         for index in self._library.indexes():
-            found |= _ids(index, [each for each in wanted if each.agent == index.agent])
+            if mine := [each for each in wanted if each.agent == index.agent]:
+                found |= index.read(partial(_ids, mine))
         return found
 
     def each(self, question: Callable[[Relations], T]) -> list[tuple[str, T]]:
@@ -74,34 +76,26 @@ class Questions:
     def _resting_on(self, id: str) -> list[Cited]:
         """The fact with an id, also one that was retracted, and all conclusions that rest on it."""
         for index in self._library.indexes() if id[:2] in ("F-", "D-") else ():
-            if triple := _triple(index, id):
-                return _with_dependents(index, triple)
+            if found := index.read(partial(_with_dependents, id, index.agent)):
+                return [Cited(index.agent, atom) for atom in found]
         return []
 
 
-def _ids(index: Index, cited: Sequence[Cited]) -> dict[Cited, str]:
-    """Ids by fact; what was retracted has none."""
-    known = index.read(lambda db: [fact_of(db, each.atom.triple) for each in cited]) if cited else []
+def _ids(cited: Iterable[Cited], db: Connection) -> dict[Cited, str]:
+    known = ((each, each.atom.key < 0, fact_of(db, each.atom.triple)) for each in cited)
     return {
-        each: fact_id(each.agent, each.atom.triple, "D") if each.atom.key < 0 else fact.id if fact else ""
-        for each, fact in zip(cited, known, strict=True)
+        each: fact_id(each.agent, each.atom.triple, "D") if is_derived else fact.id if fact else ""
+        for each, is_derived, fact in known
     }
 
 
-def _triple(index: Index, id: str) -> Triple | None:
-    if id.startswith("F-"):
-        return index.read(lambda db: triple_named(db, id))
-    concluded = index.read(lambda db: derived_named(db, id, index.agent))
-    return concluded.triple if concluded else None
-
-
-def _with_dependents(index: Index, triple: Triple) -> list[Cited]:
-    return [Cited(index.agent, atom) for atom in index.read(lambda db: _atoms(Stored(db), triple))]
-
-
-def _atoms(stored: Stored, triple: Triple) -> list[Atom]:
-    """A triple and all that rests on it; as if it held where it does not."""
-    subject, predicate, target = triple
+def _with_dependents(id: str, agent: str, db: Connection) -> list[Atom]:
+    """The fact or conclusion with an id and all that rests on it; as if it held where it does not."""
+    concluded = derived_named(db, id, agent) if id.startswith("D-") else None
+    triple = concluded.triple if concluded else triple_named(db, id)
+    if triple is None:
+        return []
+    stored, (subject, predicate, target) = Stored(db), triple
     found = {atom.key: atom for atom in stored.match(predicate, subject, target)} or {0: Atom(0, *triple)}
     waiting = list(found)
     while waiting:

@@ -20,7 +20,7 @@ class Relations(Protocol):
 
 
 class Held:
-    """Atoms in memory. An atom with a known key must be removed first."""
+    """Atoms in memory."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
         self._tables: defaultdict[str, _Table] = defaultdict(_Table)
@@ -30,15 +30,12 @@ class Held:
     def add(self, atom: Atom) -> None:
         self._tables[atom[2]].add(atom)
 
-    def remove(self, atom: Atom) -> None:
-        self._tables[atom[2]].remove(atom)
-
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         table = self._tables.get(predicate)
         if table is None:
             return ()
         if subject is None:
-            return table.all() if object is None else table.having(OBJECT, object)
+            return table.atoms if object is None else table.having(OBJECT, object)
         return table.having(SUBJECT, subject) if object is None else table.pairs.get((subject, object), ())
 
 
@@ -49,34 +46,22 @@ SUBJECT, OBJECT = 1, 3
 class _Table:
     """The atoms of one predicate; only what somebody has asked by is indexed."""
 
-    __slots__ = ("_lookups", "pairs")
+    __slots__ = ("_lookups", "atoms", "pairs")
 
     def __init__(self) -> None:
-        self.pairs: dict[tuple[str, str], tuple[Atom, ...]] = {}
-        self._lookups: dict[int, defaultdict[Any, dict[int, Atom]]] = {}
+        self.atoms: list[Atom] = []
+        self.pairs: defaultdict[tuple[str, str], list[Atom]] = defaultdict(list)
+        self._lookups: dict[int, defaultdict[Any, list[Atom]]] = {}
 
     def add(self, atom: Atom) -> None:
-        pair = atom[1], atom[3]
-        self.pairs[pair] = (*self.pairs[pair], atom) if pair in self.pairs else (atom,)
+        self.atoms.append(atom)
+        self.pairs[atom[1], atom[3]].append(atom)
         for field, lookup in self._lookups.items():
-            lookup[atom[field]][atom[0]] = atom
-
-    def remove(self, atom: Atom) -> None:
-        pair = atom[1], atom[3]
-        if left := tuple(each for each in self.pairs[pair] if each[0] != atom[0]):
-            self.pairs[pair] = left
-        else:
-            del self.pairs[pair]
-        for field, lookup in self._lookups.items():
-            del lookup[atom[field]][atom[0]]
-
-    def all(self) -> list[Atom]:
-        return [atom for atoms in self.pairs.values() for atom in atoms]
+            lookup[atom[field]].append(atom)
 
     def having(self, field: int, value: str) -> Sequence[Atom]:
         if field not in self._lookups:
-            self._lookups[field] = defaultdict(dict)
-            for atom in self.all():
-                self._lookups[field][atom[field]][atom[0]] = atom
-        found = self._lookups[field].get(value)
-        return list(found.values()) if found else ()
+            self._lookups[field] = defaultdict(list)
+            for atom in self.atoms:
+                self._lookups[field][atom[field]].append(atom)
+        return self._lookups[field].get(value, ())

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from memfolio.clock import iso
 from memfolio.errors import InputError
 from memfolio.index.rows import from_us
-from memfolio.knowledge.join import solve
+from memfolio.knowledge.join import Solution, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
 from memfolio.knowledge.relations import BEGINNING, END, Atom, Relations
 from memfolio.knowledge.rule import Part, bound, check_rule, is_variable
@@ -29,6 +29,8 @@ SHOWN, WIDEST = 100, 10_000
 """How many paths are told, and how many are followed at once; the less sure ones are cut."""
 MEMBERS = 100_000
 """How many solutions of a question to one agent are counted."""
+MANY = 1_000
+"""From how many nodes on it is quicker to ask for the kinds of all."""
 AGENT, OTHER = "agent", "other"
 _STEP = re.compile(r"(\()?(?P<choice>[^()+*\s]+)(?(1)\))(?P<times>[+*]?)")
 _TIMES = {"": (1, False), "+": (1, True), "*": (0, True)}
@@ -118,10 +120,14 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """What was counted, the largest group first, and the comparisons that could not be made."""
+    """What was counted, the largest group first, and the comparisons that could not be made.
+
+    `is_cut` where an agent has more solutions than are counted.
+    """
 
     groups: Mapping[str, tuple[Member, ...]]
     problems: tuple[str, ...] = ()
+    is_cut: bool = False
 
 
 class Misfit(NamedTuple):
@@ -166,7 +172,7 @@ class _Walker(NamedTuple):
 
 def traverse(sources: Sources, start: str | None, steps: Sequence[Step], moment: int, *, limit: int = SHOWN) -> Paths:
     """Where steps lead from a node, or from any; no path meets a node twice."""
-    nodes = [start] if start is not None else _starts(sources, steps[0], moment)
+    nodes = [start] if start is not None else _starts(sources, steps, moment)
     return walk(sources, [Path((node,), ()) for node in nodes], steps, moment, limit=limit)
 
 
@@ -204,9 +210,12 @@ def _first_arrivals(walkers: Iterable[_Walker], seen: set[tuple[int, str]]) -> l
     return found
 
 
-def _starts(sources: Sources, step: Step, moment: int) -> list[str]:
-    answers = _ask(sources, [(way.lstrip("^"), None, None) for way in step.ways], moment)
-    pairs = zip(step.ways, answers, strict=True)
+def _starts(sources: Sources, steps: Sequence[Step], moment: int) -> list[str]:
+    """Where the first step begins, and those behind it that come first where it is left out."""
+    first = next((at for at, step in enumerate(steps) if step.least), len(steps))
+    ways = [way for step in steps[: first + 1] for way in step.ways]
+    answers = _ask(sources, [(way.lstrip("^"), None, None) for way in ways], moment)
+    pairs = zip(ways, answers, strict=True)
     return sorted({e.atom.object if way[0] == "^" else e.atom.subject for way, found in pairs for e in found})
 
 
@@ -273,15 +282,18 @@ def _effect(cited: Cited) -> Path:
 
 def _kinds(sources: Sources, nodes: Iterable[str], moment: int) -> dict[str, set[str]]:
     """Of what kinds nodes are, with the wider kinds that facts put those under."""
-    wanted = sorted(set(nodes))
-    answers = _ask(sources, [("isA", node, None) for node in wanted], moment)
-    found = {node: {each.atom.object for each in told} for node, told in zip(wanted, answers, strict=True)}
-    begun = [Path((kind,), ()) for kind in sorted(set().union(*found.values()))]
-    wider: defaultdict[str, set[str]] = defaultdict(set)
+    wanted = set(nodes)
+    wishes: list[Wish] = [("isA", node, None) for node in wanted] if len(wanted) < MANY else [("isA", None, None)]
+    pairs = [each.atom[1:4:2] for found in _ask(sources, wishes, moment) for each in found]
+    begun = [Path((kind,), ()) for kind in sorted({kind for node, kind in pairs if node in wanted})]
+    wider = {path.nodes[0]: {kind_named(path.nodes[0])} for path in begun}
     for path in walk(sources, begun, read_path(["subClassOf+"]), moment, limit=WIDEST).paths:
-        wider[path.nodes[0]].add(path.nodes[-1])
-    named = {path.nodes[0]: {kind_named(kind) for kind in (path.nodes[0], *wider[path.nodes[0]])} for path in begun}
-    return {node: set().union(*(named[kind] for kind in told)) for node, told in found.items()}
+        wider[path.nodes[0]].add(kind_named(path.nodes[-1]))
+    found: dict[str, set[str]] = {node: set() for node in wanted}
+    for node, kind in pairs:
+        if node in wanted:
+            found[node] |= wider[kind]
+    return found
 
 
 def _kind_by_role(hop: Hop) -> str:
@@ -303,18 +315,22 @@ def aggregate(sources: Sources, conditions: Sequence[Part], moment: int, *, by: 
     if not known or by not in (AGENT, *known):
         raise InputError(f"there is no {by[:40]!r} to group by", hint="name `agent` or a variable of the conditions")
     problems: set[str] = set()
-    span = moment, moment + 1
+    is_cut = False
     grouped: defaultdict[str, dict[tuple[str, str], Member]] = defaultdict(dict)
-    for agent, solutions in sources.each(
-        lambda relations: list(islice(solve(conditions, relations, span=span, problems=problems), MEMBERS))
-    ):
-        for found in solutions:
+
+    def solutions(relations: Relations) -> list[Solution]:
+        return list(islice(solve(conditions, relations, span=(moment, moment + 1), problems=problems), MEMBERS + 1))
+
+    for agent, solved in sources.each(solutions):
+        is_cut = is_cut or len(solved) > MEMBERS
+        for found in solved[:MEMBERS]:
             cited = tuple(Cited(agent, atom) for atom in found.atoms)
             member = Member(agent, found.binding[known[0]], found.confidence, cited)
             grouped[agent if by == AGENT else found.binding[by]].setdefault(member[:2], member)
     groups = {value: tuple(sorted(members.values())) for value, members in grouped.items()}
     order = sorted(groups, key=lambda value: (-len(groups[value]), value))
-    return Groups(groups={value: groups[value] for value in order}, problems=tuple(sorted(problems)))
+    told = {value: groups[value] for value in order}
+    return Groups(groups=told, problems=tuple(sorted(problems)), is_cut=is_cut)
 
 
 def validate(sources: Sources, moment: int, *, strict: bool = False) -> list[Misfit]:

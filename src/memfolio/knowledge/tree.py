@@ -73,18 +73,13 @@ class Node:
     cut: Cut | None = None
 
 
-def no_fact(triple: Triple) -> Fact | None:
-    """For those who have only atoms."""
-    return None
-
-
 def called(rule: Rule) -> str:
     """The name of a rule, or what it says where it has none."""
     return rule.name or render(rule)
 
 
 def explain_fact(
-    triple: Triple, relations: Relations, rules: Sequence[Rule], depth: int, *, facts: Lookup = no_fact
+    triple: Triple, relations: Relations, rules: Sequence[Rule], depth: int, *, facts: Lookup | None = None
 ) -> Node:
     """All that a triple rests on, `depth` rules deep. `relations` must have what the rules conclude, as `Prover` does.
 
@@ -99,7 +94,7 @@ def explain_fact(
 
 
 def tell(
-    atom: Atom, steps: Callable[[Atom], Sequence[Step]], depth: int, facts: Lookup = no_fact, *, ways: int = WAYS
+    atom: Atom, steps: Callable[[Atom], Sequence[Step]], depth: int, facts: Lookup | None = None, *, ways: int = WAYS
 ) -> Node:
     """The tree of an atom, `depth` rules deep, with the first of the steps that lead to each atom."""
     return _Teller(steps=steps, facts=facts, ways=ways).node(atom, min(depth, DEEPEST))
@@ -119,14 +114,13 @@ class _Teller:
     """Makes one tree, and remembers what it has shown already."""
 
     steps: Callable[[Atom], Sequence[Step]]
-    facts: Lookup
+    facts: Lookup | None
     ways: int
     left: int = NODES
     shown: set[Triple] = field(default_factory=set)
 
     def node(self, atom: Atom, depth: int, above: tuple[Triple, ...] = ()) -> Node:
-        # What rests on itself comes last.
-        steps = sorted(self.steps(atom), key=lambda each: any(one.triple in above for one in each[1].atoms))
+        steps = self.steps(atom)
         cut = self._cut(atom.triple, depth, above) if steps else None
         ways: list[Way] = []
         if cut is None and steps:
@@ -138,7 +132,7 @@ class _Teller:
             confidence=atom.confidence,
             start=atom.start,
             end=atom.end,
-            fact=self.facts(atom.triple),
+            fact=self.facts(atom.triple) if self.facts else None,
             ways=tuple(ways),
             more=len(steps) - len(ways),
             cut=cut,
@@ -195,14 +189,12 @@ def _told(fact: Fact | None) -> list[str]:
 
 def span_text(start: int, end: int) -> str:
     """`from … until …`, as far as a span has ends."""
+    return " ".join(f"{word} {moment}" for word, moment in _ends(start, end))
+
+
+def _ends(start: int, end: int) -> list[tuple[str, str]]:
     ends = (("from", start, BEGINNING), ("until", end, END))
-    return " ".join(f"{word} {_moment(at)}" for word, at, is_open in ends if at != is_open)
-
-
-def span_document(start: int, end: int) -> dict[str, str]:
-    """The same for programs."""
-    ends = (("valid_from", start, BEGINNING), ("valid_until", end, END))
-    return {name: _moment(at) for name, at, is_open in ends if at != is_open}
+    return [(word, _moment(at)) for word, at, is_open in ends if at != is_open]
 
 
 def _moment(us: int) -> str:
@@ -219,7 +211,7 @@ def as_text(node: Node, indent: int = 0) -> str:
 
 def _lines(node: Node, indent: int) -> Iterator[str]:
     margin = "  " * indent
-    yield f"{margin}{_line(node)} ({', '.join(_remarks(node))})"
+    yield f"{margin}{sentence(node.triple)} ({', '.join(_remarks(node))})"
     for line in _told(node.fact):
         yield f"{margin}  {line}"
     for way in node.ways:
@@ -251,16 +243,16 @@ def as_document(value: object) -> Any:
     if isinstance(value, Fact):
         return {"id": value.id, "source": value.source, **recorded(value)}
     if isinstance(value, Atom):
-        return {"triple": value.triple, "confidence": value.confidence, **span_document(value.start, value.end)}
+        value = Node(triple=value.triple, confidence=value.confidence, start=value.start, end=value.end)
     if is_dataclass(value):
         named = {each.name: getattr(value, each.name) for each in fields(value)}
-        ends = span_document(named.pop("start"), named.pop("end")) if "start" in named else {}
+        ends = _ends(named.pop("start"), named.pop("end")) if "start" in named else ()
         is_branch = isinstance(value, Node | Way)
         shown = {name: each for name, each in named.items() if each or not (each is None or is_branch)}
-        return {name: as_document(each) for name, each in shown.items()} | ends
-    if isinstance(value, list | tuple):
-        return [as_document(each) for each in value]
-    return dict(value) if isinstance(value, Mapping) else value
+        return {name: as_document(each) for name, each in shown.items()} | {f"valid_{word}": at for word, at in ends}
+    if isinstance(value, Mapping):
+        return {name: as_document(each) for name, each in value.items()}
+    return [as_document(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def as_mermaid(node: Node) -> str:
@@ -270,7 +262,7 @@ def as_mermaid(node: Node) -> str:
 
 def _drawn(node: Node, numbers: Iterator[int], above: str) -> Iterator[str]:
     name = f"n{next(numbers)}"
-    yield f'  {name}["{_label(_line(node), ", ".join(_remarks(node)), *_told(node.fact))}"]'
+    yield f'  {name}["{_label(sentence(node.triple), ", ".join(_remarks(node)), *_told(node.fact))}"]'
     if above:
         yield f"  {above} --> {name}"
     for way in node.ways:
@@ -281,8 +273,9 @@ def _drawn(node: Node, numbers: Iterator[int], above: str) -> Iterator[str]:
             yield from _drawn(premise, numbers, rule)
 
 
-def _line(node: Node) -> str:
-    return " ".join(" ".join(node.triple).split())
+def sentence(triple: Triple) -> str:
+    """A triple on one line."""
+    return " ".join(" ".join(triple).split())
 
 
 def _label(*lines: str) -> str:

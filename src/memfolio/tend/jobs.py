@@ -76,7 +76,16 @@ def _consolidate(tended: Tended) -> str:
 def _graph(tended: Tended) -> str:
     from memfolio.graph.grow import grow
 
-    return _many(len(grow(tended.hand, tended.index).pages), "page")
+    return _many(len(grow(tended.hand, tended.index, _classes(tended)).pages), "page")
+
+
+def _classes(tended: Tended) -> list[str]:
+    """The classes of the ontology as types of entities: `sales-order`."""
+    from memfolio.knowledge.ontology.ontology import Ontology
+    from memfolio.knowledge.ontology.term import TermKind, spoken
+
+    terms = Ontology(tended.hand.vault, tended.library, tended.hand.agent).terms()
+    return [spoken(each.name, each.kind).lower().replace(" ", "-") for each in terms if each.kind is TermKind.CLASS]
 
 
 def _patterns(tended: Tended) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -27,6 +29,32 @@ def library(vault: Vault) -> Iterator[Library]:
     made = Library(vault, "main", embedder=HashedEmbedder(), background=False)
     yield made
     made.close()
+
+
+class Web:
+    """A server that notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked = asked = list[str]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                self.send_error(404)
+
+            do_POST = do_HEAD = do_GET  # noqa: N815
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    made = Web()
+    Thread(target=made.server.serve_forever, args=(0.01,), daemon=True).start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
 
 
 @pytest.fixture

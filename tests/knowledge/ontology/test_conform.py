@@ -61,6 +61,19 @@ def test_values_that_follow_each_other_in_time_are_not_two() -> None:
     assert [each.fact for each in conform([early, late, long], KNOWN).findings] == [long, late]
 
 
+def test_property_of_two_domains_fits_by_either() -> None:
+    job = [
+        new_term("class", "job:Customer"),
+        new_term("class", "job:Step"),
+        new_term("object_property", "job:places", domain_class="job:Step", range="job:Step"),
+    ]
+    facts = [
+        fact(each) for each in ("a isA Customer", "a places b", "s isA Step", "s places t", "o isA Order", "o places t")
+    ]
+    found = conform(facts, Vocabulary([*job, *KNOWN]))
+    assert [(each.flaw, each.fact.subject) for each in found.findings] == [(Flaw.SUBJECT, "o")]
+
+
 def test_type_of_an_entity_counts() -> None:
     found = conform([fact("Ann places x")], KNOWN, [("ann", "order")])
     assert [each.flaw for each in found.findings] == [Flaw.SUBJECT]

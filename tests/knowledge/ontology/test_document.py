@@ -8,13 +8,16 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.errors import OntologyError
-from memfolio.knowledge.ontology.document import PREFIXES, Document, read_page, write_page
+from memfolio.knowledge.ontology.document import PREFIXES, Document, node_of, read_page, write_page
+from memfolio.knowledge.ontology.ontology import Ontology
+from memfolio.knowledge.ontology.rdf import adopted
 from memfolio.knowledge.ontology.templates import template
 from memfolio.knowledge.ontology.term import BASE, Term, TermKind, as_fields, new_term, term_from
+from tests.knowledge.ontology.conftest import Web
 
 NAMES = st.from_regex(r"[a-z][A-Za-z0-9]{0,8}", fullmatch=True)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\ufeff"), min_size=1, max_size=20).map(str.strip)
@@ -46,14 +49,16 @@ def page(*nodes: dict[str, Any], **context: Any) -> bytes:
     return json.dumps({"@context": prefixes, "@graph": nodes}).encode()
 
 
+@settings(max_examples=40)
 @given(st.lists(TERMS, max_size=4, unique_by=lambda term: term.id))
 def test_any_term_survives_being_written(terms: list[Term]) -> None:
-    text = write_page(Document(domain="shop", terms=tuple(terms)))
+    text = write_page(Document(domain="shop", nodes=tuple(map(node_of, terms))))
     found = read_page(text, "shop")
     assert sorted(found.terms, key=lambda term: term.id) == sorted(terms, key=lambda term: term.id)
     assert write_page(found) == text
 
 
+@settings(max_examples=40)
 @given(TERMS)
 def test_any_term_comes_back_from_a_proposal(term: Term) -> None:
     found = term_from(json.loads(json.dumps(as_fields(term))))
@@ -103,6 +108,16 @@ def test_without_the_library_only_the_normal_form_is_read(monkeypatch: pytest.Mo
         (b'{"@context": {},\n "@graph": [}', "no JSON: .* line 2 column 13"),
         (b"\xff", "no JSON"),
         (b"", "no JSON"),
+        (b"5", "shop is no JSON-LD: '5'"),
+        (b'{"@graph": []} x', "no JSON: Extra data"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "no JSON: Exceeds"),
+        (b'{"@context": 5, "@graph": []}', "@context value must be"),
+        (b'{"@context": {"@version": 2.0}}', "only supported @version"),
+        (b'{"@context": {"a": "b", "b": "a"}, "a": 1}', "Cyclic IRI mapping"),
+        (b'{"@graph": [{"@id": 5, "@type": "owl:Class"}]}', "@id value must be a string"),
+        (b'{"@value": 1, "@id": "x:y"}', "@value and @id are incompatible"),
+        (b'{"@id": "shop:A", "@id": "shop:B"}', "@id is defined twice"),
+        (b'{"@graph": [{"@id": "\\ud800"}]}', "is no jsonld"),
         (b"[" * 100_000, "no JSON|nested too deep"),
         (b'{"a":' * 60 + b"1" + b"}" * 60, "nested too deep"),
         (b'{"@context": {"@vocab": 5}, "@graph": []}', "is no jsonld"),
@@ -115,6 +130,48 @@ def test_bad_page_is_refused_with_the_place(content: bytes, says: str) -> None:
     assert caught.value.hint
 
 
+REMOTE = [
+    '{"@context": "URL"}',
+    '{"@context": [{}, "URL"]}',
+    '{"@context": [["URL"]]}',
+    '{"@context": {"@import": "URL", "@version": 1.1}}',
+    '{"@context": {"ctx": "@context"}, "ctx": "URL"}',
+    '{"@context": {"a": {"@id": "x:a", "@context": "URL"}}, "a": {}}',
+    '{"@context": {"A": {"@id": "x:A", "@context": {"b": {"@id": "x:b", "@context": ["URL"]}}}}, "@type": "A"}',
+    '{"@graph": [{"@id": "x:a", "x:b": {"@context": "URL"}}]}',
+    '{"@included": [{"@context": "URL"}]}',
+    '[{"@context": "URL"}]',
+    '{"@context": {"@vocab": "URL", "@base": "URL"}, "@id": "a", "@type": "b"}',
+    '{"@context": {"o": "http://www.w3.org/2002/07/owl#"}, "@type": "o:Ontology", "o:imports": {"@id": "URL"}}',
+    "<URL> <http://www.w3.org/2002/07/owl#imports> <URL> .",
+    '<!DOCTYPE x SYSTEM "URL"><x xmlns="URL"/>',
+    '<!DOCTYPE x [<!ENTITY a SYSTEM "URL">]><x xmlns="URL">&a;</x>',
+]
+
+
+@pytest.mark.parametrize("text", REMOTE)
+def test_no_document_has_anything_fetched(ontology: Ontology, web: Web, text: str) -> None:
+    kind = {"<U": "turtle", "<!": "xml"}.get(text[:2], "jsonld")
+    with pytest.raises(OntologyError) as caught:
+        ontology.import_(text.replace("URL", web.url).encode(), kind, "shop")
+    assert caught.value.hint
+    assert (web.asked, ontology.domains()) == ([], [])
+
+
+def test_entities_that_swell_are_refused() -> None:
+    swelling = "".join(f'<!ENTITY a{at} "{f"&a{at - 1};" * 10}">' for at in range(1, 10))
+    text = f'<!DOCTYPE x [<!ENTITY a0 "a">{swelling}]><x xmlns="x:">&a9;</x>'
+    with pytest.raises(OntologyError, match="declares entities"):
+        adopted(text.encode(), "xml", "shop")
+
+
+def test_half_a_character_is_not_written() -> None:
+    term = new_term("class", "shop:A", definition="\ud800")
+    with pytest.raises(OntologyError, match="shop has characters that cannot be written"):
+        write_page(Document(domain="shop", nodes=(node_of(term),)))
+
+
+@settings(max_examples=40)
 @given(
     st.binary(max_size=60)
     | st.recursive(

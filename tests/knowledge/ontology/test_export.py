@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 
 import pyoxigraph
 import pytest
@@ -15,6 +13,7 @@ from memfolio.index.facts import Fact
 from memfolio.knowledge.ontology import export
 from memfolio.knowledge.ontology.ontology import Ontology
 from memfolio.knowledge.ontology.term import new_term
+from tests.knowledge.ontology.conftest import Web
 from tests.knowledge.ontology.test_conform import fact
 
 TRIPLES = [
@@ -128,28 +127,23 @@ def test_what_is_no_query_is_refused(ontology: Ontology, query: str) -> None:
         "SELECT * FROM <URL> { ?s ?p ?o }",
     ],
 )
-def test_no_query_reaches_another_server(ontology: Ontology, text: str) -> None:
-    asked: list[str] = []
-
-    class Server(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_error(404)
-
-        do_POST = do_GET  # noqa: N815
-
-    server = HTTPServer(("127.0.0.1", 0), Server)
-    Thread(target=server.serve_forever, daemon=True).start()
+def test_no_query_reaches_another_server(ontology: Ontology, web: Web, text: str) -> None:
     try:
-        found = ontology.sparql(text.replace("URL", f"http://127.0.0.1:{server.server_port}/"))
+        found = ontology.sparql(text.replace("URL", web.url))
         assert "FROM" in text
         assert found.rows == ()
     except OntologyError as error:
         assert "never done" in error.message
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert asked == []
+    assert web.asked == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_process_that_answers_can_open_no_connection(web: Web) -> None:
+    query = f"SELECT * {{ SERVICE <{web.url}> {{ ?s ?p ?o }} }}"
+    question = {"query": query, "prefixes": {}, "limit": 9, "bytes": 999, "memory": export.MEMORY, "documents": []}
+    with pytest.raises(OntologyError, match="cannot be answered"):
+        export._run(question, 5)
+    assert web.asked == []
 
 
 def test_service_is_a_word_like_others(ontology: Ontology) -> None:

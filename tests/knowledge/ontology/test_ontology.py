@@ -93,6 +93,7 @@ def test_dry_run_shows_and_changes_nothing(shop: Ontology, home: Path) -> None:
         ),
         (new_term("object_property", "shop:x", range="mf:money", definition="D."), "is a type of value, and no class"),
         (new_term("rule", "shop:x", definition="D."), "a rule has the text of one"),
+        (new_term("rule", "shop:x", definition="D.", rule="?a => ?b isA C"), "its rule cannot be used: "),
     ],
 )
 def test_term_that_does_not_fit_is_refused(shop: Ontology, home: Path, term: Term, says: str) -> None:
@@ -114,9 +115,7 @@ def test_term_that_does_not_fit_is_refused(shop: Ontology, home: Path, term: Ter
     ],
 )
 def test_likely_duplicate_is_a_warning(shop: Ontology, name: str, label: str, warned: str) -> None:
-    found = shop.validate(
-        a_class(f"shop:{name}", label=label, definition="Something else entirely, by its words.")
-    )
+    found = shop.validate(a_class(f"shop:{name}", label=label, definition="Something else entirely, by its words."))
     assert not found.errors
     assert list(found.warnings) == ([f"may be {warned}"] if warned else [])
 
@@ -187,6 +186,20 @@ def test_template_stands_on_its_own_under_any_name(ontology: Ontology, name: str
     assert f'"{name}":' not in added.diff
 
 
+def test_template_builds_on_the_business_vocabulary_whenever_that_is_loaded(ontology: Ontology) -> None:
+    ontology.scaffold("acme", "ecommerce")
+    assert ontology.problems() == {}
+    ontology.load_business()
+    known = ontology.vocabulary()
+    assert known.is_a("acme:Order", "business:Commitment")
+    assert not any(each.errors for each in ontology.problems().values())
+    assert "acme:Order" not in ontology.problems()
+    assert "Order  (web order)  < business:SalesOrder" in ontology.tree("acme")
+    drawn = ontology.mermaid("acme").splitlines()
+    assert '    class business_SalesOrder["Sales Order"]' in drawn
+    assert "    business_SalesOrder <|-- acme_Order" in drawn
+
+
 def test_business_vocabulary_is_whole_and_coherent(ontology: Ontology) -> None:
     added = ontology.load_business()
     domain = ontology.domains()[0]
@@ -201,10 +214,14 @@ def test_bad_domain_or_template_is_refused(ontology: Ontology) -> None:
     for domain, name, says in (
         ("A b", "saas", "no name of a domain"),
         ("xsd", "saas", "no name"),
+        ("thing", "saas", "no name"),
         ("a", "x", "no template"),
     ):
         with pytest.raises(OntologyError, match=says):
             ontology.scaffold(domain, name)
+    for show in (ontology.terms, ontology.tree, ontology.mermaid):
+        with pytest.raises(NotFoundError, match="there is no domain 'nope'"):
+            show("nope")
 
 
 def test_tree_and_diagram_show_classes_with_their_properties(shop: Ontology) -> None:

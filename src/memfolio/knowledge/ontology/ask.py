@@ -14,7 +14,7 @@ def main() -> None:
     import pyoxigraph
 
     question = json.load(sys.stdin)
-    _confine(question["memory"])
+    _confine(question["memory"], question["seconds"])
     store = pyoxigraph.Store()
     for document in question["documents"]:
         store.bulk_load(document.encode(), pyoxigraph.RdfFormat.JSON_LD)
@@ -28,13 +28,14 @@ def main() -> None:
     json.dump(answer, sys.stdout)
 
 
-def _confine(memory: int) -> None:
-    """Take no more memory than that, and open nothing, no connection either."""
+def _confine(memory: int, seconds: int) -> None:
+    """Take no more memory and time than that, also when nobody waits any more, and open no file or connection."""
     try:
         import resource
     except ImportError:  # Windows has no such limits
         return
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 
 

@@ -116,11 +116,11 @@ def parse_json(content: bytes, where: str) -> Any:
 
 def is_normal(given: Any, domain: str) -> bool:
     """Whether a document is in our normal form: prefixes only in its context, and a flat graph of compact names."""
-    if not isinstance(given, dict) or set(given) != {"@context", "@graph"}:
-        return False
-    context, graph = given["@context"], given["@graph"]
-    if not isinstance(context, dict) or not isinstance(graph, list):
-        return False
+    match given:
+        case {"@context": dict(context), "@graph": list(graph)} if len(given) == 2:
+            pass
+        case _:
+            return False
     ours = {**PREFIXES, domain: f"{BASE}{domain}/"}
     return (
         all(isinstance(value, str) and value[-1:] in ("/", "#") for value in context.values())

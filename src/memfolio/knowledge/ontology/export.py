@@ -71,7 +71,7 @@ def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: 
     named = prefixes(given)
     question = {"query": query, "prefixes": named, "limit": limit, "bytes": ANSWER_BYTES, "memory": MEMORY}
     told = [each.decode() for each in documents(given, facts)]
-    answer = _run(json.dumps(question | {"documents": told}).encode(), seconds)
+    answer = _run(question | {"documents": told}, seconds)
 
     rows = tuple(tuple(cell and _shown(cell, named) for cell in row) for row in answer.pop("rows", ()))
     return Answers(variables=tuple(answer.pop("variables", ())), rows=rows, **answer)
@@ -169,11 +169,12 @@ def _literal(text: str, type: str) -> dict[str, str]:
     return {"@value": text, "@type": type}
 
 
-def _run(question: bytes, seconds: float) -> dict[str, Any]:
+def _run(question: dict[str, Any], seconds: float) -> dict[str, Any]:
     command = [sys.executable, "-P", str(Path(__file__).with_name("ask.py"))]
-    allowed = seconds + len(question) / LOADED
+    allowed = seconds + sum(map(len, question["documents"])) / LOADED
+    given = json.dumps(question | {"seconds": int(allowed) + 2}).encode()
     try:
-        ended = subprocess.run(command, input=question, capture_output=True, timeout=allowed, check=False)
+        ended = subprocess.run(command, input=given, capture_output=True, timeout=allowed, check=False)
     except subprocess.TimeoutExpired as error:
         raise OntologyError(f"the query took more than {seconds:g} seconds", hint="ask for less") from error
     if ended.returncode:

@@ -19,13 +19,14 @@ from memfolio.knowledge.ontology.export import ROWS, SECONDS, Answers, ask, expo
 from memfolio.knowledge.ontology.rdf import adopted
 from memfolio.knowledge.ontology.templates import BUSINESS, template
 from memfolio.knowledge.ontology.term import Term, TermKind
-from memfolio.knowledge.ontology.validate import GOOD, Report, check_domain, problems, validate
+from memfolio.knowledge.ontology.validate import GOOD, Report, check_domain, errors_of, problems, validate
 from memfolio.knowledge.ontology.vocabulary import Vocabulary
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.paths import agent_root
-from memfolio.vault.vault import OWNER, Vault
+from memfolio.vault.vault import Vault
 
+TERMER = Attribution(actor="bot:ontology", trigger="ontology")
 _PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/knowledge/ontology/(?P<domain>[^/]+)\.jsonld")
 
 
@@ -136,22 +137,22 @@ class Ontology:
         _, broken = self._read_all()
         return broken | problems(self.vocabulary(), self._library.meaning.embedder)
 
-    def add(self, term: Term, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
+    def add(self, term: Term, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """Write a term into the page of its domain, which is made if need be; OntologyError if it does not fit."""
         return self._add([self.resolved(term)], by, dry_run=dry_run, report=self.fitting(term))
 
-    def scaffold(self, domain: str, name: str, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
+    def scaffold(self, domain: str, name: str, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """Begin a domain with a template; where the domain is there, add what it lacks."""
         whole = template(name, check_domain(domain))
         begun = replace(whole, nodes=tuple(node for node in whole.nodes if term_of(node) is None))
         return self._add(whole.terms, by, dry_run=dry_run, begun=begun)
 
-    def load_business(self, *, by: Attribution = OWNER, dry_run: bool = False) -> Added:
+    def load_business(self, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """Add what is missing of the business vocabulary; `rules` has the texts of its rules."""
         return self.scaffold(BUSINESS, BUSINESS, by=by, dry_run=dry_run)
 
     def import_(
-        self, content: bytes, format: str, domain: str, *, by: Attribution = OWNER, dry_run: bool = False
+        self, content: bytes, format: str, domain: str, *, by: Attribution = TERMER, dry_run: bool = False
     ) -> Added:
         """Add the classes and properties of an RDF document to a domain; those that do not fit are left out.
 
@@ -160,8 +161,8 @@ class Ontology:
         found = adopted(content, format, check_domain(domain))
         if not found:
             raise OntologyError("the document defines no class and no property", hint="name one that does")
-        reports = problems(Vocabulary([*self.vocabulary(), *found]))
-        wrong = {each.id: reports[each.id].errors for each in found if each.id in reports and reports[each.id].errors}
+        known = Vocabulary([*self.vocabulary(), *found])
+        wrong = {each.id: errors for each in found if (errors := errors_of(each, known))}
         told = tuple(f"{name} was left out: {'; '.join(errors)}" for name, errors in wrong.items())
         kept = [each for each in found if each.id not in wrong]
         return self._add(kept, by, dry_run=dry_run, report=Report(warnings=told))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from memfolio.embed.embedder import Embedder
-from memfolio.errors import EmbedderError, OntologyError
+from memfolio.errors import EmbedderError, OntologyError, RuleError
 from memfolio.knowledge.literal import LiteralKind
 from memfolio.knowledge.ontology.document import RESERVED
 from memfolio.knowledge.ontology.templates import BUSINESS
 from memfolio.knowledge.ontology.term import DOMAIN_PATTERN, LITERALS, Term, TermKind
-from memfolio.knowledge.ontology.vocabulary import Vocabulary, is_close, key
+from memfolio.knowledge.ontology.vocabulary import Vocabulary
+from memfolio.knowledge.rule import check_rule
+from memfolio.knowledge.rule_text import parse
 
 PASCAL = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
 CAMEL = re.compile(r"[a-z][A-Za-z0-9]{0,79}")
@@ -23,6 +24,8 @@ NEAR = 0.6
 SAME = 0.85
 """The same for terms that somebody let stand beside each other."""
 NEAREST = 3
+Meanings = tuple[list[str], Any]
+"""Ids of terms, and a row of numbers for what each of them means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,28 +48,34 @@ def check_domain(domain: str) -> str:
 
 def validate(term: Term, known: Vocabulary, embedder: Embedder | None = None) -> Report:
     """What is wrong with a term that is to be added to those that are known."""
-    vectors = _vectors([term, *(each for each in known if each.id != term.id)], embedder)
-    found = _examine(term, known, vectors, NEAR)
+    meanings = _meanings([term, *(each for each in known if each.id != term.id)], embedder)
     taken = (f"{term.id} exists already",) if term.id in known.terms else ()
-    return Report(errors=(*found.errors, *taken), warnings=found.warnings)
+    return Report(errors=(*errors_of(term, known), *taken), warnings=_warnings(term, known, meanings, NEAR))
 
 
 def problems(known: Vocabulary, embedder: Embedder | None = None) -> dict[str, Report]:
     """What is wrong with each term of a vocabulary, for those with which something is."""
-    vectors = _vectors(list(known), embedder)
-    found = ((each.id, _examine(each, known, vectors, SAME)) for each in known)
-    return {name: report for name, report in found if report.errors or report.warnings}
+    meanings = _meanings(list(known), embedder)
+    found = {
+        each.id: Report(errors=errors_of(each, known), warnings=_warnings(each, known, meanings, SAME))
+        for each in known
+    }
+    return {name: report for name, report in found.items() if report != GOOD}
 
 
-def _examine(term: Term, known: Vocabulary, vectors: Mapping[str, Any], near: float) -> Report:
-    others = [each for each in known if each.id != term.id and _family(each) == _family(term)]
-    alike = [each.id for each in others if _are_alike(each, term) and not _are_kin(each, term, known)]
-    meant = [each for each in others if each.id not in alike]
+def errors_of(term: Term, known: Vocabulary) -> tuple[str, ...]:
+    """Why a term cannot stand among those that are known."""
+    return (*_form(term), *_place(term, known), *_reach(term, known))
+
+
+def _warnings(term: Term, known: Vocabulary, meanings: Meanings, near: float) -> tuple[str, ...]:
+    close = {each.id: each for name in term.names for _, each in known.close(name)}
+    alike = [name for name, each in close.items() if _could_be_one(term, each, known)]
     written = (f"may be {name}: it is written alike" for name in alike)
-    return Report(
-        errors=(*_form(term), *_place(term, known), *_reach(term, known)),
-        warnings=(*_loose(term, known), *written, *_meant(term, meant, known, vectors, near)),
-    )
+    meant = (each for each in _meant(term, meanings, near) if each[1] in known.terms and each[1] not in alike)
+    nearest = [each for each in meant if _could_be_one(term, known.terms[each[1]], known)][:NEAREST]
+    same = (f"may be {name}: it means much the same ({score:.2f})" for score, name in nearest)
+    return (*_loose(term, known), *written, *same)
 
 
 def _family(term: Term) -> str:
@@ -85,6 +94,11 @@ def _form(term: Term) -> Iterator[str]:
         yield "it has no definition"
     if (term.kind is TermKind.RULE) != bool(term.rule):
         yield "a rule has the text of one, and nothing else has"
+    if term.rule:
+        try:
+            check_rule(parse(term.rule))
+        except RuleError as error:
+            yield f"its rule cannot be used: {error.message}"
 
 
 def _place(term: Term, known: Vocabulary) -> Iterator[str]:
@@ -133,39 +147,32 @@ def _is_ours(named: str, term: Term, known: Vocabulary) -> bool:
     return not colon or domain == term.domain or domain in known.domains
 
 
-def _are_kin(one: Term, other: Term, known: Vocabulary) -> bool:
-    """Whether one stands above the other: such terms are not the same, whatever they are called."""
-    above = [
-        {*each.parents, *(name for parent in each.parents for name in known.ancestors(parent))} for each in (one, other)
-    ]
-    return other.id in above[0] or one.id in above[1]
+def _could_be_one(one: Term, other: Term, known: Vocabulary) -> bool:
+    """Whether two terms of one family may mean the same: not where one stands above the other."""
+    if one.id == other.id or _family(one) != _family(other):
+        return False
+    above, below = _all_above(one, known), _all_above(other, known)
+    return other.id not in above and one.id not in below
 
 
-def _are_alike(one: Term, other: Term) -> bool:
-    return any(is_close(x, y) for x in _keys(one.names) for y in _keys(other.names))
+def _all_above(term: Term, known: Vocabulary) -> set[str]:
+    return {*term.parents, *(name for parent in term.parents for name in known.ancestors(parent))}
 
 
-@lru_cache(maxsize=16384)
-def _keys(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(key, names)))
-
-
-def _vectors(terms: Sequence[Term], embedder: Embedder | None) -> dict[str, Any]:
+def _meanings(terms: Sequence[Term], embedder: Embedder | None) -> Meanings:
     """What terms mean, by label and definition; nothing where that would cost money or cannot be had."""
     if embedder is None or embedder.is_costly:
-        return {}
+        return [], None
     try:
-        rows = embedder.embed([f"{each.label}. {each.definition}" for each in terms])
+        return [each.id for each in terms], embedder.embed([f"{each.label}. {each.definition}" for each in terms])
     except EmbedderError:
-        return {}
-    return {each.id: row for each, row in zip(terms, rows, strict=True)}
+        return [], None
 
 
-def _meant(term: Term, others: Iterable[Term], known: Vocabulary, vectors: Mapping[str, Any], near: float) -> list[str]:
-    """The terms of the nearest meaning."""
-    if term.id not in vectors:
+def _meant(term: Term, meanings: Meanings, near: float) -> list[tuple[float, str]]:
+    """The terms of the nearest meaning, with how near they are."""
+    ids, rows = meanings
+    if not ids:
         return []
-    scored = ((float(vectors[term.id] @ vectors[each.id]), each) for each in others)
-    found = [(score, each.id) for score, each in scored if score >= near and not _are_kin(each, term, known)]
-    nearest = sorted(found, reverse=True)[:NEAREST]
-    return [f"may be {name}: it means much the same ({score:.2f})" for score, name in nearest]
+    scores = (rows @ rows[ids.index(term.id)]).tolist()
+    return sorted(((score, name) for score, name in zip(scores, ids, strict=True) if score >= near), reverse=True)

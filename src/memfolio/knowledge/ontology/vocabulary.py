@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from memfolio.errors import NotFoundError
 from memfolio.graph.alike import distance
@@ -65,14 +66,34 @@ class Vocabulary:
 
     def nearest(self, name: str, *kinds: TermKind) -> Term | None:
         """The term whose name is written most like this one, if any is."""
-        wanted = key(name)
-        scored = [
-            (distance(wanted, known), term.id, term)
-            for known, terms in self._named.items()
-            for term in terms
-            if (not kinds or term.kind in kinds) and is_close(wanted, known, share=2 * CLOSE)
-        ]
+        close = self.close(name.rpartition(":")[2], share=2 * CLOSE)
+        scored = [(apart, term.id, term) for apart, term in close if not kinds or term.kind in kinds]
         return min(scored, key=lambda each: each[:2])[2] if scored else None
+
+    def close(self, name: str, share: float = CLOSE) -> Iterator[tuple[int, Term]]:
+        """Terms with a name that differs from this one by a typing error or less, and by how many letters."""
+        wanted = key(name)
+        pairs = _pairs(wanted)
+        for known, (others, terms) in self._written.items():
+            most = int(max(len(wanted), len(known)) * share)
+            if known == wanted:
+                yield from ((0, term) for term in terms)
+            elif (  # the cheapest first: that rules out nearly all
+                (pairs ^ others).bit_count() <= 4 * most
+                and abs(len(wanted) - len(known)) <= most
+                and min(len(wanted), len(known)) >= LONG_ENOUGH
+                and (apart := distance(wanted, known)) <= most
+            ):
+                yield from ((apart, term) for term in terms)
+
+    @cached_property
+    def _written(self) -> dict[str, tuple[int, list[Term]]]:
+        """Terms by their names as these are compared, with the pairs of letters of each."""
+        found: dict[str, tuple[int, list[Term]]] = {}
+        for term in self:
+            for name in dict.fromkeys(map(key, term.names)):
+                found.setdefault(name, (_pairs(name), []))[1].append(term)
+        return found
 
     def ancestors(self, id: str) -> list[str]:
         """All that is above a term, the nearest first; a cycle is gone round once."""
@@ -104,11 +125,9 @@ def key(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-def is_close(one: str, other: str, share: float = CLOSE) -> bool:
-    """Whether two names, as they are compared, differ by a typing error or less."""
-    most = int(max(len(one), len(other)) * share)
-    if abs(len(one) - len(other)) > most or min(len(one), len(other)) < LONG_ENOUGH or one == other:
-        return one == other
-    if len(set(one) ^ set(other)) > 2 * most:  # cheap, and rules out nearly all
-        return False
-    return distance(one, other) <= most
+def _pairs(name: str) -> int:
+    """A bit for each two letters that follow each other; one typing error changes four of them at most."""
+    bits = 0
+    for one, other in pairwise(name):
+        bits |= 1 << ((ord(one) * 31 + ord(other)) & 1023)
+    return bits

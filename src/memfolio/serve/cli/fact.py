@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +14,13 @@ import typer
 
 from memfolio.errors import InputError
 from memfolio.serve.cli import traverse
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.index.facts import Fact
+    from memfolio.memory import Memory
 
 Term = Annotated[str, typer.Argument(show_default=False)]
 Pattern = Annotated[str | None, typer.Argument(help="* and ? stand for anything.", show_default=False)]
@@ -177,19 +181,14 @@ def verify(
 
 
 def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
-    """Assert the facts of a file as one change; lines that are wrong are told by their number and left out."""
-    from memfolio.knowledge.fact_line import assertion
+    """Assert the facts of a file, up to 100,000 as one change; wrong lines are told by their number and left out."""
+    from memfolio.knowledge.facts import MOST
 
-    good, problems = [], list[str]()
+    lines, count, problems = lines_of(file), 0, list[str]()
     with options.memory(create=in_empty_folder) as memory:
-        for number, line in lines_of(file):
-            try:
-                record = read_record(line)
-                assertion(record, memory.agent, memory.vault.home.zone)
-                good.append(record)
-            except InputError as error:
-                problems.append(f"line {number}: {error.message}")
-        count = len(good) if dry_run else len(memory.facts.assert_many(good, by=PERSON))
+        good = read_lines(lines, memory, problems)
+        while some := list(islice(good, MOST)):
+            count += len(some) if dry_run else len(memory.facts.assert_many(some, by=PERSON))
 
     def draw(screen: Screen) -> None:
         for problem in problems:
@@ -199,45 +198,47 @@ def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
     return Answer({"facts": count, "problems": problems}, draw, status=1 if problems else 0)
 
 
+def lines_of(file: str) -> Iterable[bytes]:
+    try:
+        return sys.stdin.buffer if file == "-" else BytesIO(Path(file).read_bytes())
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}", hint="name a file of JSON lines") from error
+
+
+def read_lines(lines: Iterable[bytes], memory: Memory, problems: list[str]) -> Iterator[dict[str, Any]]:
+    """The facts of a file; what only its ledger or an export knows about them is left out."""
+    from memfolio.knowledge.fact_line import GIVEN, assertion
+    from memfolio.vault.format.fields import read_object
+
+    for number, line in enumerate(lines, 1):
+        try:
+            if not line.strip():
+                continue
+            record = read_object(line.decode("utf-8-sig"))
+            if record.get("op", "assert") != "assert":
+                raise ValueError(f"{record['op']!r:.40} asserts nothing")
+            record["source"] = record.get("from", record.get("source"))
+            known = {name: record[name] for name in GIVEN if name in record}
+            assertion(known, memory.agent, memory.vault.home.zone)
+        except (ValueError, InputError) as error:
+            problems.append(f"line {number}: {error.message if isinstance(error, InputError) else error}")
+        else:
+            yield known
+
+
 def export(options: Options, subject: Subject = None, predicate: Predicate = None, object: Object = None) -> Answer:
     """Print facts as JSON lines that `fact import` reads; what follows by rules is not among them."""
     from memfolio.knowledge.fact_line import GIVEN
-    from memfolio.knowledge.facts import MOST
 
     with options.memory() as memory:
-        found = memory.facts.query(
-            subject, predicate, object, valid_at="any", include_derived=False, include_untrusted=True, limit=MOST
-        )
-    told = [
-        {name: value for name, value in document(each).items() if name in GIVEN and value is not None} for each in found
-    ]
-    text = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in told)
-    return Answer({"facts": told}, lambda _: typer.echo(text, nl=False))
-
-
-def lines_of(file: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file that say something, with their numbers."""
-    try:
-        text = read_text(file) if file == "-" else Path(file).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read: {error}", hint="name a file of JSON lines in UTF-8") from error
-    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
-
-
-def read_record(line: str) -> dict[str, Any]:
-    """A fact of a file; what only its ledger or an export knows about it is left out."""
-    from memfolio.knowledge.fact_line import GIVEN
-    from memfolio.vault.format.fields import read_object
-
-    try:
-        record = read_object(line)
-    except ValueError as error:
-        raise InputError(str(error), hint="write one JSON object a line") from error
-    if record.get("op", "assert") != "assert":
-        raise InputError(f"{record['op']!r:.40} asserts nothing", hint="only assertions are imported")
-    if "from" in record:
-        record["source"] = record["from"]
-    return {name: record[name] for name in GIVEN if name in record}
+        found = map(document, memory.facts.all(subject, predicate, object, include_untrusted=True))
+        told = ({name: each[name] for name in GIVEN if each.get(name) is not None} for each in found)
+        if options.as_json:
+            return Answer({"facts": list(told)}, lambda _: None)
+        options.wait.stop()
+        for each in told:
+            sys.stdout.write(json.dumps(each, ensure_ascii=False) + "\n")
+    return Answer({}, lambda _: None)
 
 
 def document(fact: Fact) -> dict[str, Any]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import InputError
 from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group, read_text
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from memfolio.knowledge.relations import Atom
 
@@ -24,7 +23,7 @@ Question = Annotated[
 RuleNames = Annotated[list[str] | None, typer.Option("--rule", metavar="ID", help="Only this rule; may be repeated.")]
 Domain = Annotated[str | None, typer.Option("--domain", metavar="NAME", help="Only rules of this domain.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many are shown.")]
-Depth = Annotated[int | None, typer.Option("--depth", metavar="N", min=1, help="How many rules deep.")]
+Depth = Annotated[int | None, typer.Option("--depth", metavar="N", min=0, help="How many rules deep.")]
 
 
 def forward(
@@ -35,67 +34,52 @@ def forward(
     limit: Limit = 50,
 ) -> Answer:
     """Show what follows from the facts by the rules and is not among them."""
+    from memfolio.knowledge.tree import called
+
     with options.memory() as memory:
         drawn = memory.inference.forward(persist=persist, rules=rule, domain=domain, limit=limit, by=PERSON)
-
-    def draw(screen: Screen) -> None:
-        for each in drawn.conclusions:
-            screen.say(f"{told(each.atom)} by {each.rule.name or each.rule.id}")
-        if drawn.total > len(drawn.conclusions):
-            screen.say(f"… and {drawn.total - len(drawn.conclusions):,} more")
-        if not drawn.total:
-            screen.say("Nothing follows that is not there already.")
-        elif not persist:
-            screen.say("This is a preview: --persist keeps it.", "bold")
-        tell(screen, drawn.problems)
-
-    return answer(drawn, draw, persisted=persist)
+    lines = [f"{told(each.atom)} by {called(each.rule)}" for each in drawn.conclusions]
+    lines += more(drawn.total - len(lines))
+    if not lines:
+        lines = ["Nothing follows that is not there already."]
+    elif not persist:
+        lines.append("This is a preview: --persist keeps it.")
+    return answer(drawn, lines, persisted=persist)
 
 
-def backward(options: Options, subject: Subject, predicate: Predicate, object: Object, depth: Depth = None) -> Answer:
+def backward(
+    options: Options, subject: Subject, predicate: Predicate, object: Object, depth: Depth = None, limit: Limit = 50
+) -> Answer:
     """Prove a triple, or say what is missing for it."""
     from memfolio.knowledge.tree import as_text
 
     with options.memory() as memory:
-        proof = memory.inference.backward(subject, predicate, object, depth=depth)
-
-    def draw(screen: Screen) -> None:
-        screen.say(proof.verdict, "bold")
-        for each in proof.answers:
-            screen.say(as_text(each.proof))
-        for gap in proof.gaps:
-            screen.say(f"missing: {gap}")
-        tell(screen, proof.problems, truncated=proof.truncated)
-
-    return answer(proof, draw)
+        proof = memory.inference.backward(subject, predicate, object, depth=depth, limit=limit)
+    proved = [as_text(each.proof) for each in proof.answers]
+    missing = [f"missing: {gap}" for gap in proof.gaps]
+    return answer(proof, [proof.verdict, *proved, *more(proof.total - len(proved)), *missing])
 
 
 def abduce(options: Options, subject: Subject, predicate: Predicate, object: Object) -> Answer:
     """Rank what would explain an observation."""
     from memfolio.knowledge.rule_text import render_part
-    from memfolio.knowledge.tree import as_document
+    from memfolio.knowledge.tree import called
 
     with options.memory() as memory:
         found = memory.inference.abduce(subject, predicate, object)
-
-    def draw(screen: Screen) -> None:
-        for each in found:
-            screen.say(f"{each.score:.2f}  {each.rule.name or each.rule.id}", "bold")
-            for atom in each.supports:
-                screen.say(f"  known    {told(atom)}")
-            for part in each.assumptions:
-                screen.say(f"  assumed  {render_part(part)}")
-        if not found:
-            screen.say("No rule concludes that.")
-
-    return Answer({"hypotheses": as_document(found)}, draw)
+    lines = []
+    for each in found:
+        lines.append(f"{each.score:.2f}  {called(each.rule)}")
+        lines += [f"  known    {told(atom)}" for atom in each.supports]
+        lines += [f"  assumed  {render_part(part)}" for part in each.assumptions]
+    return answer({"hypotheses": found}, lines or ["No rule concludes that."])
 
 
 def explain(options: Options, question: Question) -> Answer:
     """Answer a question from facts, rules, gaps and hypotheses, with sources."""
     with options.memory() as memory:
         found = memory.inference.explain(question if len(question) == 3 else " ".join(question))
-    return answer(found, lambda screen: screen.say(str(found)), paths=found.paths, sources=found.sources)
+    return answer(found, [str(found)], paths=found.paths, sources=found.sources)
 
 
 def guess(
@@ -104,18 +88,10 @@ def guess(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 10,
 ) -> Answer:
     """Say what might follow from a premise, by a model or by likeness; nothing of that is stored."""
-    from memfolio.knowledge.tree import as_document
-
     with options.memory() as memory:
         found = memory.infer(read_text(premise), limit=limit)
-
-    def draw(screen: Screen) -> None:
-        for each in found:
-            screen.say(f"{each.confidence:.2f}  {' '.join(each.triple)}  ({each.made_by}: {each.reason})")
-        if not found:
-            screen.say("Nothing comes to mind.")
-
-    return Answer({"hypotheses": as_document(found)}, draw)
+    lines = [f"{each.confidence:.2f}  {' '.join(each.triple)}  ({each.made_by}: {each.reason})" for each in found]
+    return answer({"hypotheses": found}, lines or ["Nothing comes to mind."])
 
 
 def check(
@@ -128,15 +104,8 @@ def check(
     """Show which constraints are violated, the worst first."""
     with options.memory() as memory:
         checked = memory.inference.check(severity=severity, domain=domain, rules=rule)
-
-    def draw(screen: Screen) -> None:
-        for each in checked.findings:
-            screen.say(f"{each.rule.severity:<8}  {each.text}")
-        if not checked.findings:
-            screen.say("No constraint is violated.")
-        tell(screen, checked.problems, truncated=checked.truncated)
-
-    return answer(checked, draw, status=1 if fail and checked.findings else 0)
+    lines = [f"{each.severity:<8}  {each.text}" for each in checked.findings]
+    return answer(checked, lines or ["No constraint is violated."], status=1 if fail and lines else 0)
 
 
 def policy(
@@ -152,47 +121,47 @@ def policy(
     given = [triple(each) for each in context or ()]
     with options.memory() as memory:
         checked = memory.inference.evaluate(given, domain=domain, rules=rule)
-
-    def draw(screen: Screen) -> None:
-        for each in checked.findings:
-            screen.say(f"{'escalate  ' if each.rule.escalate else ''}{each.text}")
-        if not checked.findings:
-            screen.say("No policy asks for anything.")
-        tell(screen, checked.problems, truncated=checked.truncated)
-
-    return answer(checked, draw)
+    lines = [f"{'escalate  ' if each.escalate else ''}{each.text}" for each in checked.findings]
+    return answer(checked, lines or ["No policy asks for anything."])
 
 
 def triple(text: str) -> tuple[str, str, str]:
     """A fact as it is typed: `["acme", "isLate", "true"]`, or three words of which the last may have spaces."""
     import json
 
+    from memfolio.knowledge.check import as_triple
+
     try:
-        parts = json.loads(text) if text.lstrip().startswith("[") else text.split(maxsplit=2)
-    except ValueError:
-        parts = []
-    if len(parts) != 3 or not all(isinstance(each, str) for each in parts):
-        raise InputError(f"{text[:80]!r} is no fact", hint="give subject, predicate and object")
-    return parts[0], parts[1], parts[2]
+        return as_triple(json.loads(text) if text.lstrip().startswith("[") else text.split(maxsplit=2))
+    except (ValueError, RecursionError):
+        return as_triple(text)
 
 
-def answer(found: object, draw: Callable[[Screen], None], status: int = 0, **more: object) -> Answer:
+def answer(found: Any, lines: Iterable[str], *, status: int = 0, **added: object) -> Answer:
+    """What was found, with the notes that it has."""
     from memfolio.knowledge.tree import as_document
 
-    return Answer(as_document(found) | more, draw, status)
+    document = as_document(found) | added
+
+    def draw(screen: Screen) -> None:
+        for each in lines:
+            screen.say(each)
+        for each in document.get("problems", ()):
+            screen.say(f"note: {each}", "yellow")
+        if "problems" in document and document.get("truncated"):
+            screen.say("The search was cut: there may be more.", "yellow")
+
+    return Answer(document, draw, status)
+
+
+def more(number: int) -> list[str]:
+    return [f"… and {number:,} more"] if number > 0 else []
 
 
 def told(atom: Atom) -> str:
-    from memfolio.knowledge.tree import span_text
+    from memfolio.knowledge.tree import sentence, span_text
 
-    return f"{' '.join(atom.triple)} ({', '.join(filter(None, (f'{atom.confidence:.2f}', span_text(*atom[5:]))))})"
-
-
-def tell(screen: Screen, problems: Iterable[str], *, truncated: bool = False) -> None:
-    for each in problems:
-        screen.say(f"note: {each}", "yellow")
-    if truncated:
-        screen.say("The search was cut: there may be more.", "yellow")
+    return f"{sentence(atom.triple)} ({', '.join(filter(None, (f'{atom.confidence:.2f}', span_text(*atom[5:]))))})"
 
 
 INFER = (

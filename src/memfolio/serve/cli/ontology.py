@@ -16,12 +16,9 @@ from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.govern.proposals.proposal import Proposal
-    from memfolio.index.facts import Fact
     from memfolio.knowledge.ontology.ontology import Added
-    from memfolio.knowledge.ontology.term import Term
     from memfolio.knowledge.ontology.validate import Report
     from memfolio.knowledge.rule import Rule
-    from memfolio.memory import Memory
 
 Name = Annotated[str, typer.Argument(metavar="TERM", help="An id, a name, a label or a synonym.", show_default=False)]
 Id = Annotated[str, typer.Argument(metavar="ID", help="Such as business:Customer.", show_default=False)]
@@ -45,17 +42,11 @@ Seconds = Annotated[float, typer.Option(min=0.1, help="How long it may take.")]
 def list_(options: Options, domain: Domain = None) -> Answer:
     """List the domains, or the terms of one."""
     with options.memory() as memory:
-        found = memory.ontology.domains()
-        terms = memory.ontology.terms(domain) if domain else []
-    if domain is None:
-        names = ("name", "classes", "properties", "rules", "label")
-        rows = [tuple(getattr(each, name) for name in names) for each in found]
-        return Answer({"domains": [fields_of(each) for each in found]}, lambda screen: screen.table(names, rows))
-    rows = [(each.id, each.kind.replace("_", " "), each.definition) for each in terms]
-    return Answer(
-        {"terms": list(map(document, terms))},
-        lambda screen: screen.table(("id", "kind", "definition"), rows, wide="definition"),
-    )
+        found: Sequence[Any] = memory.ontology.terms(domain) if domain else memory.ontology.domains()
+    names = ("id", "kind", "definition") if domain else ("name", "classes", "properties", "rules", "label")
+    rows = [[getattr(each, name) for name in names] for each in found]
+    document = {"terms" if domain else "domains": list(map(said, found))}
+    return Answer(document, lambda screen: screen.table(names, rows, wide=names[-1]))
 
 
 def show(options: Options, term: Name) -> Answer:
@@ -64,7 +55,7 @@ def show(options: Options, term: Name) -> Answer:
         known = memory.ontology.vocabulary()
     found = known.get(term)
     below = [each.id for each in known.children.get(found.id, ())]
-    shown = document(found) | {"above": known.ancestors(found.id), "below": below}
+    shown = said(found) | {"above": known.ancestors(found.id), "below": below}
 
     def draw(screen: Screen) -> None:
         for name, value in shown.items():
@@ -94,10 +85,17 @@ def add(
     from memfolio.knowledge.ontology.term import LITERAL_NAMES, new_term
 
     leads_to = "datatype_property" if range in (*LITERAL_NAMES, *LITERAL_NAMES.values()) else "object_property"
-    guessed = leads_to if range or domain_class else "class"
-    fields = {"label": label, "definition": definition, "domain_class": domain_class, "range": range}
-    more = {"parents": parent or (), "synonyms": synonym or (), "functional": functional}
-    term = new_term(kind or guessed, id, **fields, **more)
+    term = new_term(
+        kind or (leads_to if range or domain_class else "class"),
+        id,
+        label=label,
+        definition=definition,
+        parents=parent or (),
+        domain_class=domain_class,
+        range=range,
+        synonyms=synonym or (),
+        functional=functional,
+    )
     with options.memory() as memory:
         if propose and not dry_run:
             return listed([memory.propose_term(term, rationale=why)])
@@ -122,21 +120,19 @@ def validate(options: Options, term: Annotated[str | None, typer.Argument(metava
             warn(screen, name, report)
         screen.say(f"{counted(len(found), 'term')} to look at." if found else "All is well.", "bold")
 
-    return Answer({"problems": found}, draw, status=int(any(each.errors for each in found.values())))
+    return Answer({"findings": found}, draw, status=int(any(each.errors for each in found.values())))
 
 
 def tree(options: Options, domain: Domain = None) -> Answer:
     """Show the classes below each other, with their properties."""
     with options.memory() as memory:
-        text = memory.ontology.tree(domain)
-    return Answer({"tree": text}, lambda screen: screen.say(text or "There are no classes."))
+        return _text("tree", memory.ontology.tree(domain) or "There are no classes.")
 
 
 def mermaid(options: Options, domain: Domain = None) -> Answer:
     """Print the classes as a Mermaid diagram."""
     with options.memory() as memory:
-        text = memory.ontology.mermaid(domain)
-    return Answer({"mermaid": text}, lambda screen: screen.say(text))
+        return _text("mermaid", memory.ontology.mermaid(domain))
 
 
 def scaffold(
@@ -152,36 +148,38 @@ def scaffold(
 
 def load(
     options: Options,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="business.")] = "business",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="business, or a template.")] = "business",
     dry_run: DryRun = False,
 ) -> Answer:
     """Load the business vocabulary, with its rules."""
-    if name != "business":
-        raise InputError(f"there is no vocabulary {name[:40]!r}", hint="load business, or use `ontology scaffold`")
     return scaffold(options, name, name, dry_run)
 
 
 def conform(options: Options) -> Answer:
     """Say which facts do not fit the ontology; exit code 1 where there are any."""
     with options.memory() as memory:
-        found = memory.ontology.conform(facts_of(options, memory))
+        found = memory.ontology.conform(memory.facts.all(include_derived=True))
+    names = ("flaw", "fact", "message")
     rows = [(each.flaw.value, str(each.fact), each.message) for each in found.findings]
-    counts = {"facts": found.facts, "untyped": found.untyped, "counts": found.counts}
 
     def draw(screen: Screen) -> None:
         if rows:
-            screen.table(("flaw", "fact", "why"), rows, wide="why")
+            screen.table(names, rows, wide="message")
         screen.say(f"{counted(found.facts, 'fact')}, {counted(len(rows), 'finding')}.", "bold")
 
-    listed = [{"flaw": flaw, "fact": fact, "message": message} for flaw, fact, message in rows]
-    return Answer(counts | {"findings": listed}, draw, status=int(bool(rows)))
+    findings = [dict(zip(names, row, strict=True)) for row in rows]
+    counts = {"facts": found.facts, "untyped": found.untyped, "counts": found.counts}
+    return Answer(counts | {"findings": findings}, draw, status=int(bool(rows)))
 
 
 def export(options: Options, format: Format = "turtle") -> Answer:
     """Print ontology and facts as Turtle or JSON-LD."""
     with options.memory() as memory:
-        text = memory.ontology.export(facts_of(options, memory), format).decode()
-    return Answer({"format": format, "text": text}, lambda screen: screen.page(text))
+        return _text("text", memory.ontology.export(memory.facts.all(include_derived=True), format).decode())
+
+
+def _text(name: str, text: str) -> Answer:
+    return Answer({name: text}, lambda screen: screen.page(f"{text.rstrip()}\n"))
 
 
 def sparql(
@@ -192,7 +190,7 @@ def sparql(
 ) -> Answer:
     """Ask ontology and facts in SPARQL."""
     with options.memory() as memory:
-        found = memory.ontology.sparql(query, facts_of(options, memory), limit=limit, seconds=seconds)
+        found = memory.ontology.sparql(query, memory.facts.all(include_derived=True), limit=limit, seconds=seconds)
 
     def draw(screen: Screen) -> None:
         if found.holds is not None:
@@ -223,18 +221,9 @@ def import_(
         return told(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
 
 
-def facts_of(options: Options, memory: Memory) -> list[Fact]:
-    """All facts, of any time; where there are more than can be asked for, the first."""
-    from memfolio.knowledge.facts import ANY, MOST
-
-    found: list[Fact] = memory.facts.query(valid_at=ANY, limit=MOST)
-    if len(found) == MOST:
-        options.tell([f"only the first {MOST:,} facts take part"])
-    return found
-
-
-def document(term: Term) -> dict[str, Any]:
-    return {name: value for name, value in fields_of(term).items() if value}
+def said(value: Any) -> dict[str, Any]:
+    """The fields that say something."""
+    return {name: each for name, each in fields_of(value).items() if each != "" and each not in ((), {}, False)}
 
 
 def warn(screen: Screen, name: str, report: Report) -> None:
@@ -270,6 +259,7 @@ def listed(proposals: Sequence[Proposal]) -> Answer:
     def draw(screen: Screen) -> None:
         if rows:
             screen.table(names, rows, wide="note")
+            screen.say("`memfolio approve ID` adds a term, `memfolio reject ID` drops it.")
         else:
             screen.say("No term waits for a decision.")
 

@@ -29,9 +29,7 @@ DIFF = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 PAGE = {"# ": "bold", "## ": "bold cyan", "source: ": "dim", "<!-- ": "dim"}
 _BIDI = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _SURROGATES = range(0xD800, 0xE000)
-_CONTROL = {
-    code: "\ufffd" for code in (*range(32), *range(127, 160), *_BIDI, *_SURROGATES) if chr(code) not in "\n\t"
-}
+_CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160), *_BIDI, *_SURROGATES) if chr(code) not in "\n\t"}
 
 
 def safe(text: str) -> str:

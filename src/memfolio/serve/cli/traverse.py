@@ -77,10 +77,10 @@ def count(options: Options, conditions: Conditions, by: By = "agent", valid_at: 
 
     def draw(screen: Screen) -> None:
         screen.table((by, "count", "which"), rows, wide="which")
-        for problem in found.problems:
+        for problem in (*found.problems, *["There is more than was counted."] * found.is_cut):
             screen.say(problem, "yellow")
 
-    return Answer({"groups": groups, "problems": list(found.problems)}, draw)
+    return Answer({"groups": groups, "problems": list(found.problems), "is_cut": found.is_cut}, draw)
 
 
 def misfits(options: Options, strict: Strict = False, valid_at: At = None) -> Answer:
@@ -90,7 +90,7 @@ def misfits(options: Options, strict: Strict = False, valid_at: At = None) -> An
         ids = ask.ids(each.cited for each in found)
     shown = [{"fact": ids[each.cited], "agent": each.cited.agent, "problem": str(each)} for each in found]
     lines = [f"{each['problem']} ({each['fact']})" for each in shown] or ["All facts of the base model fit it."]
-    return Answer({"misfits": shown}, lambda screen: screen.say("\n".join(lines)), status=1 if found else 0)
+    return Answer({"findings": shown}, lambda screen: screen.say("\n".join(lines)), status=1 if found else 0)
 
 
 @contextmanager

@@ -1,0 +1,111 @@
+"""The command `infer`: what it shows people, what it gives programs, and how it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.serve.calls import Run, RunJson
+
+RULES = """\
+big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true
+?x isBig true and not ?x isExempt true => ?x isTaxable true
+unfiled: ?x isTaxable true and not ?x filed ?any => ERROR: ?x has not filed
+notify: ?x isTaxable true and ?x isLate true => DO write to ?x [escalate]
+"""
+TAXABLE = "?x isBig true and not ?x isExempt true => ?x isTaxable true"
+
+
+@pytest.fixture
+def fact(cli: Run, cli_json: RunJson, tmp_path: Any) -> str:
+    """The id of the only fact of a home with some rules."""
+    rules = tmp_path / "rules.txt"
+    rules.write_text(RULES)
+    cli("init")
+    cli("rule", "import", rules)
+    made = cli_json("fact", "assert", "acme", "hasRevenue", "$60,000", "--source", "cfo", "--confidence", "0.9")
+    return str(made["id"])
+
+
+def test_people_see_conclusions_proofs_gaps_checks_and_actions(cli: Run, fact: str) -> None:
+    said = {
+        (
+            "forward",
+            "--limit",
+            "1",
+        ): "acme isBig true (0.81) by big\n… and 1 more\nThis is a preview: --persist keeps it.\n",
+        ("forward", "--persist"): f"acme isBig true (0.81) by big\nacme isTaxable true (0.73) by {TAXABLE}\n",
+        ("forward",): "Nothing follows that is not there already.\n",
+        ("backward", "?who", "isBig", "true"): "proven\nacme isBig true (0.81)\n  by the rule big (0.81)\n"
+        f"    acme hasRevenue $60,000 (0.90, {fact}, source: cfo)\n    $60,000 > $50,000\n",
+        ("backward", "zed", "isBig", "true"): "derivable-with-gaps\nmissing: zed hasRevenue ?y and ?y > $50,000\n",
+        ("backward", "acme", "isNice", "true"): "unprovable\n",
+        ("backward", "acme", "isTaxable", "true", "--limit", "1"): "proven\nacme isTaxable true (0.73)\n"
+        f"  by the rule {TAXABLE} (0.73)\n    acme isBig true (0.81)\n      by the rule big (0.81)\n"
+        f"        acme hasRevenue $60,000 (0.90, {fact}, source: cfo)\n        $60,000 > $50,000\n"
+        "    not acme isExempt true\n",
+        ("abduce", "zed", "isTaxable", "true"): f"0.45  {TAXABLE}\n  assumed  zed isBig true\n",
+        ("abduce", "zed", "isNice", "true"): "No rule concludes that.\n",
+        (
+            "explain",
+            "Is ACME, the Zork, big?",
+        ): "Not understood: Zork\nacme isBig true (0.81)\n  by the rule big (0.81)\n"
+        f"    acme hasRevenue $60,000 (0.90, {fact}, source: cfo)\n    $60,000 > $50,000\nSources: {fact} (cfo)\n",
+        ("check",): "error     acme has not filed\n",
+        ("check", "--severity", "critical"): "No constraint is violated.\n",
+        ("policy",): "No policy asks for anything.\n",
+        ("policy", "--context", "acme isLate true"): "escalate  write to acme\n",
+        ("policy", "--context", '["acme", "isLate", "true"]', "--domain", "x"): "No policy asks for anything.\n",
+    }
+    for args, expected in said.items():
+        assert cli("infer", *args) == expected, args
+    assert cli("infer", "check", "--fail", "--severity", "critical") == "No constraint is violated.\n"
+
+
+def test_programs_get_documents_with_fixed_fields(cli_json: RunJson, fact: str) -> None:
+    fields = {
+        ("forward",): "conclusions total counts problems persisted",
+        ("forward", "--persist"): "conclusions total counts problems persisted refreshed",
+        ("backward", "?x", "isBig", "?y"): "goal verdict answers total gaps truncated problems",
+        ("abduce", "zed", "isBig", "true"): "hypotheses",
+        ("explain", "is acme big"): "question unknown patterns facts derived gaps hypotheses truncated paths sources",
+        ("check",): "findings problems truncated",
+        ("policy",): "findings problems truncated",
+    }
+    for args, expected in fields.items():
+        assert cli_json("infer", *args).keys() == set(expected.split()), args
+    [answer] = cli_json("infer", "backward", "?x", "isBig", "?y")["answers"]
+    assert (answer["binding"], answer["atom"]["triple"]) == ({"?x": "acme", "?y": "true"}, ["acme", "isBig", "true"])
+    [way] = answer["proof"]["ways"]
+    assert (way["rule"]["name"], way["rule"]["text"], way["tests"]) == (
+        "big",
+        RULES.splitlines()[0],
+        ["$60,000 > $50,000"],
+    )
+    assert way["premises"][0]["fact"] == {"id": fact, "source": "cfo"}
+    assert cli_json("infer", "check", "--fail", status=1)["findings"][0]["text"] == "acme has not filed"
+
+
+REFUSED = [
+    (("forward", "--rule", "nope"), 3, "there is no rule 'nope'"),
+    (("forward", "--rule", "unfiled"), 2, "the rule unfiled is of type constraint"),
+    (("forward", "--limit", "0"), 2, "--limit"),
+    (("backward", "acme", "?p", "true"), 2, "'acme ?p true' is no goal"),
+    (("backward", "acme", "isBig"), 2, "OBJECT"),
+    (("explain", "what is the meaning of life"), 2, "nothing in 'what is the meaning of life' is known"),
+    (("explain", ""), 2, "nothing in '' is known"),
+    (("check", "--severity", "bad"), 2, "'bad' is no severity"),
+    (("policy", "--context", "acme isLate"), 2, "'acme isLate' is no fact"),
+    (("policy", "--context", '["a", 1, 2]'), 2, "is no fact"),
+    (("policy", "--context", "[" * 9000), 2, "is no fact"),
+    (("policy", "--rule", "big"), 2, "the rule big is of type inference"),
+]
+
+
+def test_bad_input_is_refused_and_what_cannot_be_compared_is_noted(cli: Run, fact: str) -> None:
+    for args, status, says in REFUSED:
+        assert says in cli("infer", *args, status=status), args
+    cli("fact", "assert", "bits", "hasRevenue", "plenty")
+    for args in (("forward",), ("backward", "?x", "isBig", "true"), ("check",)):
+        assert "'plenty' (text) cannot be compared with '$50,000' (money in USD)" in cli("infer", *args)
