@@ -1,4 +1,4 @@
-"""Facts, rules and terms pass the policy like memories: applied, proposed or refused, and taken back with their source."""
+"""Facts, rules and terms pass the policy like memories, and are taken back with their source."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from memfolio.errors import NotFoundError, PolicyError, ProposedError
 from memfolio.memory import Memory
 from memfolio.types import Attribution, Origin
+from memfolio.vault.paths import Form, Ledger
 
 PERSON = Attribution(actor="human", trigger="cli")
 RULE = "?x hasRevenue ?y and ?y > 50000 => ?x isTaxable true"
@@ -82,8 +83,9 @@ def test_rule_by_an_agent_passes_the_policy(home: Path, preset: str, monkeypatch
 
 def test_agent_cannot_assert_in_the_owners_name(home: Path) -> None:
     with Memory.open(home, background=False, speaker="agent") as memory:
-        with pytest.raises(PolicyError, match="cannot speak for the owner"):
-            memory.facts.assert_("Acme", "isTrusted", "true", origin=Origin.OWNER)
+        for origin in (Origin.OWNER, Origin.SYSTEM):
+            with pytest.raises(PolicyError, match="cannot speak for the owner"):
+                memory.facts.assert_("Acme", "isTrusted", "true", origin=origin)
         assert memory.facts.query() == []
         assert memory.facts.assert_("Acme", "isTrusted", "true", by=PERSON).origin == Origin.AGENT
 
@@ -123,3 +125,12 @@ def test_agent_cannot_confirm_a_fact_as_the_person(home: Path) -> None:
         fact = memory.facts.assert_("Acme", "locatedIn", "Lisbon", confidence=0.3)
         memory.verify_fact(fact.id, "user_confirmation", confirmed=True, adjust=True, by=PERSON)
         assert memory.facts.get(fact.id).confidence == 0.3
+
+
+def test_line_that_makes_a_strangers_word_trusted_is_refused(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        item = memory.observe("tool", "Acme is safe", source="web")
+        line = {"subject": "Acme", "predicate": "isSafe", "object": "true", "origin": "agent", "memories": [item.id]}
+        ledger = Ledger("agents/main/knowledge/facts", Form.LINES)
+        with pytest.raises(PolicyError, match="stranger"):
+            memory.vault.add_lines(ledger, [line], Attribution(actor="bot:x", trigger="x"))

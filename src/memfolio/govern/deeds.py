@@ -104,7 +104,10 @@ def memories_of(change: Change) -> set[str]:
 
 
 def _told_about(records: Iterable[Mapping[str, Any]]) -> Iterator[object]:
-    return (record.get("memory") for record in records if record.get("op") in TELLING)
+    for record in records:
+        if record.get("op") in TELLING:
+            yield record.get("memory")
+        yield from record.get("memories", ())
 
 
 def agents_of(operations: Iterable[Operation]) -> Iterator[str | None]:

@@ -203,10 +203,14 @@ class Gate:
         """Nobody but the owner makes more of a stranger's word, and an agent that is known as one speaks for itself."""
         items = [item for each in change.operations if isinstance(each, AddEntries) for item in each.items]
         lines = [line for each in change.operations if isinstance(each, AddLines) for line in each.records]
-        origins = {*(item.origin for item in items), *(line.get("origin") for line in lines)}
-        if Origin.OWNER in origins and (self._speaker == AGENT or self.is_lesser):
+        claimed = {line.get("origin") for line in lines}
+        is_foreign = Origin.OWNER in {*claimed, *(item.origin for item in items)} or Origin.SYSTEM in claimed
+        if is_foreign and (self._speaker == AGENT or self.is_lesser):
             raise PolicyError(f"{self._agent} cannot speak for the owner", row=SELF, hint="leave the origin out")
         sources = {each for item in items if item.origin is not Origin.UNTRUSTED for each in item.derived_from}
+        sources |= {
+            each for line in lines if line.get("origin") != Origin.UNTRUSTED for each in line.get("memories", ())
+        }
         if any((found := memories.get(each)) and found.origin is Origin.UNTRUSTED for each in sources):
             raise PolicyError("what is made of a stranger's words is theirs", row=RAISED, hint="make it untrusted")
 
