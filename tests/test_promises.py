@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio import Memory, PageChangedError
+from memfolio import Memory, NotFoundError, PageChangedError
 from memfolio.clock import SettableClock
 from memfolio.embed.hashed import HashedEmbedder
 from memfolio.embed.http import HttpEmbedder
@@ -73,6 +73,25 @@ def test_1_index_of_a_tended_home_is_the_one_that_its_files_make(home: Path, clo
         memory.forget(memory.vault.entries("main")[0].id)
         memory.archive(memory.vault.entries("main")[0].id, by=OWNER)
         assert_index_equals_rebuilt(memory)
+
+
+def test_1_what_is_known_and_what_follows_is_the_same_in_a_rebuilt_index(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for number in range(5):
+            memory.facts.assert_(f"n{number}", "leadsTo", f"n{number + 1}", confidence=0.9, valid_until="2999-01-01")
+        memory.facts.retract(memory.facts.query("n4")[0].id)
+        memory.rules.create("?x leadsTo ?y and ?y leadsTo ?z => ?x leadsTo ?z")
+        memory.cases.store({"context": "a leak"}, {"actions": ["call Kim"]}, {"success": True})
+        memory.inference.forward(persist=True)
+        before = memory.facts.query(limit=100), memory.cases.list()
+        assert len(before[0]) == 10
+        assert_index_equals_rebuilt(memory)
+        cache = memory.vault.config.cache
+    shutil.rmtree(cache)
+    with Memory.open(home, background=False) as memory:
+        again = memory.facts.query(limit=100), memory.cases.list()
+        assert [(each[1:], each.is_derived) for each in again[0]] == [(each[1:], each.is_derived) for each in before[0]]
+        assert again[1] == before[1]
 
 
 def test_2_an_acknowledged_memory_is_on_disk_after_kill_9(home: Path) -> None:
@@ -212,6 +231,19 @@ def test_9_purge_leaves_no_byte_behind(home: Path) -> None:
     assert b"spice market" not in objects.stdout
 
 
+def test_9_purge_leaves_no_byte_of_a_fact_behind(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        fact = memory.facts.assert_("Acme", "hasRecipe", "seven parts of cardamom")
+        memory.facts.assert_("Acme", "hasRecipe", "seven parts of cardamom", confidence=0.5)
+        memory.facts.assert_("Acme", "locatedIn", "Oslo")
+        memory.vault.commit()
+        assert memory.purge(fact.id).is_clean
+        assert [str(each) for each in memory.facts.query()] == ["Acme locatedIn Oslo"]
+        cache = memory.vault.config.cache
+    left = [path for root in (home, cache) for path in root.rglob("*") if path.is_file()]
+    assert not [path for path in left if b"cardamom" in path.read_bytes()]
+
+
 def test_9_forgotten_stays_forgotten_when_the_home_is_rolled_back(home: Path) -> None:
     with Memory.open(home) as memory:
         item = memory.remember("a secret")
@@ -231,4 +263,8 @@ def test_10_agents_see_only_what_they_may(home: Path) -> None:
         assert two.get(item.id) is None
         assert [hit.memory for hit in one.recall("mine")] == [item]
         assert two.recall("mine") == []
+        fact = one.facts.assert_("Acme", "locatedIn", "Oslo")
+        assert (len(one.facts.query()), two.facts.query()) == (1, [])
+        with pytest.raises(NotFoundError):
+            two.facts.get(fact.id)
         assert os.listdir(home / "agents") == ["one"]

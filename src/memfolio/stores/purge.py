@@ -49,6 +49,8 @@ def meant(library: Library, what: str) -> list[str]:
         ids = ", ".join(each.item.id for _, each in described[:5])
         raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name those that are meant")
     index, one = described[0]
+    if one.form in ("fact", "case"):
+        return [one.item.id]
     if one.form != "memory":
         raise InputError(f"{one.item.id} is a part of {one.path}", hint="edit the page, or purge what it tells of")
     return [one.item.id, *(item.id for item in library.explain(index, one).supersedes)]

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from enum import StrEnum
 from itertools import chain
+from typing import Any
 
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.sources import sums_up
 from memfolio.types import MemoryItem
+from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, day_of, form_of
 from memfolio.vault.purge.frame import frame_of
@@ -19,6 +21,7 @@ from memfolio.vault.purge.needles import LONG, Needles, sentences_of
 from memfolio.vault.purge.scrub import Scrub, Target, is_made, is_text, legible
 from memfolio.vault.recent import to_text
 
+KNOWLEDGE = "/knowledge/"
 OUT_OF_REACH = (
     "clones, remotes, backups and copies elsewhere",
     "what a model, an embedding service or another program was given",
@@ -222,12 +225,23 @@ class Finder:
 
     def look_at(self, path: str, data: bytes) -> None:
         path, data = legible(path, data)
+        if KNOWLEDGE in path and form_of(path) is Form.LINES and self._scrub.touches(data):
+            self._note_lines(path, data)
         if form_of(path) is not Form.LOG or not (self._seeks_notes() or self._scrub.touches(data)):
             return
         for start, end in self._scrub.spans(path, data):
             if (raw := data[start:end]) not in self._read:
                 self._read.add(raw)
                 self._note(path, [*_items(path, raw), *(_items(path, data) if self._seeks_notes() else ())])
+
+    def _note_lines(self, path: str, data: bytes) -> None:
+        """Take up what lines about a fact or a case say, in which its id stands."""
+        for line in read_lines(data).records:
+            for each in self.ids & {line.record.get(name) for name in ("id", "fact", "case")}:
+                texts = list(_said(line.record))
+                self.found.setdefault(each, (path, " ".join(texts)))
+                self.texts.update(texts[-1:])
+                self.sentences.update(*map(sentences_of, texts[-1:]))
 
     def _seeks_notes(self) -> bool:
         """Whether a memory without a mark is looked for, of which only reading tells where it stands."""
@@ -241,6 +255,14 @@ class Finder:
                     self.sentences |= sentences_of(item.content)
                 if self.is_named or not sums_up(item):
                     self.texts.add(item.content)
+
+
+def _said(record: Mapping[str, Any]) -> Iterator[str]:
+    """What a line says in words: the parts of a fact, or the situation of a case."""
+    situation = record.get("situation")
+    told = [record.get(name) for name in ("subject", "predicate", "object")]
+    told += [situation.get("context")] if isinstance(situation, dict) else []
+    return (each for each in told if isinstance(each, str))
 
 
 def _items(path: str, data: bytes) -> list[MemoryItem]:
