@@ -177,9 +177,10 @@ class Index:
         return database is not None and not database.is_current() and not database.is_replaced()
 
     def moment(self) -> tuple[object, ...]:
-        """What is the same for as long as the index says the same, once it has caught up."""
+        """What is the same for as long as the index says the same, once it has caught up; never, while it cannot."""
         self.catch_up()
-        return self._current().path, self.builds, self._vault.epoch, self._vault.books.recent.head.seq
+        behind = (object(),) if self._is_behind else ()
+        return self._current().path, self.builds, self._vault.epoch, self._vault.books.recent.head.seq, *behind
 
     def mark_behind(self) -> None:
         """Have the files compared with what is filed before the next answer."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from memfolio.errors import InputError
+from memfolio.errors import InputError, NotFoundError
 from memfolio.graph.making import Shelf
 from memfolio.index import derived
 from memfolio.index.database import Connection
@@ -31,6 +31,8 @@ from memfolio.vault.vault import Vault
 
 INFERRER = Attribution(actor="bot:inference", approval=Approval.AUTO, trigger="infer")
 T = TypeVar("T")
+ATTEMPTS = 3
+"""How often what is kept is brought in line while others keep changing rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +105,13 @@ class Inference:
 
     def refresh(self) -> Refreshed:
         """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
-        index = self._library.index
-        moment = index.moment()
-        if moment == self._refreshed:
-            return Refreshed()
-        done = refresh(index, self._inference_rules(), most=self._vault.config.knowledge.most)
-        self._refreshed = moment
+        index, done = self._library.index, Refreshed()
+        for _ in range(ATTEMPTS):
+            moment = index.moment()
+            if moment == self._refreshed:
+                break
+            done = refresh(index, self._inference_rules(), most=self._vault.config.knowledge.most)
+            self._refreshed = moment  # and looked at once more: the rules may have changed since they were read
         return done
 
     def backward(
@@ -210,11 +213,18 @@ class Inference:
             )
             for each in fresh[:limit]
         ]
-        counts = {name: number for name, number in found.counts.items() if name in names}
+        counts = {name: found.counts.get(name, 0) for name in names}
         return Drawn(conclusions=tuple(conclusions), total=len(fresh), counts=counts, problems=found.problems)
 
     def _chosen(self, type: RuleType, names: Iterable[str] | None, domain: str | None) -> list[Rule]:
-        """The rules of a type that are switched on; InputError where somebody names others."""
+        """The rules of a type that are switched on; InputError where somebody names others.
+
+        NotFoundError where no rule at all has the domain: it is a typing error, and would pass as nothing to report.
+        """
+        domains = {each.domain for each in self._rules.list() if each.domain} if domain is not None else ()
+        if domain is not None and domain not in domains:
+            hint = f"there are {', '.join(sorted(domains))}" if domains else "no rule has one"
+            raise NotFoundError(f"no rule has the domain {domain[:80]!r}", hint=hint)
         chosen = self._rules.list(type, enabled=True) if names is None else [self._rules.get(each) for each in names]
         if other := next((each for each in chosen if each.type is not type or not each.enabled), None):
             state = f"of type {other.type}" if other.enabled else "switched off"
