@@ -14,6 +14,7 @@ from memfolio.errors import InputError
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.goals import EXAMPLE, read_goals, seed_goals
 from memfolio.knowledge.model import PREDICATES, ends, kind_named
+from memfolio.knowledge.relations import Triple
 from memfolio.memory import Memory
 
 GOALS = read_goals(EXAMPLE.read_text("utf-8"))
@@ -38,6 +39,7 @@ def test_the_example_is_seeded_once_as_one_change(facts: Facts) -> None:
     assert {
         ("goal-revenue", "isA", "Goal"),
         ("goal-revenue", "hierarchyLevel", "strategic"),
+        ("goal-revenue", "progress", "25%"),
         ("goal-cafes", "contributesTo", "goal-revenue"),
         ("desire-loyalty", "motivates", "goal-subscribers"),
         ("belief-churn", "supports", "goal-shipping"),
@@ -48,8 +50,8 @@ def test_the_example_is_seeded_once_as_one_change(facts: Facts) -> None:
         ("agent-sales", "owns", "goal-cafes"),
     } <= known(facts)
     head = facts._vault.head
-    seed_goals(facts, GOALS, agent="main")
-    assert facts._vault.head == head
+    again = seed_goals(facts, GOALS, agent="main")
+    assert (again.facts, again.retracted, facts._vault.head) == ((), (), head)
 
 
 def test_the_relations_of_the_example_fit_the_base_model(facts: Facts) -> None:
@@ -64,15 +66,19 @@ def test_the_relations_of_the_example_fit_the_base_model(facts: Facts) -> None:
 
 def test_a_changed_file_takes_back_what_it_says_no_longer(facts: Facts) -> None:
     seed_goals(facts, GOALS, agent="main")
-    facts.assert_many([{"subject": "goal-cafes", "predicate": "progress", "object": "0.9", "source": "manual"}])
+    facts.assert_many([{"subject": "goal-cafes", "predicate": "progress", "object": "90%", "source": "manual"}])
     changed = copy.deepcopy(GOALS)
     changed["goals"][0]["progress"] = 0.3
     changed["desires"][0]["content"] = "  Live well.  "
-    head = facts._vault.head
+    head, before = facts._vault.head, known(facts)
     seeded = seed_goals(facts, changed, agent="main")
     assert len(seeded.retracted) == 2
-    assert ("goal-revenue", "progress", "0.25") in seeded.retracted
-    assert known(facts) == {*seeded.facts, ("goal-cafes", "progress", "0.9")}
+    assert ("goal-revenue", "progress", "25%") in seeded.retracted
+    assert set(seeded.facts) == {
+        ("goal-revenue", "progress", "30%"),
+        ("desire-independence", "content", "Live well."),
+    }
+    assert known(facts) == before - {*seeded.retracted} | {*seeded.facts}
     assert facts._vault.head == head + 1
     assert seed_goals(facts, changed, agent="main").retracted == ()
 
@@ -88,7 +94,7 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "circle": (lambda g: g["plans"][0]["steps"][0].update(depends_on=["step-letter"]), "depends_on leads in a circle"),
     "no id": (lambda g: g["goals"][3].pop("id"), "goals 4 has no id"),
     "same id": (lambda g: g["plans"][0].update(id="goal-cafes"), r"plans 1 \(goal-cafes\) has the id of another"),
-    "share": (lambda g: g["goals"][0].update(progress=25), "progress 25 is not a number from 0 to 1"),
+    "share": (lambda g: g["goals"][0].update(priority=25), "priority 25 is not a number from 0 to 1"),
     "day": (lambda g: g["goals"][0].update(deadline="soon"), "deadline 'soon' is not a day"),
     "typing error": (lambda g: g["goals"][0].update(nmae="x"), "there is no 'nmae'"),
     "no list": (lambda g: g.update(desires={"id": "d"}), "desires is no list of objects"),
@@ -114,6 +120,27 @@ def test_a_mistake_is_told_and_nothing_is_written(facts: Facts) -> None:
             with pytest.raises(InputError, match=said):
                 seed_goals(facts, goals, agent="main", dry_run=dry_run)
     assert known(facts) == set()
+
+
+def test_progress_is_a_share_or_a_percentage_and_stored_as_a_percentage(facts: Facts) -> None:
+    def seeded(progress: object) -> tuple[Triple, ...]:
+        goal = {"id": "g", "name": "G", "level": "tactical", "progress": progress}
+        return seed_goals(facts, {"business": "B", "goals": [goal]}, agent="main", dry_run=True).facts
+
+    stored = {0: "0%", 1: "100%", 0.35: "35%", 0.005: "0.5%", "20%": "20%", "12.5 percent": "12.5%", "100%": "100%"}
+    for given, percentage in stored.items():
+        assert ("g", "progress", percentage) in seeded(given)
+    for wrong in (25, -0.1, "0.2", "120%", "-5%", "half", True, None, [0.2], float("nan")):
+        with pytest.raises(InputError, match=r"1 mistake: g: progress .* is not a number from 0 to 1 or a percentage"):
+            seeded(wrong)
+
+
+def test_goals_that_are_behind_are_found_by_their_percentage(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        seed_goals(memory.facts, GOALS, agent="main")
+        behind = memory.questions.aggregate("?goal isA Goal and ?goal progress ?p and ?p < 30%", by="?goal")
+        assert set(behind.groups) == {"goal-revenue", "goal-late-parcels"}
+        assert behind.problems == ()
 
 
 def test_all_mistakes_are_told_at_once(facts: Facts) -> None:

@@ -15,7 +15,7 @@ from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.hypotheses import Guess, Guesses, Hypothesis, hypothesise, relevant
 from memfolio.knowledge.rule import Rule
-from memfolio.knowledge.rule_text import parse
+from memfolio.knowledge.rule_text import parse, render
 from memfolio.knowledge.verify import brought_to_mind
 from memfolio.testing import Reply, ScriptedModel
 from tests.llm.answers import door
@@ -99,7 +99,27 @@ def test_without_a_model_the_one_condition_that_lacks_is_guessed() -> None:
     assert (found.triple, found.rests_on) == (("Acme", "locatedIn", "Berlin"), ("F-1", "F-2"))
     assert found.confidence == pytest.approx(0.5 * 0.8 * rule.factor)
     assert found.made_by.startswith("rule:")
-    assert found.reason.endswith("it would explain that Bo livesIn Berlin")
+    assert found.reason == f"by the rule {render(rule)} it would explain that Bo livesIn Berlin"
+
+
+@pytest.mark.parametrize(
+    ("premise", "guesses"),
+    [
+        ("Acme moves", {"Boston partOf Europe", "Europe partOf Boston"}),
+        ("what is in Europe", {"Boston partOf Europe", "Europe partOf Boston"}),
+        ("where is Ann", set()),
+        ("is it true", set()),
+        ("zzz", set()),
+    ],
+)
+def test_rules_guess_only_about_what_the_premise_names_and_nothing_of_itself(premise: str, guesses: set[str]) -> None:
+    told = """Acme locatedIn Boston, Acme locatedIn Europe, Boston partOf US, US partOf Americas, Acme isBig true,
+    Globex isBig true, Globex locatedIn Paris, Globex locatedIn France, Ann hasManager Bob, Bob hasManager Cy"""
+    known = [fact(row, each) for row, each in enumerate(told.split(","))]
+    inside = "?x locatedIn ?y and ?y partOf ?z => ?x locatedIn ?z"
+    chains = [f"?x {name} ?y and ?y {name} ?z => ?x {name} ?z" for name in ("partOf", "hasManager")]
+    found = hypothesise(premise, known, None, rules=[parse(each) for each in (inside, *chains)])
+    assert {" ".join(each.triple) for each in found} == guesses
 
 
 def test_without_a_model_the_habits_of_like_subjects_are_guessed() -> None:

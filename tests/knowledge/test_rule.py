@@ -16,6 +16,7 @@ from memfolio.knowledge.literal import Operator
 from memfolio.knowledge.rule import Comparison, Condition, Rule, RuleType, Severity, check_rule
 from memfolio.knowledge.rule_line import read_rule, rule_record
 from memfolio.knowledge.rule_text import parse, render
+from memfolio.knowledge.rules import as_rule, fold
 
 TAXABLE = "?x hasRevenue ?y and ?y > 50000 and not ?x isExempt true => ?x isTaxable true"
 WORDS = st.sampled_from(["and", "NOT", "contains", "do", "error", "Error:x", "=>", "50,000", "$5", "a:b", "{a}", "#1"])
@@ -130,6 +131,27 @@ def test_error_says_where_and_what_was_expected(text: str, expected: str, at: in
     assert (line, caret) == (text, " " * (at - 1) + "^")
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("?x a b or ?x c d => ?x e f", "there is no `or`: make two rules"),
+        ("?x a b || ?x c d => ?x e f", "there is no `or`: make two rules"),
+        ("?x a b -> ?x c d", "write `=>`"),
+        ("?x a -> ?x c d", "write `=>`"),
+        ("?x a b & ?x c d => ?x e f", "write `and`"),
+        ("?x a b && ?x c d => ?x e f", "write `and`"),
+        (" ", "write a rule such as"),
+        ("?x has revenue ?y => ?x a b", "a predicate is one word, such as hasRevenue"),
+        ("?x a b => ?x is big true", "a predicate is one word"),
+        ("?x livesIn New York => ?x a b", "put terms with spaces or signs in quotes"),
+    ],
+)
+def test_hint_says_how_to_write_what_is_meant(text: str, hint: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        parse(text)
+    assert caught.value.hint.startswith(hint)
+
+
 def test_caret_stands_below_the_place_after_wide_characters() -> None:
     with pytest.raises(RuleError) as caught:
         parse("?x 収入 e\u0301t\u00e9 5 => ?x a b")
@@ -235,6 +257,24 @@ def test_json_that_makes_no_sense_is_refused(record: dict[str, Any]) -> None:
     with pytest.raises(RuleError) as caught:
         read_rule(record)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("record", "hint"),
+    [
+        ({"text": "?x a b => ?x c d", "severty": "info"}, "did you mean severity?"),
+        ({"text": "?x a b => ?x c d", "factor": 0.5}, "did you mean confidence_factor?"),
+        ({"conditons": []}, "did you mean conditions?"),
+        ({"conditions": [{"predicate": "a", "negatd": True}]}, "did you mean negated?"),
+        ({"conditions": [], "conclusion": {"subjct": "?x"}}, "did you mean subject?"),
+        ({5: 5}, "known are id"),
+    ],
+)
+def test_field_that_no_rule_has_is_refused_except_in_lines_of_the_ledger(record: dict[str, Any], hint: str) -> None:
+    with pytest.raises(RuleError, match="a rule has no field") as caught:
+        as_rule(record)
+    assert caught.value.hint.startswith(hint)
+    assert fold([{"id": "R-1", "text": TAXABLE, "severty": "info"}])[1] == []
 
 
 JSON = st.recursive(

@@ -20,7 +20,7 @@ def stored(cli_json: RunJson, cli: Run) -> Json:
 
 
 def test_case_is_stored_used_adapted_and_deleted_in_plain_words(stored: Json, cli: Run) -> None:
-    name = stored["id"]
+    name, today = stored["id"], stored["created_at"][:10]
     for args, said in (
         ((*STORE, "--dry-run"), f"{name} would be kept: The build fails → revert (worked 2 of 2 times)"),
         (STORE, f"{name} is kept: The build fails → revert (worked 2 of 2 times)"),
@@ -29,7 +29,8 @@ def test_case_is_stored_used_adapted_and_deleted_in_plain_words(stored: Json, cl
         (("case", "retain", name, "--failed"), f"{name} is noted: The build fails → revert (worked 2 of 3 times)"),
         (("case", "revise", name, '{"solution": {"actions": ["ask"]}}'), f"{name} is revised: The build fails → ask"),
         (("case", "list"), "2/3"),
-        (("case", "show", name), '"op": "revise"'),
+        (("case", "show", name), "context    The build fails\nbeliefs    B-1\naction     ask\nwent       badly, the"),
+        (("case", "show", name), f"lesson     revert first\nimportance 0.5\norigin     owner\nstore      {today}"),
         (("case", "delete", name, "--dry-run"), f"{name} would be deleted"),
         (("case", "delete", name), f"{name} is deleted"),
     ):
@@ -53,6 +54,19 @@ def test_programs_get_documents(stored: Json, cli_json: RunJson, type_in: Callab
     assert [line["op"] for line in cli_json("case", "show", stored["id"])["history"]] == ["store"]
     listed = cli_json("case", "list")
     assert ({each["id"] for each in listed["cases"]}, listed["problems"]) == ({stored["id"], failed["id"]}, [])
+
+
+def test_case_of_an_agent_that_proposes_is_the_word_of_that_agent(
+    cli: Run, cli_json: RunJson, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("init")
+    cli("agent", "create", "scout")
+    (home / "agents/scout/agent.toml").write_text('policy = "proposes"\n', encoding="utf-8")
+    monkeypatch.setenv("MEMFOLIO_SPEAKER", "agent")
+    made = cli_json(*STORE, "--agent", "scout")
+    assert made["origin"] == "agent"
+    revised = cli_json("case", "revise", made["id"], '{"importance": 0.9}', "--agent", "scout")
+    assert (revised["origin"], revised["importance"]) == ("agent", 0.9)
 
 
 def test_broken_lines_are_told_beside_the_cases(stored: Json, cli: Run, home: Path) -> None:

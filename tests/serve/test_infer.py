@@ -11,7 +11,7 @@ from tests.serve.calls import Run, RunJson
 RULES = """\
 big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true
 ?x isBig true and not ?x isExempt true => ?x isTaxable true
-unfiled: ?x isTaxable true and not ?x filed ?any => ERROR: ?x has not filed
+unfiled: ?x isTaxable true and not ?x filed ?any => ERROR: ?x has not filed [domain tax]
 notify: ?x isTaxable true and ?x isLate true => DO write to ?x [escalate]
 """
 TAXABLE = "?x isBig true and not ?x isExempt true => ?x isTaxable true"
@@ -35,7 +35,10 @@ def test_people_see_conclusions_proofs_gaps_checks_and_actions(cli: Run, fact: s
             "--limit",
             "1",
         ): "acme isBig true (0.81) by big\n… and 1 more\nThis is a preview: --persist keeps it.\n",
-        ("forward", "--persist"): f"acme isBig true (0.81) by big\nacme isTaxable true (0.73) by {TAXABLE}\n",
+        ("forward", "--persist"): f"acme isBig true (0.81) by big\nacme isTaxable true (0.73) by {TAXABLE}\n"
+        "This keeps 2 rules and 2 further conclusions.\n",
+        ("forward", "--rule", "big", "--persist"): "Nothing follows that is not there already.\n"
+        "This keeps 1 rule and 0 further conclusions.\n",
         ("forward",): "Nothing follows that is not there already.\n",
         ("backward", "?who", "isBig", "true"): "proven\nacme isBig true (0.81)\n  by the rule big (0.81)\n"
         f"    acme hasRevenue $60,000 (0.90, {fact}, source: cfo)\n    $60,000 > $50,000\n",
@@ -52,11 +55,13 @@ def test_people_see_conclusions_proofs_gaps_checks_and_actions(cli: Run, fact: s
             "Is ACME, the Zork, big?",
         ): "Not understood: Zork\nacme isBig true (0.81)\n  by the rule big (0.81)\n"
         f"    acme hasRevenue $60,000 (0.90, {fact}, source: cfo)\n    $60,000 > $50,000\nSources: {fact} (cfo)\n",
-        ("check",): "error     acme has not filed\n",
+        ("guess", "Acme"): "Nothing comes to mind.\n",
+        ("check",): "error     acme has not filed\n          from acme isTaxable true by unfiled\n",
         ("check", "--severity", "critical"): "No constraint is violated.\n",
         ("policy",): "No policy asks for anything.\n",
-        ("policy", "--context", "acme isLate true"): "escalate  write to acme\n",
-        ("policy", "--context", '["acme", "isLate", "true"]', "--domain", "x"): "No policy asks for anything.\n",
+        ("policy", "--context", "acme isLate true"): "escalate  write to acme\n"
+        "          from acme isTaxable true; acme isLate true by notify\n",
+        ("policy", "--context", '["acme", "isLate", "true"]', "--domain", "tax"): "No policy asks for anything.\n",
     }
     for args, expected in said.items():
         assert cli("infer", *args) == expected, args
@@ -91,6 +96,9 @@ REFUSED = [
     (("forward", "--rule", "nope"), 3, "there is no rule 'nope'"),
     (("forward", "--rule", "unfiled"), 2, "the rule unfiled is of type constraint"),
     (("forward", "--limit", "0"), 2, "--limit"),
+    (("forward", "--domain", "nosuch"), 3, "no rule has the domain 'nosuch'"),
+    (("check", "--domain", "nosuch", "--fail"), 3, "there are tax"),
+    (("policy", "--domain", ""), 3, "no rule has the domain ''"),
     (("backward", "acme", "?p", "true"), 2, "'acme ?p true' is no goal"),
     (("backward", "acme", "isBig"), 2, "OBJECT"),
     (("explain", "what is the meaning of life"), 2, "nothing in 'what is the meaning of life' is known"),
@@ -109,3 +117,6 @@ def test_bad_input_is_refused_and_what_cannot_be_compared_is_noted(cli: Run, fac
     cli("fact", "assert", "bits", "hasRevenue", "plenty")
     for args in (("forward",), ("backward", "?x", "isBig", "true"), ("check",)):
         assert "'plenty' (text) cannot be compared with '$50,000' (money in USD)" in cli("infer", *args)
+    unnamed = "?x hasRevenue ?y and ?y > $1m => ?x isHuge true"
+    cli("rule", "create", unnamed)
+    assert f"note: {unnamed}: 'plenty' (text) cannot be compared" in cli("infer", "forward")

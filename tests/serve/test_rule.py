@@ -62,6 +62,11 @@ REFUSED = [
     (["create", "TAXABLE: ?x a b => ?x c d"], 2, ["has the name 'TAXABLE'", "choose another"]),
     (["create", "?a hasRevenue ?b, ?b > $50,000 => ?a isTaxable true"], 2, ["says the same"]),
     (["create", '{"conditions": 5}'], 2, ["the field conditions"]),
+    (
+        ["create", '{"text": "?x a b => ?x c d", "severty": "info"}'],
+        2,
+        ["no field 'severty'", "did you mean severity?"],
+    ),
     (["toggle", "nobody"], 3, ["no rule 'nobody'", "rule list"]),
     (["list", "--type", "guess"], 2, ["inference, constraint, policy"]),
     (["import", "nothing.txt"], 2, ["nothing.txt cannot be read"]),
@@ -90,6 +95,17 @@ def test_rules_travel_as_text_and_as_json(
     type_in(cli("rule", "export", "--json").encode())
     assert len(cli_json("rule", "import", "-", "--agent", "other")["rules"]) == 2
     assert cli("rule", "export", "--agent", "other") == f"{TAXABLE}\n{MANAGED}\n"
+    file.write_text(NOTIFY)
+    assert cli("rule", "import", file, "--dry-run") == "1 rule could be imported.\n"
+    assert cli("rule", "import", file) == "1 rule was imported.\n"
+    cli("infer", "forward", "--persist")
+    head, *rows = (line.split()[1:4] for line in cli("rule", "list").splitlines())
+    assert (head, rows) == (
+        ["is", "kept", "rule"],
+        [["on", "yes", "taxable:"], *([["on", "?x", "isA"], ["on", "?x", "hasDebt"]])],
+    )
+    type_in(b"?x a")
+    assert "nothing was imported, for 1 reason:\nline 1: " in cli("rule", "import", "-", status=2)
     type_in(b"?x a\n?x b")
     assert "nothing was imported, for 2 reasons:\nline 1: " in cli("rule", "import", "-", status=2)
 

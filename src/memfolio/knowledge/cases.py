@@ -64,7 +64,7 @@ class Cases:
         Where there are too many cases, those of least worth go with the same change.
         """
         given = {"situation": situation, "solution": solution, "outcome": outcome, "importance": importance}
-        case, book = read_case({**given, "origin": origin or _whose(by)}), self._read().book
+        case, book = read_case({**given, "origin": origin or self._whose(by)}), self._read().book
         if same := book.same.get(case.key):
             return self.retain(same, outcome, by=by, dry_run=dry_run)
         if dry_run:
@@ -127,7 +127,7 @@ class Cases:
         for name, value in line_of(case).items():
             if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
                 given[name] = {**value, **given[name]}
-        whose = case.origin if case.origin is Origin.UNTRUSTED else _whose(by)
+        whose = case.origin if case.origin is Origin.UNTRUSTED else self._whose(by)
         return self._change(case, {"op": "revise", **given, "origin": whose.value}, by, dry_run=dry_run)
 
     def delete(self, id: str, *, by: Attribution = KEEPER, dry_run: bool = False) -> Case:
@@ -178,6 +178,11 @@ class Cases:
         added = AddLines(self._ledger, tuple(lines), "C")
         return self._vault.apply(Change(operations=(added,), by=check_attribution(by), action=action))
 
+    def _whose(self, by: Attribution) -> Origin:
+        """Whose word it is: that of whoever speaks, where nobody is configured by what is said of who did it."""
+        speaker = self._vault.config.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
+        return Origin.OWNER if speaker == "owner" else Origin.AGENT
+
     def _told_like(self, context: str, include: tuple[str, ...], limit: int) -> Hits:
         """The cases that are told like a text, by words and by meaning."""
         wanted, home = Filter(forms=("case",), include=include), self._vault.home
@@ -199,7 +204,3 @@ class Cases:
                 known, last = 0, _Read()
             self._last = last = _Read(moment, lines, last.book.and_then(map(json.loads, lines[known:])))
         return last
-
-
-def _whose(by: Attribution) -> Origin:
-    return Origin.OWNER if check_attribution(by).actor == "human" else Origin.AGENT

@@ -18,6 +18,7 @@ from memfolio.knowledge.join import ALWAYS, NOWHERE, Search
 from memfolio.knowledge.relations import Atom, Held, Triple
 from memfolio.knowledge.rule import Condition, Part, Rule, is_variable, variables
 from memfolio.knowledge.strata import strata
+from memfolio.knowledge.tree import called
 
 Order = tuple[float, int, int]
 """What a conclusion stands in the queue by: -confidence, start, -end."""
@@ -117,7 +118,7 @@ class Tally:
         )
 
     def problems_of(self, rule: Rule) -> set[str]:
-        name = self._names[rule.id] = rule.name or rule.id
+        name = self._names[rule.id] = called(rule)
         return self._problems[name]
 
     def told(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from sys import float_info
@@ -46,14 +47,15 @@ SORTS = {
 }
 """The lists of a file; `steps` stand within their plans. A predicate with ^ leads from the other to this one."""
 _SHORT = {"role": "agent_role", "level": "hierarchy_level"}
-_SHARES = frozenset("progress priority urgency importance certainty alignment confidence success_rate".split())
+_SHARES = frozenset("priority urgency importance certainty alignment confidence success_rate".split())
 
 Members = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seeded:
-    """What a file said, or would say: how many members each list has, the facts, and those that it says no longer."""
+    """What a file changed, or would: how many members each list has, the facts that it had not said before, and those
+    that it says no longer."""
 
     members: Mapping[str, int]
     facts: tuple[Triple, ...]
@@ -85,14 +87,15 @@ def seed_goals(
     records = [
         {"subject": one, "predicate": two, "object": three, "source": source} for one, two, three in _triples(members)
     ]
-    triples = tuple(dict.fromkeys(each.triple for each, _ in facts.check_many(records)))
+    said = dict.fromkeys(each.triple for each, _ in facts.check_many(records))
     known = facts.query(source=source, agents=agent, valid_at=ANY, include_derived=False, limit=MOST)
-    said = frozenset(triples)
+    before = {fact.triple for fact in known}
     gone = [fact for fact in known if fact.triple not in said]
     if not dry_run:
         facts.assert_many(records, retracting=gone, by=by)
     counts = {name: len(found) for name, found in members.items()}
-    return Seeded(members=counts, facts=triples, retracted=tuple(fact.triple for fact in gone))
+    asserted = tuple(triple for triple in said if triple not in before)
+    return Seeded(members=counts, facts=asserted, retracted=tuple(fact.triple for fact in gone))
 
 
 def _members(given: Mapping[str, Any]) -> tuple[Members, list[str]]:
@@ -164,6 +167,8 @@ def _expected(attribute: str, value: Any) -> str:
             return "" if isinstance(value, str) and value.strip() else "text"
         case "datetime":
             return "" if read_literal(str(value)).kind is LiteralKind.DATE else "a day such as 2027-03-31"
+    if attribute == "progress":
+        return "" if _percent(value) else "a number from 0 to 1 or a percentage such as 25%"
     least, most = (0, 1) if attribute in _SHARES else (-float_info.max, float_info.max)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
     return "" if is_number else "a number" + (" from 0 to 1" if attribute in _SHARES else "")
@@ -197,7 +202,17 @@ def _triples(members: Members) -> Iterator[Triple]:
                     (other, predicate[1:], own) if is_turned else (own, predicate, other) for other in _several(value)
                 )
             elif key != "id":
-                yield own, _predicate(_SHORT.get(key, key)), str(value)
+                yield own, _predicate(_SHORT.get(key, key)), _percent(value) if key == "progress" else str(value)
+
+
+def _percent(value: Any) -> str:
+    """How far something is, as a percentage: `25%` for 0.25 and `25 percent`; empty for what is none."""
+    found = read_literal(str(value))
+    wanted = LiteralKind.PERCENT if isinstance(value, str) else LiteralKind.NUMBER
+    if found.kind is not wanted or not isinstance(found.value, Decimal):
+        return ""
+    amount = found.value if isinstance(value, str) else 100 * found.value
+    return f"{amount.normalize():f}%" if 0 <= amount <= 100 else ""
 
 
 def _predicate(attribute: str) -> str:

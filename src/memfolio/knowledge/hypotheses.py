@@ -15,8 +15,10 @@ from memfolio.errors import InputError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.abduce import abduce
 from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.relations import Atom, Held, Triple
 from memfolio.knowledge.rule import Condition, Rule, is_variable, variables
+from memfolio.knowledge.tree import called
 from memfolio.knowledge.verify import exactly
 from memfolio.llm.grounded import are_words_of, is_grounded
 from memfolio.llm.model import Model
@@ -109,7 +111,7 @@ def hypothesise(
     if model is not None:
         found = list(_by_model(premise, trusted[:NEARBY], model, limit))
     else:
-        found = [*_by_rules(trusted, rules), *_by_pattern(premise, trusted)]
+        found = [*_by_rules(premise, trusted, rules), *_by_pattern(premise, trusted)]
     there, once = {fact.triple for fact in trusted}, dict[Triple, Hypothesis]()
     for each in sorted(found, key=lambda each: (-each.confidence, each.triple)):
         if each.triple not in there:
@@ -129,16 +131,25 @@ def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> 
             yield _guess(triple, supports, reason if is_grounded(reason, material) else "", f"model:{model.name}")
 
 
-def _by_rules(known: Sequence[Fact], rules: Iterable[Rule]) -> Iterator[Hypothesis]:
-    """Where what a rule concludes is known, and all but one of its conditions: that one would explain it."""
+def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Iterator[Hypothesis]:
+    """Where what a rule concludes is known, and all but one of its conditions: that one would explain it.
+
+    It or what it explains is about something that the premise names, and it is about that or what that has to do with:
+    of those all facts are known, so that what is known is not guessed.
+    """
+    named = {name for fact in known for name in _ends(fact) if _is_name(name) and are_words_of(name, premise)}
+    near = {name for fact in known for name in _ends(fact) if not named.isdisjoint(_ends(fact))}
     held = Held(Atom(place, *fact.triple, fact.confidence) for place, fact in enumerate(known))
     usable = [each for each in rules if each.enabled and each.conclusion is not None]
-    for fact in known:
+    for fact in known if named else ():
         for found in abduce(Condition(*fact.triple), held, usable, depth=1):
             missing = found.assumptions[0] if len(found.assumptions) == 1 else None
-            if isinstance(missing, Condition) and not missing.negated and not variables(missing.terms):
+            if not isinstance(missing, Condition) or missing.negated or variables(missing.terms):
+                continue
+            ends = {missing.subject, missing.object}
+            if len(ends) == 2 and ends & near and named & {*ends, *_ends(fact)}:
                 supports = [fact, *(known[atom.key] for atom in found.supports)]
-                reason = f"by the rule {found.rule.name} it would explain that {fact}"
+                reason = f"by the rule {called(found.rule)} it would explain that {fact}"
                 triple = missing.subject, missing.predicate, missing.object
                 yield _guess(triple, supports, reason, f"rule:{found.rule.id}", found.rule.factor)
 
@@ -169,6 +180,14 @@ def _guess(triple: Triple, supports: Sequence[Fact], reason: str, made_by: str, 
         reason=reason,
         made_by=made_by,
     )
+
+
+def _ends(fact: Fact) -> tuple[str, str]:
+    return fact.subject, fact.object
+
+
+def _is_name(term: str) -> bool:
+    return read_literal(term).kind is LiteralKind.TEXT
 
 
 def _is_sound(triple: Triple) -> bool:

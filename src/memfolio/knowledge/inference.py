@@ -221,7 +221,7 @@ class Inference:
 
         NotFoundError where no rule at all has the domain: it is a typing error, and would pass as nothing to report.
         """
-        domains = {each.domain for each in self._rules.list() if each.domain} if domain is not None else ()
+        domains = {each.domain for each in self._rules.list() if each.domain}
         if domain is not None and domain not in domains:
             hint = f"there are {', '.join(sorted(domains))}" if domains else "no rule has one"
             raise NotFoundError(f"no rule has the domain {domain[:80]!r}", hint=hint)

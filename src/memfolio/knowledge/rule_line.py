@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from memfolio.clock import iso
 from memfolio.errors import RuleError
+from memfolio.intake import nearest
 from memfolio.knowledge.literal import Operator
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType, is_variable
 from memfolio.knowledge.rule_text import parse
@@ -22,6 +23,8 @@ Record = Mapping[str, Any]
 _SAME = ("id", "name", "description", "domain", "action", "escalate", "enabled", "kept")
 _PLAIN = {name: name for name in _SAME} | {"violation_message": "message", "confidence_factor": "factor"}
 """What fields are called in JSON, and in a rule."""
+_FIELDS = (*_PLAIN, "type", "text", "severity", "conditions", "conclusion", "created_at", "updated_at")
+_PART_FIELDS = ("subject", "predicate", "object", "negated", "left", "operator", "right")
 _EXPECTED = {str: "text", bool: "true or false", float: "a number"}
 _ALWAYS = frozenset({"name", "type", "conditions", "confidence_factor", "enabled"})
 
@@ -56,6 +59,18 @@ def read_rule(record: Record) -> Rule:
         created_at=read_moment(str(record.get("created_at")), UTC),
         updated_at=read_moment(str(record.get("updated_at")), UTC),
     )
+
+
+def check_fields(record: object) -> None:
+    """Refuse a JSON object with fields that no rule has: a typing error would change what it says."""
+    if not isinstance(record, Mapping):
+        return
+    conditions = record.get("conditions")
+    parts = [*(conditions if isinstance(conditions, list) else ()), record.get("conclusion")]
+    for given, known in ((record, _FIELDS), *((part, _PART_FIELDS) for part in parts if isinstance(part, Mapping))):
+        if unknown := next((str(name) for name in given if name not in known), None):
+            meant = next((name for name, field in _PLAIN.items() if field == unknown), unknown)
+            raise RuleError(f"a rule has no field {unknown[:40]!r}", hint=nearest(meant, known))
 
 
 def _from_fields(record: Record) -> Rule:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from unicodedata import combining, east_asian_width
 
 from memfolio.errors import RuleError
-from memfolio.knowledge.literal import Operator
+from memfolio.knowledge.literal import LiteralKind, Operator, read_literal
 from memfolio.knowledge.rule import FACTOR, MOST_CHARACTERS, Comparison, Condition, Part, Rule, RuleType, Severity
 
 _OPERATORS = {
@@ -48,7 +48,15 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
 _OPTION_HINT = (
     'there are factor 0.8, escalate, off, domain NAME and about "a description"; put a message that has [ in quotes'
 )
-_TERM_HINT = 'put terms with spaces or signs in quotes, such as "New York"; write two rules for `or`'
+_TERM_HINT = 'put terms with spaces or signs in quotes, such as "New York"'
+_SIGN_HINTS = {
+    "or": "there is no `or`: make two rules",
+    "->": "write `=>` before what follows",
+    "&": "write `and` between conditions",
+}
+_SIGN_HINTS |= {"||": _SIGN_HINTS["or"], "→": _SIGN_HINTS["->"], "then": _SIGN_HINTS["->"], "&&": _SIGN_HINTS["&"]}
+_PREDICATE_HINT = "a predicate is one word, such as hasRevenue; " + _TERM_HINT
+_EMPTY_HINT = "write a rule such as: ?x hasRevenue ?y and ?y > 50000 => ?x isTaxable true"
 MOST_WRITTEN = 10 * MOST_CHARACTERS
 """Characters of a text that is read; escapes in quotes take several for one."""
 
@@ -128,10 +136,10 @@ class _Parser:
         while self._takes("and", ","):
             parts.append(self._part())
         if not self._takes("=>"):
-            self._fail("`and` or `=>`", _TERM_HINT)
+            self._fail("`and` or `=>`", self._hint())
         outcome = self._outcome() | self._options()
         if self._at < len(self._text):
-            self._fail("the end of the rule", _TERM_HINT)
+            self._fail("the end of the rule", self._hint())
         return Rule(id="", name=name, conditions=tuple(parts), **outcome)
 
     def _part(self) -> Part:
@@ -190,7 +198,7 @@ class _Parser:
     def _term(self, expected: str) -> str:
         match = _TOKEN.match(self._text, self._at)
         if match is None or match["symbol"] or match[0].casefold() in _KEYWORDS:
-            self._fail(expected, _TERM_HINT)
+            self._fail(expected, self._hint() if self._text.strip() else _EMPTY_HINT)
         term = self._unquoted(match[0]) if match["quoted"] else match[0]
         self._skip(match.end())
         return term
@@ -215,6 +223,14 @@ class _Parser:
         self._at = at
         while self._at < len(self._text) and self._text[self._at].isspace():
             self._at += 1
+
+    def _hint(self) -> str:
+        """What is probably meant by the word or sign at which something else was expected."""
+        found = _TOKEN.match(self._text, self._at)
+        word = found[0].lower() if found else ""
+        sign = "->" if self._text[max(0, self._at - 1) : self._at + 2].strip().startswith("->") else word
+        is_value = bool(word) and (word[0] == "?" or read_literal(word).kind is not LiteralKind.TEXT)
+        return _SIGN_HINTS.get(sign) or (_PREDICATE_HINT if is_value else _TERM_HINT)
 
     def _fail(self, expected: str, hint: str) -> NoReturn:
         """Say what was expected, and show where with a caret below the line."""

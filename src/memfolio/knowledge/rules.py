@@ -15,7 +15,7 @@ from memfolio.graph.making import Shelf
 from memfolio.index.meta import head_of
 from memfolio.index.records import records
 from memfolio.knowledge.rule import VARIABLE, Comparison, Part, Rule, RuleType, check_rule, is_variable
-from memfolio.knowledge.rule_line import read_rule, rule_record
+from memfolio.knowledge.rule_line import check_fields, read_rule, rule_record
 from memfolio.knowledge.rule_text import parse, render
 from memfolio.knowledge.strata import strata
 from memfolio.text import counted
@@ -194,8 +194,9 @@ class Rules:
 def as_rule(said: Said) -> Rule:
     """A rule, however it is said, as if nobody had stored it; not yet checked."""
     if isinstance(said, str):
-        said = read_rule(_json(said)) if said.lstrip().startswith("{") else parse(said)
-    elif not isinstance(said, Rule):
+        said = _json(said) if said.lstrip().startswith("{") else parse(said)
+    if not isinstance(said, Rule):
+        check_fields(said)
         said = read_rule(said)
     return replace(said, id="", kept=False, created_at=None, updated_at=None)
 

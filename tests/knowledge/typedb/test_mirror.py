@@ -28,7 +28,7 @@ from tests.knowledge.typedb.test_rows import INJECTION
 GOALS = (
     ("goal-1", "isA", "Goal"),
     ("goal-1", "name", INJECTION),
-    ("goal-1", "progress", "0.4"),
+    ("goal-1", "progress", "40%"),
     ("goal-1", "deadline", "some day"),
     ("plan-1", "isA", "Plan"),
     ("goal-1", "requires", "plan-1"),

@@ -130,7 +130,8 @@ def literal(value: Any, type: str) -> str | None:
             case "integer":
                 return str(int(str(value))) if abs(int(str(value))) < INT64 else None
             case "double":
-                return f"{float(str(value)):.9f}" if math.isfinite(float(str(value))) else None
+                number = _number(str(value))
+                return f"{number:.9f}" if math.isfinite(number) else None
             case "datetime":
                 moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
                 plain = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
@@ -179,3 +180,8 @@ def held_query(agent: str, sort: str, after: str, most: int) -> str:
         f"match $x has uid $u, has digest $d; $u > {quoted(after or f'{agent}/{sort}/')}; $u < {last};\n"
         f'sort $u; limit {most}; fetch {{ "uid": $u, "digest": $d }};'
     )
+
+
+def _number(text: str) -> float:
+    """A number, or a percentage as the share that it is."""
+    return float(text.rstrip("% ")) / 100 if text.endswith("%") else float(text)

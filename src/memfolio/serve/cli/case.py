@@ -10,9 +10,11 @@ import typer
 
 from memfolio.errors import InputError
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
-from memfolio.serve.cli.output import Screen, as_json
+from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from memfolio.knowledge.case import Case
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The case.", show_default=False)]
@@ -79,8 +81,9 @@ def retrieve(
 def show(options: Options, id: Id) -> Answer:
     """Show a case in full, with every line about it."""
     with options.memory() as memory:
-        document = asdict(memory.cases.get(id)) | {"history": memory.cases.history(id)}
-    return Answer(document, lambda screen: screen.say(as_json(document)))
+        case, history = memory.cases.get(id), memory.cases.history(id)
+    lines = "\n".join(described(case, history))
+    return Answer(asdict(case) | {"history": history}, lambda screen: screen.say(lines))
 
 
 def list_(options: Options) -> Answer:
@@ -140,6 +143,29 @@ def told(case: Case, done: str, *, dry_run: bool) -> Answer:
     verb = f"would be {done}" if dry_run else f"is {done}"
     line = f"{case.id or 'It'} {verb}: {summary(case)} (worked {case.successes} of {case.uses} times)"
     return Answer(asdict(case), lambda screen: screen.say(line, "bold"))
+
+
+def described(case: Case, history: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What a person may want to know of a case, part by part, and what was done to it when."""
+    at, done, went = case.situation, case.solution, case.outcome
+    parts = [
+        ("case", case.id),
+        ("context", at.context),
+        ("beliefs", ", ".join(at.beliefs)),
+        ("desires", ", ".join(at.desires)),
+        ("plan", done.plan_id),
+        *(("action", each) for each in done.actions),
+        (
+            "went",
+            f"{'well' if went.success else 'badly'}, the latest time; worked {case.successes} of {case.uses} times",
+        ),
+        ("metrics", ", ".join(f"{name} {value:g}" for name, value in went.metrics.items())),
+        *(("lesson", each) for each in went.lessons.splitlines()),
+        ("importance", f"{case.importance:g}"),
+        ("origin", case.origin),
+        *((str(line.get("op", "store")), f"{str(line.get('at', ''))[:16]}  {line.get('id', '')}") for line in history),
+    ]
+    return (f"{name:<10} {value}" for name, value in parts if value)
 
 
 def summary(case: Case) -> str:

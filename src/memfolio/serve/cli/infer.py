@@ -8,12 +8,16 @@ import typer
 
 from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group, read_text
 from memfolio.serve.cli.output import Screen
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memfolio.knowledge.check import Finding
     from memfolio.knowledge.relations import Atom
 
+Line = str | tuple[str, str]
+"""What is said, perhaps with its style."""
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Or ?x for any.", show_default=False)]
 Predicate = Annotated[str, typer.Argument(metavar="PREDICATE", show_default=False)]
 Object = Annotated[str, typer.Argument(metavar="OBJECT", help="Or ?y for any.", show_default=False)]
@@ -44,6 +48,9 @@ def forward(
         lines = ["Nothing follows that is not there already."]
     elif not persist:
         lines.append("This is a preview: --persist keeps it.")
+    if persist:
+        kept, further = counted(len(drawn.counts), "rule"), counted(drawn.total, "further conclusion")
+        lines.append(f"This keeps {kept} and {further}.")
     return answer(drawn, lines, persisted=persist)
 
 
@@ -90,7 +97,10 @@ def guess(
     """Say what might follow from a premise, by a model or by likeness; nothing of that is stored."""
     with options.memory() as memory:
         found = memory.infer(read_text(premise), limit=limit)
-    lines = [f"{each.confidence:.2f}  {' '.join(each.triple)}  ({each.made_by}: {each.reason})" for each in found]
+    lines = []
+    for each in found:
+        guesser = "" if each.made_by.startswith("rule:") else f"{each.made_by}: "
+        lines.append(f"{each.confidence:.2f}  {' '.join(each.triple)}  ({guesser}{each.reason})")
     return answer({"hypotheses": found}, lines or ["Nothing comes to mind."])
 
 
@@ -104,7 +114,7 @@ def check(
     """Show which constraints are violated, the worst first."""
     with options.memory() as memory:
         checked = memory.inference.check(severity=severity, domain=domain, rules=rule)
-    lines = [f"{each.severity:<8}  {each.text}" for each in checked.findings]
+    lines = [line for each in checked.findings for line in (f"{each.severity:<8}  {each.text}", grounds(each))]
     return answer(checked, lines or ["No constraint is violated."], status=1 if fail and lines else 0)
 
 
@@ -121,7 +131,9 @@ def policy(
     given = [triple(each) for each in context or ()]
     with options.memory() as memory:
         checked = memory.inference.evaluate(given, domain=domain, rules=rule)
-    lines = [f"{'escalate  ' if each.escalate else ''}{each.text}" for each in checked.findings]
+    lines: list[Line] = []
+    for each in checked.findings:
+        lines += [f"{'escalate' if each.escalate else 'do':<8}  {each.text}", grounds(each)]
     return answer(checked, lines or ["No policy asks for anything."])
 
 
@@ -137,7 +149,15 @@ def triple(text: str) -> tuple[str, str, str]:
         return as_triple(text)
 
 
-def answer(found: Any, lines: Iterable[str], *, status: int = 0, **added: object) -> Answer:
+def grounds(finding: Finding) -> Line:
+    """The rule that found something, and what that rests on."""
+    from memfolio.knowledge.tree import called, sentence
+
+    facts = "; ".join(sentence(each.triple) for each in finding.supports)
+    return f"          {f'from {facts} ' if facts else ''}by {called(finding.rule)}", "dim"
+
+
+def answer(found: Any, lines: Iterable[Line], *, status: int = 0, **added: object) -> Answer:
     """What was found, with the notes that it has."""
     from memfolio.knowledge.tree import as_document
 
@@ -145,7 +165,7 @@ def answer(found: Any, lines: Iterable[str], *, status: int = 0, **added: object
 
     def draw(screen: Screen) -> None:
         for each in lines:
-            screen.say(each)
+            screen.say(*((each,) if isinstance(each, str) else each))
         for each in document.get("problems", ()):
             screen.say(f"note: {each}", "yellow")
         if "problems" in document and document.get("truncated"):

@@ -49,10 +49,16 @@ def list_(options: Options, type: OfType = None, domain: Domain = None, enabled:
     with options.memory() as memory:
         shown = list(map(memory.rules.as_json, memory.rules.list(type, domain, enabled)))
         problems = list(memory.rules.problems())
-    rows = [(each["id"], "on" if each["enabled"] else "off", each["text"]) for each in shown]
+    rows = [
+        (each["id"], "on" if each["enabled"] else "off", "yes" if each.get("kept") else "", each["text"])
+        for each in shown
+    ]
 
     def draw(screen: Screen) -> None:
-        screen.table(("id", "is", "rule"), rows, wide="rule") if rows else screen.say("There are no such rules.")
+        if rows:
+            screen.table(("id", "is", "kept", "rule"), rows, wide="rule")
+        else:
+            screen.say("There are no such rules.")
         for problem in problems:
             screen.say(problem, "yellow")
 
@@ -89,8 +95,9 @@ def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
         raise InputError(f"{file} cannot be read: {error}", hint="name a file with rules, in UTF-8") from error
     with options.memory() as memory:
         made = list(map(memory.rules.as_json, memory.rules.import_(text, by=PERSON, dry_run=dry_run)))
-    done = f"{counted(len(made), 'rule')} {'could be' if dry_run else 'were'} imported."
-    return Answer({"rules": made}, lambda screen: screen.say(done))
+    were = ("rule could be", "rules could be") if dry_run else ("rule was", "rules were")
+    done = counted(len(made), *were)
+    return Answer({"rules": made}, lambda screen: screen.say(f"{done} imported."))
 
 
 def export(options: Options) -> Answer:

@@ -12,6 +12,7 @@ import typer
 from memfolio.errors import InputError
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
 from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.text import counted
 
 Query = Annotated[str, typer.Argument(metavar="TYPEQL", help="- reads it from standard input.", show_default=False)]
 File = Annotated[str | None, typer.Argument(metavar="FILE", help="JSON or TOML; - is standard input.")]
@@ -90,7 +91,8 @@ def seed(options: Options, file: File = None, example: Example = False, dry_run:
             screen.say(" ".join(triple))
         verb = "would be" if dry_run else "are"
         gone = f"; {len(done.retracted)} {verb} retracted" if done.retracted else ""
-        screen.say(f"{counts}: {len(done.facts)} facts {verb} asserted{gone}.", "bold")
+        told = f"{counted(len(done.facts), 'fact')} {verb} asserted{gone}" if done.facts or gone else "nothing is new"
+        screen.say(f"{counts}: {told}.", "bold")
 
     return Answer(fields_of(done) | {"dry_run": dry_run}, draw)
 
