@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 FEW = 20_000
 """How many steps maintenance may take however little is known."""
-SHARE = 10
-"""Beyond one step for so many facts and conclusions, all is drawn anew."""
+SHARE = 2
+"""Beyond one step for so many facts and conclusions, all is drawn anew, which takes several for each."""
 WITHDRAWAL = 20
 """How many steps it counts to withdraw a conclusion."""
 
