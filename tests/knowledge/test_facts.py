@@ -156,6 +156,39 @@ def test_same_triple_again_updates_and_keeps_what_was_known(facts: Facts, clock:
     assert facts.query("Acme", as_of=START + timedelta(hours=2)) == [second]
 
 
+def test_what_is_not_given_stays_as_it_was(memory: Memory, facts: Facts) -> None:
+    seen = ["M-1763217005123-5f2c91ab"]
+    given: dict[str, Any] = {
+        "confidence": 0.9,
+        "source": "cfo",
+        "valid_from": "2026-01-01",
+        "category": "c",
+        "memories": seen,
+    }
+    first = facts.assert_("a", "p", "b", **given)
+    ended = facts.assert_("a", "p", "b", valid_until="2026-12-31")
+    untouched: dict[str, Any] = {"valid_until_us": None, "updated_us": 0, "more": None}
+    assert ended._replace(**untouched) == first._replace(**untouched)
+    assert (ended.valid_until, facts.about_memory(seen[0])) == (datetime(2027, 1, 1, tzinfo=UTC), [ended])
+    head = memory.vault.books.recent.head
+    assert facts.assert_many([{"subject": "a", "predicate": "p", "object": "b", "source": "cfo"}]) == [ended]
+    assert memory.vault.books.recent.head == head
+    bare = facts.assert_("a", "p", "b", valid_from="", valid_until="", category="")
+    assert (bare.valid_from, bare.valid_until, bare.category, bare.source) == (None, None, None, "cfo")
+    facts.assert_("a", "p", "b", valid_from="2026-01-01")
+    with pytest.raises(InputError, match="not after"):
+        facts.assert_("a", "p", "b", valid_until="2025-12-30")
+    new = facts.assert_("a", "p", "new")
+    assert (new.confidence, new.source) == (1.0, "manual")
+    assert_index_equals_rebuilt(memory)
+
+
+def test_links_that_a_person_wrote_badly_do_not_stand_in_the_way(memory: Memory, facts: Facts) -> None:
+    triple = {"subject": "a", "predicate": "p", "object": "b"}
+    write(memory, "facts.jsonl", {**triple, "memories": ["tea", 5], "derived_from": "x", "confidence": 0.5})
+    assert facts.assert_("a", "p", "b", source="cfo").confidence == 0.5
+
+
 def test_what_is_known_exactly_so_is_not_written_again(memory: Memory, facts: Facts) -> None:
     one = facts.assert_("a", "p", "b", memories=["M-1763217005123-5f2c91ab"], valid_from="2026-01-01")
     head = memory.vault.books.recent.head
@@ -195,7 +228,7 @@ def test_retraction_takes_filters_together(facts: Facts) -> None:
     assert len(facts.query()) == 6
     facts.retract(subject="a*", predicate="p")
     assert triples(facts.query()) == ["a1 q x", "a2 q x", "b p x", "b q x"]
-    assert facts.retract(facts.query("b", "p")[0].id, subject="a*") == []
+    assert facts.retract(facts.query("b", "p")[0].id, subject="a*") == facts.retract(subject="nobody") == []
 
 
 def test_many_facts_are_one_change(memory: Memory, facts: Facts) -> None:
@@ -226,6 +259,9 @@ def test_many_facts_are_one_change(memory: Memory, facts: Facts) -> None:
         ({"origin": "nobody"}, "no origin"),
         ({"memories": ["tea"]}, "no id"),
         ({"subject": None}, "missing"),
+        ({"subject": "?x"}, "variable"),
+        ({"predicate": "*"}, "stands for anything"),
+        ({"object": "**"}, "stands for anything"),
     ],
 )
 def test_wrong_input_is_refused_and_changes_nothing(facts: Facts, wrong: dict[str, Any], message: str) -> None:
@@ -243,9 +279,11 @@ def test_terms_are_kept_in_one_spelling(facts: Facts) -> None:
 def test_strangers_are_not_believed(facts: Facts) -> None:
     known = facts.assert_("a", "p", "b")
     assert facts.assert_("a", "p", "b", confidence=0.1, origin="untrusted", by=OWNER) == known
-    facts.assert_("a", "p", "c", origin="untrusted", by=OWNER)
+    facts.assert_("a", "p", "c", confidence=0.1, valid_until="2020-01-01", origin="untrusted", by=OWNER)
     assert triples(facts.query("a")) == ["a p b"]
-    assert triples(facts.query("a", include_untrusted=True)) == ["a p b", "a p c"]
+    assert triples(facts.query("a", include_untrusted=True, valid_at="any")) == ["a p b", "a p c"]
+    trusted = facts.assert_("a", "p", "c")
+    assert (trusted.confidence, trusted.valid_until) == (1.0, None)  # nothing of what the stranger said
 
 
 def test_agent_makes_no_more_of_the_words_of_strangers(home: Path) -> None:
@@ -334,9 +372,8 @@ def test_bad_lines_are_told_and_the_others_count(memory: Memory, facts: Facts) -
     wrong = [{**good, name: value} for name, value in odd.items()]
     write(memory, "facts.jsonl", *wrong, {"subject": "a"}, "{oops", good, "[1]")
     assert triples(facts.query()) == ["a p 5000"]
-    sql = "SELECT problems FROM files WHERE path LIKE '%facts.jsonl'"
-    told = json.loads(memory.library.index.read(lambda db: str(db.execute(sql).get)))
-    assert [each.partition(":")[0] for each in told] == [f"line {number}" for number in (*range(1, 13), 14)]
+    told = [each.partition(":")[0] for each in facts.problems()]
+    assert told == [f"{LEDGER}.jsonl, line {number}" for number in (*range(1, 13), 14)]
     assert facts.retract(facts.query()[0].id) != []  # what stands in the file of a person can be retracted
     assert facts.query() == []
 
@@ -398,8 +435,11 @@ def test_conclusion_cannot_be_retracted(memory: Memory, facts: Facts) -> None:
     found = facts.query("b")
     assert [(fact.is_derived, fact.source, fact.confidence) for fact in found] == [(True, "R-1", 0.5)]
     assert facts.get(found[0].id) == found[0]
-    with pytest.raises(ConflictError, match="follows by rule R-1 from a p b"):
-        facts.retract(found[0].id)
+    for named, predicate in ((found[0].id, None), (None, "q")):
+        with pytest.raises(ConflictError, match="follows by rule R-1 from a p b"):
+            facts.retract(named, predicate=predicate)
+    with pytest.raises(NotFoundError, match="follows by rule R-1 from a p b, and has no history"):
+        facts.history(found[0].id)
     assert facts.query("b", include_derived=False) == []
 
 
@@ -413,22 +453,24 @@ def test_cases_are_memories_until_they_are_deleted(memory: Memory) -> None:
     assert_index_equals_rebuilt(memory)
 
 
-def assert_often(home: Path, confidence: float) -> None:
+def assert_often(home: Path, name: str) -> None:
     with opened(home) as memory:
         for number in range(20):
-            facts_of(memory).assert_("a", "p", "b", confidence=confidence + number / 100)
+            value: Any = number / 100 if name == "confidence" else f"s{number}"
+            facts_of(memory).assert_("a", "p", "b", **{name: value})
 
 
-def test_processes_that_assert_the_same_share_one_fact(home: Path) -> None:
+def test_processes_that_assert_the_same_share_one_fact_and_keep_what_the_other_says(home: Path) -> None:
     with opened(home) as memory:
         memory.remember("tea")
         chosen = multiprocessing.get_context("spawn")
-        both = [chosen.Process(target=assert_often, args=(home, start)) for start in (0.1, 0.5)]
+        both = [chosen.Process(target=assert_often, args=(home, name)) for name in ("confidence", "source")]
         for each in both:
             each.start()
         for each in both:
             each.join(60)
             assert each.exitcode == 0
         (fact,) = facts_of(memory).query("a")
+        assert (fact.confidence, fact.source) == (0.19, "s19")
         assert len(facts_of(memory).history(fact.id)) == 40
         assert_index_equals_rebuilt(memory)

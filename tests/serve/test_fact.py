@@ -23,11 +23,15 @@ def acme(cli_json: RunJson) -> str:
 
 def test_fact_is_asserted_shown_verified_and_retracted(cli: Run, cli_json: RunJson, acme: str) -> None:
     assert cli("fact", "assert", "Acme", "hasRevenue", "50000") == f"{acme} Acme hasRevenue 50000\n"
-    assert "source             manual\n" in cli("fact", "show", acme)
+    assert "confidence         0.5\nsource             cfo\n" in cli("fact", "show", acme)
+    cli("fact", "assert", "Acme", "hasRevenue", "50000", "--confidence", "0.123456789", "--until", "")
+    assert "confidence         0.1235\n" in cli("fact", "show", acme)
+    assert cli_json("fact", "show", acme)["confidence"] == 0.123456789
     assert "Verified: " in cli("fact", "verify", acme, "--method", "user_confirmation", "--yes")
     assert cli_json("fact", "show", acme)["verification_count"] == 1
     assert [each["op"] for each in cli_json("fact", "history", acme)["history"]] == ["assert", "assert", "verify"]
-    assert "verify" in cli("fact", "history", acme)
+    first, second, _ = (line.split()[1:-1] for line in cli("fact", "history", acme).splitlines()[1:])
+    assert (first, second) == (["assert", "0.5", "cfo", "until", "3000-01-01"], ["assert", "0.1235", "cfo"])
     assert "Acme hasRevenue 50000" in cli("fact", "explain", acme)
     assert cli("fact", "explain", acme, "--mermaid").startswith("graph TD")
     assert cli("fact", "retract", "--subject", "Ac*", "--dry-run").endswith("Would retract 1 fact.\n")
@@ -54,15 +58,38 @@ def test_facts_are_found_by_what_is_asked(cli: Run, cli_json: RunJson, acme: str
         (): 1,
         ("Acme", "has*"): 1,
         ("*", "*", "Lisbon"): 0,
-        ("--at", "2020-06-01T12:00Z"): 2,
-        ("--at", "any", "--category", "c"): 1,
-        ("--at", "any", "--limit", "1"): 1,
+        ("--valid-at", "2020-06-01"): 2,
+        ("--valid-at", "any", "--category", "c"): 1,
+        ("--valid-at", "any", "--limit", "1"): 1,
         ("--min-confidence", "0.9"): 0,
         ("--as-of", "2020-01-01"): 0,
+        ("--as-of", "today"): 1,
         ("--source", "cfo", "--asserted", "--untrusted"): 1,
     }
     assert {each: len(cli_json("fact", "query", *each)["facts"]) for each in asked} == asked
     assert "Acme" in cli("fact", "query", "Acme")
+
+
+def test_query_says_what_it_leaves_out(cli: Run, cli_json: RunJson, home: Path, acme: str) -> None:
+    assert cli("fact", "query").splitlines()[0].split()[-2:] == ["source", "holds"]
+    cli("fact", "assert", "Bee", "p", "--", "-7")
+    assert cli("fact", "query", "Bee").splitlines()[0].split()[-1] == "sure"
+    assert cli("fact", "query", "--limit", "1").endswith("1 of more; --limit shows further ones.\n")
+    assert (cli_json("fact", "query", "--limit", "1")["is_cut"], cli_json("fact", "query")["is_cut"]) == (True, False)
+    (home / "agents/main/knowledge/facts.jsonl").write_text("{oops\n", encoding="utf-8")
+    note = "1 line of knowledge/facts is not read: `memfolio status` tells which\n"
+    assert cli("fact", "query").endswith(note)
+    assert "facts.jsonl, line 1: " in cli_json("fact", "query")["problems"][0]
+
+
+def test_conclusions_are_no_facts_to_retract_or_verify(cli: Run, cli_json: RunJson, acme: str) -> None:
+    cli("rule", "create", "big: ?x hasRevenue ?y => ?x isBig true [factor 1.0]")
+    cli("infer", "forward", "--persist")
+    [big] = cli_json("fact", "query", "Acme", "isBig")["facts"]
+    assert "from Acme hasRevenue 50000" in cli("fact", "retract", "--predicate", "isBig", status=4)
+    assert "has no history" in cli("fact", "history", big["id"], status=3)
+    assert "verify those" in cli("fact", "verify", big["id"], status=4)
+    assert cli("fact", "impact", acme) == f"falls: Acme isBig true ({big['id']})\n"
 
 
 REFUSED = [
@@ -71,14 +98,19 @@ REFUSED = [
     (("assert", "a", "p", "b", "--until", "soon"), 2, "no time"),
     (("assert", "a", "p", "b", "--memory", "tea"), 2, "no id"),
     (("assert", "a", "p", "b\udcff"), 2, "surrogate"),
+    (("assert", "?x", "p", "b"), 2, "variable"),
+    (("assert", "a", "p", "-5"), 2, "behind --"),
     (("query", "\udcff"), 2, "surrogate"),
     (("query", ""), 2, "empty"),
     (("query", "--limit", "0"), 2, "limit"),
+    (("query", "--as-of", "soon"), 2, "not a time"),
     (("retract",), 2, "which facts"),
+    (("retract", "--subject", "nobody"), 3, "no such facts"),
     (("show", "F-1"), 3, "no fact"),
     (("show", "D-\udcff"), 3, "no fact"),
     (("history", "F-1"), 3, "no fact"),
     (("verify", "F-1"), 3, "no fact"),
+    (("verify", "F-1", "--method", "user_confirmation"), 2, "add --yes or --no"),
     (("import", "nowhere.jsonl"), 2, "cannot be read"),
 ]
 

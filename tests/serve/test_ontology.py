@@ -40,7 +40,7 @@ ANSWERS = [
     ("sparql ASK{shop:Product?p?o}", "yes"),
     ("sparql SELECT?c{?c,a,owl:Class}", "shop:Product"),
     ("proposals", "No term waits for a decision."),
-    ("scaffold acme saas --dry-run", "32 terms and 1 rule would be added. Nothing was changed."),
+    ("scaffold acme saas --dry-run", "31 terms and 1 rule would be added. Nothing was changed."),
     ("load --dry-run", "309 terms and 8 rules would be added. Nothing was changed."),
 ]
 
@@ -58,13 +58,16 @@ MISTAKES = [
     ("show Prodct", 3, "did you mean shop:Product?"),
     ("add shop:gift --definition x", 2, "not in PascalCase"),
     ("add shop:Gift", 2, "it has no definition"),
+    ("add Gift --definition x", 2, "write it as domain:Gift, such as business:Gift"),
+    ("add shop:x --definition x --range text --domain-class Prodct", 2, "does not exist; near is shop:Product"),
     ("add shop:Gift --kind thing", 2, "'thing' is no kind of term"),
     ("add shop:Gift --definition x --parent Nope --propose", 2, "its parent Nope does not exist"),
     ("scaffold acme nope", 2, "there is no template 'nope'"),
     ("load nope", 2, "there is no template 'nope'"),
     ("scaffold A saas", 2, "'A' is no name of a domain"),
     ("export --format csv", 2, "'csv' is no format"),
-    ("sparql SELECT", 2, "the query cannot be answered"),
+    ("sparql SELECT", 2, "the query cannot be answered: it is no SPARQL at line 1, character 7: expected one of"),
+    ("sparql ASK{?x<a:b>/nope:a?y}", 2, "this prefix is not known"),
     ("sparql ASK{} --limit 0", 2, "--limit"),
     ("import nowhere.ttl shop", 2, "nowhere.ttl cannot be read"),
 ]

@@ -29,7 +29,9 @@ ANSWERS = [
     ("traverse nobody supports", "Nothing was found."),
     ("traverse belief-1 supports --valid-at 2001-01-01 --mermaid", "graph LR"),
     ("impact belief-1", "plan_step: belief-1 -supports-> goal-7 -requires-> plan-1 -contains-> step-1 (1.00"),
+    ("impact step-1", "Nothing was found."),
     ("count ?g,isA,Goal", "main   1      goal-7"),
+    ("count ?o,isA,Ordr", "Nothing fits."),
     ("count ?g,status,?s --by ?s", "behind  1      goal-7"),
     ("count ?g,status,?s,and,?s,>,5", "cannot be compared"),
     ("misfits", "All facts of the base model fit it."),
@@ -49,13 +51,20 @@ MISTAKES = [
     ("traverse belief-1 supports --valid-at yesteryear", "yesteryear"),
     ("count ?g,isA,Goal --by ?s", "there is no '?s' to group by"),
     ("count ?g,<,5", "no condition that a fact could meet"),
-    ("count Goal", "Goal"),
+    ("count orders", "not the end:\norders\n       ^\n"),
+    ("count ?g,isA,Goal,goals", "expected `and` or the end at character 13"),
+    ("count ,", "there are no conditions"),
 ]
 
 
 def test_each_mistake_is_told(told: Run) -> None:
     for command, says in MISTAKES:
         assert says in told("fact", *(word.replace(",", " ") for word in command.split()), status=2)
+
+
+def test_what_no_fact_tells_of_is_not_found(told: Run) -> None:
+    for what in ("nosuch", "F-1763217005123-5f2c91ab", "D-5f2c91ab5f2c91ab"):
+        assert f"no fact tells of '{what}'" in told("fact", "impact", what, status=3)
 
 
 def test_programs_get_paths_kinds_and_misfits(told: Run, cli_json: RunJson) -> None:

@@ -25,8 +25,8 @@ from memfolio.errors import PageChangedError
 from memfolio.types import Attribution
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
-from tests.conftest import START
-from tests.vault.conftest import MEMORY, Tally
+from tests.conftest import MEMORY, START
+from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, check_commits, check_continuity, check_git, configured, entries, files, item
 
 PAGES = ["agents/main/MEMORY.md", "agents/main/mind/Goals.md", "shared/board.md", "agents/main/memory/2026-01-01.md"]

@@ -17,8 +17,8 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConfigError, FileNotHereError, HomeFormatError, PathError
 from memfolio.types import Action
 from memfolio.vault.vault import Vault
-from tests.conftest import START
-from tests.vault.conftest import MEMORY, Tally
+from tests.conftest import MEMORY, START
+from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, check_git, check_home, configured, item
 
 LOG = "agents/main/memory/2026-11-15.md"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -221,6 +222,22 @@ def history_of(connection: apsw.Connection, triple: Triple) -> list[Entry]:
     said = [from_json(*row[:3]) for row in rows]
     told = zip(said, rows, versions(said), strict=True)
     return [Entry(each.id, each.op, row[3], fact, each) for each, row, fact in told]
+
+
+def is_told_of(connection: apsw.Connection, node: str) -> bool:
+    """Whether something is or was the subject or object of a fact."""
+    each = "SELECT 1 FROM {} WHERE ?1 IN (subject, object)"
+    sql = " UNION ALL ".join(each.format(table) for table in ("facts", "derived", "fact_history"))
+    return connection.execute(f"{sql} LIMIT 1", clean((node,))).fetchone() is not None
+
+
+def unread(connection: apsw.Connection) -> list[str]:
+    """The lines of files of facts that say nothing, each with its file and why."""
+    sql = (
+        "SELECT path, problems FROM files WHERE problems IS NOT NULL"
+        " AND (path GLOB '*/knowledge/facts.jsonl' OR path GLOB '*/knowledge/facts/*.jsonl') ORDER BY path"
+    )
+    return [f"{path}, {each}" for path, told in connection.execute(sql) for each in json.loads(told)]
 
 
 def facts_from(connection: apsw.Connection, memory: str) -> list[Fact]:

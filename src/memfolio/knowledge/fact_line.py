@@ -21,21 +21,54 @@ GIVEN = (
     *("origin", "derived_from", "rule"),
 )
 """What can be said when a fact is asserted."""
+_TAKEN_AWAY = ("valid_from", "valid_until", "category")
+"""What an empty text takes away from a fact."""
+_LINKS = ("memories", "derived_from", "rule")
 MOST_LINKS = 1000
 
 
 def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[Said, dict[str, Any]]:
-    """What is asserted, checked, and its line; what is None is left out."""
+    """What is asserted, checked, and what its line is made of; what is None is not given."""
     if unknown := next((name for name in given if name not in GIVEN), None):
         raise InputError(f"a fact has no {str(unknown)[:40]!r}", hint=nearest(str(unknown), [*GIVEN]))
     told = {name: as_text(value) for name, value in given.items() if value is not None and value != ()}
     for name in ("memories", "derived_from"):
         if name in told:
             told[name] = _ids(name, told[name])
-    said = read_fact(told, agent, zone, 0)
-    record = told | triple_of(said) | {"confidence": said.confidence, "category": said.category}
-    line = {name: record[name] for name in GIVEN if name != "source" and record.get(name) is not None}
-    return said, {"op": said.op, **line, "from": said.source}
+    said = read_fact(_held(told), agent, zone, 0)
+    for name, term in triple_of(said).items():
+        _check_term(name, term)
+    return said, told | triple_of(said)
+
+
+def updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
+    """What is given of a known fact, and beside it what is known."""
+    known = fact_json(fact)
+    for name in ("memories", "derived_from"):  # a person may have written anything there
+        told = known.get(name)
+        known[name] = [each for each in told if ANY_ID.fullmatch(str(each))] if isinstance(told, list) else None
+    held = ("confidence", "source", *_TAKEN_AWAY, *_LINKS)
+    return {**{name: known[name] for name in held if known.get(name) not in (None, [])}, **record}
+
+
+def line_of(said: Said, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The line of what is asserted; it has all that there is to know."""
+    whole = _held(record) | {"confidence": said.confidence, "category": said.category, "origin": said.origin}
+    line = {name: whole[name] for name in GIVEN if name != "source" and whole.get(name) is not None}
+    return {"op": said.op, **line, "from": said.source}
+
+
+def _held(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without what an empty text takes away."""
+    return {name: value for name, value in record.items() if name not in _TAKEN_AWAY or value != ""}
+
+
+def _check_term(name: str, term: str) -> None:
+    """Refuse what questions and rules would read as something else."""
+    if term.startswith("?"):
+        raise InputError(f"the {name} {term[:60]!r} is a variable, as rules have them", hint="name what is meant")
+    if not term.strip("*"):
+        raise InputError(f"the {name} {term[:60]!r} stands for anything", hint="name what is meant")
 
 
 def sources(record: Mapping[str, Any]) -> list[str]:
@@ -65,7 +98,7 @@ def is_same(fact: Fact, said: Said) -> bool:
 
 
 def _told(of: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: of[name] for name in ("memories", "derived_from", "rule") if of.get(name)}
+    return {name: of[name] for name in _LINKS if of.get(name)}
 
 
 def fact_json(fact: Fact) -> dict[str, Any]:
@@ -87,7 +120,7 @@ def fact_json(fact: Fact) -> dict[str, Any]:
         **{name: None if us is None else iso_of(from_us(us).astimezone(UTC)) for name, us in times.items()},
         "verification_count": fact.verification_count,
         "derived": fact.is_derived,
-        **{name: value for name, value in fact.details.items() if name in ("memories", "derived_from", "rule")},
+        **{name: value for name, value in fact.details.items() if name in _LINKS},
     }
 
 

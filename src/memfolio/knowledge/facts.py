@@ -21,12 +21,13 @@ from memfolio.index.fact_query import (
     history_of,
     premises_of,
     triple_named,
+    unread,
 )
 from memfolio.index.facts import Fact
 from memfolio.index.index import Index
 from memfolio.index.rows import to_us
 from memfolio.index.sourced import by_ids
-from memfolio.knowledge.fact_line import When, assertion, is_same, sources, triple_of
+from memfolio.knowledge.fact_line import When, assertion, is_same, line_of, sources, triple_of, updated
 from memfolio.types import Action, Attribution, Origin
 from memfolio.vault.change import AddLines, Change, Receipt
 from memfolio.vault.paths import Form, Ledger, agent_root
@@ -71,8 +72,8 @@ class Facts:
         predicate: str,
         object: str,
         *,
-        confidence: float = 1.0,
-        source: str = "manual",
+        confidence: float | None = None,
+        source: str | None = None,
         valid_from: When = None,
         valid_until: When = None,
         category: str | None = None,
@@ -80,9 +81,11 @@ class Facts:
         origin: Origin | str | None = None,
         by: Attribution = ASSERTER,
     ) -> Fact:
-        """Assert a fact; the same triple again replaces how sure, whence and when, and its history is kept.
+        """Assert a fact; the same triple again replaces what is given, and its history is kept.
 
-        What is known exactly so is not written again, and the word of a stranger changes nothing that is trusted.
+        What is not given stays as it is; a fact that is not known is certain and its source "manual". An empty text
+        takes a time or the category away. What is known exactly so is not written again. The word of a stranger changes
+        nothing that is trusted, and nothing of it stays with what is.
         """
         given = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
         told = {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
@@ -97,9 +100,11 @@ class Facts:
         Of several with the same triple the last counts. The change also retracts those of the agent's facts that are
         named, before it asserts.
         """
-        lines = self._lines(self.check_many(records), by)
+        checked = self.check_many(records)
         gone = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in retracting]
-        self._append([*gone, *lines.values()], by, Action.APPEND)
+        with self._vault.writer.ready():  # what others tell meanwhile must not be taken for what is not given
+            lines = self._lines(checked, by)
+            self._append([*gone, *lines.values()], by, Action.APPEND)
         return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
 
     def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[Said, dict[str, Any]]]:
@@ -131,9 +136,11 @@ class Facts:
         for said, record in checked:
             fact = known[said.triple]
             origin = record.get("origin", own) if strange.isdisjoint(sources(record)) else _UNTRUSTED
-            said, record = said._replace(origin=origin), {**record, "origin": origin}
+            if fact and (fact.origin == _UNTRUSTED) == (origin == _UNTRUSTED):
+                said, record = assertion(updated(record, fact), self._agent, self._vault.home.zone)
+            said = said._replace(origin=origin)
             is_known = fact is not None and (is_same(fact, said) or _is_weaker(said, fact))
-            lines[said.triple] = None if is_known else {**record, **({"fact": fact.id} if fact else {})}
+            lines[said.triple] = None if is_known else line_of(said, record) | ({"fact": fact.id} if fact else {})
         return lines
 
     def _strange(self, ids: Iterable[str]) -> set[str]:
@@ -154,13 +161,16 @@ class Facts:
     ) -> list[Fact]:
         """Retract the agent's own facts to which everything that is given applies; returns them as they were.
 
-        What follows by rules cannot be retracted, only what it follows from.
+        What follows by rules cannot be retracted, only what it follows from: where nothing else fits, ConflictError
+        says what that is.
         """
         if id is None and subject is None and predicate is None and object is None:
             raise InputError("nothing says which facts to retract", hint="name an id, subject, predicate or object")
         found = self._fitting(subject, predicate, object, among=None if id is None else self._own(id))
         if len(found) > MOST:
             raise InputError(f"more than {MOST:,} facts fit", hint="retract them in several calls")
+        if not found and id is None:
+            self._refuse_conclusion(subject, predicate, object)
         if found and not dry_run:
             lines = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in found]
             self._append(lines, by, Action.DELETE)
@@ -176,6 +186,12 @@ class Facts:
         wanted = Wanted(subject=one, predicate=two, object=three, derived=False, untrusted=True, limit=MOST + 1)
         found = _found(self._library.index, wanted)
         return [each for each in found if among is None or each.triple == among.triple]
+
+    def _refuse_conclusion(self, subject: str | None, predicate: str | None, object: str | None) -> None:
+        self._refreshed()
+        wanted = Wanted(*_patterns(subject, predicate, object), untrusted=True, limit=1)
+        if found := _found(self._library.index, wanted):
+            raise ConflictError(self._grounds(found[0]), hint="retract one of those, or switch the rule off")
 
     def note_verification(
         self, fact: Fact, method: str, verified: bool, confidence: float | None, by: Attribution = ASSERTER
@@ -294,14 +310,17 @@ class Facts:
     def _own(self, id: str) -> Fact:
         """A fact that can be changed."""
         fact = self.get(id)
-        index = self._library.index
         if fact.is_derived:
-            premises = "; ".join(index.read(lambda db: premises_of(db, fact))) or "other facts"
-            hint = "retract one of those, or switch the rule off"
-            raise ConflictError(f"{fact} follows by rule {fact.source} from {premises}", hint=hint)
-        if index.read(lambda db: fact_of(db, fact.triple)) is None:
+            raise ConflictError(self._grounds(fact), hint="retract one of those, or switch the rule off")
+        if self._library.index.read(lambda db: fact_of(db, fact.triple)) is None:
             raise ConflictError(f"{fact.id} is another agent's", hint="change it as that agent")
         return fact
+
+    def _grounds(self, fact: Fact) -> str:
+        """By which rule and from which facts a conclusion follows."""
+        holder = next((each for each in self._library.indexes() if _named(each, fact.id)), self._library.index)
+        premises = "; ".join(holder.read(lambda db: premises_of(db, fact))) or "other facts"
+        return f"{fact} follows by rule {fact.source} from {premises}"
 
     def _unknown(self, id: str) -> NotFoundError:
         for index in self._library.indexes():
@@ -311,11 +330,18 @@ class Facts:
         return NotFoundError(f"there is no fact {id[:80]!r}", hint="`memfolio fact query` shows which there are")
 
     def history(self, id: str) -> list[Entry]:
-        """Everything that was said of a fact, oldest first; also of one that is retracted."""
+        """Everything that was said of a fact, oldest first; also of one that is retracted, but of no conclusion."""
+        if id.startswith("D-"):
+            told = f"{self._grounds(self.get(id))}, and has no history"
+            raise NotFoundError(told, hint=f"`memfolio fact explain {id}` shows where it comes from")
         for index in self._library.indexes():
             if triple := index.read(lambda db: triple_named(db, id)):
                 return index.read(partial(history_of, triple=triple))
         raise self._unknown(id)
+
+    def problems(self) -> list[str]:
+        """Which lines of the agent's ledger were passed over, and why."""
+        return self._library.index.read(unread)
 
     def explain(self, id: str, depth: int = 3) -> Any:
         """Where a fact comes from: its sources, or the rules and facts that it follows from, so many steps back."""

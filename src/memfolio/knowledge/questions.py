@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
+from memfolio.errors import NotFoundError
 from memfolio.graph.making import Shelf
 from memfolio.index.database import Connection
 from memfolio.index.derived import Stored
 from memfolio.index.fact_lines import fact_id, read_moment
-from memfolio.index.fact_query import derived_named, fact_of, triple_named
+from memfolio.index.fact_query import derived_named, fact_of, is_told_of, triple_named
 from memfolio.index.rows import to_us
 from memfolio.knowledge import traverse as graph
 from memfolio.knowledge.fact_line import When
@@ -43,9 +44,19 @@ class Questions:
         return graph.traverse(self, start, steps, self._moment(valid_at), limit=max(limit, 1))
 
     def impact(self, subject: str, *, valid_at: When = None, hops: int = HOPS) -> Impact:
-        """The goals, plans, steps and whatever else is in doubt with a node, or with the fact that has this id."""
-        moment = self._moment(valid_at)
-        return graph.impact(self, subject, moment, facts=self._resting_on(subject), hops=hops)
+        """The goals, plans, steps and whatever else is in doubt with a node, or with the fact that has this id.
+
+        NotFoundError where no fact has ever told of it.
+        """
+        moment, facts = self._moment(valid_at), self._resting_on(subject)
+        found = graph.impact(self, subject, moment, facts=facts, hops=hops)
+        if not found.kinds and not facts and not self._is_told_of(subject):
+            hint = "name a subject, an object or the id of a fact; `memfolio fact query` shows which there are"
+            raise NotFoundError(f"no fact tells of {subject[:80]!r}", hint=hint)
+        return found
+
+    def _is_told_of(self, node: str) -> bool:
+        return any(index.read(lambda db: is_told_of(db, node)) for index in self._library.indexes())
 
     def aggregate(self, conditions: str, *, by: str = AGENT, valid_at: When = None) -> Groups:
         """What meets conditions in the text form of rules, counted by agent or by a variable."""

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from memfolio.clock import iso
-from memfolio.errors import InputError
+from memfolio.errors import InputError, RuleError
 from memfolio.index.rows import from_us
 from memfolio.knowledge.join import Solution, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
@@ -33,6 +33,8 @@ MANY = 1_000
 """From how many nodes on it is quicker to ask for the kinds of all."""
 AGENT, OTHER = "agent", "other"
 _STEP = re.compile(r"(\()?(?P<choice>[^()+*\s]+)(?(1)\))(?P<times>[+*]?)")
+_OUTCOME = " => INFO"
+"""What makes a rule of conditions."""
 _TIMES = {"": (1, False), "+": (1, True), "*": (0, True)}
 
 Wish = tuple[str, str | None, str | None]
@@ -306,7 +308,14 @@ def _kind_by_role(hop: Hop) -> str:
 
 def read_conditions(text: str) -> tuple[Part, ...]:
     """The conditions of a question, as in a rule: `?goal isA Goal and ?goal progress ?p and ?p < 50%`."""
-    return check_rule(parse(f"{text} => INFO")).conditions
+    if not text.strip():
+        raise RuleError("there are no conditions", hint="write some such as: ?g isA Goal and ?g status behind")
+    try:
+        return check_rule(parse(f"{text}{_OUTCOME}")).conditions
+    except RuleError as error:
+        told = error.message.replace(_OUTCOME, "").replace("`and` or `=>`", "`and` or the end")
+        message = told if "=>" in text else told.replace("not '=>'", "not the end")
+        raise RuleError(message, hint=error.hint) from error
 
 
 def aggregate(sources: Sources, conditions: Sequence[Part], moment: int, *, by: str = AGENT) -> Groups:

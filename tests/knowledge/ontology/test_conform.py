@@ -42,6 +42,7 @@ def fact(text: str, start: int | None = None, end: int | None = None) -> Fact:
         (["b total 5"], [(Flaw.VALUE, "'5' is number, not money")]),
         (["b total much"], [(Flaw.VALUE, "'much' is text, not money")]),
         (["a placse b"], [(Flaw.PREDICATE, "'placse' is in no ontology; near is shop:places")]),
+        (["g isA Goal", "g requires p", "p isA plan-step", "g hierarchyLevel low", "g progress 20%"], []),
         (["a likes tea"], [(Flaw.PREDICATE, "'likes' is in no ontology")]),
         (["a isA Costumer"], [(Flaw.CLASS, "'Costumer' is in no ontology; near is shop:Customer")]),
         (["b total $5", "b total $5.00"], []),

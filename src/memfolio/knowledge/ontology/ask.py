@@ -6,6 +6,7 @@ Imports nothing of the package, so that it starts quickly.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -22,10 +23,19 @@ def main() -> None:
         found = store.query(question["query"], prefixes=question["prefixes"])
         answer = _answer(found, question["limit"], question["bytes"])
     except SyntaxError as error:
-        answer = {"error": str(error.msg)}
+        answer = {"error": _misread(str(error.msg))}
     except (OSError, RuntimeError, ValueError) as error:
         answer = {"error": str(error)}
     json.dump(answer, sys.stdout)
+
+
+def _misread(message: str) -> str:
+    """What is wrong with the text of a query, and where; the parser lists every character that could stand there."""
+    found = re.match(r"error at (\d+):(\d+): (.*)", message)
+    if found is None:
+        return f"it is no SPARQL: {message[:200]}"
+    why = "this prefix is not known" if "Prefix not found" in message else found[3].partition(", [")[0]
+    return f"it is no SPARQL at line {found[1]}, character {found[2]}: {why}"
 
 
 def _confine(memory: int, seconds: int) -> None:

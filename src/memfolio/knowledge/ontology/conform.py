@@ -13,10 +13,13 @@ from functools import cache, lru_cache
 
 from memfolio.index.facts import Fact
 from memfolio.knowledge.literal import LiteralKind, read_literal
+from memfolio.knowledge.model import ATTRIBUTES, NODES, PREDICATES, RELATIONS, kind_named
 from memfolio.knowledge.ontology.term import LITERALS, PROPERTIES, Term, TermKind
-from memfolio.knowledge.ontology.vocabulary import Vocabulary
+from memfolio.knowledge.ontology.vocabulary import Vocabulary, key
 from memfolio.knowledge.relations import BEGINNING, END
 
+MODEL = frozenset(map(key, (*PREDICATES, *RELATIONS, *ATTRIBUTES, "subClassOf", "contributesTo")))
+"""The predicates of the base model, which need no ontology."""
 TYPE_PREDICATES = frozenset({"isA", "is-a", "is_a", "type", "rdf:type", "instanceOf"})
 
 
@@ -82,10 +85,12 @@ class _Check:
     def fact(self, fact: Fact) -> list[Finding]:
         """What is wrong with a fact; of several properties with that name, by the one that it fits best."""
         if fact.predicate in TYPE_PREDICATES:
-            is_known = self._known.find(fact.object, TermKind.CLASS) is not None
+            is_known = kind_named(fact.object) in NODES or self._known.find(fact.object, TermKind.CLASS) is not None
             return [] if is_known else [self._unknown(Flaw.CLASS, fact, fact.object, TermKind.CLASS)]
         found = [list(self._misfits(fact, term)) for term in self._properties(fact.predicate)]
-        return min(found, key=len) if found else [self._unknown(Flaw.PREDICATE, fact, fact.predicate, *PROPERTIES)]
+        if not found and key(fact.predicate) not in MODEL:
+            return [self._unknown(Flaw.PREDICATE, fact, fact.predicate, *PROPERTIES)]
+        return min(found, key=len, default=[])
 
     def repeated(self, facts: Iterable[Fact]) -> Iterator[Finding]:
         """Objects of a property that can have only one, while another one holds."""

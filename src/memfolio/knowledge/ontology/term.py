@@ -71,7 +71,7 @@ class Term:
 
     @property
     def domain(self) -> str:
-        return self.id.partition(":")[0]
+        return self.id.partition(":")[0] if ":" in self.id else ""
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ def term_from(fields: Mapping[str, Any]) -> Term:
     named = str(fields.get("node_id", ""))
     return new_term(
         str(fields.get("node_type", "")),
-        named if ":" in named else f"{fields.get('domain', '')}:{named}",
+        named if ":" in named or not fields.get("domain") else f"{fields['domain']}:{named}",
         parents=fields.get("parent_class") or (),
         synonyms=fields.get("synonyms") or (),
         **{name: fields.get(name) for name in (*_TEXTS, "functional")},

@@ -80,14 +80,19 @@ def _warnings(term: Term, known: Vocabulary, meanings: Meanings, near: float) ->
 
 def _family(term: Term) -> str:
     """Terms of two families are never taken for the same."""
-    return "property" if term.kind.is_property else term.kind.value
+    return _family_of(term.kind)
+
+
+def _family_of(kind: TermKind) -> str:
+    return "property" if kind.is_property else kind.value
 
 
 def _form(term: Term) -> Iterator[str]:
-    if not DOMAIN_PATTERN.fullmatch(term.domain) or term.domain in RESERVED:
-        yield f"{term.id[:60]!r} does not begin with a domain, as business:Customer does"
+    name = (term.name or term.id)[:60]
+    if not DOMAIN_PATTERN.fullmatch(term.domain) or term.domain in RESERVED or not term.name:
+        yield f"{term.id[:60]!r} does not begin with a domain: write it as domain:{name}, such as business:{name}"
     is_class = term.kind is TermKind.CLASS
-    if not (PASCAL if is_class else CAMEL).fullmatch(term.name):
+    if term.name and not (PASCAL if is_class else CAMEL).fullmatch(term.name):
         wanted = "PascalCase, such as SalesOrder" if is_class else "camelCase, such as placesOrder"
         yield f"{term.name[:60]!r}, the name of a {_family(term)}, is not in {wanted}"
     if not term.definition.strip():
@@ -129,7 +134,8 @@ def _missing(role: str, named: str, wanted: str, term: Term, known: Vocabulary) 
     elif found and _family(found) != wanted:
         yield f"its {role} {named} is no {wanted}"
     elif named and not found and _is_ours(named, term, known):
-        yield f"its {role} {named[:80]} does not exist"
+        near = known.nearest(named, *(each for each in TermKind if _family_of(each) == wanted))
+        yield f"its {role} {named[:80]} does not exist{f'; near is {near.id}' if near else ''}"
 
 
 def _loose(term: Term, known: Vocabulary) -> Iterator[str]:

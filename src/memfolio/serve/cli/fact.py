@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import InputError
+from memfolio.errors import InputError, NotFoundError
 from memfolio.serve.cli import traverse
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder
 from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.times import read_moment
 from memfolio.text import counted
 
 if TYPE_CHECKING:
@@ -29,13 +31,17 @@ MaybeId = Annotated[str | None, typer.Argument(metavar="ID", help="The fact.", s
 Subject = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this subject.")]
 Predicate = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this predicate.")]
 Object = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this object.")]
-Confidence = Annotated[float, typer.Option(metavar="0..1", help="How sure it is.")]
+Confidence = Annotated[float | None, typer.Option(metavar="0..1", help="How sure it is; 1 unless known otherwise.")]
 Source = Annotated[str | None, typer.Option(metavar="TEXT", help="Where it comes from.")]
 Category = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is filed under.")]
-From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="The day or moment from which it holds.")]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Its last day, or the moment it ends.")]
+From = Annotated[
+    str | None, typer.Option("--from", metavar="TIME", help="The day or moment from which it holds; '' for always.")
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Its last day, or the moment it ends; '' for no end.")
+]
 Memories = Annotated[list[str] | None, typer.Option("--memory", metavar="ID", help="A memory that it came from.")]
-At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="When they hold; any for all, else now.")]
+At = Annotated[str | None, typer.Option("--valid-at", metavar="TIME", help="When they hold; any for all, else now.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was known at that moment.")]
 Least = Annotated[float, typer.Option("--min-confidence", metavar="0..1", help="How sure they are at least.")]
 Asserted = Annotated[bool, typer.Option("--asserted", help="Without what follows by rules.")]
@@ -54,21 +60,24 @@ def assert_(
     subject: Term,
     predicate: Term,
     object: Term,
-    confidence: Confidence = 1.0,
+    confidence: Confidence = None,
     source: Source = None,
     category: Category = None,
     valid_from: From = None,
     valid_until: Until = None,
     memories: Memories = None,
 ) -> Answer:
-    """Assert a fact, or update the one that says the same."""
+    """Assert a fact, or update the one that says the same; what is not given stays as it is.
+
+    An object such as -5 stands behind --.
+    """
     with options.memory(create=in_empty_folder) as memory:
         fact = memory.facts.assert_(
             subject,
             predicate,
             object,
             confidence=confidence,
-            source=source or "manual",
+            source=source,
             category=category,
             valid_from=valid_from,
             valid_until=valid_until,
@@ -89,6 +98,8 @@ def retract(
     """Retract the facts to which everything applies that is given; their history is kept."""
     with options.memory() as memory:
         found = memory.facts.retract(id, subject, predicate, object, by=PERSON, dry_run=dry_run)
+    if not found:
+        raise NotFoundError("there are no such facts to retract", hint="`memfolio fact query` shows which there are")
     done = f"{'Would retract' if dry_run else 'Retracted'} {counted(len(found), 'fact')}."
     return many(found, done)
 
@@ -108,21 +119,32 @@ def query(
     limit: Limit = 50,
 ) -> Answer:
     """Find facts; a pattern of * fits every subject, predicate or object."""
+    from memfolio.knowledge.facts import MOST
+
     with options.memory() as memory:
-        found = memory.facts.query(
+        config, facts = memory.vault.config, memory.facts
+        ask = partial(
+            facts.query,
             subject,
             predicate,
             object,
             min_confidence=min_confidence,
-            valid_at=valid_at,
-            as_of=as_of,
+            valid_at=valid_at if valid_at == "any" else read_moment(config, valid_at, name="valid_at"),
+            as_of=read_moment(config, as_of, name="as_of"),
             include_derived=not asserted,
             category=category,
             source=source,
             include_untrusted=untrusted,
-            limit=limit,
         )
-    return many(found, "" if found else "There are no such facts.")
+        found, problems = ask(limit=limit), facts.problems()
+        is_cut = len(found) == limit < MOST and len(ask(limit=limit + 1)) > limit
+    notes = [f"{limit} of more; --limit shows further ones."] * is_cut
+    if problems:
+        lines, are = counted(len(problems), "line"), "is" if len(problems) == 1 else "are"
+        notes.append(f"{lines} of knowledge/facts {are} not read: `memfolio status` tells which")
+    answer = many(found, "" if found else "There are no such facts.", notes)
+    answer.document |= {"is_cut": is_cut, "problems": problems}
+    return answer
 
 
 def show(options: Options, id: Id) -> Answer:
@@ -132,8 +154,8 @@ def show(options: Options, id: Id) -> Answer:
 
     def draw(screen: Screen) -> None:
         for name, value in shown.items():
-            if value not in (None, [], 0, False):
-                told = ", ".join(value) if isinstance(value, list) else value
+            if name == "confidence" or value not in (None, [], 0, False):
+                told = ", ".join(value) if isinstance(value, list) else _sure(value) if name == "confidence" else value
                 screen.say(f"{name.replace('_', ' '):<18} {told}")
 
     return Answer(shown, draw)
@@ -154,9 +176,15 @@ def history(options: Options, id: Id) -> Answer:
     from memfolio.knowledge.fact_line import entry_json
 
     with options.memory() as memory:
-        found = list(map(entry_json, memory.facts.history(id)))
-    rows = [(each["at"], each["op"], f"{(each['fact'] or {}).get('confidence', '')}", each["id"]) for each in found]
-    return Answer({"history": found}, lambda screen: screen.table(("at", "op", "confidence", "line"), rows))
+        found = memory.facts.history(id)
+    told = list(map(entry_json, found))
+    known = [
+        (_sure(each.fact.confidence), each.fact.source, _span(each.fact)) if each.fact else ("", "", "")
+        for each in found
+    ]
+    rows = [(each["at"], each["op"], *more, each["id"]) for each, more in zip(told, known, strict=True)]
+    names = ("at", "op", "sure", "source", "holds", "line")
+    return Answer({"history": told}, lambda screen: screen.table(names, rows, wide="source"))
 
 
 def verify(
@@ -167,6 +195,8 @@ def verify(
     adjust: Adjust = False,
 ) -> Answer:
     """Check a fact, and note that it was checked."""
+    if method == "user_confirmation" and confirmed is None:
+        raise InputError(f"nobody has said whether {id[:80]} is so", hint="add --yes or --no")
     with options.memory() as memory:
         found = memory.verify_fact(id, method, confirmed=confirmed, adjust=adjust, by=PERSON)
     told = {"fact": id, "method": found.method.value, "verified": found.verified, "confidence": found.confidence}
@@ -247,22 +277,50 @@ def document(fact: Fact) -> dict[str, Any]:
     return fact_json(fact)
 
 
-def many(found: list[Fact], done: str) -> Answer:
-    """Facts as a table, and what was done with them."""
-    rows = [(each.id, each.subject, each.predicate, each.object, f"{each.confidence:g}") for each in found]
+def many(found: list[Fact], done: str, notes: Iterable[str] = ()) -> Answer:
+    """Facts as a table, what was done with them, and what else there is to know."""
 
     def draw(screen: Screen) -> None:
-        if rows:
-            screen.table(("id", "subject", "predicate", "object", "sure"), rows, wide="object")
+        columns = {
+            "id": [each.id for each in found],
+            "subject": [each.subject for each in found],
+            "predicate": [each.predicate for each in found],
+            "object": [each.object for each in found],
+            "sure": [_sure(each.confidence) for each in found],
+            "source": [each.source for each in found] if any(each.source != "manual" for each in found) else [],
+            "holds": spans if any(spans := [_span(each) for each in found]) else [],
+        }
+        shown = {name: column for name, column in columns.items() if column}
+        if shown:
+            screen.table(tuple(shown), list(zip(*shown.values(), strict=True)), wide="object")
         if done:
             screen.say(done, "bold")
+        for note in notes:
+            screen.say(note, "yellow")
 
     return Answer({"facts": [document(each) for each in found]}, draw)
 
 
+def _sure(confidence: float) -> str:
+    return f"{confidence:.4g}"
+
+
+def _span(fact: Fact) -> str:
+    """When a fact holds; nothing where it always does."""
+    from memfolio.knowledge.relations import BEGINNING, END
+    from memfolio.knowledge.tree import span_text
+
+    start, end = fact.valid_from_us, fact.valid_until_us
+    return span_text(BEGINNING if start is None else start, END if end is None else end)
+
+
 assert_.__name__, import_.__name__ = "assert", "import"
 FACT = (
-    Command(assert_, "fact assert Acme hasRevenue 50000 --source cfo-report --confidence 0.9 --until 2026-12-31"),
+    Command(
+        assert_,
+        "fact assert Acme hasRevenue 50000 --source cfo-report --confidence 0.9 --until 2026-12-31",
+        "fact assert --source cfo-report Acme hasProfit -- -5",
+    ),
     Command(retract, "fact retract --subject Acme --predicate 'has*' --dry-run"),
     Command(query, "fact query Acme", "fact query '*' locatedIn Lisbon --as-of 2026-11-01"),
     Command(show, "fact show F-1763217005123-5f2c91ab"),

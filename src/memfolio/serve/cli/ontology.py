@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memfolio.knowledge.rule import Rule
 
 Name = Annotated[str, typer.Argument(metavar="TERM", help="An id, a name, a label or a synonym.", show_default=False)]
+SHOWN = 20
+"""How many findings people are shown."""
 Id = Annotated[str, typer.Argument(metavar="ID", help="Such as business:Customer.", show_default=False)]
 Domain = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="Only this domain, else all.")]
 NewDomain = Annotated[str, typer.Argument(metavar="DOMAIN", help="The domain to begin or to add to.")]
@@ -143,7 +145,8 @@ def scaffold(
 ) -> Answer:
     """Begin a domain with the terms of a kind of business."""
     with options.memory() as memory:
-        return told(*memory.scaffold(domain, template, by=PERSON, dry_run=dry_run))
+        added, rules = memory.scaffold(domain, template, by=PERSON, dry_run=dry_run)
+        return told(added, rules, [memory.vault.head] if rules and not dry_run else [])
 
 
 def load(
@@ -164,7 +167,10 @@ def conform(options: Options) -> Answer:
 
     def draw(screen: Screen) -> None:
         if rows:
-            screen.table(names, rows, wide="message")
+            screen.table(names, rows[:SHOWN], wide="message")
+        if len(rows) > SHOWN:
+            counts = ", ".join(f"{count} {flaw}" for flaw, count in found.counts.items())
+            screen.say(f"These are {SHOWN} of {len(rows)} findings ({counts}); --json has all.", "yellow")
         screen.say(f"{counted(found.facts, 'fact')}, {counted(len(rows), 'finding')}.", "bold")
 
     findings = [dict(zip(names, row, strict=True)) for row in rows]
@@ -233,22 +239,24 @@ def warn(screen: Screen, name: str, report: Report) -> None:
         screen.say(f"{name}: {warning}", "yellow")
 
 
-def told(added: Added, rules: Sequence[Rule] = ()) -> Answer:
-    """What was added, or would be."""
-    seq = added.receipt.seq if added.receipt else None
-    ids = [each.id for each in added.terms]
+def told(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) -> Answer:
+    """What was added, or would be, as which change, and as which further ones."""
+    seqs = [*([added.receipt.seq] if added.receipt else []), *further]
+    terms = [each.id for each in added.terms if not each.rule]
 
     def draw(screen: Screen) -> None:
-        if len(ids) == 1:
+        if len(added.terms) == 1:
             screen.diff(added.diff)
         warn(screen, "note", added.report)
         beside = f" and {counted(len(rules), 'rule')}" if rules else ""
-        done = f"{counted(len(ids), 'term')}{beside} added, as change {seq}; `memfolio undo {seq}` takes the terms back"
-        would = f"{counted(len(ids), 'term')}{beside} would be added. Nothing was changed."
-        screen.say((done if seq else would) if ids else "Nothing was added.", "bold")
+        words, changes = f"{counted(len(terms), 'term')}{beside}", " ".join(map(str, seqs))
+        done = f"{words} added, as change {changes}; `memfolio undo {changes}` takes that back"
+        would = f"{words} would be added. Nothing was changed."
+        screen.say((done if seqs else would) if terms or rules else "Nothing was added.", "bold")
 
     names = [each.name or each.id for each in rules]
-    return Answer({"terms": ids, "rules": names, "report": added.report, "diff": added.diff, "seq": seq}, draw)
+    document = {"terms": terms, "rules": names, "report": added.report, "diff": added.diff, "seqs": seqs}
+    return Answer(document | {"seq": seqs[0] if seqs else None}, draw)
 
 
 def listed(proposals: Sequence[Proposal]) -> Answer:

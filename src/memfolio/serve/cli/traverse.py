@@ -76,7 +76,10 @@ def count(options: Options, conditions: Conditions, by: By = "agent", valid_at: 
     rows = [(value, len(told), ", ".join(each["node"] for each in told)) for value, told in groups.items()]
 
     def draw(screen: Screen) -> None:
-        screen.table((by, "count", "which"), rows, wide="which")
+        if rows:
+            screen.table((by, "count", "which"), rows, wide="which")
+        else:
+            screen.say("Nothing fits.")
         for problem in (*found.problems, *["There is more than was counted."] * found.is_cut):
             screen.say(problem, "yellow")
 
@@ -108,8 +111,9 @@ def _paths(ask: Questions, paths: Sequence[Path], more: dict[str, Any], *, merma
 
     cite = ask.ids(hop.cited for path in paths for hop in path.hops).__getitem__
     kinds = {node: f"{kind}: " for kind, nodes in more.get("kinds", {}).items() for node in nodes}
-    lines = [kinds.get(path.nodes[-1], "") + as_text(path, cite) for path in paths] or ["Nothing was found."]
+    lines = [kinds.get(path.nodes[-1], "") + as_text(path, cite) for path in paths]
     lines += [f"falls: {each['fact']} ({each['id']})" for each in more.get("conclusions", ())]
+    lines = lines or ["Nothing was found."]
     lines += ["There is more; narrow the question or raise --limit."] * more["is_cut"]
     drawn = as_mermaid(paths) if mermaid else "\n".join(lines)
     document = {"paths": [as_document(path, cite) for path in paths]} | more | ({"mermaid": drawn} if mermaid else {})

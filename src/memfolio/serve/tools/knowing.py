@@ -22,12 +22,12 @@ def fact_assert(
     subject: str,
     predicate: str,
     object: str,
-    confidence: float,
-    source: str,
+    confidence: float | None = None,
+    source: str | None = None,
     valid_from: str | None = None,
     valid_until: str | None = None,
 ) -> Any:
-    """Assert a fact, or update the one that says the same."""
+    """Assert a fact, or update what is given of the one that says the same."""
     from memfolio.knowledge.fact_line import fact_json
 
     fact = memory.facts.assert_(
@@ -52,6 +52,7 @@ def fact_query(
     object: str | None = None,
     min_confidence: float = 0.0,
     valid_at: str | None = None,
+    as_of: str | None = None,
     include_derived: bool = True,
     limit: int = 50,
 ) -> Any:
@@ -64,10 +65,11 @@ def fact_query(
         object,
         min_confidence=min_confidence,
         valid_at=as_moment(memory, "valid_at", valid_at),
+        as_of=as_moment(memory, "as_of", as_of),
         include_derived=include_derived,
-        limit=limit,
+        limit=min(limit, 10_000) + 1,
     )
-    return [fact_json(each) for each in found]
+    return {"facts": [fact_json(each) for each in found[:limit]], "is_cut": len(found) > limit}
 
 
 def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> Any:
