@@ -19,7 +19,7 @@ demo: install ## Show what memfolio does, in a throw-away home
 	$(BIN)/memfolio demo
 
 test: check ## Check the code, then run the tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python tools/run_tests.py $(ARGS)
 
 test-long: $(VENV)/.installed-dev ## Run the long tests at their full counts
 	$(BIN)/python -m pytest -m long --hypothesis-profile=long $(ARGS)
