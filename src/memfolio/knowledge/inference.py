@@ -22,9 +22,8 @@ from memfolio.knowledge.engine import derive
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.maintain import Refreshed, refresh, trouble
 from memfolio.knowledge.prove import ANSWERS, At, Proof, Prover, head_of, prove
-from memfolio.knowledge.prove import predicates as spoken_of
 from memfolio.knowledge.relations import Atom, Triple
-from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable
+from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, spoken_of
 from memfolio.knowledge.rules import Rules
 from memfolio.types import Approval, Attribution, Origin
 from memfolio.vault.vault import Vault

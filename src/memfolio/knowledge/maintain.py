@@ -17,7 +17,7 @@ from memfolio.index import derived
 from memfolio.knowledge.engine import Forward, Order, Tally, Way, derive
 from memfolio.knowledge.join import ALWAYS
 from memfolio.knowledge.relations import Atom, Triple
-from memfolio.knowledge.rule import Condition, Rule
+from memfolio.knowledge.rule import Condition, Rule, spoken_of
 from memfolio.knowledge.strata import strata
 
 if TYPE_CHECKING:
@@ -89,10 +89,7 @@ def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, 
 
 
 def _redraw(connection: Connection, rules: Sequence[Rule], most: int, before: int) -> Refreshed:
-    mentioned = {
-        each.predicate for rule in rules for each in (rule.conclusion, *rule.conditions) if isinstance(each, Condition)
-    }
-    found = derive(derived.trusted(connection, mentioned), rules, most=most)
+    found = derive(derived.trusted(connection, spoken_of(rules)), rules, most=most)
     derived.replace(connection, found.atoms, found.proofs)
     return Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
 

@@ -18,7 +18,7 @@ from memfolio.knowledge.attempt import filled
 from memfolio.knowledge.engine import Derivation, derive
 from memfolio.knowledge.join import Binding, bind, fill, solve
 from memfolio.knowledge.relations import Atom, Held, Relations
-from memfolio.knowledge.rule import Condition, Rule, variables
+from memfolio.knowledge.rule import Condition, Rule, spoken_of, variables
 from memfolio.knowledge.tree import Lookup, Node, Step, head_binding, steps_to, tell
 
 ANSWERS = 50
@@ -226,7 +226,7 @@ def unsettled(rules: Iterable[Rule]) -> list[Rule]:
     """The rules that conclude something of which the index does not keep all, as a rule on the way is not kept."""
     heads = [(head_of(rule).predicate, rule) for rule in rules]
     loose = {head for head, rule in heads if not rule.kept}
-    while more := {head for head, rule in heads if loose & predicates([rule])} - loose:
+    while more := {head for head, rule in heads if loose & spoken_of([rule])} - loose:
         loose |= more
     return [rule for head, rule in heads if head in loose]
 
@@ -234,9 +234,3 @@ def unsettled(rules: Iterable[Rule]) -> list[Rule]:
 def head_of(rule: Rule) -> Condition:
     assert rule.conclusion is not None
     return rule.conclusion
-
-
-def predicates(rules: Iterable[Rule]) -> set[str]:
-    """All that rules speak of."""
-    parts = (part for rule in rules for part in (rule.conclusion, *rule.conditions))
-    return {part.predicate for part in parts if isinstance(part, Condition)}

@@ -118,6 +118,12 @@ def mentioned(text: str) -> set[str]:
     return set(VARIABLE.findall(text))
 
 
+def spoken_of(rules: Iterable[Rule]) -> set[str]:
+    """The predicates in the conditions and conclusions of rules."""
+    parts = (part for rule in rules for part in (rule.conclusion, *rule.conditions))
+    return {part.predicate for part in parts if isinstance(part, Condition)}
+
+
 def check_rule(rule: Rule) -> Rule:
     """`rule` if it is safe; RuleError says what is wrong with it otherwise."""
     if problem := next(_flaws(rule), None):

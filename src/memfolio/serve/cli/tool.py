@@ -11,8 +11,6 @@ from memfolio.errors import InputError, NotFoundError, PolicyError
 from memfolio.serve.cli.call import Answer, Command, Options, group, in_empty_folder, read_text
 from memfolio.serve.cli.output import Screen, as_json
 
-AGENT = "agent_id"
-SELF = "any in another's name: refuse"
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool.", show_default=False)]
 Arguments = Annotated[str, typer.Argument(metavar="JSON", help="Its arguments as a JSON object; - reads them.")]
 
@@ -43,7 +41,7 @@ def show(options: Options, name: Name) -> Answer:
 def call(options: Options, name: Name, arguments: Arguments = "{}") -> Answer:
     """Call a tool and print what it answers, as JSON."""
     tool, given = _tool(name), _arguments(read_text(arguments))
-    with _whose(options, given.get(AGENT)).memory(create=in_empty_folder) as memory:
+    with _whose(options, given.get("agent_id")).memory(create=in_empty_folder) as memory:
         document = {"result": tool(memory, given)}
         text = as_json(document)
     return Answer(json.loads(text), lambda screen: screen.say(text))
@@ -55,9 +53,10 @@ def _whose(options: Options, agent: object) -> Options:
     if not isinstance(agent, str) or agent == config.agent:
         return options
     if config.speaker == "agent":
-        raise PolicyError(
-            f"{config.agent} cannot act as {agent[:64]!r}", row=SELF, hint=f"leave {AGENT} out, or act as yourself"
-        )
+        from memfolio.govern.gate import SELF
+
+        hint = "leave agent_id out, or act as yourself"
+        raise PolicyError(f"{config.agent} cannot act as {agent[:64]!r}", row=SELF, hint=hint)
     return options.further(None, agent, as_json=False)
 
 
