@@ -231,14 +231,17 @@ def test_9_purge_leaves_no_byte_behind(home: Path) -> None:
     assert b"spice market" not in objects.stdout
 
 
-def test_9_purge_leaves_no_byte_of_a_fact_behind(home: Path) -> None:
+def test_9_purge_leaves_no_byte_of_a_fact_or_a_case_behind(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
         fact = memory.facts.assert_("Acme", "hasRecipe", "seven parts of cardamom")
         memory.facts.assert_("Acme", "hasRecipe", "seven parts of cardamom", confidence=0.5)
         memory.facts.assert_("Acme", "locatedIn", "Oslo")
+        case = memory.cases.store({"context": "the cardamom ran out"}, {"actions": ["ask Kim"]}, {"success": True})
         memory.vault.commit()
         assert memory.purge(fact.id).is_clean
+        assert memory.purge(case.id).is_clean
         assert [str(each) for each in memory.facts.query()] == ["Acme locatedIn Oslo"]
+        assert memory.cases.list() == []
         cache = memory.vault.config.cache
     left = [path for root in (home, cache) for path in root.rglob("*") if path.is_file()]
     assert not [path for path in left if b"cardamom" in path.read_bytes()]
