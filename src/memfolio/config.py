@@ -86,6 +86,9 @@ class Config:
     redact: tuning.Redaction
     alerts: tuning.Watching
     knowledge: tuning.Knowing
+    mind: tuning.Minding
+    procedures: tuning.Practising
+    reason: tuning.Reasoning
     typedb: tuning.Mirroring
     speaker: str
     """`owner` or `agent`; empty where nobody said."""

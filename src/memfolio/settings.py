@@ -20,10 +20,13 @@ from memfolio.tuning import (
     Governing,
     Knowing,
     Learning,
+    Minding,
     Mirroring,
     Packing,
+    Practising,
     Proposing,
     Ranking,
+    Reasoning,
     Redaction,
     Reflecting,
     Retention,
@@ -206,6 +209,9 @@ SECTIONS: Mapping[str, type[Any]] = {
     "redact": Redaction,
     "alerts": Watching,
     "knowledge": Knowing,
+    "mind": Minding,
+    "procedures": Practising,
+    "reason": Reasoning,
     "typedb": Mirroring,
 }
 """Sections whose keys are the fields of a class."""

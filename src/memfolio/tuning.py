@@ -355,6 +355,40 @@ class Knowing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Minding:
+    """How the mind of an agent is kept up to date by its heartbeat."""
+
+    every: timedelta = _span(timedelta(minutes=30), "How often `tend` runs the heartbeat.")
+    chunk: int = _count(50, "How many beliefs are looked at together.", 1, 10**6)
+    certainty: float = _share(0.6, "From which certainty on two beliefs can be in conflict.")
+    open_minded: timedelta = _span(timedelta(days=7), "After which silence an open-minded agent drops an intention.")
+    cautious: timedelta = _span(timedelta(days=3), "After which silence a cautious agent drops an intention.")
+    facts: float = _share(0.9, "From which confidence on a confirmed fact becomes a belief.")
+    ahead: timedelta = _span(timedelta(days=1), "How long before its deadline something comes up by itself.")
+    reminders: int = _count(5, "How many such things a context has at most.", 0, 100)
+    keep: timedelta = _span(timedelta(days=30), "How long what is over stays on its page before it is archived.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Practising:
+    """How ways to do things are learned, and when they are given up."""
+
+    learn: bool = _switch(True, "Whether `tend` learns procedures from what went well.")
+    window: int = _count(20, "How many of the latest runs decide how well a procedure works.", 1, 10**4)
+    runs: int = _count(5, "How many runs there must be before a failing procedure is retired.", 1, 10**4)
+    failing: float = _share(0.3, "Below which share of runs that went well it is retired.")
+    retries: int = _count(2, "How often a step that fails is tried again where its page does not say.", 0, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """How far problems are thought through."""
+
+    samples: int = _count(10_000, "How many times a Monte Carlo method draws.", 100, 10**7)
+    work: int = _count(1_000_000, "How many cases an exact method looks at before it gives up.", 1000, 10**9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mirroring:
     """A TypeDB server that holds a copy of what is known; without an address there is none."""
 

@@ -33,7 +33,8 @@ from memfolio.vault.recent import to_text
 
 _STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
 _KNOWLEDGE = re.compile(
-    r"(?:agents/[^/]+|shared)/knowledge/(?P<ledger>facts|rules|cases)(?:/(?P<part>(?!0000)(?:\d{4}|[1-9]\d{4,})))?\.jsonl"
+    r"(?:agents/[^/]+|shared)/(?:knowledge/(?!runs)|memory/meta/(?=runs))(?P<ledger>facts|rules|cases|judgements|runs)"
+    r"(?:/(?P<part>(?!0000)(?:\d{4}|[1-9]\d{4,})))?\.jsonl"
 )
 MOST_GARBLED = 10
 """A page of which more than one character in so many cannot be read is no text."""
@@ -73,7 +74,7 @@ def is_state(path: str) -> bool:
 
 
 def knowledge_of(path: str) -> tuple[str, int] | None:
-    """Which ledger of knowledge a file is of, and the place of its first line among all: one made by hand is first."""
+    """Which ledger of knowledge or of runs a file is of, and the place of its first line: one made by hand is first."""
     match = _KNOWLEDGE.fullmatch(path)
     return (match["ledger"], int(match["part"] or 0) * PART) if match else None
 

@@ -1,4 +1,4 @@
-"""The lines of rules and cases; a case is besides among the memories, so that its words can be found."""
+"""The lines of rules, cases, judgements and runs; a case is besides among the memories, so that it can be found."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from memfolio.vault.format.content import without_surrogates
 from memfolio.vault.format.fields import iso_of
 
 Record = Mapping[str, Any]
-_NAMES = {"rules": ("rule", "R"), "cases": ("case", "C")}
+_NAMES = {"rules": ("rule", "R"), "cases": ("case", "C"), "judgements": ("judgement", "J"), "runs": ("run", "X")}
 _TOLD = (("situation", "context"), ("solution", "actions"), ("outcome", "lessons"))
 
 
-def records(connection: apsw.Connection, ledger: str) -> list[dict[str, Any]]:
-    """The lines of a ledger, `rules` or `cases`, in order; each has an id and a time."""
-    return [json.loads(line) for line in record_lines(connection, ledger)]
+def records(connection: apsw.Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
+    """The lines of a ledger, such as `rules`, in order, or only those about one thing; each has an id and a time."""
+    if about is None:
+        return [json.loads(line) for line in record_lines(connection, ledger)]
+    sql = "SELECT line FROM records INDEXED BY records_by_about WHERE ledger = ? AND about = ? ORDER BY ordinal"
+    return [json.loads(line) for (line,) in connection.execute(sql, (ledger, about))]
 
 
 def record_lines(connection: apsw.Connection, ledger: str) -> list[str]:
@@ -35,7 +38,7 @@ def record_lines(connection: apsw.Connection, ledger: str) -> list[str]:
 
 
 class RecordFiling:
-    """The lines of rules and cases, inside one transaction of `db`."""
+    """The lines of such ledgers, inside one transaction of `db`."""
 
     def __init__(self, db: apsw.Connection, rows: RowFiling, agent: str) -> None:
         self._db = db
@@ -82,7 +85,7 @@ class RecordFiling:
 
 
 def _about(ledger: str, agent: str, line: Record, modified: datetime) -> tuple[str, str]:
-    """Which rule or case a line is about, and the line with an id and a time."""
+    """What a line is about, and the line with an id and a time."""
     name, prefix = _NAMES[ledger]
     text = json.dumps(line, sort_keys=True)
     own = f"{prefix}-{blake2b(f'{agent}{chr(0)}{text}'.encode()).hexdigest()[:16]}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION = 0x6D656D66
-VERSION = 10
+VERSION = 11
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
@@ -178,7 +178,7 @@ CREATE INDEX supports_by_row ON supports (row);
 -- Facts that were added, changed or removed since conclusions were drawn.
 CREATE TABLE fact_changes (row INTEGER NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL);
 
--- The lines of the other ledgers of knowledge, rules and cases, and what each is about.
+-- The lines of the other ledgers, such as rules, cases and runs, and what each is about.
 CREATE TABLE records (
     ledger TEXT NOT NULL,
     file INTEGER NOT NULL,

@@ -66,7 +66,7 @@ def _are_scopes(value: object) -> bool:
     return isinstance(value, list) and all(each == EVERYBODY or _is_agent(each) for each in value)
 
 
-COMMITMENTS = ("blind", "single-minded", "open-minded")
+COMMITMENTS = ("single-minded", "open-minded", "cautious")
 _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "role": (lambda value: isinstance(value, str) and value.isprintable(), "a few words"),
     "policy": (lambda value: value in (WRITES, PROPOSES), f"{WRITES} or {PROPOSES}"),

@@ -1,0 +1,1 @@
+"""What an agent is, believes, wants and has taken on: nine pages that a person reads and edits, and what keeps them."""

@@ -1,0 +1,135 @@
+"""An item of a mind: one belief, desire, goal, intention … as its section tells. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from memfolio.mind.kind import LEVELS, LIVE, SAID, WORDS, Kind, Status, Value
+from memfolio.types import EMPTY
+from memfolio.vault.agents import COMMITMENTS
+from memfolio.vault.format.fields import read_moment, read_number
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+NAME = re.compile(r"[A-Z]-(?:\d{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
+"""An id of whatever can be linked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """An item as it is read; `fields` has the values that make sense, `problems` says which do not."""
+
+    kind: Kind
+    id: str
+    title: str
+    text: str = ""
+    """What it says below its title, without its fields."""
+    fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    line: int = 0
+    """Where its heading stands on the page, from 1."""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def says(self) -> str:
+        """All that it says in words."""
+        return f"{self.title}\n{self.text}".strip() if self.text else self.title
+
+    @property
+    def status(self) -> Status:
+        return Status(self.fields.get("status", Status.ACTIVE))
+
+    @property
+    def is_live(self) -> bool:
+        return self.status in LIVE
+
+    @property
+    def certainty(self) -> float:
+        return float(self.fields.get("certainty", 0.5))
+
+    @property
+    def priority(self) -> float:
+        return float(self.fields.get("priority", 0.5))
+
+    @property
+    def deadline(self) -> datetime | None:
+        return self.fields.get("deadline")
+
+    @property
+    def updated(self) -> datetime | None:
+        """When somebody last said something about it."""
+        return self.fields.get("updated") or self.fields.get("created")
+
+    def links(self, name: str = "from") -> tuple[str, ...]:
+        """The ids in one of its fields."""
+        return tuple(self.fields.get(name, ()))
+
+
+def read_value(name: str, wanted: Value, raw: str, zone: tzinfo) -> Any:
+    """What a field says; ValueError with what it should be where that makes no sense."""
+    text = raw.strip()
+    found = _READERS[wanted](text) if wanted is not Value.DAY else read_day(text, zone, is_end=name == "deadline")
+    if found is None:
+        raise ValueError(WANTED[wanted])
+    return found
+
+
+def read_day(text: str, zone: tzinfo, *, is_end: bool = False) -> datetime | None:
+    """A day or a time in UTC; of a day its beginning, or its last second. None for what is none in the calendar."""
+    found = read_moment(text, zone)
+    if found is None or not _DAY.fullmatch(text) or not is_end:
+        return found
+    try:
+        day = datetime.combine(datetime.fromisoformat(text), time(23, 59, 59), tzinfo=zone)
+        return day.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+
+
+def show_value(value: Any, zone: tzinfo) -> str:
+    """A value as it stands on a page."""
+    if isinstance(value, datetime):
+        return _show_time(value.astimezone(zone))
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return ", ".join(value) if isinstance(value, tuple | list) else str(value)
+
+
+def _show_time(here: datetime) -> str:
+    is_day = (here + timedelta(seconds=1)).time() == time(0) or here.time() == time(0)
+    return here.date().isoformat() if is_day else here.isoformat(timespec="minutes")
+
+
+def _share(text: str) -> float | None:
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    is_percent = text.endswith("%")
+    number = read_number(text.rstrip("%").strip())
+    share = number / 100 if number is not None and is_percent else number
+    return share if share is not None and 0 <= share <= 1 else None
+
+
+def _names(text: str) -> tuple[str, ...] | None:
+    parts = [part.strip().removeprefix("[[").removesuffix("]]").lstrip("^") for part in text.split(",")]
+    return tuple(dict.fromkeys(filter(None, parts))) or None
+
+
+_READERS: Mapping[Value, Callable[[str], Any]] = {
+    Value.SHARE: _share,
+    Value.NAMES: _names,
+    Value.STATUS: lambda text: SAID.get(" ".join(text.lower().split())),
+    Value.LEVEL: lambda text: text.lower() if text.lower() in LEVELS else None,
+    Value.STRATEGY: lambda text: text.lower() if text.lower() in COMMITMENTS else None,
+    Value.TEXT: lambda text: text or None,
+}
+WANTED = {
+    Value.SHARE: "a number from 0 to 1, or low, medium or high",
+    Value.DAY: "a day such as 2026-11-20, or a time",
+    Value.NAMES: "ids with commas between them",
+    Value.STATUS: f"one of {', '.join(Status)}",
+    Value.LEVEL: f"one of {', '.join(LEVELS)}",
+    Value.STRATEGY: f"one of {', '.join(COMMITMENTS)}",
+    Value.TEXT: "a few words",
+}

@@ -1,0 +1,1 @@
+"""Causes and effects: one method a file, each with a function `reason`."""

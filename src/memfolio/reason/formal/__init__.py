@@ -1,0 +1,1 @@
+"""Logic: one method a file, each with a function `reason`."""

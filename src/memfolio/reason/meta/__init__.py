@@ -1,0 +1,1 @@
+"""Reasoning about reasoning: one method a file, each with a function `reason`."""

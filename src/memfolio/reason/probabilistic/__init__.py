@@ -1,0 +1,1 @@
+"""Chances and what to do about them: one method a file, each with a function `reason`."""
