@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from memfolio.serve.cli import checkpoint, core
-from memfolio.serve.cli.app import app
-from memfolio.serve.cli.call import register
 from tests.serve.calls import Run, RunJson
 from tests.serve.conftest import cli, cli_json, settled, type_in
 
 __all__ = ["cli", "cli_json", "settled", "type_in"]
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    """The program with the commands, also where it has not got them by itself."""
-    commands, groups = list(app.registered_commands), list(app.registered_groups)
-    if not any(each.name == "flush" for each in commands):
-        register(app, "Life", checkpoint.COMMANDS)
-    if not any(each.typer_instance is core.app for each in groups):
-        app.add_typer(core.app, rich_help_panel="Life")
-    yield
-    app.registered_commands[:], app.registered_groups[:] = commands, groups
 
 
 def test_core_is_shown_edited_and_undone(cli: Run, cli_json: RunJson) -> None:

@@ -152,6 +152,4 @@ AGENT = (
     Command(retire, "agent retire researcher"),
     Command(unretire, "agent unretire researcher"),
 )
-app = group(
-    "agent", AGENT, help="The agents of this home: who they are, whose memory each reads, and what to tell them."
-)
+app = group("agent", AGENT)

@@ -3,48 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError
 from memfolio.serve.cli import (
-    agent,
     archive,
-    bench,
-    case,
     checkpoint,
     context,
-    core,
     daily,
     demo,
     digest,
     entity,
     explain,
-    fact,
-    infer,
     life,
     mend,
-    ontology,
     proposals,
     purge,
     recall,
     reflect,
-    rule,
-    service,
     status,
-    tool,
     trust,
-    typedb,
 )
 from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, register
 from memfolio.serve.cli.errors import UsageError, report, report_usage
 from memfolio.serve.cli.output import Screen, print_json
 
 HELP = ["--help", "-h"]
+
+
+class Group(NamedTuple):
+    """Commands below a name, which are loaded when one of them is called: where help lists them, and as what."""
+
+    panel: str
+    help: str
+    place: str = ""
+    """The module that has them, where that is not called like the group."""
+
+    def load(self, name: str) -> typer.core.TyperGroup:
+        module, _, attribute = (self.place or name).partition(":")
+        made: typer.Typer = getattr(import_module(f"memfolio.serve.cli.{module}"), attribute or "app")
+        group = told_plainly(typer.main.get_group(made))
+        group.help = self.help
+        return group
+
+
+class Root(typer.core.TyperGroup):
+    """The program, which knows its groups by name until one of them is needed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in GROUPS:
+            self.commands[args[0]] = GROUPS[args[0]].load(args[0])
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="memfolio",
+    cls=Root,
     help="Long-term memory for AI agents, kept in Markdown files that a person can open, read, edit, diff and undo.",
     epilog='Begin with: memfolio remember "Alex prefers tea"',
     rich_markup_mode="rich",
@@ -67,13 +85,24 @@ MODULES = (
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])
-app.add_typer(core.app, rich_help_panel="Life")
-for each in (fact, rule, infer, case, ontology, entity):
-    app.add_typer(each.app, rich_help_panel="Knowing")
-app.add_typer(typedb.goal, rich_help_panel="Knowing")
-app.add_typer(agent.app, rich_help_panel="Doing")
-for each in (tool, typedb, service, bench):
-    app.add_typer(each.app, rich_help_panel="World")
+GROUPS = {
+    "core": Group("Life", "Show and edit core memory, MEMORY.md, which an agent always has before its eyes."),
+    "fact": Group("Knowing", "What is known as subject, predicate and object: assert, ask, explain, verify."),
+    "rule": Group("Knowing", "Rules over facts: what follows, what must not be, and what is to be done."),
+    "infer": Group("Knowing", "What follows from facts and rules, whether and why, what is wrong, and what to do."),
+    "case": Group("Knowing", "Cases: what was done before in situations like this, and how it went."),
+    "ontology": Group("Knowing", "The terms in which facts are told: classes, properties and business rules."),
+    "entity": Group("Knowing", "People and things: what is known about them, and how they are related."),
+    "goal": Group("Knowing", "The goals of a business.", "typedb:goal"),
+    "agent": Group("Doing", "The agents of this home: who they are, whose memory each reads, and what to tell them."),
+    "tool": Group("World", "Call what agents call, by its name."),
+    "typedb": Group("World", "A copy of what is known on a TypeDB 3 server, where one is configured."),
+    "service": Group("World", "Have the system tend a home every half hour."),
+    "bench": Group("World", "Measure how much recall finds, and how quickly, in homes that are thrown away."),
+}
+"""The groups in the order in which help lists them."""
+for name, each in GROUPS.items():
+    app.add_typer(typer.Typer(name=name, help=each.help), rich_help_panel=each.panel)
 
 
 @app.callback(invoke_without_command=True)
@@ -99,9 +128,14 @@ def root(
 
 
 def program() -> typer.core.TyperGroup:
-    """The parser of the command line, which in its help shows no type for what is only switched on."""
+    """The parser of the command line."""
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
+    return told_plainly(group)
+
+
+def told_plainly(group: typer.core.TyperGroup) -> typer.core.TyperGroup:
+    """A group of commands that in its help shows no type for what is only switched on."""
     for command in commands(group):
         for param in command.get_params(typer.Context(command, help_option_names=HELP)):
             if isinstance(param, typer.core.TyperOption) and param.is_flag:

@@ -140,7 +140,6 @@ COMMANDS = (
 )
 app = typer.Typer(
     name="bench",
-    help="Measure how much recall finds, and how quickly, in homes that are thrown away.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 register(app, "Commands", COMMANDS)

@@ -187,7 +187,7 @@ def register(app: typer.Typer, panel: str, commands: Iterable[Command]) -> None:
         decorate(with_options(command.run))
 
 
-def group(name: str, commands: Iterable[Command], *, help: str, cls: type[Any] | None = None) -> typer.Typer:
+def group(name: str, commands: Iterable[Command], *, cls: type[Any] | None = None, help: str = "") -> typer.Typer:
     """Commands below a name of their own, behind which the options of every command may stand, too."""
     app = typer.Typer(name=name, cls=cls, context_settings={"help_option_names": ["--help", "-h"]})
     register(app, "Commands", commands)

@@ -183,4 +183,4 @@ CASE = (
     Command(retain, 'case retain C-1763217005123-5f2c91ab --failed --lessons "the cache was stale"'),
     Command(delete, "case delete C-1763217005123-5f2c91ab"),
 )
-app = group("case", CASE, help="Cases: what was done before in situations like this, and how it went.")
+app = group("case", CASE)

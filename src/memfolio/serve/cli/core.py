@@ -132,7 +132,6 @@ COMMANDS = (
 )
 app = typer.Typer(
     name="core",
-    help="Show and edit core memory, MEMORY.md, which an agent always has before its eyes.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 register(app, "Commands", COMMANDS)

@@ -183,6 +183,4 @@ ENTITY = (
     Command(merge, "entity merge Robert Bob --dry-run", "entity merge --dry-run"),
     Command(alias, 'entity alias "Alex Miller" Lex'),
 )
-app = group(
-    "entity", ENTITY, help="People and things: what is known about them, and how they are related.", cls=BareName
-)
+app = group("entity", ENTITY, cls=BareName)

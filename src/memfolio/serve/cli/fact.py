@@ -333,5 +333,4 @@ FACT = (
 app = group(
     "fact",
     (*FACT, *traverse.COMMANDS),
-    help="What is known as subject, predicate and object: assert, ask, explain, verify.",
 )

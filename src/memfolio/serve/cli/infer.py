@@ -193,4 +193,4 @@ INFER = (
     Command(check, "infer check --severity error --fail"),
     Command(policy, 'infer policy --context "acme isLate true"'),
 )
-app = group("infer", INFER, help="What follows from facts and rules, whether and why, what is wrong, and what to do.")
+app = group("infer", INFER)

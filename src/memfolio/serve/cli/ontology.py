@@ -290,4 +290,4 @@ ONTOLOGY = (
     Command(sparql, 'ontology sparql "SELECT ?c { ?c rdfs:subClassOf business:Party }"'),
     Command(import_, "ontology import terms.ttl shop --dry-run"),
 )
-app = group("ontology", ONTOLOGY, help="The terms in which facts are told: classes, properties and business rules.")
+app = group("ontology", ONTOLOGY)

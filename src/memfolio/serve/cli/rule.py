@@ -152,4 +152,4 @@ RULE = (
     Command(export, "rule export"),
     Command(check, 'rule check "?x isA Employee and not ?x hasManager ?m => ERROR: ?x has no manager"'),
 )
-app = group("rule", RULE, help="Rules over facts: what follows, what must not be, and what is to be done.")
+app = group("rule", RULE)

@@ -132,7 +132,6 @@ COMMANDS = (
 )
 app = typer.Typer(
     name="service",
-    help="Have the system tend a home every half hour.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 register(app, "Commands", COMMANDS)

@@ -86,4 +86,4 @@ COMMANDS = (
     Command(show, "tool show memory_recall"),
     Command(call, """tool call memory_recall '{"query": "tea"}'"""),
 )
-app = group("tool", COMMANDS, help="Call what agents call, by its name.")
+app = group("tool", COMMANDS)

@@ -106,5 +106,5 @@ TYPEDB = (
     Command(query, "typedb query 'match $g isa goal, has name $n;'"),
 )
 GOAL = (Command(seed, "goal seed goals.json", "goal seed --example --dry-run"),)
-app = group("typedb", TYPEDB, help="A copy of what is known on a TypeDB 3 server, where one is configured.")
-goal = group("goal", GOAL, help="The goals of a business.")
+app = group("typedb", TYPEDB)
+goal = group("goal", GOAL)
