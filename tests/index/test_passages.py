@@ -8,7 +8,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memfolio.index.passages import Passage, body_text, cut_passages, front_matter
@@ -167,6 +167,7 @@ def test_lines_are_counted_from_one_in_the_page() -> None:
 
 @settings(max_examples=400)
 @given(page=pages | structured, size=st.integers(8, 60), overlap=st.integers(0, 30))
+@example(page="text <!-- c -->\n\n\n\n\n```\n東京の天気。", size=8, overlap=1)
 def test_every_character_is_in_a_passage_and_every_passage_in_the_page(page: str, size: int, overlap: int) -> None:
     passages = cut_passages(page, size=size, overlap=overlap)
     assert passages == cut_passages(page, size=size, overlap=overlap)

@@ -34,6 +34,7 @@ _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"')\]”’»]*\s|[。！？]")
 _LINE_END = re.compile(r"\n")
 _WORD_END = re.compile(r"\s")
+_VISIBLE = re.compile(r"\S")
 _ENDS = (_PARAGRAPH_END, _LINE_END, _SENTENCE_END, _WORD_END)
 
 
@@ -220,13 +221,20 @@ def _shared_path(group: list[Section]) -> tuple[str, ...]:
 
 
 def _windows(body: str, start: int, end: int, size: int, overlap: int) -> Iterator[Span]:
-    """`body[start:end]` in pieces of at most `size` tokens."""
+    """`body[start:end]` in pieces of at most `size` tokens, each of which begins with something that can be seen."""
+    start = _seen(body, start, end)
     while (limit := _reach(body, start, end, size)) < end:
         # At least half a window goes out and half of it is not repeated, so the work stays linear.
         stop = _cut(body, start + (limit - start) // 2, limit)
         yield start, stop
-        start = _resume(body, max(start + (stop - start) // 2, start + 1), stop, overlap)
+        start = _seen(body, _resume(body, max(start + (stop - start) // 2, start + 1), stop, overlap), end)
     yield start, end
+
+
+def _seen(body: str, start: int, end: int) -> int:
+    """Where the white space from `start` on ends: two pieces would say the same if they began in it."""
+    found = _VISIBLE.search(body, start, end)
+    return found.start() if found else end
 
 
 def _reach(body: str, start: int, end: int, size: int) -> int:
