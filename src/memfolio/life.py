@@ -10,11 +10,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memfolio.doing import Doing
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.govern.proposable import proposable
 from memfolio.index.lookup import Located
 from memfolio.intake import one_id
-from memfolio.knowing import Knowing
 from memfolio.policy import Deed
 from memfolio.recall.asking import arguments
 from memfolio.types import Attribution, MemoryItem, check_attribution, check_token
@@ -45,7 +45,7 @@ MANY = 10**6
 """More than anybody asks for."""
 
 
-class Life(Knowing):
+class Life(Doing):
     """What every `Memory` can do beside noting and finding."""
 
     _attendant: Attendant | None
@@ -220,7 +220,8 @@ class Life(Knowing):
 
         now = self.vault.home.now()
         context = load_context(self.vault, self.library, self.agent, now=now, user=user, session=session)
-        return replace(context, proposals=self.proposals.for_context())
+        reminders = tuple(text for _, text in self._reminded(" ".join(filter(None, (context.task, *context.topics)))))
+        return replace(context, proposals=self.proposals.for_context(), reminders=reminders)
 
     def save_context(
         self,

@@ -24,7 +24,7 @@ from memfolio.index.lookup import Located, newest
 from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
 from memfolio.life import Life
 from memfolio.recall.asking.query import Query
-from memfolio.recall.context.compose import Request, compose
+from memfolio.recall.context.compose import Context, Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
@@ -265,12 +265,17 @@ class Memory(Life):
         """What an agent should have before its eyes to answer a prompt: a fenced block, None where nothing is worth it.
 
         It has at most `budget` tokens by estimate, else as many as the prompt calls for. `user`, `task` and `topics`
-        say what is going on; `include` puts "core" memory and the latest "checkpoint" first.
+        say what is going on; `include` puts "core" memory and the latest "checkpoint" first. What was to be done when
+        this time or this topic comes is in it without being asked for.
         """
         request = Request.from_args(
             self.vault, prompt, budget=budget, user=user, task=task, topics=topics, include=include
         )
-        return compose(self.library, self.vault, self.agent, request).text
+        return self.compose(request).text
+
+    def compose(self, request: Request) -> Context:
+        """The same with what is in it, how many tokens it has, and what could not take part."""
+        return compose(self.library, self.vault, self.agent, request, self._reminded)
 
     def get(self, id: str) -> MemoryItem | None:
         """The memory with this id, also from the archive; None when this agent has none such."""
@@ -423,7 +428,8 @@ class Memory(Life):
             alerts=len(vault.alerts()),
             proposals=len(self.proposals.pending()),
             reflection=self.reflections.pending() is not None,
-            problems={path: problem for path, problem in vault.problems.items() if vault.shows(path)},
+            due=tuple(text for _, text in self._reminded()),
+            problems=self._problems(),
             trouble=vault.trouble.message if vault.trouble else None,
             counts=counts,
             bytes=sizes(vault),
@@ -431,6 +437,11 @@ class Memory(Life):
             recent=tuple(each.item for each in index.read(lambda connection: newest(connection, Filter(), RECENT))),
             degraded=(*self.library.degraded(), *self._troubles()),
         )
+
+    def _problems(self) -> dict[str, str]:
+        """What cannot be read as it should, by its path: files as such first, then what pages say."""
+        vault = self.vault
+        return {**self.flaws(), **{path: each for path, each in vault.problems.items() if vault.shows(path)}}
 
     def sync(self) -> list[str]:
         """Record what people and other programs did to the files, and file it; returns the files that had changed."""

@@ -27,6 +27,8 @@ class Status:
     proposals: int
     reflection: bool
     """Whether one waits for approval."""
+    due: tuple[str, ...]
+    """What is to be done and whose time has come, the most urgent first."""
     problems: Mapping[str, str]
     trouble: str | None
     counts: Counts | None

@@ -14,6 +14,7 @@ from memfolio.index.passages import body_text
 from memfolio.index.standing import active_facts, newest_line, recent
 from memfolio.recall.asking import arguments
 from memfolio.recall.context.alerts import alert_section, unread
+from memfolio.recall.context.compose import REMINDERS
 from memfolio.recall.context.fence import bullet, fenced
 from memfolio.recall.context.lines import named
 from memfolio.recall.context.packing import Line, Section, pack
@@ -78,6 +79,8 @@ class AgentContext:
     """What the owner must be told and this agent was not shown before."""
     proposals: tuple[str, ...] = ()
     """What others propose and this agent decides on, behind how that is done."""
+    reminders: tuple[str, ...] = ()
+    """What is to be done and comes up now."""
 
     @property
     def summary(self) -> str:
@@ -105,6 +108,7 @@ class AgentContext:
         profile = [line for line in self.user_profile.splitlines() if not line.startswith("#")]
         talk = Section(title="Recent conversation", share=0.5, is_in_order=True)
         yield Section(title="Proposals to decide on", share=0.1, lines=_lines("proposal", self.proposals))
+        yield Section(title=REMINDERS, share=0.1, lines=_lines("reminder", self.reminders))
         yield Section(title="Situation", share=0.1, lines=_lines("situation", self.summary.splitlines()))
         yield Section(title="Core memory", share=0.25, lines=_lines("core", core))
         yield Section(title="The user", share=0.1, lines=_lines("user", profile))

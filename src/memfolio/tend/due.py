@@ -10,12 +10,18 @@ class Period(StrEnum):
     """How often a job is due."""
 
     ALWAYS = "always"
+    BEAT = "beat"
+    """Whenever a span has passed that is configured."""
     DAILY = "daily"
     WEEKLY = "weekly"
 
 
-def is_due(period: Period, last: datetime | None, now: datetime, zone: tzinfo, hour: int) -> bool:
+def is_due(
+    period: Period, last: datetime | None, now: datetime, zone: tzinfo, hour: int, beat: timedelta = timedelta(0)
+) -> bool:
     """Whether the time of a job has come since it was last looked after."""
+    if period is Period.BEAT and last is not None:
+        return now - last >= beat
     return period is Period.ALWAYS or last is None or last < latest(period, now, zone, hour)
 
 

@@ -133,7 +133,8 @@ def _named(name: str) -> Job:
 
 
 def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> bool:
-    return is_due(job.period, last, now, vault.home.zone, vault.config.tend.hour)
+    config = vault.config
+    return is_due(job.period, last, now, vault.home.zone, config.tend.hour, config.mind.every)
 
 
 def _run(job: Job, tended: Tended) -> Done:

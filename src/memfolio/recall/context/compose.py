@@ -5,7 +5,7 @@ It only looks: nothing counts as used by being shown. That an alert was shown is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memfolio.errors import MemfolioError
@@ -18,7 +18,7 @@ from memfolio.recall.asking.intent import is_complex
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import names_in
 from memfolio.recall.context.alerts import alert_section, unread
-from memfolio.recall.context.fence import fenced
+from memfolio.recall.context.fence import bullet, fenced
 from memfolio.recall.context.lines import Drawing, about, is_fact, is_shown
 from memfolio.recall.context.packing import Line, Section, pack
 from memfolio.recall.context.situation import Situation
@@ -40,6 +40,14 @@ MOST_SOURCES = 3
 """How many of the memories that a fact was derived from are shown."""
 LOOKED_AT = 12
 """How many of them are looked at for that."""
+REMINDERS = "To be done, which comes up now"
+
+Remind = Callable[[str], Iterable[tuple[str, str]]]
+"""The ids and words of what comes up by itself when something is talked about."""
+
+
+def _nothing(_: str) -> Iterable[tuple[str, str]]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +99,16 @@ class Request:
         )
 
 
-def compose(library: Library, vault: Vault, agent: str, request: Request) -> Context:
+def compose(library: Library, vault: Vault, agent: str, request: Request, remind: Remind = _nothing) -> Context:
     """The context for a prompt; whatever cannot take part is named in `degraded`, as by recall."""
-    return _Composer(library, vault, agent, request).compose()
+    return _Composer(library, vault, agent, request, remind).compose()
 
 
 class _Composer:
     """The steps from a request to its context, which share what they were given."""
 
-    def __init__(self, library: Library, vault: Vault, agent: str, request: Request) -> None:
+    def __init__(self, library: Library, vault: Vault, agent: str, request: Request, remind: Remind) -> None:
+        self._remind = remind
         self._library = library
         self._vault = vault
         self._agent = agent
@@ -114,10 +123,12 @@ class _Composer:
         room = self._request.budget - estimate_tokens(fenced([])) - 1
         alerts = self._alerts(room // 2)
         room -= sum(section.whole for section in alerts)
+        reminders = self._reminders(room // 4)
+        room -= sum(section.whole for section in reminders)
         standing = self._standing(room // 2)
         left = room - sum(section.whole for section in standing)
-        said = [line.says for section in standing for line in section.lines]
-        return self._fenced(alerts, [*standing, *pack(self._sections(self._hits()), left, said)])
+        said = [line.says for section in (*reminders, *standing) for line in section.lines]
+        return self._fenced(alerts, [*reminders, *standing, *pack(self._sections(self._hits()), left, said)])
 
     def _alerts(self, room: int) -> list[Section]:
         """What the owner must be told, once to each agent."""
@@ -126,6 +137,17 @@ class _Composer:
         except MemfolioError as error:
             self._degraded[f"alerts: {error.message}"] = None
             return []
+
+    def _reminders(self, room: int) -> list[Section]:
+        """What was to be done when this time or this topic comes."""
+        about = f"{self._request.prompt}\n{self._request.situation.about}"
+        try:
+            due = list(self._remind(about))
+        except MemfolioError as error:
+            self._degraded[f"reminders: {error.message}"] = None
+            return []
+        lines = tuple(Line(id=each, text=bullet(f"[{each}]", text), says=text) for each, text in due)
+        return pack([Section(title=REMINDERS, share=1.0, lines=lines)], room)
 
     def _fenced(self, alerts: Sequence[Section], sections: Sequence[Section]) -> Context:
         shown = [line for section in (*alerts, *sections) for line in section.shown()]

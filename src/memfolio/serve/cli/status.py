@@ -86,6 +86,8 @@ def rows_of_home(found: Status) -> Iterator[Row]:
     yield "alerts", f"{found.alerts:,}, see `memfolio alerts`" if found.alerts else "none"
     if found.proposals:
         yield "proposals", f"{counted(found.proposals, 'waits', 'wait')}, see `memfolio proposals`"
+    for each in found.due:
+        yield "due", " ".join(each.split())
     if found.reflection:
         yield "reflection", "one waits, see `memfolio approve`"
     sizes = " · ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
