@@ -145,7 +145,7 @@ def test_a_trail_that_is_a_link_is_a_typed_error_whatever_is_asked(home: Path, t
         vault.verify,
         vault.doctor,
         lambda: write_digest(vault, "2026-11"),
-        lambda: Memory(vault, "main").status(),
+        lambda: Memory(vault, "main", background=False).status(),
         lambda: vault.add("main", [item("words")], BOT),
     ]
     for act in acts:
