@@ -22,6 +22,10 @@ from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.questions import Questions
 from memfolio.knowledge.typedb.mirror import TypeDB
 from memfolio.memory import Memory
+from memfolio.mind.mind import Mind
+from memfolio.procedures.procedures import Procedures
+from memfolio.procedures.runs import Runs
+from memfolio.reason.reason import Reason
 from memfolio.stores.core import Core
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.past.past import Past
@@ -89,6 +93,7 @@ class AsyncMemory:
     consolidate = _awaited(Memory.consolidate)
     tend = _awaited(Memory.tend)
     digest = _awaited(Memory.digest)
+    heartbeat = _awaited(Memory.heartbeat)
     end_session = _awaited(Memory.end_session)
     checkpoint = _awaited(Memory.checkpoint)
     should_flush = _awaited(Memory.should_flush)
@@ -158,6 +163,22 @@ class AsyncMemory:
     @property
     def typedb(self) -> TypeDB:
         return self.memory.typedb
+
+    @property
+    def mind(self) -> Mind:
+        return self.memory.mind
+
+    @property
+    def procedures(self) -> Procedures:
+        return self.memory.procedures
+
+    @property
+    def runs(self) -> Runs:
+        return self.memory.runs
+
+    @property
+    def reason(self) -> Reason:
+        return self.memory.reason
 
     @property
     def proposals(self) -> Proposals:

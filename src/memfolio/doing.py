@@ -3,17 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from memfolio.knowing import Knowing
+
+if TYPE_CHECKING:  # what thinks is loaded when somebody asks for it
+    from memfolio.mind.mind import Mind
+    from memfolio.procedures.procedures import Procedures
+    from memfolio.procedures.runs import Runs
+    from memfolio.reason.reason import Reason
+    from memfolio.reason.world import World
 
 
 class Doing(Knowing):
     """What every `Memory` can do with a mind, with procedures and with problems."""
 
+    @cached_property
+    def mind(self) -> Mind:
+        """What the agent is, believes, wants and has taken on."""
+        from memfolio.mind.mind import Mind
+
+        return Mind(self.vault, self.library, self.agent)
+
+    @cached_property
+    def procedures(self) -> Procedures:
+        """What the agent knows how to do: skills, workflows and decision trees."""
+        from memfolio.procedures.procedures import Procedures
+
+        return Procedures(self.vault, self.library, self.agent, model=self._model)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Procedures that are being done, and how earlier runs went."""
+        from memfolio.procedures.runs import Runs
+
+        return Runs(self.vault, self.library, self.agent, self.procedures)
+
+    @cached_property
+    def reason(self) -> Reason:
+        """Thinks a problem through: call it with one."""
+        from memfolio.reason.judgements import Judgements
+        from memfolio.reason.reason import Reason
+
+        judgements = Judgements(self.vault, self.library, self.agent)
+        return Reason(judgements, world=self._world, model=lambda: self._model)
+
+    def _world(self) -> World:
+        from memfolio.reason.world import World
+
+        return World(
+            now=self.vault.home.now(),
+            settings=self.vault.config.reason,
+            facts=self.facts,
+            rules=self.rules,
+            inference=self.inference,
+            cases=self.cases,
+        )
+
     def _reminded(self, about: str = "") -> list[tuple[str, str]]:
         """What is to be done and comes up now, or with what is talked about."""
-        return []
+        return [(each.item.id, f"{each.item.title} ({each.why})") for each in self.mind.due(about)]
 
-    def flaws(self) -> Mapping[str, str]:
-        """What on the pages of mind and procedures makes no sense, by path."""
-        return {}
+    def _misread(self) -> Mapping[str, str]:
+        """What on the pages of the mind and of procedures makes no sense, by path."""
+        told: dict[str, str] = {}
+        for problem in (*self.mind.problems(), *self.procedures.problems()):
+            path, _, what = problem.partition(": ")
+            told[path] = f"{told[path]}; {what}" if path in told else what
+        return told

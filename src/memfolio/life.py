@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,14 @@ from memfolio.index.lookup import Located
 from memfolio.intake import one_id
 from memfolio.policy import Deed
 from memfolio.recall.asking import arguments
+from memfolio.text import counted
 from memfolio.types import Attribution, MemoryItem, check_attribution, check_token
 from memfolio.vault.paths import SHARED, agent_of
 
 if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.graph.graph import Graph
     from memfolio.index.aging import Below, Weak
+    from memfolio.mind.heartbeat import BdiCycleResult
     from memfolio.stores.core import Core
     from memfolio.stores.flush import Flushed
     from memfolio.stores.heed import Heeded
@@ -125,6 +127,21 @@ class Life(Doing):
         model = None if dry_run else self._model
         built = build(hand, self.library.index, levels=tuple(levels), since=begins, current=current, model=model)
         return built, hand
+
+    def heartbeat(self, *, dry_run: bool = False) -> BdiCycleResult:
+        """Bring the mind up to date: what is over, what is wanted most, what is believed and contradicts itself.
+
+        Weeks that are over are summed up. `dry_run` only shows what would change.
+        """
+        from memfolio.mind.heartbeat import beat
+        from memfolio.tend.digest.build import build
+
+        with self._tending(dry_run=dry_run) as hand:
+
+            def digest(since: date) -> str:
+                return counted(len(build(hand, self.library.index, levels=("weekly",), since=since).paths), "digest")
+
+            return replace(beat(hand, self.library, digest), diff=hand.diff)
 
     def end_session(self, session: str, *, dry_run: bool = False) -> Heard | None:
         """A conversation is over: learn from it. None where there is nothing in it that was not learned from.

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 OBSERVER = Attribution(actor="bot:auto-detect", trigger="observe")
 REMEMBERER = Attribution(actor="bot:trigger-remember", trigger="remember")
 RECENT = 5
+OWN = Filter(forms=("memory",))
+"""Memories that stand for themselves, and are no passages of pages."""
 
 
 class Memory(Life):
@@ -434,14 +436,14 @@ class Memory(Life):
             counts=counts,
             bytes=sizes(vault),
             embedder=embedder.name if embedder else "none",
-            recent=tuple(each.item for each in index.read(lambda connection: newest(connection, Filter(), RECENT))),
+            recent=tuple(each.item for each in index.read(lambda connection: newest(connection, OWN, RECENT))),
             degraded=(*self.library.degraded(), *self._troubles()),
         )
 
     def _problems(self) -> dict[str, str]:
         """What cannot be read as it should, by its path: files as such first, then what pages say."""
         vault = self.vault
-        return {**self.flaws(), **{path: each for path, each in vault.problems.items() if vault.shows(path)}}
+        return {**self._misread(), **{path: each for path, each in vault.problems.items() if vault.shows(path)}}
 
     def sync(self) -> list[str]:
         """Record what people and other programs did to the files, and file it; returns the files that had changed."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, time, tzinfo
 from typing import Any
 
+from memfolio.errors import InputError, NotFoundError
+from memfolio.intake import nearest
 from memfolio.mind.kind import LEVELS, LIVE, SAID, WORDS, Kind, Status, Value
 from memfolio.types import EMPTY
 from memfolio.vault.agents import COMMITMENTS
-from memfolio.vault.format.fields import read_moment, read_number
+from memfolio.vault.format.fields import iso_of, local, read_moment, read_number
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 NAME = re.compile(r"[A-Z]-(?:\d{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
@@ -88,18 +90,35 @@ def read_day(text: str, zone: tzinfo, *, is_end: bool = False) -> datetime | Non
         return None
 
 
-def show_value(value: Any, zone: tzinfo) -> str:
-    """A value as it stands on a page."""
+def show_value(value: Any, zone: tzinfo, name: str = "") -> str:
+    """A value as it stands in the field of that name; times are told to the minute, but for deadlines."""
     if isinstance(value, datetime):
-        return _show_time(value.astimezone(zone))
+        here, is_end = local(value, zone), name == "deadline"
+        if here.time() == (time(23, 59, 59) if is_end else time(0)):
+            return here.date().isoformat()
+        return iso_of(here) if is_end else here.isoformat(timespec="minutes")
     if isinstance(value, float):
         return f"{value:.4g}"
     return ", ".join(value) if isinstance(value, tuple | list) else str(value)
 
 
-def _show_time(here: datetime) -> str:
-    is_day = (here + timedelta(seconds=1)).time() == time(0) or here.time() == time(0)
-    return here.date().isoformat() if is_day else here.isoformat(timespec="minutes")
+def pick(name: str, items: Sequence[Item], where: str) -> Item:
+    """The one that is named by its id, its title, or words that only its title has."""
+    folded = " ".join(name.split()).casefold()
+    for fits in (
+        lambda item: name.strip() == item.id,
+        lambda item: folded == item.title.casefold(),
+        lambda item: folded in item.title.casefold(),
+    ):
+        found = [item for item in items if fits(item)] if folded else []
+        if len(found) > 1:
+            ids = ", ".join(f"{item.id} ({item.title[:40]})" for item in found[:5])
+            raise InputError(f"{name[:60]!r} names {len(found)} items of {where}", hint=f"name one: {ids}")
+        if found:
+            return found[0]
+    known = [item.title for item in items]
+    hint = nearest(name, known) if 0 < len(known) <= 50 else "`memfolio mind list` shows them"
+    raise NotFoundError(f"{where} has no item {name[:60]!r}", hint=hint)
 
 
 def _share(text: str) -> float | None:

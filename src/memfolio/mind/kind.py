@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memfolio.errors import InputError
+from memfolio.intake import nearest
+
 
 class Value(StrEnum):
     """What a field holds."""
@@ -49,9 +52,14 @@ SAID = {
 LEVELS = ("strategic", "tactical", "operational")
 WORDS = {"none": 0.0, "low": 0.3, "medium": 0.5, "moderate": 0.5, "high": 0.8, "critical": 1.0}
 """What people write for a share."""
-
-_EVERY = {"status": Value.STATUS, "updated": Value.DAY, "created": Value.DAY, "from": Value.NAMES}
-_WHEN = {"deadline": Value.DAY, "when": Value.TEXT}
+FIELDS = {
+    **dict.fromkeys("certainty priority urgency alignment proficiency progress confidence".split(), Value.SHARE),
+    **dict.fromkeys(("deadline", "updated", "created"), Value.DAY),
+    **dict.fromkeys("from for supports motivates parent requires after".split(), Value.NAMES),
+    **dict.fromkeys("role title department autonomy tools source to when reason".split(), Value.TEXT),
+    **{each.value: each for each in (Value.STATUS, Value.LEVEL, Value.STRATEGY)},
+}
+"""What each field holds, on whichever page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,43 +78,31 @@ class Kind:
         return "|".join(self.fields)
 
 
-def _kind(page: str, name: str, prefix: str, verb: str, **fields: Value) -> Kind:
-    return Kind(page=page, name=name, prefix=prefix, verb=verb, fields={**fields, **_EVERY})
+def _kind(page: str, name: str, prefix: str, verb: str, fields: str) -> Kind:
+    named = f"{fields} status updated created from reason".split()
+    return Kind(page=page, name=name, prefix=prefix, verb=verb, fields={each: FIELDS[each] for each in named})
 
 
-_SHARE, _NAMES, _TEXT = Value.SHARE, Value.NAMES, Value.TEXT
 KINDS = (
-    _kind("Persona", "persona", "A", "be", role=_TEXT, title=_TEXT, department=_TEXT, autonomy=_TEXT),
-    _kind("Capabilities", "capability", "K", "can", proficiency=_SHARE, tools=_TEXT),
-    _kind("Beliefs", "belief", "B", "believe", certainty=_SHARE, source=_TEXT, supports=_NAMES),
-    _kind("Desires", "desire", "W", "want", priority=_SHARE, urgency=_SHARE, alignment=_SHARE, motivates=_NAMES),
-    _kind(
-        "Goals",
-        "goal",
-        "G",
-        "aim",
-        level=Value.LEVEL,
-        progress=_SHARE,
-        priority=_SHARE,
-        deadline=Value.DAY,
-        parent=_NAMES,
-        requires=_NAMES,
-    ),
-    _kind(
-        "Intentions",
-        "intention",
-        "I",
-        "intend",
-        priority=_SHARE,
-        strategy=Value.STRATEGY,
-        **{"for": _NAMES},
-        **_WHEN,
-    ),
-    _kind("Plans", "plan", "N", "plan", confidence=_SHARE, progress=_SHARE, after=_NAMES, **{"for": _NAMES}, **_WHEN),
-    _kind("Commitments", "commitment", "O", "commit", to=_TEXT, priority=_SHARE, **_WHEN),
-    _kind("Learnings", "learning", "L", "learn", certainty=_SHARE),
+    _kind("Persona", "persona", "A", "be", "role title department autonomy"),
+    _kind("Capabilities", "capability", "K", "can", "proficiency tools"),
+    _kind("Beliefs", "belief", "B", "believe", "certainty source supports"),
+    _kind("Desires", "desire", "W", "want", "priority urgency alignment motivates"),
+    _kind("Goals", "goal", "G", "aim", "level progress priority deadline parent requires"),
+    _kind("Intentions", "intention", "I", "intend", "priority strategy for deadline when"),
+    _kind("Plans", "plan", "N", "plan", "confidence progress after for deadline when"),
+    _kind("Commitments", "commitment", "O", "commit", "to priority deadline when"),
+    _kind("Learnings", "learning", "L", "learn", "certainty"),
 )
 """The pages in the order in which they are read."""
 BY_PAGE = {kind.page: kind for kind in KINDS}
 BY_NAME = {name: kind for kind in KINDS for name in (kind.name, kind.page.lower(), kind.verb)}
-BY_PREFIX = {kind.prefix: kind for kind in KINDS}
+
+
+def kind_of(name: Kind | str) -> Kind:
+    """The kind with this name, page or verb."""
+    if isinstance(name, Kind):
+        return name
+    if (found := BY_NAME.get(name.strip().lower().removesuffix(".md"))) is None:
+        raise InputError(f"a mind has no page {name[:40]!r}", hint=nearest(name.lower(), list(BY_NAME)))
+    return found

@@ -8,7 +8,7 @@ Whatever is not edited keeps its bytes. A section as it is written here:
     Redis is our primary session store.
 
 By hand, fields may also stand on lines of their own (`Certainty: 0.9`, `- **Priority**: high`) or as marks such as
-`[deadline: 2026-11-20]`, and the id may be missing.
+`[deadline: 2026-11-20]`, and the id may be missing. A backslash keeps a line or a mark from being one.
 """
 
 from __future__ import annotations
@@ -21,20 +21,29 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
 
-from memfolio.errors import InputError, NotFoundError
-from memfolio.intake import nearest
-from memfolio.mind.item import Item, read_value, show_value
+from memfolio.mind.item import Item, pick, read_value, show_value
 from memfolio.mind.kind import Kind
 from memfolio.vault.format.notes import closed_fences
 
 BETWEEN = " · "
-_SECTION = re.compile(r"^##(?!#)[ \t]*[^\n]*(?:\n|\Z)", re.MULTILINE)
-_ID = re.compile(r"[ \t]\^([A-Z]-[0-9a-f-]{4,40})[ \t]*$")
-_ESCAPED = re.compile(r"^(\\*)(?=#{1,2}(?:[ \t]|$))", re.MULTILINE)
+_SECTION = re.compile(r"^(?:\A\ufeff)?##(?=[ \t\r]|$)[^\n]*\n?", re.MULTILINE)
+_TOP = re.compile(r"\ufeff?\s*#(?=[ \t\r]|$)[^\n]*\n?")
+_ID = re.compile(r"[ \t]\^([A-Z]-[0-9a-f-]{4,40})\s*$")
+_REST = re.compile(r"[ \t]*(?:\r?\n|\r?\Z)")
 
 Span = tuple[int, int]
+
+
+class Spot(NamedTuple):
+    """Where a field stands: its value, itself with its name, and the line or the mark that it is a part of."""
+
+    name: str
+    value: Span
+    part: Span
+    line: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,8 @@ class Section:
     """Where the line of fields below its heading ends, without its line break; 0 where there is none."""
     end: int
     spots: Mapping[str, Span]
+    """Where the values are that count, or the first ones that make no sense."""
+    places: tuple[Spot, ...]
 
 
 class MindPage:
@@ -57,6 +68,8 @@ class MindPage:
     def __init__(self, kind: Kind, text: str, *, agent: str, zone: tzinfo) -> None:
         self.kind, self.text = kind, text
         self._agent, self._zone = agent, zone
+        self._break = "\r\n" if "\r\n" in text else "\n"
+        self._forms = _forms(kind.names)
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -67,11 +80,16 @@ class MindPage:
         return tuple(section.item for section in self.sections)
 
     @cached_property
+    def front(self) -> Section:
+        """What stands above the sections; its item has the name of the page."""
+        end = self.sections[0].start if self.sections else len(self.text)
+        top = _TOP.match(self.text, 0, end)
+        return self._section(0, top.end() if top else 0, end, self.kind.page, self._hashed(self.kind.page, -1))
+
+    @property
     def head(self) -> Item:
         """What the page says above its sections, such as who an agent is."""
-        end = self.sections[0].start if self.sections else len(self.text)
-        title = self.kind.page
-        return self._section(0, 0, end, title, self._hashed(title, 0), self._closed).item
+        return self.front.item
 
     @property
     def problems(self) -> list[str]:
@@ -80,39 +98,28 @@ class MindPage:
 
     def find(self, name: str) -> Section:
         """The section of an item, named by its id, its title, or words that only its title has."""
-        folded = " ".join(name.split()).casefold()
-        for fits in (
-            lambda item: name.strip() == item.id,
-            lambda item: folded == item.title.casefold(),
-            lambda item: folded in item.title.casefold(),
-        ):
-            found = [section for section in self.sections if fits(section.item)]
-            if len(found) > 1:
-                ids = ", ".join(section.item.id for section in found[:5])
-                raise InputError(f"{name[:60]!r} names {len(found)} items of {self.kind.page}", hint=f"name one: {ids}")
-            if found and folded:
-                return found[0]
-        known = [item.title for item in self.items]
-        hint = nearest(name, known) if 0 < len(known) <= 50 else f"`memfolio mind list {self.kind.page}` shows them"
-        raise NotFoundError(f"{self.kind.page} has no item {name[:60]!r}", hint=hint)
+        found = pick(name, self.items, self.kind.page)
+        return next(section for section in self.sections if section.item is found)
 
     def adding(self, id: str, title: str, text: str, fields: Mapping[str, Any]) -> str:
         """The page with one more item at its end."""
-        before = self.text if not self.text or self.text.endswith("\n") else f"{self.text}\n"
-        gap = "" if not before or before.endswith("\n\n") else "\n"
-        return f"{before or f'# {self.kind.page}{chr(10)}{chr(10)}'}{gap}{self.rendered(id, title, text, fields)}"
+        start = self.text or f"# {self.kind.page}\n"
+        lines = len(start) - len(start.rstrip("\r\n"))
+        gap = self._break * max(0, 2 - start.count("\n", len(start) - lines))
+        return f"{start}{gap}{self.rendered(id, title, text, fields)}"
 
     def rendered(self, id: str, title: str, text: str, fields: Mapping[str, Any]) -> str:
         """An item as a section."""
-        meta = BETWEEN.join(f"{name}: {show_value(value, self._zone)}" for name, value in fields.items())
-        escaped = self._escaped(text.strip())
-        parts = [f"## {' '.join(title.split())} ^{id}", *([meta] if meta else []), *(["", escaped] if escaped else [])]
-        return "\n".join(parts) + "\n"
+        escape = self._forms.escape
+        title, told = escape.sub(r"\\", " ".join(title.split())), escape.sub(r"\\", text.strip())
+        meta = BETWEEN.join(f"{name}: {self._shown(name, value)}" for name, value in fields.items())
+        parts = [f"## {title} ^{id}", *([meta] if meta else []), *(["", told] if told else []), ""]
+        return self._break.join("\n".join(parts).split("\n"))
 
     def editing(self, edits: Mapping[str, Mapping[str, Any]]) -> str:
-        """The page with other values in fields of items, by their ids; None takes a field away where it has a line."""
+        """The page with other values in fields of items, by their ids; None takes a field away."""
         pieces, at = list[str](), 0
-        for section in self.sections:
+        for section in (self.front, *self.sections):
             for (start, end), new in sorted(self._edits(section, edits.get(section.item.id, {}))):
                 pieces += [self.text[at:start], new]
                 at = end
@@ -122,7 +129,12 @@ class MindPage:
         """The page with an item told anew."""
         section = self.find(id)
         rest = self.text[section.end :]
-        return f"{self.text[: section.start]}{self.rendered(id, title, text, fields)}{chr(10) if rest else ''}{rest}"
+        gap = self._break if rest else ""
+        return f"{self.text[: section.start]}{self.rendered(id, title, text, fields)}{gap}{rest}"
+
+    def written(self, section: Section) -> dict[str, str]:
+        """The fields of an item as they are written, also those that make no sense."""
+        return {name: raw for name, spot in section.spots.items() if (raw := self.text[slice(*spot)].strip())}
 
     def without(self, ids: Collection[str]) -> tuple[str, str]:
         """The page without these items, and what is taken out."""
@@ -143,113 +155,130 @@ class MindPage:
     def _raw(self, section: Section) -> str:
         """The text of a section, which ends so that another one may follow."""
         raw = self.text[section.start : section.end]
-        return raw if raw.endswith("\n\n") else f"{raw.rstrip(chr(10))}\n\n" if section.end == len(self.text) else raw
+        is_last = section.end == len(self.text) and not raw.endswith(2 * self._break)
+        return raw.rstrip("\r\n") + 2 * self._break if is_last else raw
+
+    def _shown(self, name: str, value: Any) -> str:
+        """A value in one line, in which no further field begins."""
+        return self._forms.unsafe.sub(",", " ".join(show_value(value, self._zone, name).split()))
 
     def _edits(self, section: Section, fields: Mapping[str, Any]) -> Iterator[tuple[Span, str]]:
-        added: list[str] = []
-        for name, value in fields.items():
-            shown = None if value is None else show_value(value, self._zone)
-            if name in section.spots:
-                yield section.spots[name], shown or ""
-            elif shown is not None:
-                added.append(f"{name}: {shown}")
-        if added and section.meta:
-            yield (section.meta, section.meta), BETWEEN + BETWEEN.join(added)
+        gone = {name for name, value in fields.items() if value is None}
+        shown = {name: self._shown(name, value) for name, value in fields.items() if value is not None}
+        yield from ((span, "") for span in self._cuts(section, gone))
+        for name in section.spots.keys() & shown:
+            lead = "" if self.text[section.spots[name][0] - 1] in " \t" else " "
+            yield section.spots[name], f"{lead}{shown[name]}"
+        added = BETWEEN.join(f"{name}: {value}" for name, value in shown.items() if name not in section.spots)
+        has_meta = any(spot.line[1] == section.meta and spot.name not in gone for spot in section.places)
+        if added and has_meta:
+            yield (section.meta, section.meta), BETWEEN + added
         elif added:
-            gap = "" if self.text[: section.heading].endswith("\n") else "\n"
-            yield (section.heading, section.heading), f"{gap}{BETWEEN.join(added)}\n"
+            before = "" if self._begins_line(section.heading) else self._break
+            after = "" if _REST.match(self.text, section.heading) else self._break
+            yield (section.heading, section.heading), f"{before}{added}{self._break}{after}"
 
-    def _escaped(self, text: str) -> str:
-        """Text in which no line can be taken for a heading or a field."""
-        line, _ = _patterns(self.kind.names)
-        text = _ESCAPED.sub(lambda match: f"\\{match[1]}", text)
-        return line.sub(lambda match: match[0] if match["mark"] else f"\\{match[0]}", text)
+    def _cuts(self, section: Section, gone: Collection[str]) -> Iterator[Span]:
+        """What goes with these fields: a line of which nothing stays, or a part with the sign beside it."""
+        for line, found in groupby(section.places if gone else (), key=lambda spot: spot.line):
+            spots, stays = list(found), False
+            if all(spot.name in gone for spot in spots):
+                yield self._whole(*line)
+                continue
+            for number, spot in enumerate(spots):
+                if spot.name not in gone:
+                    stays = True
+                elif stays:
+                    yield spots[number - 1].part[1], spot.part[1]
+                else:
+                    yield spot.part[0], spots[number + 1].part[0]
+
+    def _whole(self, start: int, end: int) -> Span:
+        while start and self.text[start - 1] in " \t":
+            start -= 1
+        rest = _REST.match(self.text, end) if self._begins_line(start) else None
+        return start, rest.end() if rest else end
+
+    def _begins_line(self, at: int) -> bool:
+        return at == 0 or self.text[at - 1] == "\n"
 
     def _read(self) -> Iterator[Section]:
-        fences = self._closed
-        starts = [match for match in _SECTION.finditer(self.text) if not _inside(match.start(), fences)]
+        found = [match for match in _SECTION.finditer(self.text) if _ID.search(match[0]) or not self._fenced(match)]
+        marks = [_ID.search(match[0]) for match in found]
+        ends = [*(match.start() for match in found[1:]), len(self.text)]
+        reserved = {mark[1] for mark in marks if mark}
         seen: Counter[str] = Counter()
         taken: set[str] = set()
-        for number, match in enumerate(starts):
-            end = starts[number + 1].start() if number + 1 < len(starts) else len(self.text)
-            raw = match[0].rstrip("\n")[2:]
-            marked = _ID.search(raw)
-            title = raw[: marked.start()].strip() if marked else raw.strip()
-            own = marked[1] if marked else ""
-            if not own or own in taken:
-                key = title.casefold()
-                own = self._hashed(title, seen[key])
-                seen[key] += 1
+        for match, mark, end in zip(found, marks, ends, strict=False):
+            raw = (match[0][: mark.start()] if mark else match[0]).lstrip("\ufeff")[2:]
+            title = " ".join(self._plain(self._forms.mark.sub("", raw)).split())
+            own = mark[1] if mark else ""
+            while not own or own in taken or (mark is None and own in reserved):
+                own = self._hashed(title, seen[title.casefold()])
+                seen[title.casefold()] += 1
+                mark = None
             taken.add(own)
-            yield self._section(match.start(), match.end(), end, title, own, fences)
+            yield self._section(match.start(), match.end(), end, title, own)
 
-    def _section(self, start: int, heading: int, end: int, title: str, id: str, fences: list[Span]) -> Section:
-        line, mark = _patterns(self.kind.names)
+    def _section(self, start: int, heading: int, end: int, title: str, id: str) -> Section:
         values: dict[str, Any] = {}
         spots: dict[str, Span] = {}
         problems: list[str] = []
-        cuts: list[Span] = []
-        meta = 0
-
-        def take(name: str, span: Span, cut: Span) -> None:
-            name, raw = name.lower(), self.text[slice(*span)]
+        places = tuple(self._places(start, heading, end))
+        for name, span, _, _ in places:
+            raw = self.text[slice(*span)].strip()
+            spots.setdefault(name, span)
             try:
-                value = read_value(name, self.kind.fields[name], raw, self._zone) if raw.strip() else None
+                value = read_value(name, self.kind.fields[name], raw, self._zone) if raw else None
             except ValueError as error:
-                problems.append(
-                    f"line {self._line(span[0])}: {name} of {title[:60]!r} is {raw.strip()[:40]!r}, not {error}"
-                )
-                spots.setdefault(name, span)
-                return
-            if name not in values:
-                spots[name] = span
-                if value is not None:
-                    values[name] = value
-            cuts.append(cut)
-
-        for found in mark.finditer(self.text, start, end):
-            if not _inside(found.start(), fences):
-                take(found[1], found.span(2), found.span())
-        for found in line.finditer(self.text, heading, end):
-            if found["mark"] or _inside(found.start(), fences):
+                where = f"line {self._line(span[0])}: {name} of {title[:60]!r}"
+                problems.append(f"{where} is {raw[:40]!r}, not {error}")
                 continue
-            if not self.text[heading : found.start()].strip():
-                meta = found.end()
-            for name, span in self._parts(found):
-                take(name, span, found.span())
-        return Section(
-            item=Item(
-                kind=self.kind,
-                id=id,
-                title=mark.sub("", title).strip(),
-                text=self._told(heading, end, cuts),
-                fields=values,
-                line=self._line(start),
-                problems=tuple(problems),
-            ),
-            start=start,
-            heading=heading,
-            meta=meta,
-            end=end,
-            spots=spots,
+            if value is not None and name not in values:
+                values[name], spots[name] = value, span
+        first = min((spot.line for spot in places if spot.line[0] >= heading), default=(end, 0))
+        item = Item(
+            kind=self.kind,
+            id=id,
+            title=title,
+            text=self._told(heading, end, {spot.line for spot in places}),
+            fields=values,
+            line=self._line(start),
+            problems=tuple(problems),
         )
+        is_meta = first[1] and self.text[first[0]] != "[" and not self.text[heading : first[0]].strip()
+        return Section(item, start, heading, first[1] if is_meta else 0, end, spots, places)
 
-    def _parts(self, line: re.Match[str]) -> Iterator[tuple[str, Span]]:
-        """The fields on a line and where their values stand; what behind a dot names no field belongs to the value."""
-        name, start, end = line["name"], line.start("value"), line.end("value")
-        for further in _further(self.kind.names).finditer(self.text, start, end):
-            yield name, _trimmed(self.text, start, further.start())
-            name, start = further[1], further.end()
-        yield name, _trimmed(self.text, start, end)
+    def _places(self, start: int, heading: int, end: int) -> Iterator[Spot]:
+        """Every field of a section: the marks, then those on lines."""
+        for found in self._forms.mark.finditer(self.text, start, end):
+            if not self._fenced(found):
+                yield Spot(found[1].lower(), found.span(2), found.span(), found.span())
+        for found in self._forms.line.finditer(self.text, heading, end):
+            if not self._fenced(found):
+                yield from self._parts(found)
+
+    def _parts(self, line: re.Match[str]) -> Iterator[Spot]:
+        """The fields on a line; what behind a dot names no field belongs to the value before it."""
+        further = list(self._forms.further.finditer(self.text, line.start("value"), line.end()))
+        names = [(line["name"], line.start("part"), line.start("value"))]
+        names += [(each[1], each.start(1), each.end()) for each in further]
+        for (name, first, start), end in zip(names, [*(each.start() for each in further), line.end()], strict=True):
+            value = _trimmed(self.text, start, end)
+            yield Spot(name.lower(), value, (first, value[1]), line.span())
 
     def _told(self, start: int, end: int, cuts: Iterable[Span]) -> str:
         """What stands in a section beside its fields."""
         pieces, at = list[str](), start
-        for first, last in sorted(cuts):
+        for first, last in sorted(self._whole(*cut) for cut in cuts):
             pieces.append(self.text[at : max(at, first)])
             at = max(at, last)
-        text = "".join([*pieces, self.text[at:end]]).strip()
-        return _unescaping(self.kind.names).sub(r"\1", text) if "\\" in text else text
+        return self._plain("".join([*pieces, self.text[at:end]]))
+
+    def _plain(self, text: str) -> str:
+        """Text without the backslashes that keep it from being something else."""
+        text = text.strip().replace("\r\n", "\n")
+        return self._forms.unescape.sub("", text) if "\\" in text else text
 
     def _line(self, at: int) -> int:
         return bisect_right(self._breaks, at - 1) + 1
@@ -260,7 +289,17 @@ class MindPage:
 
     @cached_property
     def _closed(self) -> list[Span]:
-        return list(closed_fences(self.text)) if "```" in self.text or "~~~" in self.text else []
+        """The code fences; none goes on behind a heading that has an id, so that a slip cannot swallow an item."""
+        if "```" not in self.text and "~~~" not in self.text:
+            return []
+        starts = [match.start() for match in _SECTION.finditer(self.text) if _ID.search(match[0])]
+        return [span for part in pairwise([0, *starts, len(self.text)]) for span in closed_fences(self.text, *part)]
+
+    def _fenced(self, match: re.Match[str]) -> bool:
+        if not self._closed:
+            return False
+        number = bisect_right(self._closed, (match.start(), len(self.text))) - 1
+        return number >= 0 and match.start() < self._closed[number][1]
 
     def _hashed(self, title: str, nth: int) -> str:
         """The id of an item that was written by hand: it is its own as long as its title stands."""
@@ -268,34 +307,38 @@ class MindPage:
         return f"{self.kind.prefix}-{blake2b(told.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
+class Forms(NamedTuple):
+    """What fields look like, where their names are known."""
+
+    line: re.Pattern[str]
+    further: re.Pattern[str]
+    mark: re.Pattern[str]
+    unsafe: re.Pattern[str]
+    """What in a value would begin another field."""
+    escape: re.Pattern[str]
+    """Where text needs a backslash; what has some already needs one more."""
+    unescape: re.Pattern[str]
+
+
 @lru_cache(maxsize=16)
-def _patterns(names: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A line that begins with a field, and a field as a mark."""
-    line = re.compile(
-        rf"^(?P<mark>\\*)[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)?(?P<name>{names})(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?=[ \t]|$)"
-        r"(?P<value>[^\n]*)",
-        re.IGNORECASE | re.MULTILINE,
+def _forms(names: str) -> Forms:
+    named = rf"(?:\*\*|__)?(?P<name>{names})(?:\*\*|__)?[ \t]*:"
+    value = rf"(?P<value>(?:[^\r\n\[]|\[(?!(?:{names})[ \t]*:))*)"
+    taken = named.replace("?P<name>", "?:")
+    line = rf"\\*(?:##?(?:[ \t\r]|$)|[ \t]*(?:[-*+][ \t]+)?{taken})"
+    mark = rf"\\*\[(?:{names})[ \t]*:"
+    found = (
+        rf"^[ \t]*(?:[-*+][ \t]+)?(?P<part>{named}(?:\*\*|__)?(?=[ \t\r]|$){value})",
+        rf"[ \t]+[·|][ \t]+({names})[ \t]*:",
+        rf"\[(?<!\\\[)({names})[ \t]*:([^\]\n]*)\]",
+        rf"[·|](?=[ \t]+(?:{names})[ \t]*:)|\[(?=(?:{names})[ \t]*:)",
+        rf"^(?={line})|(?<!\\)(?={mark})",
+        rf"^\\(?={line})|(?<!\\)\\(?={mark})",
     )
-    return line, re.compile(rf"\[({names})[ \t]*:([^\]\n]*)\]", re.IGNORECASE)
-
-
-@lru_cache(maxsize=16)
-def _further(names: str) -> re.Pattern[str]:
-    return re.compile(rf"[ \t]+[·|][ \t]+({names})[ \t]*:", re.IGNORECASE)
-
-
-@lru_cache(maxsize=16)
-def _unescaping(names: str) -> re.Pattern[str]:
-    line = rf"[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)?(?:{names})(?:\*\*|__)?[ \t]*:"
-    return re.compile(rf"^\\(\\*)(?=#{{1,2}}(?:[ \t]|$)|{line})", re.IGNORECASE | re.MULTILINE)
-
-
-def _inside(at: int, spans: list[Span]) -> bool:
-    number = bisect_right(spans, (at, len(spans) and spans[-1][1])) - 1
-    return number >= 0 and spans[number][0] <= at < spans[number][1]
+    return Forms(*(re.compile(each, re.IGNORECASE | re.MULTILINE) for each in found))
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
+    """Where between two places something stands; all of it where nothing does."""
     raw = text[start:end]
-    lead = len(raw) - len(raw.lstrip())
-    return start + min(lead, 1 if not raw.strip() else lead), start + max(len(raw.rstrip()), min(lead, 1))
+    return (start + len(raw) - len(raw.lstrip()), start + len(raw.rstrip())) if raw.strip() else (start, end)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
-from memfolio.types import EMPTY
-
 
 class Form(StrEnum):
     """What a procedure is: something to be able to do, a fixed sequence, or questions that lead to an answer."""
@@ -36,7 +34,7 @@ class Step:
     number: int
     text: str
     action: str | None = None
-    arguments: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    arguments: Mapping[str, str] = field(default_factory=dict)
     condition: str | None = None
     """When it is done, such as `urgent is yes`; always where there is none."""
     expect: str | None = None
@@ -59,7 +57,7 @@ class Refinement:
     at: str
     version: str
     kind: str
-    """`optimization`, `bugfix`, `adaptation` or `learned`."""
+    """`optimization`, `bugfix`, `adaptation`, `learned`, `retired` or `restored`."""
     text: str
 
 
@@ -68,8 +66,8 @@ class Branch:
     """A question of a decision tree with where its answers lead, or a conclusion, which has no answers."""
 
     text: str
-    answers: Mapping[str, Branch] = field(default_factory=lambda: EMPTY)
-    line: int = 0
+    answers: Mapping[str, Branch] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ class Procedure:
     postconditions: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     tree: Branch | None = None
-    errors: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    errors: Mapping[str, str] = field(default_factory=dict)
     """What to do about which error, in words."""
     notes: tuple[str, ...] = ()
     learned_from: tuple[str, ...] = ()

@@ -22,6 +22,8 @@ _HIDDEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066
 """What nobody sees, and what a secret may be split with."""
 
 
+_OWN_ID = re.compile(r"\^?[A-Z]-(?:[0-9]{13}-[0-9a-f]{8}|[0-9a-f]{16})")
+"""An id of ours, such as stands behind a heading."""
 SHORTEST = 6
 """Characters that a secret has at least."""
 
@@ -120,7 +122,9 @@ class Redactor:
         group = min(pattern.groups, 1)
         for match in pattern.finditer(text, start, end):
             secret = match[group]
-            if secret and secret not in self._allowed and rule.accepts(secret):
+            if not secret or secret in self._allowed or _OWN_ID.fullmatch(secret):
+                continue
+            if rule.accepts(secret):
                 yield Found(rule.kind, *match.span(group))
 
 

@@ -10,7 +10,7 @@ from memfolio.index.index import Index
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
 from memfolio.tend.due import Period
-from memfolio.tend.hand import Hand
+from memfolio.tend.hand import Hand, tender
 from memfolio.text import counted
 
 
@@ -156,6 +156,38 @@ def _watch(tended: Tended) -> str:
     return f"{_many(len(raised), 'alert')}: {kinds}" if raised else ""
 
 
+def _heartbeat(tended: Tended) -> str:
+    """Digests of weeks that are over are made by their own job."""
+    from memfolio.mind.heartbeat import beat
+
+    found = beat(tended.hand, tended.library)
+    tended.hand.notes.extend((*found.notes, *found.problems))
+    parts = [
+        _many(found.stale_intentions_pruned, "intention let go", "intentions let go"),
+        _many(found.desires_prioritized, "desire moved", "desires moved"),
+        _many(found.beliefs_fed, "belief from facts", "beliefs from facts"),
+        _many(found.conflicts_detected, "conflict"),
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _procedures(tended: Tended) -> str:
+    """Learn from what went well, and let go of what fails."""
+    from memfolio.procedures.metrics import failing
+    from memfolio.procedures.procedures import Procedures
+    from memfolio.procedures.runs import Runs
+
+    hand, settings = tended.hand, tended.hand.vault.config.procedures
+    procedures = Procedures(hand.vault, tended.library, hand.agent, model=tended.model)
+    runs, by = Runs(hand.vault, tended.library, hand.agent, procedures), tender("procedures")
+    learned = procedures.learn(by=by, dry_run=hand.dry_run) if settings.learn else []
+    retired = failing(procedures.list(), runs.list(), settings)
+    for each in retired:
+        procedures.retire(each.procedure, each.reason, by=by, dry_run=hand.dry_run)
+    told = _many(len(learned), "procedure learned", "procedures learned")
+    return ", ".join(filter(None, (told, _many(len(retired), "procedure retired", "procedures retired"))))
+
+
 def _typedb(tended: Tended) -> str:
     from memfolio.knowledge.typedb.mirror import catch_up
 
@@ -174,6 +206,10 @@ JOBS = (
     Job(name="day", period=Period.DAILY, run=_day, doc="close the days that are over with a summary"),
     Job(name="patterns", period=Period.WEEKLY, run=_patterns, doc="look for habits"),
     Job(name="digest", period=Period.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
+    Job(
+        name="heartbeat", period=Period.BEAT, run=_heartbeat, doc="let go of what is over, and look for contradictions"
+    ),
+    Job(name="procedures", period=Period.DAILY, run=_procedures, doc="learn how things are done, and what fails"),
     Job(name="retention", period=Period.DAILY, run=_retention, doc="archive and compress what is past its time"),
     Job(name="proposals", period=Period.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"),
     Job(name="reflect", period=Period.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"),

@@ -19,6 +19,7 @@ from memfolio.serve.cli import (
     digest,
     entity,
     explain,
+    heartbeat,
     life,
     mend,
     proposals,
@@ -74,13 +75,14 @@ PANELS = {
     "Life": "consolidate tend digest checkpoint flush weak archive backup purge",
     "Deciding": "reflect approve reject propose proposals",
     "Knowing": "path",
+    "Doing": "heartbeat",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
     "World": "demo",
 }
 """The commands in the order in which help lists them."""
 MODULES = (
     *(daily, recall, context, mend, explain, life, digest, checkpoint, archive, purge),
-    *(reflect, proposals, entity, status, trust, demo),
+    *(reflect, proposals, entity, heartbeat, status, trust, demo),
 )
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
@@ -94,6 +96,10 @@ GROUPS = {
     "ontology": Group("Knowing", "The terms in which facts are told: classes, properties and business rules."),
     "entity": Group("Knowing", "People and things: what is known about them, and how they are related."),
     "goal": Group("Knowing", "The goals of a business.", "typedb:goal"),
+    "reason": Group("Knowing", "Think a problem through, by a method that fits it or by several."),
+    "mind": Group("Doing", "What the agent is, believes, wants and has taken on."),
+    "procedure": Group("Doing", "What the agent knows how to do: skills, workflows and decision trees."),
+    "workflow": Group("Doing", "Procedures done step by step as a checklist, and how they went."),
     "agent": Group("Doing", "The agents of this home: who they are, whose memory each reads, and what to tell them."),
     "tool": Group("World", "Call what agents call, by its name."),
     "typedb": Group("World", "A copy of what is known on a TypeDB 3 server, where one is configured."),

@@ -1,0 +1,336 @@
+"""The mind of an agent: its nine pages as one object, with a verb for each, and what its items rest on."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partialmethod
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from memfolio.errors import InputError, NotFoundError, PolicyError
+from memfolio.index.fact_query import triple_named
+from memfolio.intake import nearest
+from memfolio.knowledge.facts import Facts
+from memfolio.mind.due import Reminder, cues, reminders
+from memfolio.mind.item import NAME, Item, pick, read_value, show_value
+from memfolio.mind.kind import KINDS, LEVELS, LIVE, Kind, Status, Value, kind_of
+from memfolio.mind.page import MindPage
+from memfolio.recall.library import Library
+from memfolio.stores.composing import make
+from memfolio.types import Action, Attribution, Origin, check_attribution
+from memfolio.vault.change import Change, PutPage
+from memfolio.vault.format.content import check_content, normalise_content
+from memfolio.vault.format.draft import utc
+from memfolio.vault.format.signature import new_id
+from memfolio.vault.paths import agent_root
+from memfolio.vault.recent import to_bytes, to_text
+from memfolio.vault.vault import Vault
+
+Fields = Mapping[str, Any]
+MINDER = Attribution(actor="bot:mind", trigger="mind")
+RAISED = "any that raises an origin: refuse"
+TIES = {"goal": "parent", "plan": "after"}
+"""Which items stand above one another, and by which field."""
+TITLE = 72
+"""Characters of a title that is made from a text."""
+MOST = 1 << 20
+"""Bytes that an item may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What an item names in one of its fields, or, where it is `back`, what names it there."""
+
+    field: str
+    id: str
+    says: str = ""
+    why_not: str = ""
+    """Why it does not hold: forgotten, superseded, retracted, missing, or how it ended."""
+    back: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return not self.why_not
+
+
+class Mind:
+    """What an agent is, knows how to do, believes, wants and has taken on; the pages are the truth."""
+
+    def __init__(self, vault: Vault, library: Library, agent: str) -> None:
+        self._vault, self._library, self._agent = vault, library, agent
+        self._facts = Facts(vault, library, agent)
+        self._pages: dict[str, tuple[str | None, MindPage]] = {}
+
+    def path(self, kind: Kind | str) -> str:
+        """The file of a page."""
+        return f"{agent_root(self._agent)}/mind/{kind_of(kind).page}.md"
+
+    def page(self, kind: Kind | str) -> MindPage:
+        """A page as it is; one that is not there has a heading and nothing else."""
+        return self._read(kind_of(kind))[1]
+
+    def _read(self, kind: Kind) -> tuple[str | None, MindPage]:
+        found = self._vault.page(self.path(kind))
+        mark, known = found.hash if found else None, self._pages.get(kind.page)
+        if known is None or known[0] != mark:
+            text = to_text(found.content) if found else f"# {kind.page}\n"
+            known = self._pages[kind.page] = mark, self._page(kind, text)
+        return known
+
+    def _page(self, kind: Kind, text: str) -> MindPage:
+        return MindPage(kind, text, agent=self._agent, zone=self._vault.home.zone)
+
+    def items(self, kind: Kind | str | None = None, *, live: bool = True) -> list[Item]:
+        """The items of a page, or of all, who the agent is first; with `live`, only those that still count."""
+        pages = [self.page(each) for each in (KINDS if kind is None else [kind])]
+        persona = [page.head for page in pages if page.kind.verb == "be" and page.head.fields]
+        return [
+            item for items in (persona, *(page.items for page in pages)) for item in items if item.is_live or not live
+        ]
+
+    def get(self, name: str) -> Item:
+        """The item that is named by its id, its title or a part of that; what still counts comes first."""
+        try:
+            return pick(name, self.items(), "the mind")
+        except NotFoundError:
+            return pick(name, self.items(live=False), "the mind")
+
+    def add(
+        self,
+        kind: Kind | str,
+        text: str,
+        *,
+        title: str | None = None,
+        by: Attribution = MINDER,
+        dry_run: bool = False,
+        **fields: Any,
+    ) -> Item:
+        """Put an item on a page; without a title, the first words of the text are its title.
+
+        A field whose name is a word of Python is given with a line behind it, as `from_`.
+        """
+        kind, now = kind_of(kind), self._vault.home.now()
+        title, text = _told(title, text)
+        values = {"created": self._today()} | self._checked(kind, fields, by)
+        ordered = {name: values[name] for name in kind.fields if values.get(name) is not None}
+
+        def compose(page: MindPage) -> tuple[str, str]:
+            own = new_id(kind.prefix, now, {item.id for item in page.items})
+            return own, page.adding(own, title, text, ordered)
+
+        return self._write(kind, compose, by, dry_run=dry_run)
+
+    can = partialmethod(add, "capability")
+    believe = partialmethod(add, "belief")
+    want = partialmethod(add, "desire")
+    aim = partialmethod(add, "goal")
+    intend = partialmethod(add, "intention")
+    plan = partialmethod(add, "plan")
+    commit = partialmethod(add, "commitment")
+    learn = partialmethod(add, "learning")
+
+    def be(self, *, by: Attribution = MINDER, dry_run: bool = False, **fields: Any) -> Item:
+        """Say who the agent is: `role`, `title`, `department` and `autonomy`, at the head of Persona.md."""
+        return self._update(self.page("persona").head, None, None, fields, by, dry_run=dry_run)
+
+    def update(
+        self,
+        name: str,
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        by: Attribution = MINDER,
+        dry_run: bool = False,
+        **fields: Any,
+    ) -> Item:
+        """Say something else of an item; None takes a field away, and all that is not given stays.
+
+        Where an item is told by its title alone, another text becomes its title.
+        """
+        return self._update(self.get(name), text, title, fields, by, dry_run=dry_run)
+
+    def _update(
+        self, item: Item, text: str | None, title: str | None, given: Fields, by: Attribution, *, dry_run: bool
+    ) -> Item:
+        values = {"updated": self._today()} | self._checked(item.kind, given, by)
+
+        def compose(page: MindPage) -> tuple[str, str]:
+            if text is None and title is None:
+                return item.id, page.editing({item.id: values})
+            section = page.find(item.id)
+            was = section.item
+            is_title = text is not None and (not was.text or _told(None, was.text)[0] == was.title)
+            told = _told(title or (None if is_title else was.title), was.text if text is None else text)
+            kept = {each: value for each, value in {**page.written(section), **values}.items() if value is not None}
+            return item.id, page.rewriting(item.id, *told, kept)
+
+        return self._write(item.kind, compose, by, dry_run=dry_run)
+
+    def retire(
+        self, name: str, status: Status | str = Status.RETIRED, *, reason: str | None = None, **how: Any
+    ) -> Item:
+        """Let an item be over: retired, done, dropped …; `how` is what else `update` takes."""
+        told: dict[str, Any] = how if reason is None else how | {"reason": reason}
+        return self.update(name, status=status, **told)
+
+    def problems(self) -> list[str]:
+        """What on the pages makes no sense, each with its file and line."""
+        found: list[str] = []
+        for page in map(self.page, KINDS):
+            tangled = [f"line {item.line}: {problem}" for item, problem in _tangles(page)]
+            found += [f"{self.path(page.kind)}: {problem}" for problem in (*page.problems, *tangled)]
+        return found
+
+    def due(self, about: str = "", now: datetime | None = None) -> list[Reminder]:
+        """What comes up by itself: by its time, or since `about` mentions its topic."""
+        config, home = self._vault.config.mind, self._vault.home
+        here = utc("now", now or home.now()).astimezone(home.zone)
+        return reminders(self.items(), here, about=about, ahead=config.ahead, most=config.reminders)
+
+    def links(self, item: Item) -> list[Link]:
+        """What an item rests on and leads to, and what of the mind names it, each with whether it still holds."""
+        everything = self.items(live=False)
+        known = {name: each for each in everything for name in (each.title.casefold(), each.id)}
+        own = [self._link(field, name, known.get(name) or known.get(name.casefold())) for field, name in _named(item)]
+        names = (item.id, item.title)
+        back = [(field, each) for each in everything for field, name in _named(each) if name in names]
+        return own + [_to(field, each, back=True) for field, each in back]
+
+    def _link(self, field: str, name: str, item: Item | None) -> Link:
+        if item:
+            return _to(field, item)
+        if found := self._library.locate(name):
+            memory = found[1].item
+            superseded = f"superseded by {memory.superseded_by}" if memory.superseded_by else ""
+            ended = "ended" if memory.valid_until and memory.valid_until <= self._vault.home.now() else ""
+            says = "" if memory.forgotten_at else textwrap.shorten(memory.content, 200, placeholder="…")
+            why_not = "forgotten" if memory.forgotten_at else superseded or ended
+            return Link(field=field, id=name, says=says, why_not=why_not)
+        try:
+            fact = self._facts.get(name)
+            return Link(field=field, id=fact.id, says=" ".join(fact.triple))
+        except NotFoundError:
+            known = (index.read(lambda db: triple_named(db, name)) for index in self._library.indexes())
+            triple: Iterable[str] = next(filter(None, known), ())
+            return Link(field=field, id=name, says=" ".join(triple), why_not="retracted" if triple else "missing")
+
+    def _write(
+        self, kind: Kind, compose: Callable[[MindPage], tuple[str, str]], by: Attribution, *, dry_run: bool
+    ) -> Item:
+        """Write the page that `compose` makes of the one that is there; the item is the one whose id it returns."""
+
+        def composed() -> tuple[Item, Change | None]:
+            mark, page = self._read(kind)
+            own, text = compose(page)
+            after = self._page(kind, text)
+            item = pick(own, (after.head, *after.items), kind.page)
+            before = {(item.id, problem) for item, problem in _tangles(page)}
+            for each, problem in _tangles(after):
+                if (each.id, problem) not in before:
+                    raise InputError(f"{each.title[:60]!r}: {problem}", hint="name another one, or change that first")
+            put = PutPage(self.path(kind), to_bytes(text), mark)
+            action = Action.EDIT if mark else Action.CREATE
+            return item, Change(operations=(put,), by=by, action=action) if text != page.text else None
+
+        by = check_attribution(by)
+        with nullcontext() if dry_run else self._vault.writer.ready():  # of several writers, each finds the one before
+            item = make(self._vault, composed, dry_run=dry_run)[0]
+        page = self.page(kind)  # where secrets are taken out
+        return item if dry_run else pick(item.id, (page.head, *page.items), kind.page)
+
+    def _today(self) -> datetime:
+        here = self._vault.home.now().astimezone(self._vault.home.zone)
+        return here.replace(hour=0, minute=0, second=0, microsecond=0)
+
+    def _checked(self, kind: Kind, fields: Fields, by: Attribution) -> dict[str, Any]:
+        """The values as they are read back; InputError says what belongs there."""
+        given = {name.removesuffix("_"): value for name, value in fields.items()}
+        if unknown := next((name for name in given if name not in kind.fields), None):
+            raise InputError(f"a {kind.name} has no {unknown[:40]!r}", hint=nearest(unknown, list(kind.fields)))
+        values = {name: value if value is None else self._value(kind, name, value) for name, value in given.items()}
+        links = [each for name, value in values.items() if kind.fields[name] is Value.NAMES for each in value or ()]
+        is_owner = (self._vault.config.speaker or ("owner" if by.actor == "human" else "agent")) == "owner"
+        for each in links if not is_owner else ():
+            if (found := self._library.locate(each)) and found[1].item.origin is Origin.UNTRUSTED:
+                hint = "let the owner do it, or name something else"
+                raise PolicyError(f"{each} is a stranger's word, and supports nothing", row=RAISED, hint=hint)
+        return values
+
+    def _value(self, kind: Kind, name: str, value: Any) -> Any:
+        wanted, zone = kind.fields[name], self._vault.home.zone
+        if wanted is Value.NAMES and isinstance(value, list | tuple | set | frozenset):
+            return tuple(dict.fromkeys(self._known(str(each)) for each in value)) or None
+        shown = " ".join(show_value(utc(name, value) if isinstance(value, datetime) else value, zone, name).split())
+        try:
+            found = read_value(name, wanted, shown, zone)
+        except ValueError as error:
+            raise InputError(f"{name} is {shown[:40]!r}", hint=f"it should be {error}") from error
+        if wanted is Value.TEXT:
+            check_content(shown, MOST)
+        if name == "when" and not any(cues(shown, self._vault.home.now())):
+            raise InputError(f"when is {shown[:40]!r}", hint="give a time, or words that name a topic")
+        return tuple(map(self._known, found)) if wanted is Value.NAMES else found
+
+    def _known(self, name: str) -> str:
+        """The id of what is named: a memory, a fact, or an item of the mind, which may be named by its title."""
+        if not NAME.fullmatch(name) or any(name == item.id for item in self.items(live=False)):
+            return self.get(name).id
+        link = self._link("", name, None)
+        if not link.holds:
+            raise NotFoundError(
+                f"{name} is {link.why_not}", hint="name a memory, a fact or an item of the mind that holds"
+            )
+        return link.id
+
+
+def _told(title: str | None, text: str) -> tuple[str, str]:
+    """The title of an item and what is told below it, both checked."""
+    text = normalise_content(text).strip()
+    short = " ".join(text.split())
+    first = textwrap.shorten(short, TITLE, placeholder="…")
+    head = " ".join((title or (first if first != "…" else short[:TITLE])).split())
+    check_content(f"{head}\n{text}", MOST)
+    return head, "" if head == short and "\n" not in text else text
+
+
+def _named(item: Item) -> Iterator[tuple[str, str]]:
+    for field, wanted in item.kind.fields.items():
+        yield from ((field, name) for name in item.links(field)) if wanted is Value.NAMES else ()
+
+
+def _to(field: str, item: Item, *, back: bool = False) -> Link:
+    why_not = "" if item.status in (*LIVE, Status.DONE) else item.status.value
+    return Link(field=field, id=item.id, says=item.title, why_not=why_not, back=back)
+
+
+def _tangles(page: MindPage) -> Iterator[tuple[Item, str]]:
+    """What cannot stand above what: a goal below one of its own level, and whatever leads back to itself."""
+    if (tie := TIES.get(page.kind.name)) is None:
+        return
+    known = {name: each for each in page.items for name in (each.title.casefold(), each.id)}
+    above = {
+        item.id: [found for name in item.links(tie) if (found := known.get(name) or known.get(name.casefold()))]
+        for item in page.items
+    }
+    circling = set(_circling({own: [each.id for each in others] for own, others in above.items()}))
+    for item in page.items:
+        for each in above[item.id]:
+            own, level = item.fields.get("level"), each.fields.get("level")
+            if own and level and LEVELS.index(level) >= LEVELS.index(own):
+                yield item, f"a {own} goal cannot be below {each.title[:60]!r}, which is {level}"
+        if item.id in circling:
+            yield item, f"{tie} runs in a circle"
+
+
+def _circling(ties: dict[str, list[str]]) -> Iterator[str]:
+    """What leads back to itself; of circles that meet, at least one is found."""
+    while True:
+        try:
+            return TopologicalSorter(ties).prepare()
+        except CycleError as error:
+            yield from error.args[1]
+            ties = {each: others for each, others in ties.items() if each not in error.args[1]}

@@ -1,0 +1,453 @@
+"""The page of a procedure: Markdown that people write, read section by section, and edited line by line. Pure.
+
+Lines that an edit does not concern keep their bytes. What makes no sense is a problem with its line; the rest is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from datetime import timedelta
+from difflib import SequenceMatcher
+from typing import Any
+
+from memfolio.duration import format_duration, parse_duration
+from memfolio.errors import InputError
+from memfolio.index.passages import front_matter
+from memfolio.procedures.condition import read_condition
+from memfolio.procedures.decide import Line, read_tree, tree_lines
+from memfolio.procedures.procedure import Form, OnError, Procedure, Refinement, Step
+from memfolio.vault.format.notes import closed_fences
+
+BETWEEN = " · "
+LONGEST = 2000
+"""Characters of a field of a step."""
+HEADINGS = {
+    "description": "",
+    "triggers": "Trigger",
+    "preconditions": "Preconditions",
+    "steps": "Steps",
+    "tree": "Tree",
+    "postconditions": "Postconditions",
+    "errors": "Error Handling",
+    "notes": "Notes",
+    "learned_from": "Learned From",
+    "history": "History",
+}
+_ALIASES = """\
+triggers: triggers, when, when to use
+preconditions: precondition, prerequisites, requirements
+steps: step, procedure
+postconditions: postcondition, outcome, result
+errors: errors, on error
+notes: note, optimization notes
+tree: decision tree, decision"""
+_NAMES = {heading.casefold(): name for name, heading in HEADINGS.items()} | {
+    alias: line.partition(": ")[0] for line in _ALIASES.splitlines() for alias in line.partition(": ")[2].split(", ")
+}
+_FORMS = {each.value: each for each in Form} | {"procedure": Form.SKILL, "decision tree": Form.DECISION}
+_STATUS = {"active": False} | dict.fromkeys(("retired", "deprecated", "archived"), True)
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
+_BOLD = re.compile(r"\*\*([^*:]+)(?::\*\*|\*\*:|\*\*$)[ \t]*(.*)")
+_OWN = re.compile(rf"(?:({'|'.join(_FORMS)}):[ \t]*)?(.*?)(?:\.md)?", re.IGNORECASE)
+_PAIR = re.compile(r"(?<![\w-])(type|version|status|timeout)[ \t]*:[ \t]*([^|]*)", re.IGNORECASE)
+_ITEM = re.compile(r"(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
+_NUMBERED = re.compile(r"[ \t]{0,2}(\d{1,6})[.)](?:[ \t]+(.*)|)")
+_FIELD = re.compile(
+    r"[ \t]*(\\*)[-*+][ \t]+(?:\*\*)?(action|if|expect|timeout|on error|undo|repeat)(?:\*\*)?[ \t]*:(?:\*\*)?"
+    r"[ \t]*(.*)",
+    re.IGNORECASE,
+)
+_ACTION = re.compile(r"([\w.-]+)[ \t]*(?:\((.*)\))?")
+_ARGUMENT = re.compile(r"[ \t]*([\w.-]+)[ \t]*=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^,\"]*))[ \t]*(?:,|$)")
+_ON_ERROR = re.compile(
+    r"(?:retry(?: (\d{1,3}|once|twice))?(?: times?)?)?(?: ?,? ?(?:then|and then)? ?)"
+    r"(skip|abort|(?:fallback|fall back)(?: ?:| to\b)? ?(.*))?",
+    re.IGNORECASE,
+)
+_TIMES = {"once": 1, "twice": 2}
+_SHORT = re.compile(r"(\d+(?:\.\d+)?)[ \t]*(s|m|h|d)(?:ec|in|our|ay|econd|inute)?s?", re.IGNORECASE)
+_REFINED = re.compile(rf"(\d{{4}}-\d\d-\d\d\S*){BETWEEN}(\S+){BETWEEN}(\w+){BETWEEN}(.+)")
+_TO_STEP = re.compile(r"step[ \t]+(\d+)", re.IGNORECASE)
+_NUMBER = re.compile(r"^\d+\. ")
+_OTHERS = frozenset({"description", "steps", "tree", "errors", "history"})
+"""Sections that are no plain lists."""
+_TRUTH = dict.fromkeys(("yes", "true"), True) | dict.fromkeys(("no", "false"), False)
+
+Block = tuple[int, int]
+"""The lines of one item, from the first to behind the last."""
+Edit = tuple[int, int, Sequence[str]]
+"""Lines, and what comes in their place."""
+
+
+def read(path: str, text: str) -> Procedure:
+    """What a page says."""
+    return ProcedurePage(path, text).procedure
+
+
+def render(procedure: Procedure) -> str:
+    """A page that says this."""
+    fields = [f"{name}: {value}" for name, value in _fields(procedure).items() if value and name != "title"]
+    head = ["---", *fields, "---", f"# {procedure.title}"]
+    for name, items in _parts(procedure).items():
+        if items:
+            head += ["", *([f"## {HEADINGS[name]}"] if HEADINGS[name] else []), *items]
+    return "\n".join(head) + "\n"
+
+
+class ProcedurePage:
+    """The text of a page, what it says, and where that stands."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.text = text
+        self._lines = text.split("\n")
+        self._content: dict[str, list[Line]] = {name: [] for name in HEADINGS}
+        self._headings: dict[str, int] = {}
+        self._blocks: dict[str, list[Block]] = {name: [] for name in HEADINGS}
+        self._spots: dict[str, tuple[int, int, int]] = {}
+        self._found: dict[str, Any] = {}
+        self._problems: list[str] = []
+        self._fenced = _fenced(text)
+        start, end = front_matter(text)
+        self._end = len(self._lines)
+        self._front = text.count("\n", 0, end) if end else 0
+        for number in range(text.count("\n", 0, start), self._front):
+            self._pairs(number)
+        self._arrange(self._front + 1 if end else 0)
+        name = path.rpartition("/")[2].removesuffix(".md")
+        told = {"title": name.replace("-", " "), **self._found, **self._sections()}
+        problems = tuple(sorted(self._problems, key=lambda each: int(each[5:].partition(":")[0])))
+        self.procedure = Procedure(name=name, path=path, **told, problems=problems)
+
+    def editing(self, after: Procedure) -> str:
+        """The text with the lines that say something else than `after` put right; all others as they are."""
+        lines, edits = self._with_fields(after)
+        before, wanted = _parts(self.procedure), _parts(after)
+        for name in sorted(HEADINGS, key=lambda name: name not in self._headings):  # sections that are added come last
+            if before[name] != wanted[name]:
+                edits += self._section_edits(name, before[name], wanted[name])
+        end = "\r" if "\r\n" in self.text else ""
+        for first, last, _, new in sorted(((*edit[:2], at, edit[2]) for at, edit in enumerate(edits)), reverse=True):
+            lines[first:last] = [f"{line}{end}" for text in new for line in text.split("\n")]
+        return "\n".join(lines)
+
+    def _with_fields(self, after: Procedure) -> tuple[list[str], list[Edit]]:
+        """The lines with other values where fields stand, and what adds those that stand nowhere."""
+        before, wanted = _fields(self.procedure), _fields(after)
+        lines, added = [*self._lines], list[str]()
+        for name, value in wanted.items():
+            if before[name] != value and name not in self._spots:
+                added.append(f"{name}: {value}")
+        for name, (number, start, end) in sorted(self._spots.items(), key=lambda spot: spot[1], reverse=True):
+            if before[name] != wanted[name]:
+                lines[number] = lines[number][:start] + wanted[name] + lines[number][end:]
+        if not added:
+            return lines, []
+        return lines, [(self._front, self._front, added) if self._front else (0, 0, ["---", *added, "---"])]
+
+    def _section_edits(self, name: str, before: Sequence[str], wanted: Sequence[str]) -> Iterator[Edit]:
+        blocks, heading = self._blocks[name], self._headings.get(name)
+        if not blocks:
+            if heading is not None:
+                yield heading + 1, heading + 1, ["", *wanted] if name == "description" else wanted
+            else:
+                end = self._end if self._lines[self._end - 1].strip() else self._end - 1
+                yield end, end, ["", f"## {HEADINGS[name]}", *wanted]
+            return
+        old, aims = ([_NUMBER.sub("", each) if name == "steps" else each for each in one] for one in (before, wanted))
+        for tag, start, stop, first, last in SequenceMatcher(None, old, aims, autojunk=False).get_opcodes():
+            new = wanted[first:last]
+            if tag == "equal":
+                yield from self._renumbering(blocks[start:stop], before[start:stop], new)
+            elif start == stop:
+                at = blocks[start][0] if start < len(blocks) else blocks[-1][1]
+                yield at, at, new
+            else:
+                yield *blocks[start], [f"## {HEADINGS[name]}", *new] if blocks[start][0] == heading else new
+                yield from ((*block, ()) for block in blocks[start + 1 : stop])
+
+    def _renumbering(self, blocks: Sequence[Block], before: Sequence[str], wanted: Sequence[str]) -> Iterator[Edit]:
+        for (first, _), old, new in zip(blocks, before, wanted, strict=True):
+            if old != new:
+                number = new.partition(".")[0]
+                yield first, first + 1, [re.sub(r"\d+", number, self._lines[first].rstrip("\r"), count=1)]
+
+    def _arrange(self, start: int) -> None:
+        """Tell title, fields and sections apart."""
+        section = "description"
+        for number in range(start, len(self._lines)):
+            line = self._lines[number].rstrip()
+            heading, bold = _HEADING.fullmatch(line), _BOLD.fullmatch(line)
+            if number in self._fenced:
+                self._content.setdefault(section, []).append((number, line))
+            elif line.startswith("<!--"):
+                self._pairs(number)
+            elif heading:
+                is_first = line.startswith("# ") and "title" not in self._found
+                known = None if is_first or not heading[1] else _NAMES.get(heading[1].strip(": ").casefold())
+                if known is None and not self._titled(number, heading):
+                    self._end = number
+                    return
+                section = known or ("description" if self._spots.get("title", (-1,))[0] == number else "other")
+                if known:
+                    self._headings[known] = number
+            elif bold and (known := _NAMES.get(bold[1].strip().casefold())):
+                section, self._headings[known] = known, number
+                self._content[known] += [(number, bold[2])] if bold[2] else []
+            elif bold and section == "description":  # what somebody measured or noted above the sections
+                self._pairs(number)
+            else:
+                self._content.setdefault(section, []).append((number, line))
+
+    def _titled(self, number: int, heading: re.Match[str]) -> bool:
+        """Take a heading as the title where it is one; False where a second procedure begins."""
+        form, title = _OWN.fullmatch(heading[1]).groups()  # type: ignore[union-attr]
+        if form and "title" in self._found and self._content["steps"]:
+            self._problems.append(f"line {number + 1}: {title[:60]!r} begins here; a page holds one procedure")
+            return False
+        if title and (form or "title" not in self._found):
+            self._found |= {"title": title} | ({"form": _FORMS[form.lower()]} if form else {})
+            at = heading.start(1) + heading[1].index(title)
+            self._spots["title"] = (number, at, at + len(title))
+            self._content["description"].clear()
+            self._headings["description"] = number
+        return True
+
+    def _pairs(self, number: int) -> None:
+        """Take the fields on a line of front matter, a comment, or in bold."""
+        line = self._lines[number].rstrip().replace("**", "  ")
+        for match in _PAIR.finditer(line):
+            name, raw = match[1].lower(), match[2].partition("-->")[0].rstrip()
+            self._spots.setdefault(name, (number, match.start(2), match.start(2) + len(raw)))
+            try:
+                self._found |= _value(name, raw.strip("\"'")) if raw else {}
+            except InputError as error:
+                self._problems.append(f"line {number + 1}: {error.message}")
+
+    def _sections(self) -> dict[str, Any]:
+        """What the sections say."""
+        told: dict[str, Any] = {name: tuple(self._listed(name)) for name in HEADINGS if name not in _OTHERS}
+        told["errors"] = errors = dict[str, str]()
+        for item in self._listed("errors"):
+            name, _, text = item.replace("**", "").partition(":")
+            errors[name.strip() if name.strip() not in errors else item] = text.strip()
+        told["history"] = tuple(map(_refinement, self._listed("history")))
+        told["steps"] = tuple(self._steps())
+        told["description"] = " ".join(self._listed("description")[:1])
+        del self._blocks["description"][1:]
+        told["tree"], problems = read_tree(self._content["tree"])
+        if numbers := [number for number, line in self._content["tree"] if line]:
+            self._blocks["tree"] = [(numbers[0], numbers[-1] + 1)]
+        self._problems += [*problems, *self._circles(told["steps"])]
+        if not (told["steps"] or told["tree"]):
+            self._problems.append(f"line {len(self._lines)}: there are no steps, and no tree")
+        return told
+
+    def _listed(self, name: str) -> list[str]:
+        """The bullets of a section, or its paragraphs, each on one line."""
+        items, is_open = list[str](), False
+        for number, line in self._content[name]:
+            bare = line.strip()
+            match = _ITEM.fullmatch(bare) if name != "description" else None
+            if not bare or not bare.strip("-*+_ "):
+                is_open = False
+            elif is_open and (not match or line[:2].isspace()):
+                items[-1] = f"{items[-1]} {' '.join(bare.split())}"
+                self._blocks[name][-1] = (self._blocks[name][-1][0], number + 1)
+            else:
+                items.append(" ".join((match[1] if match else bare.lstrip("> ")).split()))
+                self._blocks[name].append((number, number + 1))
+                is_open = True
+        return items
+
+    def _steps(self) -> Iterator[Step]:
+        found: list[tuple[str | None, list[Line]]] = []
+        for number, line in self._content["steps"]:
+            numbered = None if number in self._fenced else _NUMBERED.fullmatch(line)
+            is_bullet = line[:1] in ("-", "*", "+") and _ITEM.match(line) and not _FIELD.fullmatch(line)
+            if numbered:
+                found.append((numbered[1], [(number, (numbered[2] or "").strip())]))
+            elif is_bullet and all(given is None for given, _ in found):
+                found.append((None, [(number, line[1:].strip())]))
+            elif found:
+                found[-1][1].append((number, line))
+        for place, (given, lines) in enumerate(found, 1):
+            if given != str(place):
+                what = f"is numbered {given}, not {place}" if given else f"has no number: it is {place}"
+                self._problems.append(f"line {lines[0][0] + 1}: the step {what}")
+            self._blocks["steps"].append((lines[0][0], max(at for at, line in lines if line or at == lines[0][0]) + 1))
+            yield self._step(place, lines)
+
+    def _step(self, place: int, lines: Sequence[Line]) -> Step:
+        words, fields = [lines[0][1]], dict[str, Any]()
+        for number, line in lines[1:]:
+            match = _FIELD.fullmatch(line)
+            bare = re.sub(r"^[ \t]{1,3}", "", line)
+            if match is None or match[1]:
+                words.append(bare.replace("\\", "", 1) if match else bare)
+                continue
+            try:
+                fields |= _step_field(match[2].lower(), match[3])
+            except InputError as error:
+                self._problems.append(f"line {number + 1}: {error.message}")
+                fields |= {"condition": match[3]} if match[2].lower() == "if" else {}
+                words += [bare] if match[2].lower() != "if" else []
+        text = re.sub(r"^\*\*([^*]+)\*\*$", r"\1", words[0])
+        if not text:
+            self._problems.append(f"line {lines[0][0] + 1}: the step has no words")
+        return Step(number=place, text="\n".join([text, *words[1:]]).rstrip(), **fields)
+
+    def _circles(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Fallbacks that lead to a step that is not there, or back to the step that needs them."""
+        leads = {step.number: int(to[1]) for step in steps if (to := _TO_STEP.fullmatch(step.fallback or ""))}
+        for step in steps:
+            way, at = {step.number}, leads.get(step.number)
+            while at is not None and at not in way:
+                way.add(at)
+                at = leads.get(at)
+            line = self._blocks["steps"][step.number - 1][0] + 1
+            if at == step.number or (step.fallback and step.fallback == step.action):
+                yield f"line {line}: the fallback of step {step.number} leads back to it"
+            elif leads.get(step.number, 1) > len(steps):
+                yield f"line {line}: the fallback of step {step.number} names a step that is not there"
+
+
+def _fenced(text: str) -> frozenset[int]:
+    """The lines of code fences that are not within a step."""
+    if "```" not in text and "~~~" not in text:
+        return frozenset()
+    spans = (span for span in closed_fences(text) if not text[span[0] : span[0] + 3].isspace())
+    return frozenset(at for start, end in spans for at in range(text.count("\n", 0, start), text.count("\n", 0, end)))
+
+
+def _value(name: str, raw: str) -> dict[str, Any]:
+    """A field of the page as the procedure has it."""
+    if name == "timeout":
+        return {"timeout": read_span(raw)}
+    if name == "version" and re.fullmatch(r"[\w.+-]{1,20}", raw):
+        return {"version": raw}
+    known: Mapping[str, Any] = _FORMS if name == "type" else _STATUS if name == "status" else {}
+    if raw.casefold() not in known:
+        raise InputError(f"the {name} is {raw[:40]!r}", hint=f"write {', '.join(known) or 'it like 1.2'}")
+    return {"form" if name == "type" else "is_retired": known[raw.casefold()]}
+
+
+def _step_field(name: str, raw: str) -> dict[str, Any]:
+    """A field of a step as the step has it."""
+    if not 0 < len(raw) <= LONGEST:
+        raise InputError(f"{name} says {'too much' if raw else 'nothing'}", hint="write it shorter, or take it out")
+    if name == "action":
+        match = _ACTION.fullmatch(raw)
+        if match is None:
+            raise InputError(f"{raw[:60]!r} is no action", hint="write it like notify(channel=deployments)")
+        return {"action": match[1], "arguments": _arguments(match[2] or "")}
+    if name == "if":
+        read_condition(raw)
+    elif name == "timeout":
+        return {"timeout": read_span(raw)}
+    elif name == "on error":
+        return _on_error(raw)
+    elif name == "repeat":
+        if raw.casefold() not in _TRUTH:
+            raise InputError(f"repeat is {raw[:40]!r}, not yes or no", hint="write yes or no")
+        return {"repeatable": _TRUTH[raw.casefold()]}
+    return {"condition" if name == "if" else name: raw}
+
+
+def _arguments(raw: str) -> dict[str, str]:
+    found, at, raw = dict[str, str](), 0, raw.strip()
+    while at < len(raw):
+        match = _ARGUMENT.match(raw, at)
+        if match is None:
+            raise InputError(f"the arguments {raw[:60]!r} are not like key=value", hint='write a=1, b="two words"')
+        quoted = match[2] is not None
+        found[match[1]] = re.sub(r"\\(.)", r"\1", match[2]) if quoted else match[3].strip()
+        at = match.end()
+    return found
+
+
+def _on_error(raw: str) -> dict[str, Any]:
+    match = _ON_ERROR.fullmatch(" ".join(raw.split()))
+    deed = match[2].split()[0].lower() if match and match[2] else ""
+    is_fallback = deed.startswith("fall")
+    if match is None or (is_fallback and not match[3]):
+        raise InputError(
+            f"{raw[:60]!r} is nothing to do about an error", hint="write retry 3, then skip | abort | fallback: …"
+        )
+    retries = _TIMES.get((match[1] or "").lower()) or int(match[1] or 1) if raw.lower().startswith("retry") else None
+    on_error = OnError.FALLBACK if is_fallback else OnError(deed or "abort")
+    return {"retries": retries, "on_error": on_error, "fallback": match[3] if is_fallback else None}
+
+
+def read_span(raw: str) -> timedelta:
+    """A length of time: `30s`, `5 minutes` or `PT30S`."""
+    short = _SHORT.fullmatch(raw)
+    if short:
+        unit = short[2].upper()
+        raw = f"P{short[1]}D" if unit == "D" else f"PT{short[1]}{unit}"
+    found = parse_duration(raw.upper())
+    if not found:
+        raise InputError(f"{raw[:40]!r} is no time at all", hint="write it like 30s or PT30S")
+    return found
+
+
+def _refinement(item: str) -> Refinement:
+    match = _REFINED.fullmatch(item)
+    at, version, kind, text = match.groups() if match else ("", "", "", item)
+    return Refinement(at=at, version=version, kind=kind, text=text)
+
+
+def _fields(procedure: Procedure) -> dict[str, str]:
+    return {
+        "title": procedure.title,
+        "type": procedure.form.value,
+        "version": procedure.version,
+        "status": "retired" if procedure.is_retired else "active",
+        "timeout": format_duration(procedure.timeout) if procedure.timeout else "",
+    }
+
+
+def _parts(procedure: Procedure) -> dict[str, list[str]]:
+    """What stands in each section, item by item."""
+    lists = {name: [f"- {each}" for each in getattr(procedure, name)] for name in HEADINGS if name not in _OTHERS}
+    told = lists | {
+        "description": [procedure.description] if procedure.description else [],
+        "steps": [*map(step_text, procedure.steps)],
+        "tree": ["\n".join(tree_lines(procedure.tree))] if procedure.tree else [],
+        "errors": [f"- {name}: {text}" if text else f"- {name}" for name, text in procedure.errors.items()],
+        "history": [f"- {BETWEEN.join(filter(None, astuple(each)))}" for each in procedure.history],
+    }
+    return {name: told[name] for name in HEADINGS}
+
+
+def step_text(step: Step) -> str:
+    """A step as it stands on a page."""
+    first, *further = step.text.split("\n")
+    escaped = [
+        line[: at.start(1)] + "\\" + line[at.start(1) :] if (at := _FIELD.fullmatch(line)) else line for line in further
+    ]
+    arguments = ", ".join(f"{name}={_quoted(value)}" for name, value in step.arguments.items())
+    fields = {
+        "action": f"{step.action}({arguments})" if arguments else step.action,
+        "if": step.condition,
+        "expect": step.expect,
+        "timeout": format_duration(step.timeout) if step.timeout else None,
+        "on error": _told_error(step),
+        "undo": step.undo,
+        "repeat": None if step.repeatable else "no",
+    }
+    lines = [*escaped, *(f"- {name}: {value}" for name, value in fields.items() if value)]
+    return "\n".join([f"{step.number}. {first}", *(f"   {line}".rstrip() for line in lines)])
+
+
+def _quoted(value: str) -> str:
+    plain = " ".join(value.split("\n"))
+    return plain if re.fullmatch(r"[\w.:/@+#-]+", plain) else '"' + re.sub(r'([\\"])', r"\\\1", plain) + '"'
+
+
+def _told_error(step: Step) -> str | None:
+    deed = f"fallback: {step.fallback}" if step.on_error is OnError.FALLBACK else step.on_error.value
+    if step.retries is None:
+        return None if step.on_error is OnError.ABORT else deed
+    return f"retry {step.retries}, then {deed}"

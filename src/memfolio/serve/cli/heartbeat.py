@@ -1,0 +1,51 @@
+"""The command that runs one cycle over the mind of an agent, or of every one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memfolio.serve.cli.call import Answer, Command, DryRun, Options
+from memfolio.serve.cli.output import Screen
+from memfolio.text import counted
+
+if TYPE_CHECKING:
+    from memfolio.mind.heartbeat import BdiCycleResult
+
+EveryAgent = Annotated[bool, typer.Option("--every-agent", help="Over the minds of all agents, one after the other.")]
+
+
+def heartbeat(options: Options, every_agent: EveryAgent = False, dry_run: DryRun = False) -> Answer:
+    """Keep a mind in order: let go of what is over, rank desires, look beliefs over and tell of conflicts."""
+    with options.memory() as memory:
+        agents = [each.id for each in memory.agents.list() if not each.settings.retired] if every_agent else []
+        results = [] if every_agent else [memory.heartbeat(dry_run=dry_run)]
+    for agent in agents:
+        with replace(options, agent=agent).memory() as memory:
+            results.append(memory.heartbeat(dry_run=dry_run))
+
+    def draw(screen: Screen) -> None:
+        for result in results:
+            screen.diff(result.diff if dry_run else "")
+            screen.say(told(result), "bold")
+            for line in (*result.notes, *result.problems):
+                screen.say(line, "yellow")
+
+    return Answer({"cycles": [*map(asdict, results)], "dry_run": dry_run}, draw)
+
+
+def told(result: BdiCycleResult) -> str:
+    """A cycle in one line."""
+    counts = (
+        f"{counted(result.belief_count, 'belief')} in {counted(result.chunks_processed, 'chunk')}",
+        counted(result.conflicts_detected, "conflict"),
+        f"{result.beliefs_fed} fed by facts",
+        f"{result.stale_intentions_pruned} let go of",
+        f"{result.desires_prioritized} of {counted(result.desire_count, 'desire')} moved",
+    )
+    return f"{result.agent_id}: {', '.join(counts)}"
+
+
+COMMANDS = (Command(heartbeat, "heartbeat", "heartbeat --every-agent --dry-run"),)

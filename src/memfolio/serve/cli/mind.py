@@ -1,0 +1,168 @@
+"""The command `mind` with what is below it: what the agent believes, wants and has taken on, and what comes up."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.mind.item import WANTED, show_value
+from memfolio.mind.kind import KINDS, Kind, Value
+from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+    from memfolio.mind.item import Item
+    from memfolio.mind.mind import Mind
+    from memfolio.serve.cli.output import Screen
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Its id, its title or a part of that.", show_default=False)]
+Page = Annotated[str | None, typer.Argument(metavar="PAGE", help="One of the nine pages.", show_default=False)]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="In words; - reads it from standard input.")]
+NewText = Annotated[str | None, typer.Option("--text", metavar="TEXT", help="What it says from then on.")]
+Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title, else its first words.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="May be repeated; empty removes.")]
+All = Annotated[bool, typer.Option("--all", help="Also what is over.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
+About = Annotated[str, typer.Option("--about", metavar="TEXT", help="What is being talked about.")]
+AFTERWARDS = ("status", "created", "updated", "reason")
+"""Fields that are said of an item later."""
+
+
+def mind_of(memory: Memory) -> Mind:
+    from memfolio.mind.mind import Mind
+
+    return Mind(memory.vault, memory.library, memory.agent)
+
+
+def adding(kind: Kind) -> Command:
+    """The command for a verb, with an option for each field of its kind; a persona has nothing but fields."""
+    is_persona = kind.verb == "be"
+
+    def run(options: Options, dry_run: DryRun = False, **given: Any) -> Answer:
+        given = {name: value for name, value in given.items() if value is not None}
+        with options.memory(create=in_empty_folder) as memory:
+            mind = mind_of(memory)
+            add = mind.be if is_persona else partial(mind.add, kind, read_text(given.pop("text")))
+            item = add(**given, by=PERSON, dry_run=dry_run)
+        return told(item, "kept", dry_run=dry_run)
+
+    words = [] if is_persona else [parameter("text", Text, inspect.Parameter.empty), parameter("title", Title)]
+    fields = [field_option(name, value) for name, value in kind.fields.items() if name not in AFTERWARDS]
+    first, last = parameter("options", Options, inspect.Parameter.empty), parameter("dry_run", DryRun, False)
+    run.__signature__ = inspect.Signature([first, *words, *fields, last])  # type: ignore[attr-defined]
+    run.__name__ = kind.verb
+    run.__doc__ = "Say who the agent is, at the head of Persona.md." if is_persona else f"Add to {kind.page}.md."
+    example = "--role CTO --autonomy high" if is_persona else '"Ask before a deploy" --from M-1794753005001-0c11a2b3'
+    return Command(run, f"mind {kind.verb} {example}")
+
+
+def field_option(name: str, value: Value) -> inspect.Parameter:
+    flags = (f"--{name}", *(("--by",) if name == "deadline" else ()))
+    if value is Value.NAMES:
+        option = typer.Option(*flags, metavar="ID", help="An id, or a title in the mind; may be repeated.")
+        return parameter(f"{name}_", Annotated[list[str] | None, option])
+    wanted = "a time, or a topic that brings it up" if name == "when" else WANTED[value]
+    metavar = {Value.SHARE: "N", Value.DAY: "DAY"}.get(value, "TEXT")
+    option = typer.Option(*flags, metavar=metavar, help=f"{wanted[0].upper()}{wanted[1:]}.")
+    return parameter(name, Annotated[str | None, option])
+
+
+def parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def list_(options: Options, page: Page = None, all: All = False) -> Answer:
+    """List what stands on a page, or on all, and what there makes no sense."""
+    with options.memory() as memory:
+        mind = mind_of(memory)
+        items, problems = mind.items(page, live=not all), mind.problems()
+    rows = [(each.id, each.kind.name, each.status, each.title) for each in items]
+
+    def draw(screen: Screen) -> None:
+        screen.table(("id", "kind", "status", "title"), rows, wide="title")
+        for problem in problems:
+            screen.say(problem, "yellow")
+
+    return Answer({"items": [*map(document, items)], "problems": problems}, draw)
+
+
+def show(options: Options, name: Name) -> Answer:
+    """Show an item in full, with what it rests on and leads to."""
+    with options.memory() as memory:
+        mind = mind_of(memory)
+        item = mind.get(name)
+        links, path, zone = mind.links(item), mind.path(item.kind), memory.vault.home.zone
+    plain = {name: value for name, value in item.fields.items() if not isinstance(value, tuple)}
+    lines = [
+        f"{item.title}  {item.id}",
+        item.text,
+        *(f"{name:<10} {show_value(plain[name], zone, name)}" for name in plain),
+    ]
+    for link in links:
+        state = f" ({link.why_not})" if link.why_not else ""
+        lines.append(f"{link.field:<10} {'← ' if link.back else ''}{link.id}{state}  {link.says}".rstrip())
+    lines = [*filter(None, lines), *item.problems, f"{path}:{item.line}"]
+    tied = [asdict(link) | {"holds": link.holds} for link in links]
+    return Answer(document(item) | {"path": path, "links": tied}, lambda screen: screen.say("\n".join(lines)))
+
+
+def update(
+    options: Options, name: Name, text: NewText = None, title: Title = None, set: Set = None, dry_run: DryRun = False
+) -> Answer:
+    """Say something else of an item; what is not given stays as it is."""
+    given = dict(each.partition("=")[::2] for each in set or ())
+    if text is title is None and not given:
+        raise InputError("nothing says what to change", hint="use --set certainty=0.5, --text or --title")
+    values = {f"{key.strip()}_": value.strip() or None for key, value in given.items()}
+    told_anew = None if text is None else read_text(text)
+    with options.memory() as memory:
+        item = mind_of(memory).update(name, text=told_anew, title=title, by=PERSON, dry_run=dry_run, **values)
+    return told(item, "updated", dry_run=dry_run)
+
+
+def ending(verb: str, status: str, doc: str) -> Command:
+    def run(options: Options, name: Name, reason: Reason = None, dry_run: DryRun = False) -> Answer:
+        with options.memory() as memory:
+            item = mind_of(memory).retire(name, status, reason=reason, by=PERSON, dry_run=dry_run)
+        return told(item, status, dry_run=dry_run)
+
+    run.__name__, run.__doc__ = verb, doc
+    return Command(run, f'mind {verb} "Tell Maria"')
+
+
+def due(options: Options, about: About = "") -> Answer:
+    """Show what comes up: what is due or overdue, and what waits for what is being talked about."""
+    with options.memory() as memory:
+        found = mind_of(memory).due(read_text(about))
+    lines = [f"{each.item.title}: {each.why}  {each.item.id}" for each in found] or ["Nothing comes up."]
+    reminders = [document(each.item) | {"why": each.why, "at": each.at} for each in found]
+    return Answer({"reminders": reminders}, lambda screen: screen.say("\n".join(lines)))
+
+
+def document(item: Item) -> dict[str, Any]:
+    own = {name: getattr(item, name) for name in ("id", "title", "text", "status", "line", "problems")}
+    return own | {"kind": item.kind.name, "fields": dict(item.fields)}
+
+
+def told(item: Item, done: str, *, dry_run: bool) -> Answer:
+    line = f"{item.id} {'would be' if dry_run else 'is'} {done}: {item.title}"
+    return Answer(document(item), lambda screen: screen.say(line, "bold"))
+
+
+list_.__name__ = "list"
+MIND = (
+    *map(adding, KINDS),
+    Command(list_, "mind list beliefs"),
+    Command(show, 'mind show "Session store"'),
+    Command(update, 'mind update "Session store" --set certainty=0.5'),
+    ending("done", "done", "Note that something is done."),
+    ending("drop", "dropped", "Let go of something that was wanted or meant."),
+    ending("retire", "retired", "Note that something does not hold, or does not count."),
+    Command(due, 'mind due --about "the deploy on Friday"'),
+)
+app = group("mind", MIND, help="The mind: what the agent is, believes, wants and has taken on.")

@@ -1,0 +1,156 @@
+"""The command `workflow` with what is below it: procedures done step by step as a checklist, and how they went."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group
+from memfolio.serve.cli.output import Screen, fields_of
+
+if TYPE_CHECKING:
+    from memfolio.procedures.run import Run
+    from memfolio.procedures.runs import Runs
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The procedure: its page without .md.", show_default=False)]
+Id = Annotated[str, typer.Argument(metavar="RUN", help="The run.", show_default=False)]
+Values = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A value; may be repeated.")]
+Result = Annotated[str | None, typer.Option("--result", metavar="TEXT", help="What came of it; JSON where it is.")]
+Error = Annotated[str, typer.Option("--error", metavar="TEXT", help="What went wrong.")]
+WasDone = Annotated[bool, typer.Option("--was-done", help="The step in doubt was done.")]
+Redo = Annotated[bool, typer.Option("--redo", help="The step in doubt was not done: try it again.")]
+Open = Annotated[bool, typer.Option("--open", help="Only those that have not ended.")]
+Of = Annotated[str | None, typer.Argument(metavar="NAME", help="Only those of this procedure.", show_default=False)]
+
+
+def start(options: Options, name: Name, set_: Values = None) -> Answer:
+    """Begin a procedure and show its first step: a checklist, since a command line has no functions to call."""
+    return after(options, lambda runs: runs.run(name, pairs(set_), checklist=True, by=PERSON))
+
+
+def done(options: Options, id: Id, result: Result = None) -> Answer:
+    """Say that the step is done that a run waits for, and show the next one."""
+    return after(options, lambda runs: runs.done(id, result=read(result) if result else None, by=PERSON))
+
+
+def failed(options: Options, id: Id, error: Error = "") -> Answer:
+    """Say that the step has failed; the page says what follows."""
+    return after(options, lambda runs: runs.done(id, ok=False, error=error, by=PERSON))
+
+
+def skip(options: Options, id: Id) -> Answer:
+    """Leave out the step that a run waits for."""
+    return after(options, lambda runs: runs.skip(id, by=PERSON))
+
+
+def resume(options: Options, id: Id, set_: Values = None, was_done: WasDone = False, redo: Redo = False) -> Answer:
+    """Go on with a run that was interrupted, asks for a value, or does not know whether a step was done."""
+    if was_done and redo:
+        raise InputError("a step was done, or it is done again", hint="give one of --was-done and --redo")
+    if was_done or redo:
+        return after(options, lambda runs: (runs.done if was_done else runs.redo)(id, by=PERSON))
+    return after(options, lambda runs: runs.resume(id, pairs(set_), by=PERSON))
+
+
+def abandon(options: Options, id: Id) -> Answer:
+    """End a run where it is; nothing is taken back."""
+    return after(options, lambda runs: runs.abandon(id, by=PERSON))
+
+
+def show(options: Options, id: Id) -> Answer:
+    """Show how a run stands, step by step."""
+    return after(options, lambda runs: runs.get(id), in_full=True)
+
+
+def list_(options: Options, name: Of = None, open_: Open = False) -> Answer:
+    """List the runs, the latest first."""
+    with options.memory() as memory:
+        found = memory.runs.list(name, open_only=open_)
+    rows = [(run.id, run.procedure, f"{run.began:%Y-%m-%d %H:%M}", run.state) for run in found]
+    columns = ("run", "procedure", "began", "state")
+    return Answer({"runs": [*map(document, found)]}, lambda screen: screen.table(columns, rows, wide="procedure"))
+
+
+def stats(options: Options, name: Name) -> Answer:
+    """Show how well a procedure works, and what its runs show about its steps."""
+    from memfolio.procedures.findings import findings
+    from memfolio.procedures.metrics import measure
+
+    with options.memory() as memory:
+        procedure = memory.procedures.get(name)
+        runs = memory.runs.list(procedure.name)
+        seen, found = measure(runs, memory.vault.config.procedures.window), findings(procedure, runs)
+
+    def draw(screen: Screen) -> None:
+        rate = "" if seen.success_rate is None else f" ({seen.success_rate:.0%}), {seen.average_seconds:g} s on average"
+        screen.say(f"{seen.succeeded} of the latest {seen.runs} runs went well{rate}", "bold")
+        for version, (count, good) in seen.versions.items():
+            screen.say(f"version {version}: {good} of {count}")
+        for step, count in seen.failing_steps.items():
+            screen.say(f"failed at step {step}: {count}")
+        for each in found:
+            sure = "possibly " if each.is_possible else ""
+            screen.say(f"{sure}{each.kind}: {each.text} ({each.runs} runs; up to {each.seconds:g} s a run)")
+
+    return Answer(fields_of(seen) | {"findings": found}, draw)
+
+
+def after(options: Options, act: Callable[[Runs], Run], *, in_full: bool = False) -> Answer:
+    """How a run stands after something was done about it."""
+    with options.memory() as memory:
+        run = act(memory.runs)
+
+    def draw(screen: Screen) -> None:
+        state = f"{run.state}: {run.error}" if run.error else run.state
+        screen.say(f"{run.id}  {run.procedure} {run.version}: {state}", "bold")
+        if run.page:
+            screen.say(f"The page is {run.page} since it began; it keeps the steps that it began with.", "yellow")
+        for step in run.steps if in_full else ():
+            went = [each for key, each in run.tried.items() if key.partition(":")[0] == str(step.number)]
+            screen.say(f"{step.number:>3}. {step.text}  [{', '.join(each.outcome or 'open' for each in went)}]")
+        if waits := run.waiting:
+            screen.say(f"Step {waits.step} of {len(run.steps)}: {waits.text}")
+            told = {"Expect": waits.expect, "Needs": ", ".join(waits.names), **waits.errors}
+            for label in filter(told.get, told):
+                screen.say(f"{label}: {told[label]}")
+
+    return Answer(document(run), draw)
+
+
+def document(run: Run) -> dict[str, Any]:
+    return fields_of(run) | {"state": run.state, "values": run.values}
+
+
+def pairs(given: list[str] | None) -> dict[str, Any]:
+    """The values of `key=value` texts."""
+    split = [each.partition("=") for each in given or ()]
+    if wrong := next((key for key, sign, _ in split if not (sign and key.strip())), None):
+        raise InputError(f"{wrong[:40]!r} is no value", hint="write it like --set urgent=yes")
+    return {key.strip(): read(value) for key, _, value in split}
+
+
+def read(text: str) -> Any:
+    """JSON where a text is JSON, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+list_.__name__ = "list"
+WORKFLOW = (
+    Command(start, "workflow start how-to-deploy --set urgent=yes"),
+    Command(done, "workflow done X-1763217005123-5f2c91ab"),
+    Command(failed, 'workflow failed X-1763217005123-5f2c91ab --error "no space left"'),
+    Command(skip, "workflow skip X-1763217005123-5f2c91ab"),
+    Command(resume, "workflow resume X-1763217005123-5f2c91ab --was-done"),
+    Command(abandon, "workflow abandon X-1763217005123-5f2c91ab"),
+    Command(show, "workflow show X-1763217005123-5f2c91ab"),
+    Command(list_, "workflow list --open"),
+    Command(stats, "workflow stats how-to-deploy"),
+)
+app = group("workflow", WORKFLOW, help="Procedures done step by step as a checklist, and how they went.")
