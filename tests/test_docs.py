@@ -11,7 +11,13 @@ from tools import reference
 
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "memfolio"
-PAGES = {"index": "search-index.md", "govern": "policy.md", "redact": "redaction.md", "knowledge": "facts.md"}
+PAGES = {
+    "index": "search-index.md",
+    "govern": "policy.md",
+    "redact": "redaction.md",
+    "knowledge": "facts.md",
+    "reason": "reasoning.md",
+}
 """Rooms whose page is not called after them: `index.md` is the page that links to all others."""
 TEXTS = [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 

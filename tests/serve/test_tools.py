@@ -18,6 +18,7 @@ memory_status fact_assert fact_retract fact_query fact_explain rule_create rule_
 policy_eval infer_forward infer_backward infer_abductive knowledge_explain cbr_retrieve cbr_store
 ontology_propose_concept ontology_validate_proposal ontology_merge_approved ontology_list_proposals
 ontology_scaffold_domain typedb_status typedb_sync_schema typedb_query typedb_sync_agent_data goal_seed_business
+reason
 """.split()
 
 

@@ -189,7 +189,8 @@ class Mind:
         """What comes up by itself: by its time, or since `about` mentions its topic."""
         config, home = self._vault.config.mind, self._vault.home
         here = utc("now", now or home.now()).astimezone(home.zone)
-        return reminders(self.items(), here, about=about, ahead=config.ahead, most=config.reminders)
+        timed = [item for kind in KINDS if "deadline" in kind.fields for item in self.items(kind)]
+        return reminders(timed, here, about=about, ahead=config.ahead, most=config.reminders)
 
     def links(self, item: Item) -> list[Link]:
         """What an item rests on and leads to, and what of the mind names it, each with whether it still holds."""

@@ -187,12 +187,12 @@ def register(app: typer.Typer, panel: str, commands: Iterable[Command]) -> None:
         decorate(with_options(command.run))
 
 
-def group(name: str, commands: Iterable[Command], *, cls: type[Any] | None = None, help: str = "") -> typer.Typer:
+def group(name: str, commands: Iterable[Command], *, cls: type[Any] | None = None) -> typer.Typer:
     """Commands below a name of their own, behind which the options of every command may stand, too."""
     app = typer.Typer(name=name, cls=cls, context_settings={"help_option_names": ["--help", "-h"]})
     register(app, "Commands", commands)
 
-    @app.callback(help=help)
+    @app.callback()
     def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> None:
         ctx.obj = ctx.obj.further(home, agent, as_json=as_json)
 

@@ -15,9 +15,7 @@ from memfolio.mind.kind import KINDS, Kind, Value
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
 
 if TYPE_CHECKING:
-    from memfolio.memory import Memory
     from memfolio.mind.item import Item
-    from memfolio.mind.mind import Mind
     from memfolio.serve.cli.output import Screen
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its id, its title or a part of that.", show_default=False)]
@@ -33,12 +31,6 @@ AFTERWARDS = ("status", "created", "updated", "reason")
 """Fields that are said of an item later."""
 
 
-def mind_of(memory: Memory) -> Mind:
-    from memfolio.mind.mind import Mind
-
-    return Mind(memory.vault, memory.library, memory.agent)
-
-
 def adding(kind: Kind) -> Command:
     """The command for a verb, with an option for each field of its kind; a persona has nothing but fields."""
     is_persona = kind.verb == "be"
@@ -46,7 +38,7 @@ def adding(kind: Kind) -> Command:
     def run(options: Options, dry_run: DryRun = False, **given: Any) -> Answer:
         given = {name: value for name, value in given.items() if value is not None}
         with options.memory(create=in_empty_folder) as memory:
-            mind = mind_of(memory)
+            mind = memory.mind
             add = mind.be if is_persona else partial(mind.add, kind, read_text(given.pop("text")))
             item = add(**given, by=PERSON, dry_run=dry_run)
         return told(item, "kept", dry_run=dry_run)
@@ -79,7 +71,7 @@ def parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parame
 def list_(options: Options, page: Page = None, all: All = False) -> Answer:
     """List what stands on a page, or on all, and what there makes no sense."""
     with options.memory() as memory:
-        mind = mind_of(memory)
+        mind = memory.mind
         items, problems = mind.items(page, live=not all), mind.problems()
     rows = [(each.id, each.kind.name, each.status, each.title) for each in items]
 
@@ -94,7 +86,7 @@ def list_(options: Options, page: Page = None, all: All = False) -> Answer:
 def show(options: Options, name: Name) -> Answer:
     """Show an item in full, with what it rests on and leads to."""
     with options.memory() as memory:
-        mind = mind_of(memory)
+        mind = memory.mind
         item = mind.get(name)
         links, path, zone = mind.links(item), mind.path(item.kind), memory.vault.home.zone
     plain = {name: value for name, value in item.fields.items() if not isinstance(value, tuple)}
@@ -121,14 +113,14 @@ def update(
     values = {f"{key.strip()}_": value.strip() or None for key, value in given.items()}
     told_anew = None if text is None else read_text(text)
     with options.memory() as memory:
-        item = mind_of(memory).update(name, text=told_anew, title=title, by=PERSON, dry_run=dry_run, **values)
+        item = memory.mind.update(name, text=told_anew, title=title, by=PERSON, dry_run=dry_run, **values)
     return told(item, "updated", dry_run=dry_run)
 
 
 def ending(verb: str, status: str, doc: str) -> Command:
     def run(options: Options, name: Name, reason: Reason = None, dry_run: DryRun = False) -> Answer:
         with options.memory() as memory:
-            item = mind_of(memory).retire(name, status, reason=reason, by=PERSON, dry_run=dry_run)
+            item = memory.mind.retire(name, status, reason=reason, by=PERSON, dry_run=dry_run)
         return told(item, status, dry_run=dry_run)
 
     run.__name__, run.__doc__ = verb, doc
@@ -138,7 +130,7 @@ def ending(verb: str, status: str, doc: str) -> Command:
 def due(options: Options, about: About = "") -> Answer:
     """Show what comes up: what is due or overdue, and what waits for what is being talked about."""
     with options.memory() as memory:
-        found = mind_of(memory).due(read_text(about))
+        found = memory.mind.due(read_text(about))
     lines = [f"{each.item.title}: {each.why}  {each.item.id}" for each in found] or ["Nothing comes up."]
     reminders = [document(each.item) | {"why": each.why, "at": each.at} for each in found]
     return Answer({"reminders": reminders}, lambda screen: screen.say("\n".join(lines)))
@@ -165,4 +157,4 @@ MIND = (
     ending("retire", "retired", "Note that something does not hold, or does not count."),
     Command(due, 'mind due --about "the deploy on Friday"'),
 )
-app = group("mind", MIND, help="The mind: what the agent is, believes, wants and has taken on.")
+app = group("mind", MIND)

@@ -160,4 +160,4 @@ PROCEDURE = (
     Command(restore, "procedure restore deploy"),
     Command(learn, "procedure learn --dry-run"),
 )
-app = group("procedure", PROCEDURE, help="Procedures: skills, workflows and decision trees.")
+app = group("procedure", PROCEDURE)

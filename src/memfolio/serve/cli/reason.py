@@ -151,4 +151,4 @@ REASON = (
     Command(outcome, "reason outcome J-1763217005123-5f2c91ab --true"),
     Command(calibration, "reason calibration"),
 )
-app = group("reason", REASON, help="Reasoning: think a problem through, and learn from what came of it.")
+app = group("reason", REASON)

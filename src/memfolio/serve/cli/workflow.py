@@ -153,4 +153,4 @@ WORKFLOW = (
     Command(list_, "workflow list --open"),
     Command(stats, "workflow stats how-to-deploy"),
 )
-app = group("workflow", WORKFLOW, help="Procedures done step by step as a checklist, and how they went.")
+app = group("workflow", WORKFLOW)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memfolio.serve.tools import knowing, remembering
+from memfolio.serve.tools import doing, knowing, remembering
 from memfolio.serve.tools.tool import table
 
-TOOLS = table((*remembering.TOOLS, *knowing.TOOLS))
+TOOLS = table((*remembering.TOOLS, *knowing.TOOLS, *doing.TOOLS))
