@@ -1,0 +1,124 @@
+"""Counterfactual: what would have been, had something been otherwise, against the same background.
+
+model: an object of variables, each with an `equation` over others or, where nothing decides it, a `table` of chances
+evidence: an object, each variable that was observed with its value
+had: an object, each variable that is supposed to have been otherwise with its value
+outcome: an object, each variable that is asked for with its value: would it have been so?
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from memfolio.errors import InputError
+from memfolio.reason.causal.model import Case, Model, read_model, said
+from memfolio.reason.effort import Effort
+from memfolio.reason.given import Given
+from memfolio.reason.result import Result
+from memfolio.reason.world import World
+
+Worlds = list[tuple[Case, float]]
+SHOWN = 8
+OPEN = "give an equation with a variable for chance: a table leaves open what would have been"
+BUT_FOR = "But-for is no full test of a cause: where something else stood ready, or did it as well, it says no."
+EXACT = "It is exact for these equations: whether they are right, nothing here can tell."
+
+
+def reason(given: Given, world: World) -> Result:
+    """The probability of the outcome in the other course of events, and how necessary and sufficient the cause was."""
+    given.only("model", "evidence", "had", "outcome")
+    model = read_model(given, Effort(world.settings.work))
+    if loose := [name for name, each in model.variables.items() if each.parents and not each.equation]:
+        raise InputError(f"model.{loose[0]} has a table with parents", hint=OPEN)
+    evidence = model.read(given.part("evidence", {}), "evidence")
+    had, outcome = (model.read(given.part(each), each, least=1) for each in ("had", "outcome"))
+    worlds = _worlds(model, evidence)
+    if not worlds:
+        raise InputError(f"evidence never happens: {said(evidence)}", hint="give what can be in the model")
+    would = _share(model, worlds, had, outcome)
+    causation = _causation(model, evidence, had, outcome)
+    flips = model.flips(lambda other: _margin(other, evidence, had, outcome))
+    but_for = "is" if would == 1 else "is not" if would == 0 else "may be"
+    happened = any(outcome.items() <= case.items() for case, _ in worlds)
+    return Result(
+        method="counterfactual",
+        conclusion=f"Had {said(had)} been, {said(outcome)} would {'' if would >= 0.5 else 'not '}have been"
+        f" (probability {would:.4g} that it would).",
+        confidence=max(would, 1 - would),
+        steps=(
+            f"Abduction: what happened ({said(evidence) or 'nothing known'}) leaves {_backgrounds(model, worlds)}.",
+            f"Action: what decides {', '.join(had)} is cut, and {said(had)} is set.",
+            f"Prediction: {said(outcome)} in backgrounds that weigh {would:.4g} together.",
+            *(f"Probability of {name}: {value:.4g}." for name, value in causation.items() if value is not None),
+        ),
+        would_change=(
+            *(f"The answer would turn {each}." for each in flips),
+            *_contingencies(model, worlds, had, outcome, would),
+        ),
+        inputs=given.used,
+        answer={"probability": would, **{name.replace(" ", "_"): value for name, value in causation.items()}},
+        notes=(*([] if happened else [f"What {', '.join(had)} was {but_for} a but-for cause."]), BUT_FOR, EXACT),
+    )
+
+
+def _worlds(model: Model, evidence: Case) -> Worlds:
+    return [(case, share) for case, share in model.cases() if evidence.items() <= case.items()]
+
+
+def _holds(model: Model, case: Case, had: Case, outcome: Case) -> bool:
+    """Whether the outcome comes about on the background of a course of events, with something set otherwise."""
+    background = {name: case[name] for name, each in model.variables.items() if not each.equation}
+    return outcome.items() <= next(model.cases(background | had))[0].items()
+
+
+def _weight(model: Model, worlds: Worlds, had: Case, outcome: Case) -> float:
+    return math.fsum(share for case, share in worlds if _holds(model, case, had, outcome))
+
+
+def _share(model: Model, worlds: Worlds, had: Case, outcome: Case) -> float:
+    return min(1.0, _weight(model, worlds, had, outcome) / math.fsum(share for _, share in worlds))
+
+
+def _margin(model: Model, evidence: Case, had: Case, outcome: Case) -> float:
+    worlds = _worlds(model, evidence)
+    return _weight(model, worlds, had, outcome) - math.fsum(share for _, share in worlds) / 2
+
+
+def _causation(model: Model, evidence: Case, had: Case, outcome: Case) -> dict[str, float | None]:
+    """Necessity and sufficiency of what happened, against what is supposed instead, for what came of it."""
+    cause = {name: evidence[name] for name in had if name in evidence}
+    effect = {name: evidence.get(name, value) for name, value in outcome.items()}
+    if cause.keys() != had.keys():
+        return {}
+    both = _worlds(model, cause | effect)
+    neither = [each for each in _worlds(model, had) if not effect.items() <= each[0].items()]
+    needed = [each for each in _worlds(model, {}) if not _holds(model, each[0], had, effect)]
+    return {
+        "necessity": 1 - _share(model, both, had, effect) if both else None,
+        "sufficiency": _share(model, neither, cause, effect) if neither else None,
+        "necessity and sufficiency": _weight(model, needed, cause, effect),
+    }
+
+
+def _contingencies(model: Model, worlds: Worlds, had: Case, outcome: Case, would: float) -> Iterator[str]:
+    """Single other variables that, held at some value too, turn the answer, as far as the effort goes."""
+    cost = 2 * (len(worlds) + 1) * (len(model.variables) + 1)
+    if 2 * model.effort.left < model.effort.limit:
+        return
+    seen = {(name, value) for case, _ in model.cases() for name, value in case.items()}
+    for name, value in sorted((each for each in seen if each[0] not in had | outcome), key=str):
+        if model.effort.left < cost:
+            return
+        if (_share(model, worlds, {**had, name: value}, outcome) >= 0.5) != (would >= 0.5):
+            stayed = all(case[name] == value for case, _ in worlds)
+            yield f"It would turn if {said({name: value})} had {'stayed as it was' if stayed else 'been set as well'}."
+
+
+def _backgrounds(model: Model, worlds: Worlds) -> str:
+    total, free = (
+        math.fsum(share for _, share in worlds),
+        [n for n, each in model.variables.items() if not each.equation],
+    )
+    told = [f"{said({name: case[name] for name in free})} ({share / total:.4g})" for case, share in worlds[:SHOWN]]
+    return "; ".join(told) + (f" and {len(worlds) - SHOWN} more" if len(worlds) > SHOWN else "")

@@ -1,0 +1,139 @@
+"""Which arguments can be accepted together, given which attack which (Dung 1995).
+
+arguments: their names, as a list, or as an object with what each says
+attacks: pairs [attacker, attacked]
+supports: pairs [supporter, supported]; told, but they do not count
+question: the argument that is asked about; without it, all
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from memfolio.errors import InputError
+from memfolio.reason.effort import Effort
+from memfolio.reason.formal.telling import as_far_as_possible, told
+from memfolio.reason.given import Given
+from memfolio.reason.result import Result
+from memfolio.reason.world import World
+
+Pair = tuple[str, str]
+MOST = 300
+
+
+class Framework:
+    """Arguments and the attacks between them; sets of arguments are bits of a number."""
+
+    def __init__(self, names: Sequence[str], attacks: Sequence[Pair], effort: Effort) -> None:
+        self.names, self.effort, self._numbers = names, effort, range(len(names))
+        place = {name: number for number, name in enumerate(names)}
+        self._hit_by = [0] * len(names)
+        for one, other in attacks:
+            self._hit_by[place[other]] |= 1 << place[one]
+
+    def attacked(self, some: int) -> int:
+        return sum(1 << number for number in self._numbers if self._hit_by[number] & some)
+
+    def defended(self, some: int) -> int:
+        """The arguments all of whose attackers are attacked by some."""
+        self.effort.spend(len(self.names))
+        beaten = self.attacked(some)
+        return sum(1 << number for number in self._numbers if not self._hit_by[number] & ~beaten)
+
+    def grounded(self) -> int:
+        """What is defended, step by step, from nothing."""
+        found = 0
+        while (more := self.defended(found)) != found:
+            found = more
+        return found
+
+    def complete(self, chosen: int, left_out: int) -> Iterator[int]:
+        """All sets that attack none of their own and have just what they defend, between two bounds."""
+        rest = (1 << len(self.names)) - 1 & ~(chosen | left_out)
+        beatable = self.attacked(chosen | rest)
+        is_defensible = all(not self._hit_by[each] & ~beatable for each in self._numbers if chosen >> each & 1)
+        if self.attacked(chosen) & chosen or not is_defensible or self.defended(chosen) & left_out:
+            return
+        if rest:
+            pick = rest & -rest
+            clash = self.attacked(pick) | self._hit_by[pick.bit_length() - 1]
+            if not clash & (chosen | pick):
+                yield from self.complete(chosen | pick, left_out | clash)
+            yield from self.complete(chosen, left_out | pick)
+        elif self.defended(chosen) == chosen:
+            yield chosen
+
+    def largest(self, sets: Sequence[int]) -> list[int]:
+        """Those of some sets that are part of no other."""
+        found: list[int] = []
+        for each in sorted(sets, key=lambda one: -one.bit_count()):
+            self.effort.spend(len(found))
+            found += [each] if all(each & ~larger for larger in found) else []
+        return found
+
+    def named(self, some: int) -> list[str]:
+        return [name for number, name in enumerate(self.names) if some >> number & 1]
+
+
+def reason(given: Given, world: World) -> Result:
+    """The grounded, complete, preferred and stable extensions, and how each argument stands."""
+    given.only("arguments", "attacks", "supports", "question")
+    is_worded = isinstance(given.value("arguments", wanted="a list of names"), Mapping)
+    part = given.part("arguments") if is_worded else Given()
+    words = {name: f"{name} ({part.text(name)})" for name in part.names()}
+    names = list(words) if is_worded else list(dict.fromkeys(given.texts("arguments", least=1)))
+    if len(names) > MOST:
+        raise InputError(f"there are {len(names):,} arguments", hint=f"give up to {MOST}")
+    attacks, supports = _pairs(given, "attacks", names), _pairs(given, "supports", names)
+    asked = given.choice("question", names) if "question" in given else None
+    framework = Framework(names, attacks, Effort(world.settings.work))
+    grounded = framework.grounded()
+    beaten = framework.attacked(grounded)
+    complete = list(framework.complete(grounded, beaten))
+    preferred = framework.largest(complete)
+    stable = [one for one in complete if (one | framework.attacked(one)).bit_count() == len(names)]
+    status = {name: _status(1 << number, grounded, preferred) for number, name in enumerate(names)}
+    standing = ", ".join(framework.named(grounded)) or "nothing"
+    lines = [f"{words.get(name, name)} is {status[name]}" for name in names]
+    steps = [f"unattacked, or defended by what is, step by step: {standing}"]
+    steps += [f"a tenable position: {', '.join(framework.named(each)) or 'to accept nothing'}" for each in preferred]
+    decided = dict.fromkeys(framework.named(grounded), "in") | dict.fromkeys(framework.named(beaten), "out")
+    labels = {name: decided.get(name, "undecided") for name in names}
+    sets = {"complete": complete, "preferred": preferred, "stable": stable}
+    answer = {kind: [framework.named(each) for each in found] for kind, found in sets.items()}
+    notes = [] if stable else ["there is no stable extension: no position answers all that it leaves out"]
+    notes += [f"{one} supports {other}: this is told and does not count" for one, other in supports]
+    conclusion = lines[names.index(asked)] if asked else f"beyond dispute: {standing}"
+    extended = {"grounded": framework.named(grounded), **answer, "labels": labels, "status": status}
+    change = as_far_as_possible(_changes(names, attacks, asked, framework))
+    return told(given, "argumentation", conclusion, [*steps, *lines], change, extended, notes, None)
+
+
+def _status(argument: int, grounded: int, preferred: Sequence[int]) -> str:
+    held = sum(bool(argument & each) for each in preferred)
+    if argument & grounded:
+        return "accepted beyond dispute"
+    return "rejected" if not held else "accepted in every position" if held == len(preferred) else "tenable"
+
+
+def _changes(names: Sequence[str], attacks: Sequence[Pair], asked: str | None, framework: Framework) -> Iterator[str]:
+    """Which attack, left out, would change what is beyond dispute."""
+    looked_at = 1 << names.index(asked) if asked else -1
+    before = framework.grounded() & looked_at
+    for gone in attacks:
+        rest = Framework(names, [each for each in attacks if each != gone], framework.effort)
+        after = rest.grounded() & looked_at
+        ends = {"would stand": framework.named(after & ~before), "would fall": framework.named(before & ~after)}
+        if after != before:
+            what = "; ".join(f"{', '.join(some)} {verb}" for verb, some in ends.items() if some)
+            yield f"if {gone[0]} did not attack {gone[1]}: {what}"
+    if before and asked:
+        yield f"if something that stands attacked {asked}"
+
+
+def _pairs(given: Given, name: str, names: Sequence[str]) -> list[Pair]:
+    found = given.value(name, [])
+    for at, each in enumerate(found if isinstance(found, list | tuple) else [found]):
+        if not isinstance(each, list | tuple) or len(each) != 2 or any(one not in names for one in each):
+            raise InputError(f"{name}[{at}] is {each!r:.60}", hint="give two names that are among the arguments")
+    return list(dict.fromkeys((one, other) for one, other in found))

@@ -1,0 +1,161 @@
+"""Models in which doing and what would have been are published."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memfolio.errors import InputError
+from memfolio.reason.causal import counterfactual, interventional
+from memfolio.reason.given import Given
+from memfolio.reason.result import Result
+from tests.reason.roomless import roomless
+
+
+def done(**given: Any) -> Result:
+    result = interventional.reason(Given(given), roomless())
+    json.dumps(dict(result.answer))
+    return result
+
+
+def had(model: dict[str, Any], evidence: dict[str, Any], otherwise: dict[str, Any], outcome: dict[str, Any]) -> Result:
+    given = {"model": model, "evidence": evidence, "had": otherwise, "outcome": outcome}
+    result = counterfactual.reason(Given(given), roomless())
+    json.dumps(dict(result.answer))
+    return result
+
+
+# The numbers of the sprinkler network of Pearl 1988 as Murphy 1998 gives them.
+SPRINKLER = {
+    "cloudy": {"table": 0.5},
+    "sprinkler": {"parents": ["cloudy"], "table": {"true": 0.1, "false": 0.5}},
+    "rain": {"parents": ["cloudy"], "table": {"true": 0.8, "false": 0.2}},
+    "wet": {
+        "parents": ["sprinkler", "rain"],
+        "table": {"true, true": 0.99, "true, false": 0.9, "false, true": 0.9, "false, false": 0},
+    },
+}
+# Charig and others 1986 as a model: Peters, Janzing and Schölkopf 2017, "Elements of causal inference", chapter 6.
+STONES = {
+    "size": {"table": {"small": 0.51, "large": 0.49}},
+    "treatment": {"parents": ["size"], "table": {"small": {"A": 0.24, "B": 0.76}, "large": {"A": 0.77, "B": 0.23}}},
+    "recovery": {
+        "parents": ["size", "treatment"],
+        "table": {"small, A": 0.93, "small, B": 0.87, "large, A": 0.73, "large, B": 0.69},
+    },
+}
+
+
+def test_turning_the_sprinkler_on_says_nothing_of_rain_though_seeing_it_on_does() -> None:
+    """Pearl 2009, section 1.3.1: doing cuts the arrow from the season."""
+    (act,) = done(model=SPRINKLER, do={"sprinkler": True}, outcome={"rain": True}).answer["acts"]
+    assert act["chance"] == pytest.approx(0.5)
+    assert act["observed"] == pytest.approx((0.5 * 0.1 * 0.8 + 0.5 * 0.5 * 0.2) / 0.3)
+    plain = done(model=SPRINKLER, do={"sprinkler": False}, outcome={"wet": True})
+    assert plain.answer["without"] == pytest.approx(0.6471)
+
+
+def test_the_better_treatment_is_the_one_that_looks_worse() -> None:
+    result = done(model=STONES, do=[{"treatment": "A"}, {"treatment": "B"}], outcome={"recovery": True})
+    a, b = result.answer["acts"]
+    assert result.answer["best"] == {"treatment": "A"}
+    assert (round(a["chance"], 3), round(b["chance"], 3)) == (0.832, 0.782)
+    assert b["observed"] > a["observed"]
+    worst = done(model=STONES, do=[{"treatment": "A"}, {"treatment": "B"}], outcome={"recovery": True}, minimise=True)
+    assert worst.answer["best"] == {"treatment": "B"}
+    (small,) = done(model=STONES, do={"treatment": "A"}, outcome={"recovery": 1}, context={"size": "small"}).answer[
+        "acts"
+    ]
+    assert small["chance"] == pytest.approx(0.93)
+
+
+def test_where_the_best_act_is_said_to_turn_it_turns() -> None:
+    model = {
+        "ill": {"table": 0.9},
+        "treated": {"table": 0.5},
+        "well": {"parents": ["ill", "treated"], "table": {"1, 1": 0.6, "1, 0": 0.2, "0, 1": 0.7, "0, 0": 1}},
+    }
+    acts = [{"treated": 1}, {"treated": 0}]
+    lines = done(model=model, do=acts, outcome={"well": 1}).would_change
+    edge = next(float(line.split("below ")[1].split()[0]) for line in lines if "P(ill" in line)
+    for chance, best in ((edge + 0.01, 1), (edge - 0.01, 0)):
+        other = {**model, "ill": {"table": chance}}
+        assert done(model=other, do=acts, outcome={"well": 1}).answer["best"] == {"treated": best}
+
+
+def squad(order: float, nerves: float) -> dict[str, Any]:
+    return {
+        "court": {"table": order},
+        "nervous": {"table": nerves},
+        "captain": {"equation": "court"},
+        "a": {"equation": "captain or nervous"},
+        "b": {"equation": "captain"},
+        "dead": {"equation": "a or b"},
+    }
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.7, 0.1), (0.2, 0.9)])
+def test_the_prisoner_would_live_had_a_not_shot_as_often_as_published(p: float, q: float) -> None:
+    """Pearl 2009, section 7.1.2: q (1 - p) / (1 - (1 - q)(1 - p))."""
+    result = had(squad(p, q), {"dead": 1}, {"a": 0}, {"dead": 0})
+    assert result.answer["probability"] == pytest.approx(q * (1 - p) / (1 - (1 - q) * (1 - p)))
+
+
+def test_a_shot_is_sufficient_but_not_necessary() -> None:
+    """Pearl 2009, section 9.3.2: PN = 0, PS = 1, PNS = 1/2."""
+    result = had(squad(0.5, 0), {"a": 1, "dead": 1}, {"a": 0}, {"dead": 0})
+    assert result.conclusion.startswith("Had a = 0 been, dead = 0 would not have been")
+    assert [result.answer[k] for k in ("necessity", "sufficiency", "necessity_and_sufficiency")] == [0, 1, 0.5]
+    assert "It would turn if b = 0 had been set as well." in result.would_change
+    assert any("is not a but-for cause" in note for note in result.notes)
+
+
+def test_a_winning_bet_on_a_coin_is_necessary_and_sufficient() -> None:
+    """Pearl 2009, section 9.3.1: PN = PS = 1, PNS = 1/2."""
+    model = {"coin": {"table": 0.5}, "bet": {"table": 0.5}, "won": {"equation": "bet == coin"}}
+    answer = had(model, {"bet": 1, "won": 1}, {"bet": 0}, {"won": 1}).answer
+    assert [answer[k] for k in ("necessity", "sufficiency", "necessity_and_sufficiency")] == [1, 1, 0.5]
+
+
+def test_suzys_throw_is_a_cause_once_it_is_held_that_billys_stone_did_not_hit() -> None:
+    """Halpern and Pearl 2005, "Causes and explanations", part I: late preemption."""
+    model = {
+        "suzy": {"table": 1}, "billy": {"table": 1}, "suzy_hits": {"equation": "suzy"},
+        "billy_hits": {"equation": "billy and not suzy_hits"}, "shattered": {"equation": "suzy_hits or billy_hits"},
+    }  # fmt: skip
+    result = had(model, {"shattered": 1}, {"suzy": 0}, {"shattered": 0})
+    assert result.answer["probability"] == 0
+    assert "It would turn if billy_hits = 0 had stayed as it was." in result.would_change
+
+
+COIN = {"a": {"table": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        ({"a": {"equation": "b"}, "b": {"equation": "a"}}, "circle"),
+        ({"a": {"table": {"x": 0.5, "y": 0.6}}}, "add up"),
+        ({"a": {"table": 1.5}}, "model.a.table"),
+        ({**COIN, "b": {"equation": "a +"}}, "model.b.equation"),
+        ({**COIN, "b": {"equation": "__import__('os')"}}, "model.b.equation"),
+        ({**COIN, "b": {"equation": "1 / (a - a)"}}, "model.b.equation"),
+        ({**COIN, "b": {"parents": ["a"], "table": {"1": 0.5}}}, "model.b.table"),
+        ({**COIN, "b": {"parents": ["z"], "table": {"1": 0.5}}}, "model.b"),
+        ({f"v{n}": {"table": 0.5} for n in range(40)} | COIN, "more than 1,000,000 cases"),
+        ({f"v{n}": {"table": 1} for n in range(2000)} | COIN, "model has"),
+        ({"b": {"table": 0.5}}, "do"),
+    ],
+)
+def test_models_that_make_no_sense_are_refused(model: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        done(model=model, do={"a": 1}, outcome={next(reversed(model)): 1})
+
+
+def test_a_table_with_parents_has_no_counterfactuals_and_what_cannot_be_is_no_evidence() -> None:
+    with pytest.raises(InputError, match=r"model\.sprinkler has a table"):
+        had(SPRINKLER, {"wet": 1}, {"sprinkler": 0}, {"wet": 1})
+    with pytest.raises(InputError, match="never happens"):
+        had({"a": {"table": 1}, "b": {"equation": "a"}}, {"b": 0}, {"a": 0}, {"b": 1})

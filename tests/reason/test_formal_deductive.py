@@ -1,0 +1,134 @@
+"""Deduction: the argument forms of the textbooks, and proofs from facts and rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memfolio import Memory
+from memfolio.errors import InputError
+from memfolio.reason.formal.deductive import reason
+from tests.reason.asking import SHORT, ask, knowing
+
+
+# Copi & Cohen, Introduction to Logic (14th ed. 2011), section 9.2: the nine elementary valid argument forms,
+# and the two fallacies that resemble the first ones.
+@pytest.mark.parametrize(
+    ("premises", "conclusion", "valid"),
+    [
+        (["p implies q", "p"], "q", True),  # modus ponens
+        (["p implies q", "not q"], "not p", True),  # modus tollens
+        (["p implies q", "q implies r"], "p implies r", True),  # hypothetical syllogism
+        (["p or q", "not p"], "q", True),  # disjunctive syllogism
+        (["(p implies q) and (r implies s)", "p or r"], "q or s", True),  # constructive dilemma
+        (["p implies q"], "p implies (p and q)", True),  # absorption
+        (["p and q"], "p", True),  # simplification
+        (["p", "q"], "p and q", True),  # conjunction
+        (["p"], "p or q", True),  # addition
+        (["p implies q", "q"], "p", False),  # affirming the consequent
+        (["p implies q", "not p"], "not q", False),  # denying the antecedent
+        ([], "((p implies q) implies p) implies p", True),  # Peirce's law, American Journal of Mathematics 7 (1885)
+        # Carroll, Symbolic Logic (1896), book VIII, sorites 1: babies cannot manage crocodiles.
+        (["baby -> ~logical", "crocodile -> ~despised", "~logical -> despised"], "baby -> ~crocodile", True),
+    ],
+)
+def test_argument_forms(premises: list[str], conclusion: str, valid: bool) -> None:
+    result = ask(reason, premises=premises, conclusion=conclusion)
+    assert result.answer["valid"] is valid
+    assert (result.answer["countermodel"] is None) is valid
+    assert len(result.would_change) == len(premises) or not valid  # all of them are needed
+
+
+def test_countermodel_and_what_would_mend_it() -> None:
+    result = ask(reason, premises=["p implies q", "q"], conclusion="p")
+    assert result.answer["countermodel"] == {"p": False, "q": True}
+    assert result.would_change == ("if also p",)
+    broken = ask(reason, premises=["p", "not p"], conclusion="anything")
+    assert broken.answer["consistent"] is False
+    assert "contradict each other" in broken.notes[0]
+
+
+# Russell & Norvig, Artificial Intelligence (3rd ed. 2010), section 9.3.1, p. 330: Colonel West is a criminal.
+CRIME = [
+    (
+        "crime: ?s by ?x and ?x isA American and ?s of ?y and ?y isA Weapon and ?s to ?z and ?z isA Hostile"
+        " => ?x isA Criminal [factor 1.0]"
+    ),
+    "arms: Nono owns ?y and ?y isA Missile and ?s of ?y => ?s by West [factor 1.0]",
+    "buyer: ?s of ?y and Nono owns ?y => ?s to Nono [factor 1.0]",
+    "weapons: ?y isA Missile => ?y isA Weapon [factor 1.0]",
+    "enemies: ?z enemyOf America => ?z isA Hostile [factor 1.0]",
+]
+CASE = ["Nono owns M1", "M1 isA Missile", "West isA American", "Nono enemyOf America", "sale of M1"]
+
+
+@pytest.fixture
+def memory(home: Path) -> Any:
+    with Memory.open(home, background=False) as m:
+        yield m
+
+
+def test_colonel_west_is_a_criminal(memory: Memory) -> None:
+    world = knowing(memory)
+    result = ask(reason, world, goal="West isA Criminal", facts=CASE, rules=CRIME)
+    assert result.answer["verdict"] == "proven"
+    assert result.confidence == 1
+    assert set(result.would_change) == {f"without the fact {each}" for each in CASE}
+    who = ask(reason, world, goal="?who isA Criminal", facts=CASE, rules=CRIME)
+    assert who.answer["answers"] == [{"?who": "West"}]
+    short = ask(reason, world, goal="West isA Criminal", facts=CASE[:-2] + CASE[-1:], rules=CRIME)
+    assert short.answer["verdict"] == "derivable-with-gaps"
+    assert any("Nono enemyOf America" in each or "Nono isA Hostile" in each for each in short.would_change)
+    assert not memory.facts.query()
+    assert not memory.rules.list()
+
+
+def test_store_and_given_facts_count_together_or_apart(memory: Memory) -> None:
+    # The syllogism Barbara with a singular term, as in Mill, A System of Logic (1843), book II, chapter iii.
+    memory.rules.create("mortals: ?x isA Human => ?x isA Mortal")
+    memory.facts.assert_("Plato", "isA", "Human", confidence=0.8)
+    world = knowing(memory)
+    assert ask(reason, world, goal="Plato isA Mortal").confidence == pytest.approx(0.72)
+    assert ask(reason, world, goal="Socrates isA Mortal").answer["missing"] == ["Socrates isA Human"]
+    assert ask(reason, world, goal="Socrates isA Mortal", facts=["Socrates isA Human"]).answer["verdict"] == "proven"
+    memory.rules.create("gods: ?x isA Human and not ?x isA God => ?x isDying true")
+    dying = ask(reason, world, goal="Plato isDying true")
+    assert dying.would_change == ("without the fact Plato isA Human", "if it were known that Plato isA God")
+    denied = ask(reason, world, goal="Plato isDying true", facts=["Plato isA God"])
+    assert denied.would_change == ("it would follow with: not Plato isA God",)
+    alone = ask(reason, world, goal="Plato isA Mortal", only_given=True)
+    assert alone.answer["verdict"] == "unprovable"
+    assert alone.confidence is None
+    assert ask(reason, world, goal="what is Plato?").answer["verdict"] == "proven"
+
+
+def test_contradiction_is_told(memory: Memory) -> None:
+    # Nixon's diamond: Reiter & Criscuolo, On interacting defaults, IJCAI (1981).
+    rules = ["?x isA Quaker => ?x isPacifist true", "?x isA Republican => ?x isPacifist false"]
+    facts = ["Nixon isA Quaker", "Nixon isA Republican"]
+    result = ask(reason, knowing(memory), goal="Nixon isPacifist true", facts=facts, rules=rules)
+    assert result.answer["contradicted_by"] == ["Nixon isPacifist false"]
+    assert result.confidence is None
+    guarded = [rules[0], "?x isA Quaker and ?x isA Republican => ERROR: ?x is both"]
+    result = ask(reason, knowing(memory), goal="Nixon isPacifist true", facts=facts, rules=guarded)
+    assert result.answer["contradicted_by"] == ["Nixon is both"]
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"goal": "a b c", "rules": ["?x b ?y => ?x b ?z"]}, r"rules\[0\]: the rule concludes with \?z"),
+        ({"goal": "a b c", "facts": ["not a b c"]}, r"facts\[0\] is 'not a b c'"),
+        ({"goal": "a ?p c"}, "is no goal"),
+        ({"goal": "a b c", "facts": ["?x b c"]}, r"facts\[0\] has a variable"),
+        ({"goal": "a b c", "fakts": []}, "there is no 'fakts'"),
+        ({"premises": ["p"], "conclusion": "p ->"}, "conclusion: a name"),
+        ({"premises": [" and ".join(f"p{each}" for each in range(40))], "conclusion": "p"}, "more than 1,0"),
+        ({}, "goal is missing"),
+    ],
+)
+def test_senseless_input_is_named(values: dict[str, Any], says: str, memory: Memory) -> None:
+    with pytest.raises(InputError, match=says):
+        ask(reason, SHORT if "premises" in values else knowing(memory), **values)

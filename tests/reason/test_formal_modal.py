@@ -1,0 +1,153 @@
+"""Modal logic against the theorems of the textbooks, and its countermodels against the model checker."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio.errors import InputError
+from memfolio.reason.effort import Effort
+from memfolio.reason.formal.expression import MODAL, Term, formula
+from memfolio.reason.formal.kripke import LOGICS, Model, Space, bits
+from memfolio.reason.formal.modal import reason
+from tests.reason.asking import SHORT, ask
+
+EVERY = list(LOGICS)
+REFLEXIVE = ["T", "B", "S4", "S5"]
+
+
+# Hughes & Cresswell, A New Introduction to Modal Logic (1996), chapters 2-3: which system has which theorem.
+@pytest.mark.parametrize(
+    ("theorem", "systems"),
+    [
+        ("[](p implies q) implies ([]p implies []q)", EVERY),  # K
+        ("[](p and q) iff ([]p and []q)", EVERY),  # K3
+        ("([]p or []q) implies [](p or q)", EVERY),  # K4
+        ("<>(p or q) iff (<>p or <>q)", EVERY),  # K6
+        ("<>(p and q) implies (<>p and <>q)", EVERY),  # K8
+        ("[](p or q) implies ([]p or <>q)", EVERY),  # K9
+        ("[](p or q) implies ([]p or []q)", []),
+        ("[]p implies <>p", ["D", *REFLEXIVE, "KD45"]),  # D
+        ("[]p implies p", REFLEXIVE),  # T
+        ("p implies <>p", REFLEXIVE),  # T1
+        ("[]p implies [][]p", ["S4", "S5", "KD45"]),  # 4
+        ("[]<>p iff []<>[]<>p", ["B", "S4", "S5", "KD45"]),  # S4; in B as <>[]q implies q
+        ("<>p implies []<>p", ["S5", "KD45"]),  # E
+        ("[](p or []q) iff ([]p or []q)", ["S5", "KD45"]),
+        ("p implies []<>p", ["B", "S5"]),  # B
+        ("[]<>p implies <>[]p", []),  # McKinsey's M
+        ("[]([]p implies p) implies []p", []),  # W, of provability
+    ],
+)
+def test_theorems_of_hughes_and_cresswell_hold_where_they_say(theorem: str, systems: list[str]) -> None:
+    for logic in LOGICS:
+        result = ask(reason, formula=theorem, logic=logic)
+        assert result.answer["valid"] is (logic in systems)
+        assert set(result.answer["valid_in"]) == set(systems)
+
+
+def _model(worlds: int, arrows: int, atoms: dict[str, int]) -> Model:
+    sees = [arrows >> place * worlds & (1 << worlds) - 1 for place in range(worlds)]
+    return Model(worlds=[f"w{each}" for each in range(worlds)], sees=sees, atoms=atoms)
+
+
+SMALL = [
+    _model(worlds, arrows, {"p": p, "q": q})
+    for worlds in (1, 2)
+    for arrows in range(1 << worlds * worlds)
+    for p, q in itertools.product(range(1 << worlds), repeat=2)
+]
+
+
+def _is_of(model: Model, logic: str) -> bool:
+    kind = LOGICS[logic]
+    return not model.lacking(kind) and ("serial" not in kind or all(model.sees))
+
+
+def terms() -> st.SearchStrategy[Term]:
+    names = st.sampled_from([Term("name", (), "p"), Term("name", (), "q")])
+    return st.recursive(
+        names,
+        lambda inner: st.one_of(
+            st.builds(lambda one: Term("box", (one,)), inner),
+            st.builds(lambda one: Term("not", (one,)), inner),
+            st.builds(lambda op, *two: Term(op, two), st.sampled_from(["and", "implies", "iff"]), inner, inner),
+        ),
+        max_leaves=5,
+    )
+
+
+@given(terms(), st.sampled_from(EVERY))
+def test_countermodels_are_real_and_valid_formulas_have_none(term: Term, logic: str) -> None:
+    space = Space([term], logic, Effort(10**9))
+    rows = list(bits(space.live & ~space.where(term)))
+    if rows:
+        found = space.model(rows[0])
+        assert not found.where(term) & 1
+        assert _is_of(found, logic)
+    else:
+        assert all(model.where(term) == model.everywhere for model in SMALL if _is_of(model, logic))
+    assert formula(str(term), "it", MODAL) == term
+
+
+# Blackburn, de Rijke & Venema, Modal Logic (2001), example 1.22.
+LINE: dict[str, Any] = {
+    "worlds": ["w1", "w2", "w3", "w4", "w5"],
+    "sees": {f"w{each}": [f"w{each + 1}"] for each in range(1, 5)},
+    "true": {"w1": ["q"], "w2": ["p", "q"], "w3": ["p", "q"], "w4": ["q"], "w5": ["q"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "world", "holds"),
+    [
+        ("<>[]p", "w1", True),
+        ("<>[]p implies p", "w1", False),
+        ("<>(p and not r)", "w2", True),
+        ("q and <>(q and <>(q and <>(q and <>q)))", "w1", True),
+        ("[]q", None, True),
+        ("<>q", None, False),
+    ],
+)
+def test_model_of_blackburn_de_rijke_and_venema_is_as_they_say(said: str, world: str | None, holds: bool) -> None:
+    result = ask(reason, **LINE | {"formula": said} | ({"at": world} if world else {}))
+    assert result.answer["holds"] is holds
+
+
+def test_what_would_change_the_answer_does() -> None:
+    values: dict[str, Any] = {"formula": "box p", "worlds": ["a", "b"], "sees": {"a": ["b"]}, "true": {"b": ["p"]}}
+    result = ask(reason, **values, at="a")
+    assert result.would_change == ("if a saw a", "if p were false at b")
+    assert not ask(reason, **{**values, "sees": {"a": ["a", "b"]}}, at="a").answer["holds"]
+
+
+def test_frame_is_closed_or_checked_for_the_logic() -> None:
+    frame: dict[str, Any] = {"worlds": ["a", "b"], "sees": {"a": ["b"]}, "true": {"b": ["p"]}, "formula": "box p"}
+    with pytest.raises(InputError, match="a sees a; b sees b"):
+        ask(reason, **frame, logic="T")
+    closed = ask(reason, **frame, logic="T", close=True)
+    assert closed.answer["true_at"] == ["b"]
+    assert closed.notes == ("added for T: a sees a; b sees b",)
+    with pytest.raises(InputError, match="b sees none"):
+        ask(reason, **frame, logic="D")
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"formula": "p and"}, "missing at the end"),
+        ({"formula": "(p or q"}, "`\\)` is missing"),
+        ({"formula": "p + q"}, r"formula has p \+ q"),
+        ({"formula": "(" * 200 + "p"}, "deeper than"),
+        ({"formula": "p", "logic": "S9"}, "logic is 'S9'"),
+        ({"formula": "p", "worlds": ["a"], "sees": {"b": []}}, "'b', which is no world"),
+        ({"formula": " and ".join(f"box p{each}" for each in range(20))}, "more than 1,000 cases"),
+    ],
+)
+def test_senseless_input_is_named(values: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        ask(reason, SHORT, **values)

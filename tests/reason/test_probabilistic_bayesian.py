@@ -1,0 +1,183 @@
+"""Bayes against published answers."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from memfolio.errors import InputError
+from memfolio.reason.probabilistic.bayesian import reason
+from tests.reason.asking import SHORT, ask
+
+# Russell and Norvig, Artificial Intelligence (2010), figure 14.2
+ALARM = {
+    "Burglary": {"table": 0.001},
+    "Earthquake": {"table": 0.002},
+    "Alarm": {
+        "parents": ["Burglary", "Earthquake"],
+        "table": {"true, true": 0.95, "true, false": 0.94, "false, true": 0.29, "false, false": 0.001},
+    },
+    "John": {"parents": ["Alarm"], "table": {"true": 0.9, "false": 0.05}},
+    "Mary": {"parents": ["Alarm"], "table": {"true": 0.7, "false": 0.01}},
+}
+# Lauritzen and Spiegelhalter, Journal of the Royal Statistical Society B 50 (1988), table 1
+ASIA = {
+    "asia": {"table": 0.01},
+    "tub": {"parents": ["asia"], "table": {"true": 0.05, "false": 0.01}},
+    "smoke": {"table": 0.5},
+    "lung": {"parents": ["smoke"], "table": {"true": 0.1, "false": 0.01}},
+    "bronc": {"parents": ["smoke"], "table": {"true": 0.6, "false": 0.3}},
+    "either": {
+        "parents": ["lung", "tub"],
+        "table": {"true, true": 1, "true, false": 1, "false, true": 1, "false, false": 0},
+    },
+    "xray": {"parents": ["either"], "table": {"true": 0.98, "false": 0.05}},
+    "dysp": {
+        "parents": ["either", "bronc"],
+        "table": {"true, true": 0.9, "true, false": 0.7, "false, true": 0.8, "false, false": 0.1},
+    },
+}
+# Murphy, A brief introduction to graphical models (1998); Russell and Norvig, figure 14.12
+SPRINKLER = {
+    "cloudy": {"table": 0.5},
+    "sprinkler": {"parents": ["cloudy"], "table": {"true": 0.1, "false": 0.5}},
+    "rain": {"parents": ["cloudy"], "table": {"true": 0.8, "false": 0.2}},
+    "wet": {
+        "parents": ["sprinkler", "rain"],
+        "table": {"true, true": 0.99, "true, false": 0.9, "false, true": 0.9, "false, false": 0},
+    },
+}
+
+
+said = partial(ask, reason)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "query", "observed", "published", "digits"),
+    [
+        (ALARM, "Burglary", {"John": True, "Mary": True}, 0.284, 3),  # p. 524
+        (ASIA, "tub", {}, 0.0104, 4),
+        (ASIA, "either", {}, 0.0648, 4),
+        (ASIA, "dysp", {}, 0.4360, 4),
+        (ASIA, "bronc", {"asia": True, "dysp": True}, 0.8114, 4),  # Højsgaard 2012 (gRain)
+        (ASIA, "lung", {"asia": True, "dysp": True}, 0.0995, 4),
+        (SPRINKLER, "sprinkler", {"wet": True}, 0.4298, 4),  # Murphy 1998: 0.2781 / 0.6471
+        (SPRINKLER, "rain", {"wet": True}, 0.7079, 4),  # 0.4581 / 0.6471
+        (SPRINKLER, "sprinkler", {"wet": True, "rain": True}, 0.1945, 4),  # explaining away
+    ],
+)
+def test_networks_answer_as_published(
+    nodes: dict[str, Any], query: str, observed: dict[str, bool], published: float, digits: int
+) -> None:
+    assert said(nodes=nodes, query=query, observed=observed).answer["posterior"]["true"] == pytest.approx(
+        published, abs=10**-digits
+    )
+
+
+def test_mammography_gives_eight_percent_and_says_at_which_base_rate_it_turns_over() -> None:
+    # Eddy 1982, in Judgment under Uncertainty, p. 253: 1 %, 79.2 %, 9.6 % give 7.7 %
+    result = said(
+        prior={"cancer": 0.01, "none": 0.99}, likelihoods={"cancer": {"positive": 0.792}, "none": {"positive": 0.096}}
+    )
+    assert result.answer["posterior"]["cancer"] == pytest.approx(0.077, abs=0.001)
+    turn = 0.096 / (0.096 + 0.792)
+    assert f"prior of cancer rises above {turn:.4g}" in result.would_change[0]
+
+
+def test_monty_hall_makes_it_two_to_one_to_switch() -> None:
+    # Selvin 1975, The American Statistician 29, p. 67
+    result = said(
+        prior={"a": 1 / 3, "b": 1 / 3, "c": 1 / 3},
+        likelihoods={"a": {"opens c": 0.5}, "b": {"opens c": 1}, "c": {"opens c": 0}},
+    )
+    assert result.answer["posterior"] == pytest.approx({"a": 1 / 3, "b": 2 / 3, "c": 0})
+
+
+def test_taxi_witness_is_believed_less_than_half() -> None:
+    # Tversky and Kahneman 1982, in Judgment under Uncertainty, pp. 156-157: 15 % blue, 80 % reliable give 0.41
+    likelihoods = {"blue": {"said blue": 0.8}, "green": {"said blue": 0.2}}
+    result = said(prior={"blue": 0.15, "green": 0.85}, likelihoods=likelihoods)
+    assert result.answer["posterior"]["blue"] == pytest.approx(0.41, abs=0.01)
+    twice = said(prior={"blue": 0.15, "green": 0.85}, likelihoods=likelihoods, evidence=["said blue", "not said blue"])
+    assert twice.answer["posterior"]["blue"] == pytest.approx(0.15)
+
+
+chance = st.floats(0.01, 0.99)
+
+
+@settings(max_examples=40, deadline=None)
+@drawn(st.lists(chance, min_size=9, max_size=9), st.dictionaries(st.sampled_from("bcd"), st.booleans()))
+def test_elimination_agrees_with_adding_up_every_case(p: list[float], observed: dict[str, bool]) -> None:
+    nodes = {
+        "a": {"table": p[0]},
+        "b": {"parents": ["a"], "table": {"true": p[1], "false": p[2]}},
+        "c": {"parents": ["a"], "table": {"true": p[3], "false": p[4]}},
+        "d": {
+            "parents": ["b", "c"],
+            "table": dict(zip(("true, true", "true, false", "false, true", "false, false"), p[5:], strict=True)),
+        },
+    }
+    joint = {}
+    for a, b, c, d in itertools.product((True, False), repeat=4):
+        chances = (p[0], p[1 if a else 2], p[3 if a else 4], p[5 + 2 * (not b) + (not c)])
+        state = dict(zip("abcd", (a, b, c, d), strict=True))
+        if all(state[name] == value for name, value in observed.items()):
+            joint[a, b, c, d] = 1.0
+            for held, share in zip((a, b, c, d), chances, strict=True):
+                joint[a, b, c, d] *= share if held else 1 - share
+    total = sum(joint.values())
+    result = said(nodes=nodes, query="a", observed=observed)
+    assert result.answer["posterior"]["true"] == pytest.approx(sum(v for k, v in joint.items() if k[0]) / total)
+    best = {**{name: str(value).lower() for name, value in observed.items()}, **result.answer["explanation"]}
+    assert joint[tuple(best[name] == "true" for name in "abcd")] == pytest.approx(max(joint.values()))
+
+
+@settings(max_examples=40, deadline=None)
+@drawn(chance, chance, chance)
+def test_prior_past_the_named_value_changes_the_leader(prior: float, one: float, other: float) -> None:
+    likelihoods = {"a": {"seen": one}, "b": {"seen": other}}
+    result = said(prior={"a": prior, "b": 1 - prior}, likelihoods=likelihoods)
+    turn = other / (one + other)
+    assert f"{turn:.4g} (it is" in result.would_change[0] or f"{1 - turn:.4g} (it is" in result.would_change[0]
+    for moved in (turn * 0.99, 1 - (1 - turn) * 0.99):
+        best = said(prior={"a": moved, "b": 1 - moved}, likelihoods=likelihoods).answer["best"]
+        assert best == ["a" if moved > turn else "b"]
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"prior": {"a": 0.5, "b": 0.6}, "likelihoods": {}}, "prior add up to 1.1"),
+        ({"prior": {"a": 1}, "likelihoods": {"a": {"x": 1.5}}}, "likelihoods.a.x"),
+        ({"prior": {"a": 0.5, "b": 0.5}, "likelihoods": {"a": {"x": 1}}}, "likelihoods.b is missing"),
+        ({"prior": {"a": 1}, "likelihoods": {"a": {"x": 0}}}, "no hypothesis allows"),
+        (
+            {"nodes": {"a": {"parents": ["b"], "table": {}}, "b": {"parents": ["a"], "table": {}}}, "query": "a"},
+            "circle",
+        ),
+        ({"nodes": {"a": {"states": ["x", "y", "z"], "table": {"x": 0.5, "y": 0.5, "z": 0.1}}}, "query": "a"}, "1.1"),
+        ({"nodes": {"a": {"parents": ["q"], "table": 1}}, "query": "a"}, "nodes.a.parents"),
+        ({"nodes": SPRINKLER, "query": "wet", "observed": {"rain": "maybe"}}, "observed.rain"),
+        ({"nodes": SPRINKLER, "query": "rain", "observed": {"wet": True, "sun": True}}, "sun"),
+    ],
+)
+def test_what_makes_no_sense_is_named(given: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        said(**given)
+
+
+def test_entangled_network_is_refused_in_time() -> None:
+    nodes: dict[str, Any] = {f"r{i}": {"table": 0.5} for i in range(12)}
+    for i, pair in enumerate(itertools.combinations(range(12), 2)):
+        rows = {f"{a}, {b}": 0.5 for a in ("true", "false") for b in ("true", "false")}
+        nodes[f"c{i}"] = {"parents": [f"r{pair[0]}", f"r{pair[1]}"], "table": rows}
+    observed = {name: True for name in nodes if name.startswith("c")}
+    with pytest.raises(InputError, match="pass 1,000 entries"):
+        said(SHORT, nodes=nodes, query="r0", observed=observed)
+    assert said(nodes=nodes, query="r0", observed=observed).confidence == pytest.approx(0.5, abs=0.001)

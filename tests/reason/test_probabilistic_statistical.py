@@ -1,0 +1,142 @@
+"""Statistical tests against published answers; several are the worked examples of R's documentation."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+
+import pytest
+
+from memfolio.errors import InputError
+from memfolio.reason.probabilistic.statistical import holm, reason
+from tests.reason.asking import ask
+
+checked = partial(ask, reason)
+
+# Student, Biometrika 6 (1908), p. 20: hours of sleep gained by two drugs
+SLEEP = {
+    "first": [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
+    "second": [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
+}
+# Dobson, An Introduction to Statistical Modelling (1983): PlantGrowth
+PLANTS = {
+    "ctrl": [4.17, 5.58, 5.18, 6.11, 4.50, 4.61, 5.17, 4.53, 5.33, 5.14],
+    "trt1": [4.81, 4.17, 4.41, 3.59, 5.87, 3.83, 6.03, 4.89, 4.32, 4.69],
+    "trt2": [6.31, 5.12, 5.54, 5.50, 5.37, 5.29, 4.92, 6.15, 5.80, 5.26],
+}
+# Hollander and Wolfe, Nonparametric Statistical Methods (1973), pp. 29, 69 and 116
+DEPRESSION = {
+    "x": [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30],
+    "y": [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29],
+}
+PERMEABILITY = {
+    "x": [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46],
+    "y": [1.15, 0.88, 0.90, 0.74, 1.21],
+}
+MUCUS = {"x": [2.9, 3.0, 2.5, 2.6, 3.2], "y": [3.8, 2.7, 4.0, 2.4], "z": [2.8, 3.4, 3.7, 2.2, 2.0]}
+# Anscombe, The American Statistician 27 (1973), p. 19
+ANSCOMBE = {
+    "x": [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5],
+    "y": [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "test", "statistic", "p"),
+    [
+        ({"samples": SLEEP, "paired": True, "test": "paired t"}, "paired t", -4.0621, 0.002833),
+        ({"samples": SLEEP}, "Welch t", -1.8608, 0.07939),
+        ({"samples": {"second": SLEEP["second"]}}, "one-sample t", 3.6799, 0.005076),
+        ({"samples": PLANTS}, "one-way ANOVA", 4.846, 0.01591),
+        ({"samples": MUCUS, "test": "Kruskal-Wallis"}, "Kruskal-Wallis", 0.77143, 0.68),
+        (
+            {"samples": DEPRESSION, "paired": True, "alternative": "greater", "test": "Wilcoxon"},
+            "Wilcoxon",
+            40,
+            0.01953,
+        ),
+        ({"samples": PERMEABILITY, "alternative": "greater", "test": "Mann-Whitney"}, "Mann-Whitney", 35, 0.1272),
+        ({"samples": ANSCOMBE, "relation": True}, "Pearson", 0.816, 0.00217),
+        # Fisher, The Design of Experiments (1935), chapter II: 17 of 70, and 1 of 70 with all cups right
+        ({"table": [[3, 1], [1, 3]], "alternative": "greater"}, "Fisher exact", 6.408, 17 / 70),
+        ({"table": [[4, 0], [0, 4]], "alternative": "greater"}, "Fisher exact", None, 1 / 70),
+        # Agresti, An Introduction to Categorical Data Analysis (2007), p. 39: party by gender
+        ({"table": [[762, 327, 468], [484, 239, 477]]}, "chi-square", 30.07, 2.954e-07),
+        # Conover, Practical Nonparametric Statistics (1971), p. 97: Mendel's 682 tall of 925 against 3/4
+        ({"proportions": {"tall": [682, 925]}, "chance": 0.75}, "binomial", 682, 0.3825),
+    ],
+)
+def test_tests_give_the_published_figures(given: dict[str, Any], test: str, statistic: float | None, p: float) -> None:
+    answer = checked(**given).answer
+    assert answer["test"] == test
+    assert answer["p"] == pytest.approx(p, rel=0.003)
+    assert statistic is None or answer["statistic"] == pytest.approx(statistic, rel=0.001)
+
+
+def test_effects_come_with_the_published_intervals() -> None:
+    paired = checked(samples=SLEEP, paired=True, test="paired t").answer  # R: −2.4598858 to −0.7001142, mean −1.58
+    assert paired["effect"]["size"] == pytest.approx(-1.58)
+    assert paired["effect"]["interval"] == pytest.approx([-2.4598858, -0.7001142])
+    plants = checked(samples=PLANTS).answer
+    assert plants["effect"]["size"] == pytest.approx(0.2641, abs=1e-4)  # 3.766 / 14.258
+    assert plants["pairs"]["trt1 – trt2"] < 0.05 < plants["pairs"]["ctrl – trt1"]
+    # Newcombe, Statistics in Medicine 17 (1998), p. 877, method 10: 56/70 − 48/80 gives 0.0524 to 0.3339
+    shares = checked(proportions={"a": [56, 70], "b": [48, 80]}).answer
+    assert shares["test"] == "two proportions"
+    assert shares["effect"]["interval"] == pytest.approx([0.0524, 0.3339], abs=1e-4)
+    for given in (MUCUS, PERMEABILITY):
+        effect = checked(samples=given).answer["effect"]
+        assert effect["interval"][0] <= effect["size"] <= effect["interval"][1]
+
+
+def test_skewed_data_choose_ranks_and_one_number_can_turn_it_over() -> None:
+    skewed = {"a": [1, 1.1, 1.2, 1.3, 90], "b": [2, 2.1, 2.2, 2.3, 2.4, 2.5]}
+    assert checked(samples=skewed).answer["test"] == "Mann-Whitney"
+    turned = checked(samples=skewed).would_change
+    assert any(each.startswith("Without number 5 of a, p is") for each in turned)
+    assert "level of significance of 0.002833" in checked(samples=SLEEP, paired=True, test="paired t").would_change[0]
+
+
+def test_number_without_which_nothing_varies_is_passed_over() -> None:
+    result = checked(samples={"a": [1, 1, 1, 5], "b": [1, 1, 1, 1]}, test="Welch t")
+    assert result.would_change[-1] == "None of 8 single changes to the data turns it over."
+
+
+def test_missing_scipy_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(InputError) as caught:
+        checked(samples=SLEEP)
+    assert caught.value.hint == "pip install 'memfolio[reason]'"
+
+
+def test_holm_corrects_for_the_number_of_tests() -> None:
+    # Holm, Scandinavian Journal of Statistics 6 (1979): the smallest times n, the next times n − 1, never falling
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx(
+        {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}
+    )
+    result = checked(p_values={"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
+    assert result.answer["significant"] == ["a", "d"]
+    assert result.confidence is None
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"samples": {}}, "samples has 0 groups"),
+        ({"samples": {"a": []}}, "samples.a has 0 members"),
+        ({"samples": {"a": [1, 2, 3], "b": [1, 2]}, "paired": True}, "do not fit"),
+        ({"samples": {"a": [1, 1, 1], "b": [1, 1, 1]}, "test": "Welch t"}, "no p-value"),
+        ({"samples": {"a": [1, "x"]}}, r"samples.a\[1\]"),
+        ({"table": [[1, -1], [2, 2]]}, "count is negative"),
+        ({"table": [[0, 0], [2, 2]]}, "empty"),
+        ({"proportions": {"a": [5, 3]}}, "proportions"),
+        ({"samples": {"a": [1, 2, 3], "b": [1, 2, 3]}, "paired": True}, "fewer than two numbers"),
+        ({"p_values": {"a": 1.2}}, "p_values.a"),
+        ({"samples": SLEEP, "test": "anova"}, "test is 'anova'"),
+        ({}, "samples is missing"),
+    ],
+)
+def test_what_makes_no_sense_is_named(given: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        checked(**given)

@@ -1,0 +1,246 @@
+"""Reasoning as a whole: a method by name, by fit or several; worksheets, models, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memfolio import Memory
+from memfolio.clock import SettableClock
+from memfolio.config import load_config
+from memfolio.errors import InputError, NotFoundError
+from memfolio.llm.open import open_model
+from memfolio.reason.judgements import Judgements
+from memfolio.reason.methods import methods
+from memfolio.reason.reason import Reason
+from memfolio.serve.cli.app import run
+from memfolio.testing import ScriptedModel
+from memfolio.types import Kind, Type
+from tests.reason.asking import knowing
+
+DISEASE = {"prior": {"ill": 0.01, "well": 0.99}, "likelihoods": {"ill": {"test": 0.8}, "well": {"test": 0.096}}}
+BETS = {"payoffs": {"risk": {"good": 10, "bad": -5}, "safe": {"good": 2, "bad": 2}}}
+
+
+@pytest.fixture
+def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
+    with Memory.open(home, clock=clock, background=False) as memory:
+        yield memory
+
+
+def reason_of(memory: Memory, model: Any = None) -> Reason:
+    judgements = Judgements(memory.vault, memory.library, memory.agent)
+    return Reason(judgements, world=lambda: knowing(memory), model=lambda: model)
+
+
+@pytest.fixture
+def reason(memory: Memory) -> Reason:
+    return reason_of(memory)
+
+
+def test_named_method_computes_and_shows_everything_it_rests_on(reason: Reason) -> None:
+    found = reason("Is she ill?", method="bayesian", given=DISEASE)
+    [result] = found.results
+    assert (result.computed, result.problem, result.method) == (True, "Is she ill?", "bayesian")
+    assert result.answer["posterior"]["ill"] == pytest.approx(0.078, abs=5e-4)  # Eddy 1982: 7.8 %
+    assert found.conclusion == result.conclusion
+    assert result.steps
+    assert result.would_change
+    assert result.inputs["prior"] == DISEASE["prior"]
+    assert reason("Is she ill?", method="Bayesian", given={"bayesian": DISEASE}).results == found.results
+
+
+def test_method_without_its_inputs_answers_with_its_worksheet_and_no_conclusion(reason: Reason) -> None:
+    for name, method in methods().items():
+        if name == "strategy-selection":
+            continue
+        [result] = reason("What now?", method=name).results
+        assert (result.conclusion, result.confidence) == ("", None), name
+        if name != "case-based":  # which looks at the kept cases
+            assert (result.steps, result.computed) == (method.steps, False), name
+            assert dict(result.answer.get("inputs", {})) == dict(method.inputs)
+    [result] = reason("What now?", method="bayesian").results
+    assert result.notes == ("nothing was computed: bayesian needs prior, likelihoods, or instead nodes",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ({"method": "bayesian", "given": {"prior": {"a": 1}}}, InputError, "likelihoods is missing"),
+        ({"method": "bayesian", "given": {**DISEASE, "priors": 1}}, InputError, "there is no input 'priors'"),
+        ({"method": "bayesian", "given": {"bayesian": 3}}, InputError, "there is no input 'bayesian'"),
+        ({"method": "bayesian", "given": {"causal": {}}}, InputError, "there is no input 'causal'"),
+        ({"method": "magic"}, NotFoundError, "there is no method 'magic'"),
+        ({"problem_classification": {}}, InputError, "the classification is empty"),
+        ({"method": "bayesian", "given": [1]}, InputError, "what is given is a list"),
+        ({"limit": 0}, InputError, "limit 0"),
+        ({"method": "bayesian", "given": {**DISEASE, "prior": {"ill": 0.5, "well": 0.6}}}, InputError, "add up to 1.1"),
+    ],
+)
+def test_bad_input_is_refused_with_what_is_wrong(reason: Reason, arguments: Any, kind: Any, words: str) -> None:
+    with pytest.raises(kind, match=words.replace("[", r"\[")):
+        reason("What now?", **arguments)
+
+
+def test_router_chooses_by_classification_and_says_why(reason: Reason) -> None:
+    kind = {"uncertainty": "high", "complexity": "complex", "time_pressure": "urgent", "stakes": "high"}
+    found = reason("The house burns.", problem_classification=kind)
+    assert found.results[0].method == found.route[0].method == "naturalistic"
+    assert found.route[0].why[0] == "uncertainty high: +0.18"
+    guessed = reason("Which option wins the vote of the team?")
+    assert guessed.notes[0].startswith("suggested: domain social")
+
+
+def test_method_whose_inputs_are_given_is_preferred_among_equals(reason: Reason) -> None:
+    kind = {"uncertainty": "high", "domain": "mixed"}
+    plain = reason("What now?", problem_classification=kind).results[0]
+    given = reason("What now?", problem_classification=kind, given=BETS).results[0]
+    assert not reason("What now?", problem_classification={"domain": "social"}, given=BETS).results[0].conclusion
+    assert (plain.computed, given.method, given.computed) == (False, "decision-theory", True)
+
+
+def test_several_methods_are_fused_and_a_failing_one_stops_nobody(reason: Reason) -> None:
+    given = {"bayesian": DISEASE, "decision-theory": BETS, "expected-utility": {"lotteries": 3}}
+    found = reason(
+        "What now?", multi_method=True, methods=["bayesian", "decision-theory", "expected-utility"], given=given
+    )
+    assert [each.method for each in found.results] == ["bayesian", "decision-theory"]
+    assert [*found.failed] == ["expected-utility"]
+    assert found.fusion is not None
+    assert set(found.fusion.weights) == {"bayesian", "decision-theory"}
+    assert all(each.conclusion in found.conclusion for each in found.results)  # they answer different questions
+    automatic = reason("What now?", multi_method=True, problem_classification={"domain": "social"}, limit=4)
+    assert len(automatic.results) == len(automatic.route) == 4
+    assert automatic.fusion
+    assert automatic.fusion.silent == tuple(each.method for each in automatic.results)
+
+
+def test_stored_result_is_a_memory_and_its_line_has_no_content(memory: Memory, reason: Reason) -> None:
+    found = reason("Which bet?", method="decision-theory", given=BETS, store=True)
+    assert found.judgement is not None
+    kept = memory.get(found.judgement.memory)
+    assert kept is not None
+    assert (kept.type, kept.kind, kept.tags) == (Type.DECISION, Kind.SEMANTIC, ("reasoning/decision-theory",))
+    assert kept.content.startswith("Which bet?: Take ")
+    assert kept.attributes["method"] == "decision-theory"
+    ledger = (memory.vault.home.root / "agents/main/knowledge/judgements/0001.jsonl").read_text("utf-8")
+    assert "bet" not in ledger
+    assert json.loads(ledger)["memory"] == kept.id
+    assert memory.recall("which bet to take")[0].memory.id == kept.id
+
+
+def test_worksheet_is_not_stored_but_what_somebody_makes_of_it_is(memory: Memory, reason: Reason) -> None:
+    found = reason("Whom does it touch?", method="stakeholder", store=True)
+    assert (found.judgement, found.notes) == (None, ("not stored: nothing was concluded",))
+    done = replace(found.results[0], conclusion="The neighbours lose most.", confidence=0.7)
+    kept = memory.get(reason.keep(done).memory)
+    assert kept is not None
+    assert (kept.kind, kept.confidence) == (Kind.OPINION, 0.7)
+
+
+def test_outcomes_make_a_calibration_that_tips_ties_and_feeds_the_method(memory: Memory, reason: Reason) -> None:
+    sheet = reason("X?", method="reflection").results[0]
+    for number in range(10):
+        kept = reason.keep(replace(sheet, conclusion=f"It is {number}.", confidence=0.9))
+        reason.outcome(kept.memory if number % 2 else kept.id, number < 9)
+    found = reason.calibration()
+    assert [*found] == ["all", "reflection"]
+    assert (found["reflection"]["count"], found["reflection"]["bias"]) == (10, pytest.approx(0))
+    assert found["reflection"]["brier"] == pytest.approx(0.09)
+    assert reason.judgements.standing() == {"reflection": pytest.approx(1 - (0.9 + 5 * 0.25) / 15)}
+    [result] = reason("How good am I?", method="calibration", given={"confidence": 0.9}).results
+    assert result.answer["calibrated"] == pytest.approx(0.9)
+    reason.outcome(kept.id, True)  # the latest word counts
+    assert reason.calibration()["all"]["bias"] == pytest.approx(-0.1)
+    assert reason_of(memory).calibration() == reason.calibration()
+    with pytest.raises(InputError):
+        reason.outcome(kept.id, 1.5)
+    with pytest.raises(NotFoundError):
+        reason.outcome("J-1-00000000", True)
+
+
+def test_lines_that_make_no_sense_are_passed_over(memory: Memory, reason: Reason) -> None:
+    path = memory.vault.home.root / "agents/main/knowledge/judgements/0001.jsonl"
+    path.parent.mkdir(parents=True)
+    lines = [
+        {"op": "judge", "id": "J-1", "method": "x", "confidence": 7, "memory": "M-1"},
+        {"op": "outcome", "judgement": "J-1", "came_true": "yes"},
+        {"op": "outcome", "judgement": "J-9", "came_true": 1},
+        {"op": "hum"},
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    memory.sync()
+    [only] = reason.judgements.list()
+    assert (only.confidence, only.came_true) == (None, None)
+    assert reason.calibration() == {}
+
+
+@pytest.fixture
+def asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedModel], Reason]:
+    def open_with(model: ScriptedModel) -> Reason:
+        for name, value in model.settings.items():
+            monkeypatch.setenv(f"MEMFOLIO_{name.upper()}", value)
+        return reason_of(memory, open_model(load_config(memory.vault.config.home)))
+
+    return open_with
+
+
+def test_model_gives_inputs_and_the_method_computes(asked: Callable[[ScriptedModel], Reason]) -> None:
+    filled = {
+        "inputs": json.dumps({**DISEASE, "file": "/etc/passwd"}),
+        "assumptions": ["The test is one in ten wrong."],
+    }
+    with ScriptedModel([filled]) as model:
+        [result] = asked(model)("Is she ill?", method="bayesian").results
+    assert (result.computed, "file" in result.inputs) == (True, False)
+    assert result.notes[0].endswith("gave the inputs")
+    assert result.notes[1] == "it assumed: The test is one in ten wrong."
+
+
+def test_model_works_through_a_worksheet_and_it_counts_as_its_opinion(asked: Callable[[ScriptedModel], Reason]) -> None:
+    worked = {"steps": ["All."], "conclusion": "Ask them.", "confidence": 0.6, "would_change": ["No time."]}
+    with ScriptedModel([worked]) as model:
+        [result] = asked(model)("Whom to ask?", method="stakeholder").results
+    assert (result.conclusion, result.confidence, result.computed) == ("Ask them.", 0.6, False)
+    assert "the conclusion is its opinion" in result.notes[1]
+
+
+@pytest.mark.parametrize("answer", [{"inputs": "no json"}, {"inputs": "{}"}, {"inputs": '{"prior": {"a": 3}}'}])
+def test_model_that_gives_nonsense_leaves_the_worksheet(asked: Callable[[ScriptedModel], Reason], answer: Any) -> None:
+    with ScriptedModel([answer]) as model:
+        [result] = asked(model)("Is she ill?", method="bayesian").results
+    assert (result.conclusion, result.computed) == ("", False)
+    assert "was asked in vain" in result.notes[-1]
+
+
+def test_command_line_thinks_keeps_and_judges(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMFOLIO_HOME", str(home))
+    Memory.open(home, background=False).close()
+    (tmp_path / "inputs.json").write_text(json.dumps({"bayesian": DISEASE, "expected-utility": {"lotteries": 3}}))
+
+    def shown(*words: str, status: int = 0) -> str:
+        assert run(["reason", *words]) == status
+        out, err = capsys.readouterr()
+        return err if status else out
+
+    several = ("--methods", "bayesian,expected-utility,reflection", "--given", f"@{tmp_path / 'inputs.json'}")
+    told = shown("ask", "Is she ill?", *several, "--store")
+    assert "reflection: steps to work through" in told
+    assert "expected-utility could not be used: lotteries" in told
+    assert "  would change it: " in told
+    judgement = told.split()[-1]
+    assert "(fusion) came true" in shown("outcome", judgement, "--true")
+    assert json.loads(shown("calibration", "--json"))["calibration"]["fusion"]["count"] == 1
+    assert json.loads(shown("ask", "Which vote?", "--domain", "social", "--json"))["route"][0]["parts"] == {
+        "domain": 0.27
+    }
+    assert len(json.loads(shown("methods", "--json"))["methods"]) == len(methods())
+    assert "likelihoods: an object" in shown("show", "Bayesian")
+    assert "cannot be read" in shown("ask", "x", "--given", "{", status=2)

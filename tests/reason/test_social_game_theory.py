@@ -1,0 +1,119 @@
+"""Games whose equilibria are published."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio.errors import InputError
+from memfolio.reason.given import Given
+from memfolio.reason.result import Result
+from memfolio.reason.social.game_theory import reason
+from tests.reason.roomless import roomless
+
+
+def played(row: Any, column: Any = None, **more: Any) -> Result:
+    return reason(Given({"row_payoffs": row, "column_payoffs": column, **more}), roomless())
+
+
+def mixes(result: Result) -> set[tuple[tuple[str, ...], ...]]:
+    return {tuple(map(tuple, pair)) for pair in result.answer["equilibria"]}
+
+
+def test_prisoners_confess_though_silence_is_better_for_both() -> None:
+    """Osborne 2004, "An introduction to game theory", section 2.2 and example 28.1."""
+    names = {"rows": ["quiet", "fink"], "columns": ["quiet", "fink"]}
+    result = played([[2, 0], [3, 1]], [[2, 3], [0, 1]], **names)
+    assert result.answer["pure"] == ["(fink, fink)"]
+    assert result.answer["left"] == {"row": ["fink"], "column": ["fink"]}
+    assert "(fink, fink)" not in result.answer["efficient"]
+    assert result.would_change == ("(fink, fink) breaks once row gets more than 1 less there.",)
+    assert "All could do better than in (fink, fink)." in result.notes
+    assert result.confidence == 1.0
+
+
+def test_bach_or_stravinsky_has_two_pure_equilibria_and_a_mixed_one() -> None:
+    """Osborne 2004, section 4.3: (2/3, 1/3) against (1/3, 2/3)."""
+    result = played([[2, 0], [0, 1]], [[1, 0], [0, 2]])
+    assert mixes(result) == {
+        (("1", "0"), ("1", "0")),
+        (("0", "1"), ("0", "1")),
+        (("2/3", "1/3"), ("1/3", "2/3")),
+    }
+    assert result.confidence is None
+    json.dumps(dict(result.answer))
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "value", "mix"),
+    [
+        ([[1, -1], [-1, 1]], "0", ("1/2", "1/2")),  # matching pennies, Osborne 2004, example 19.1
+        ([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], "0", ("1/3", "1/3", "1/3")),  # rock, paper, scissors
+        ([[-2, 3], [3, -4]], "1/12", ("7/12", "5/12")),  # odd or even, Ferguson, "Game theory", part II, section 1.3
+    ],
+)
+def test_zero_sum_games_have_their_value(payoffs: list[list[int]], value: str, mix: tuple[str, ...]) -> None:
+    result = played(payoffs)
+    assert result.answer["value"] == value
+    assert {pair[0] for pair in mixes(result)} == {mix}
+
+
+def test_every_equilibrium_of_three_against_two_is_found_and_a_degenerate_game_is_told() -> None:
+    """Von Stengel 2007, in "Algorithmic game theory", chapter 3, games (3.3) and (3.7)."""
+    row = [[3, 3], [2, 5], [0, 6]]
+    last = (("0", "1/3", "2/3"), ("1/3", "2/3"))
+    plain, degenerate = played(row, [[3, 2], [2, 6], [3, 1]]), played(row, [[3, 3], [2, 6], [3, 1]])
+    assert mixes(plain) == {(("1", "0", "0"), ("1", "0")), (("4/5", "1/5", "0"), ("2/3", "1/3")), last}
+    assert mixes(degenerate) == {(("1", "0", "0"), ("1", "0")), (("1", "0", "0"), ("2/3", "1/3")), last}
+    assert any("degenerate" in note for note in degenerate.notes)
+    assert not any("degenerate" in note for note in plain.notes)
+
+
+def test_three_players_meet_in_pure_equilibria() -> None:
+    """A public good that needs two of three: Palfrey and Rosenthal 1984, in its smallest case."""
+    outcomes = [
+        {"play": list(play), "payoffs": [3 * (play.count("give") > 1) - (each == "give") for each in play]}
+        for play in product(("give", "keep"), repeat=3)
+    ]
+    choices = {name: ["give", "keep"] for name in ("ann", "bob", "cem")}
+    result = reason(Given({"players": choices, "outcomes": outcomes}), roomless())
+    assert len(result.answer["pure"]) == 4
+    assert "(keep, keep, keep)" in result.answer["pure"]
+    with pytest.raises(InputError, match="different plays"):
+        reason(Given({"players": choices, "outcomes": outcomes[1:]}), roomless())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"row_payoffs": []}, "row_payoffs"),
+        ({"row_payoffs": [[1, 2], [1]]}, "row_payoffs"),
+        ({"row_payoffs": [[1, 2]], "column_payoffs": [[1]]}, "column_payoffs"),
+        ({"row_payoffs": [[1, 2]], "columns": ["a", "a"]}, "columns"),
+        ({"row_payoffs": [list(range(30))] * 30}, "more than 1,000,000 cases"),
+    ],
+)
+def test_games_that_make_no_sense_or_are_too_large_are_refused(wrong: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        reason(Given(wrong), roomless())
+
+
+SMALL = st.lists(st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=3, max_size=3)
+
+
+@given(SMALL, SMALL)
+def test_every_game_has_an_equilibrium_that_nobody_gains_by_leaving(a: list[list[int]], b: list[list[int]]) -> None:
+    """Nash 1951."""
+    pairs = played(a, b).answer["equilibria"]
+    assert pairs
+    for x, y in [[list(map(Fraction, mix)) for mix in pair] for pair in pairs]:
+        rows = [sum(y[c] * a[r][c] for c in range(3)) for r in range(3)]
+        columns = [sum(x[r] * b[r][c] for r in range(3)) for c in range(3)]
+        assert sum(x[r] * rows[r] for r in range(3)) == max(rows)
+        assert sum(y[c] * columns[c] for c in range(3)) == max(columns)
