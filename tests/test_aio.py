@@ -15,7 +15,10 @@ import pytest
 from memfolio import AsyncMemory, Memory, NotFoundError
 from memfolio.vault.vault import Vault
 
-ROOMS = "agents audit cases core facts graph inference ontology proposals questions reflections rules typedb".split()
+ROOMS = (
+    "agents audit cases core facts graph inference mind ontology procedures proposals questions reason reflections rules "
+    "runs typedb"
+).split()
 NOT_AWAITED = {*ROOMS, "subscribe"}
 PUBLIC = sorted(name for name in dir(Memory) if not name.startswith("_"))
 VERBS = [name for name in PUBLIC if name not in NOT_AWAITED]

@@ -81,6 +81,7 @@ class AsyncMemory:
     remember = _awaited(Memory.remember)
     recall = _awaited(Memory.recall)
     context = _awaited(Memory.context)
+    compose = _awaited(Memory.compose)
     get = _awaited(Memory.get)
     find = _awaited(Memory.find)
     forget = _awaited(Memory.forget)

@@ -478,10 +478,19 @@ def test_processes_may_write_at_once(home: Path) -> None:
         assert memory.status().waiting == 0
 
 
-def test_shell_completion_offers_the_commands() -> None:
-    environ = {**os.environ, "_MEMFOLIO_COMPLETE": "complete_bash", "COMP_WORDS": "memfolio re", "COMP_CWORD": "1"}
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("memfolio re", "remember recall restore reflect reject reindex reason"),
+        ("memfolio fact as", "assert"),
+        ("memfolio --json mind wa", "want"),
+    ],
+)
+def test_shell_completion_offers_the_commands(words: str, offered: str) -> None:
+    count = str(len(words.split()) - 1)
+    environ = {**os.environ, "_MEMFOLIO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": count}
     done = subprocess.run([PROGRAM], env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.split() == ["remember", "recall", "restore", "reflect", "reject", "reindex"]
+    assert done.stdout.split() == offered.split()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
