@@ -21,6 +21,7 @@ from memfolio.serve.cli import (
     explain,
     heartbeat,
     life,
+    mcp,
     mend,
     proposals,
     purge,
@@ -77,12 +78,12 @@ PANELS = {
     "Knowing": "path",
     "Doing": "heartbeat",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
-    "World": "demo",
+    "World": "mcp demo",
 }
 """The commands in the order in which help lists them."""
 MODULES = (
     *(daily, recall, context, mend, explain, life, digest, checkpoint, archive, purge),
-    *(reflect, proposals, entity, heartbeat, status, trust, demo),
+    *(reflect, proposals, entity, heartbeat, mcp, status, trust, demo),
 )
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():
