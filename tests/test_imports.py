@@ -44,6 +44,7 @@ LEVELS = (
         "memory",
         "aio",
         "bench",
+        "exchange",
         "serve",
         "testing",
     ),

@@ -102,6 +102,7 @@ GROUPS = {
     "procedure": Group("Doing", "What the agent knows how to do: skills, workflows and decision trees."),
     "workflow": Group("Doing", "Procedures done step by step as a checklist, and how they went."),
     "agent": Group("Doing", "The agents of this home: who they are, whose memory each reads, and what to tell them."),
+    "token": Group("Trust", "Who is let in over HTTP: each token is for one agent."),
     "tool": Group("World", "Call what agents call, by its name."),
     "typedb": Group("World", "A copy of what is known on a TypeDB 3 server, where one is configured."),
     "service": Group("World", "Have the system tend a home every half hour."),

@@ -1,0 +1,108 @@
+"""Tokens by which programs are let in over HTTP: each is for one agent, and stored only as a hash."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from hashlib import blake2b
+from hmac import compare_digest
+
+from memfolio.errors import HomeError, InputError, NotFoundError
+from memfolio.intake import nearest
+from memfolio.vault.home import Home
+from memfolio.vault.lock import FileLock
+from memfolio.vault.paths import check_agent
+
+FILE, LOCK = "tokens.json", "tokens.lock"
+SCOPES = ("read", "write", "admin")
+"""What a token lets its bearer do; each includes the one before."""
+PREFIX = "mf_"
+_FORM = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as it is listed: everything but the secret."""
+
+    id: str
+    name: str
+    agent: str
+    scope: str
+    created_at: str
+    hash: str
+    revoked_at: str | None = None
+
+    def lets(self, scope: str) -> bool:
+        """Whether it is enough for something."""
+        return self.revoked_at is None and SCOPES.index(self.scope) >= SCOPES.index(scope)
+
+
+class Tokens:
+    """The tokens of a home; they lie in its inside, which is in no history and no backup of it."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._path = home.internal / FILE
+
+    def all(self) -> list[Token]:
+        """All tokens, the revoked ones too, oldest first."""
+        try:
+            return [Token(**each) for each in json.loads(self._home.disk.read(self._path) or b"[]")]
+        except (ValueError, TypeError) as error:
+            raise HomeError(f"{FILE} cannot be read", hint="remove it, and create the tokens again") from error
+
+    def create(self, name: str, agent: str, scope: str = "write", *, now: datetime) -> tuple[Token, str]:
+        """A token and its secret, which is never shown again."""
+        if scope not in SCOPES:
+            raise InputError(f"there is no scope {scope[:40]!r}", hint=nearest(scope, SCOPES))
+        if not name.strip() or not name.isprintable() or len(name) > 64:
+            raise InputError(f"{name[:64]!r} cannot be the name of a token", hint="say in a few words what it is for")
+        secret = PREFIX + secrets.token_urlsafe(32)
+        token = Token(
+            id=f"T-{secrets.token_hex(4)}",
+            name=name.strip(),
+            agent=check_agent(agent),
+            scope=scope,
+            created_at=now.isoformat(timespec="seconds"),
+            hash=_hash(secret),
+        )
+        with self._changing() as known:
+            known.append(token)
+        return token, secret
+
+    def revoke(self, id: str, *, now: datetime) -> Token:
+        """Let a token let nobody in any more; it stays listed."""
+        with self._changing() as known:
+            place = next((place for place, token in enumerate(known) if token.id == id), None)
+            if place is None:
+                raise NotFoundError(f"there is no token {id[:40]!r}", hint="`memfolio token list` shows them")
+            revoked_at = known[place].revoked_at or now.isoformat(timespec="seconds")
+            known[place] = Token(**{**asdict(known[place]), "revoked_at": revoked_at})
+            return known[place]
+
+    def bearer(self, secret: str) -> Token | None:
+        """The token that a secret is of; None where nobody may come in with it."""
+        if not _FORM.fullmatch(secret):
+            return None
+        mark = _hash(secret)
+        return next((each for each in self.all() if each.revoked_at is None and compare_digest(each.hash, mark)), None)
+
+    @contextmanager
+    def _changing(self) -> Iterator[list[Token]]:
+        lock = FileLock(self._home.internal / LOCK, self._home.disk, timeout=self._home.config.lock_timeout)
+        try:
+            with lock():
+                known = [*self.all()]
+                yield known
+                self._home.disk.put(self._path, json.dumps([asdict(each) for each in known], indent=1).encode())
+        finally:
+            lock.close()
+
+
+def _hash(secret: str) -> str:
+    return blake2b(secret.encode(), digest_size=32, person=b"memfolio-token").hexdigest()

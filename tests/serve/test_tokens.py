@@ -1,0 +1,43 @@
+"""Tokens: made, listed, revoked, and stored so that nobody can read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memfolio.errors import HomeError, InputError, NotFoundError
+from memfolio.memory import Memory
+from memfolio.serve.tokens import SCOPES, Tokens
+from tests.serve.calls import Run, RunJson
+
+
+def test_token_lets_in_until_it_is_revoked_and_its_secret_lies_nowhere(cli_json: RunJson, cli: Run, home: Path) -> None:
+    made = cli_json("token", "create", "my phone", "--scope", "read")
+    secret = made["secret"]
+    with Memory.open(home, background=False) as memory:
+        tokens = Tokens(memory.vault.home)
+        found = tokens.bearer(secret)
+        assert found is not None
+        assert [found.lets(scope) for scope in SCOPES] == [True, False, False]
+        assert (found.agent, found.name) == ("main", "my phone")
+        wrong = (secret[:-1] + ("A" if secret[-1] != "A" else "B"), "", "mf_", secret + "x", f" {secret}", "é" * 46)
+        assert [tokens.bearer(each) for each in wrong] == [None] * len(wrong)
+    assert not any(secret.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert "hash" not in cli_json("token", "list")["tokens"][0]
+    assert "is revoked" in cli("token", "revoke", made["id"])
+    with Memory.open(home, background=False) as memory:
+        assert Tokens(memory.vault.home).bearer(secret) is None
+
+
+def test_what_makes_no_sense_is_refused(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        tokens, now = Tokens(memory.vault.home), memory.vault.home.now()
+        for name, scope in (("phone", "everything"), ("", "read"), ("a\nb", "read"), ("x" * 65, "read")):
+            with pytest.raises(InputError):
+                tokens.create(name, "main", scope, now=now)
+        with pytest.raises(NotFoundError):
+            tokens.revoke("T-00000000", now=now)
+        (home / ".memfolio" / "tokens.json").write_text("{", encoding="utf-8")
+        with pytest.raises(HomeError):
+            tokens.all()
