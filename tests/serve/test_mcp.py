@@ -1,12 +1,15 @@
-"""The door for agents: a real client calls every tool over standard input and output, with good and with bad input."""
+"""The door for agents: a real client over standard input and output, with good and with bad input."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,137 +19,194 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from memfolio.memory import Memory
-from memfolio.serve.tools.sets import READING, SETS, tools_of
+from memfolio.serve.tools.sets import tools_of
+from memfolio.types import HUMAN
+from tests.serve.mcp_life import furnish, live, told
 
 PROGRAM = [sys.executable, "-c", "from memfolio.serve.cli import main; main()"]
 CALLS = 200
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
-def server(home: Path, *options: str) -> StdioServerParameters:
+@asynccontextmanager
+async def host(home: Path, *options: str) -> AsyncIterator[ClientSession]:
+    """A host that has started a server."""
     command, *args = PROGRAM
-    return StdioServerParameters(
+    started = StdioServerParameters(
         command=command, args=[*args, "--home", str(home), "mcp", *options], env={**os.environ}
     )
+    async with stdio_client(started) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        yield session
 
 
-def told(result: Any) -> dict[str, Any]:
-    """What a call answered, which is the same as text and as values."""
-    document = json.loads(result.content[0].text)
-    assert document == result.structured_content
-    return dict(document)
+def text_of(result: Any) -> str:
+    """The text of a resource or of a prompt."""
+    found = result.contents[0] if hasattr(result, "contents") else result.messages[0].content
+    return str(found.text)
 
 
-GOOD: Mapping[str, Mapping[str, Any]] = {
-    "remember": {"text": "Alex prefers tea", "type": "preference"},
-    "recall": {"query": "tea"},
-    "forget": {"what": "tea"},
-    "status": {},
-    "checkpoint": {"context": "Testing the door", "decisions": ["Use tea"]},
-    "propose": {"text": "Kim drinks coffee"},
-    "memory_store_item": {"content": "A note", "type": "fact", "importance": 0.5},
-    "memory_recall": {"query": "note"},
-    "memory_consolidate": {"dry_run": True},
-    "memory_status": {},
-    "fact_assert": {"subject": "Acme", "predicate": "locatedIn", "object": "Lisbon"},
-    "fact_query": {"subject": "Acme"},
-    "rule_create": {"name": "r", "text": "?x locatedIn ?y => ?x isIn ?y"},
-    "rule_list": {},
-    "infer_forward": {},
-    "constraint_check": {},
-    "mind_add": {"kind": "intention", "text": "Call Bob", "fields": {"when": "invoices"}},
-    "mind_list": {},
-    "mind_due": {"about": "the invoices"},
-    "mind_update": {"item": "Call Bob", "fields": {"priority": 0.9}},
-    "mind_end": {"item": "Call Bob"},
-    "bdi_heartbeat": {},
-    "procedure_match": {"text": "deploy"},
-    "reason": {"problem": "Tea or water?", "method": "heuristic"},
-    "typedb_status": {},
-    "ontology_list_proposals": {},
-    "cbr_store": {
-        "situation": {"context": "The build fails"},
-        "solution": {"actions": ["revert"]},
-        "outcome": {"success": True},
-    },
-    "cbr_retrieve": {"context": "the build is broken"},
-}
+async def call_much(session: ClientSession) -> None:
+    """Every tool with good and with bad input, and then recall until there were enough calls."""
+    listed = {tool.name: tool for tool in (await session.list_tools()).tools}
+    made = 0
+
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
+        nonlocal made
+        made += 1
+        return await session.call_tool(name, arguments)
+
+    assert await live(call) == set(listed) == set(tools_of("all"))
+    for name in (*listed, "nothing"):
+        for wrong in ({"nonsense": 1}, {"agent_id": "somebody-else"}):
+            result = await call(name, wrong)
+            assert result.is_error, name
+            assert set(told(result)["error"]) == {"code", "message", "hint"}
+    while made < CALLS:
+        assert told(await call("recall", {"query": f"note {made}", "limit": 3}))["result"]["hits"]
 
 
 def test_a_real_client_calls_every_tool_with_good_and_with_bad_input(home: Path) -> None:
-    async def live() -> None:
-        async with stdio_client(server(home, "--tools", "all")) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            listed = {tool.name: tool for tool in (await session.list_tools()).tools}
-            assert set(listed) == set(tools_of("all"))
-            assert all(tool.description and tool.annotations for tool in listed.values())
-            made = 0
-            for name, arguments in GOOD.items():
-                result = await session.call_tool(name, dict(arguments))
-                assert not result.is_error, (name, told(result))
-                made += 1
-            for name in (*listed, "nothing"):
-                for wrong in ({"nonsense": 1}, {"agent_id": "somebody-else"}):
-                    result = await session.call_tool(name, wrong)
-                    assert result.is_error, name
-                    assert set(told(result)["error"]) == {"code", "message", "hint"}
-                    made += 1
-            while made < CALLS:
-                result = await session.call_tool("recall", {"query": f"tea {made}", "limit": 3})
-                assert told(result)["result"]["hits"]
-                made += 1
+    async def run() -> None:
+        async with host(home, "--tools", "all") as session:
+            await call_much(session)
 
-    anyio.run(live)
+    furnish(home)
+    anyio.run(run)
 
 
-def test_repeated_request_leaves_one_memory(home: Path) -> None:
-    async def live() -> None:
-        async with stdio_client(server(home)) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            first, second = [told(await session.call_tool("remember", {"text": "Tea at four"})) for _ in range(2)]
-            assert first["result"]["id"] == second["result"]["id"]
-
-    anyio.run(live)
-    with Memory.open(home, background=False) as memory:
-        assert [item.content for item in memory.vault.entries("main")] == ["Tea at four"]
-
-
-def test_resources_and_prompts_are_read(home: Path) -> None:
+def test_what_there_is_is_listed_and_read_and_nothing_else(home: Path) -> None:
+    furnish(home)
     with Memory.open(home, background=False, speaker="owner") as memory:
         memory.remember("Alex prefers tea", type="preference")
-        memory.core.add("Identity", "Name: Alex")
         memory.mind.believe("Tea is served at four")
-        day = f"{memory.vault.home.now().astimezone(memory.vault.home.zone):%Y-%m-%d}"
+        memory.checkpoint("Half way through")
+        for agent in ("main", "other"):
+            path = f"agents/{agent}/memory/graph/entities/person--{agent}.md"
+            text = f"---\nid: person--{agent}\nname: {agent}\ntype: person\n---\n# Page of {agent}\n"
+            memory.vault.put_page(path, text, expects=None, by=HUMAN)
+    (home / "agents/main/mind/Secrets.md").symlink_to("/etc/hostname")
 
-    async def live() -> None:
-        async with stdio_client(server(home)) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            for address, words in (
-                ("core", "Name: Alex"),
-                (f"day/{day}", "Alex prefers tea"),
-                ("mind/Beliefs", "served at four"),
+    async def run() -> None:
+        async with host(home) as session:
+            listed = [str(each.uri) for each in (await session.list_resources()).resources]
+            found = {uri: text_of(await session.read_resource(uri)) for uri in listed}
+            kinds = [uri.removeprefix("memfolio://").partition("/")[0] for uri in listed]
+            assert kinds == ["core", "checkpoint", "day", "checkpoint", "entity"]
+            for text, words in zip(
+                found.values(), ("Name: Alex", "Half", "prefers tea", "Half", "Page of main"), strict=True
             ):
-                found = await session.read_resource(f"memfolio://{address}")
-                assert words in found.contents[0].text
-            for address in ("day/1999-01-01", "mind/../../memfolio.toml", "entity/..", "nothing"):
+                assert words in text
+            assert "served at four" in text_of(await session.read_resource("memfolio://mind/Beliefs"))
+            for address in (
+                *(
+                    "day/1999-01-01",
+                    "day/2026-01-01",
+                    "mind/Secrets",
+                    "mind/../../memfolio.toml",
+                    "entity/..",
+                    "nothing",
+                ),
+                *(
+                    "../other/memory/graph/entities/person--other.md",
+                    "checkpoint/../../../memfolio.toml",
+                    "entity/a--b/../../c",
+                ),
+            ):
                 with pytest.raises(Exception, match="there is nothing at"):
                     await session.read_resource(f"memfolio://{address}")
             prompt = await session.get_prompt("recall-before-answering", {"question": "What does Alex drink?"})
-            assert "Alex prefers tea" in prompt.messages[0].content.text
-            with pytest.raises(Exception, match="lacks its question"):
-                await session.get_prompt("recall-before-answering", {})
+            assert "Alex prefers tea" in text_of(prompt)
+            assert "checkpoint" in text_of(await session.get_prompt("checkpoint-before-compaction"))
+            for name, match in (("recall-before-answering", "lacks its"), ("nothing", "no prompt")):
+                with pytest.raises(Exception, match=match):
+                    await session.get_prompt(name, {})
 
-    anyio.run(live)
+    anyio.run(run)
 
 
-def test_server_ends_with_its_host_and_leaves_no_lock(home: Path) -> None:
-    done = subprocess.run([*PROGRAM, "--home", str(home), "mcp"], input=b"", capture_output=True, timeout=30)
-    assert (done.returncode, done.stdout) == (0, b"")
+def test_long_call_tells_how_far_it_is_and_a_cancelled_one_is_finished_but_not_waited_for(home: Path) -> None:
+    seen: list[float] = []
+
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
+
+    async def run() -> None:
+        async with host(home) as session:
+            await session.call_tool("remember", {"text": "First"})
+            with memory.vault.writer.ready():  # everybody else has to wait
+                with anyio.move_on_after(1.6) as waited:
+                    await session.call_tool("remember", {"text": "Second"}, progress_callback=progressed)
+                assert waited.cancelled_caught
+                assert len(seen) >= 2
+                assert seen == sorted(set(seen))
+                assert told(await session.call_tool("recall", {"query": "first"}))["result"]["hits"]
+            again = told(await session.call_tool("remember", {"text": "Second"}))["result"]
+            assert again["content"] == "Second"
+
     with Memory.open(home, background=False) as memory:
-        memory.remember("Written at once")
+        anyio.run(run)
+        assert [item.content for item in memory.vault.entries("main")] == ["First", "Second"]
 
 
-def test_few_tools_are_offered_by_default_and_none_under_a_name_that_a_host_takes() -> None:
-    assert list(tools_of("core")) == "remember recall forget correct confirm explain checkpoint propose status".split()
-    assert not {"memory_search", "memory_get"} & set(tools_of("all"))
-    assert set(tools_of("all")) >= READING
-    assert all(set(tools_of("core")) <= set(tools_of(name)) for name in SETS)
+PARENT = """
+import json, subprocess, sys, time
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for message in ({"id": 1, "method": "initialize", "params": %s}, {"method": "notifications/initialized"},
+    {"id": 2, "method": "tools/call", "params": {"name": "remember", "arguments": {"text": "Before the end"}}}):
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\\n")
+    server.stdin.flush()
+server.stdout.readline(), server.stdout.readline()
+print(server.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_server_ends_when_its_host_is_killed_and_leaves_no_lock(home: Path) -> None:
+    command = [sys.executable, "-c", PARENT % json.dumps(HELLO), *PROGRAM, "--home", str(home), "mcp"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        server = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGKILL)
+    until = time.monotonic() + 10
+    while Path(f"/proc/{server}").exists() and "zombie" not in Path(f"/proc/{server}/status").read_text():
+        assert time.monotonic() < until, "the server goes on without its host"
+        time.sleep(0.05)
+    with Memory.open(home, background=False) as memory:
+        memory.remember("After the end")
+        assert [item.content for item in memory.vault.entries("main")] == ["Before the end", "After the end"]
+
+
+TYPIST = """
+import sys
+from memfolio.serve.cli.app import run
+for line in sys.argv[2:]:
+    assert run(["--home", sys.argv[1], "remember", line]) == 0
+"""
+
+
+def test_two_servers_and_a_command_line_on_one_home_lose_and_double_nothing(home: Path) -> None:
+    wanted = {f"{who} {number}" for who in ("one", "two", "cli") for number in range(8)}
+    both = [f"both {number}" for number in range(8)]
+
+    async def serve(who: str) -> None:
+        async with host(home) as session:
+            for number in range(8):
+                for text in (f"{who} {number}", both[number]):
+                    assert not (await session.call_tool("remember", {"text": text, "type": "fact"})).is_error
+
+    async def type_in() -> None:
+        lines = [f"cli {number}" for number in range(8)]
+        done = await anyio.run_process([sys.executable, "-c", TYPIST, str(home), *lines])
+        assert done.returncode == 0
+
+    async def run() -> None:
+        async with anyio.create_task_group() as group:
+            for task in (lambda: serve("one"), lambda: serve("two"), type_in):
+                group.start_soon(task)
+
+    Memory.open(home, background=False).close()
+    anyio.run(run)
+    with Memory.open(home, background=False) as memory:
+        assert sorted(item.content for item in memory.vault.entries("main")) == sorted([*wanted, *both])
+        assert {each.level for each in memory.vault.verify()} == {"ok"}

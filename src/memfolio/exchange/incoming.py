@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from memfolio.types import EMPTY
 
@@ -51,6 +51,15 @@ class Triple:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lore:
+    """A rule as `Memory.rules.create` takes it, or a case with the fields of `Memory.cases.store`."""
+
+    ref: str
+    room: Literal["rules", "cases"]
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
     """Something that cannot be taken over, and why; it stops nothing."""
 
@@ -58,7 +67,8 @@ class Flaw:
     why: str
 
 
-Incoming = Note | Sheet | Triple | Flaw
+Thing = Note | Sheet | Triple | Lore
+Incoming = Thing | Flaw
 
 
 class Source(Protocol):

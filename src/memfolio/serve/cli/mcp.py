@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memfolio.errors import MemfolioError
 from memfolio.serve.cli.call import Answer, Command, Options, in_empty_folder, leave_logging_to_us
 
+if TYPE_CHECKING:
+    from memfolio.config import Config
+    from memfolio.memory import Memory
+
 Tools = Annotated[
     str, typer.Option("--tools", metavar="SET", help="core, memory, knowledge, mind, reason or all.", show_default=True)
+]
+Http = Annotated[
+    str | None,
+    typer.Option(
+        "--http", metavar="HOST:PORT", help="Serve over HTTP, for those who have a token.", show_default=False
+    ),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="NAME", help="A further name that this server goes by.", show_default=False),
 ]
 INSTALL = "install it with `pip install memfolio[mcp]`"
 
 
-def mcp(options: Options, tools: Tools = "core") -> Answer:
-    """Serve one agent's memory to its host over standard input and output, until the host ends."""
-    from memfolio.memory import Memory
-    from memfolio.serve.mcp.caller import Caller
-    from memfolio.serve.tools.sets import tools_of
+def mcp(options: Options, tools: Tools = "core", http: Http = None, allow_host: Names = None) -> Answer:
+    """Serve one agent's memory to its host over standard input and output, until the host ends.
 
-    offered, config = tools_of(tools), options.config(create=in_empty_folder)
+    With --http, the memory of every agent is served for which there is a token (`memfolio token create`).
+    """
+    config = options.config(create=in_empty_folder)
     leave_logging_to_us()
-    speaker = config.speaker or "agent"
-    caller = Caller(offered, lambda: Memory.open(config.home, config.agent, speaker=speaker))
     try:
-        from memfolio.serve.mcp.stdio import serve
+        if http is None:
+            _serve_host(config, tools)
+        else:
+            _serve_all(options, config, tools, http, allow_host or [])
     except ImportError as error:
-        caller.close()
         raise MemfolioError("the library of the protocol is not installed", hint=INSTALL) from error
-    serve(caller)
     return Answer({}, lambda screen: None)
 
 
-COMMANDS = (Command(mcp, "mcp --tools all", "--home ~/memfolio --agent main mcp"),)
+def _serve_host(config: Config, tools: str) -> None:
+    from memfolio.serve.tools.sets import tools_of
+
+    offered = tools_of(tools)
+    from memfolio.serve.mcp.caller import Caller
+    from memfolio.serve.mcp.stdio import serve
+
+    serve(Caller(offered, lambda: _opened(config, config.agent)))
+
+
+def _serve_all(options: Options, config: Config, tools: str, address: str, names: list[str]) -> None:
+    from memfolio.serve.mcp.http import Callers, serve
+    from memfolio.serve.tokens import Tokens
+    from memfolio.serve.tools.sets import tools_of
+
+    with options.memory(create=in_empty_folder) as memory:  # which makes the home, where there is none
+        home = memory.vault.home
+    callers = Callers(tools_of(tools), lambda agent: _opened(config, agent))
+    serve(callers, Tokens(home), address, names, lambda url: options.tell([f"serving at {url}"]))
+
+
+def _opened(config: Config, agent: str) -> Memory:
+    from memfolio.memory import Memory
+
+    memory = Memory.open(config.home, agent, speaker=config.speaker or "agent")
+    with suppress(MemfolioError):  # whoever asks will hear of it
+        memory.recall("anything", limit=1)  # so that the index is loaded before somebody waits for it
+    return memory
+
+
+COMMANDS = (Command(mcp, "mcp --tools all", "mcp --http 127.0.0.1:8931"),)

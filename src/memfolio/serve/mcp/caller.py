@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import logging
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
-from memfolio.govern.gate import SELF
 from memfolio.intake import nearest
-from memfolio.memory import Memory
 from memfolio.serve.cli.output import as_json
-from memfolio.serve.tools.tool import AGENT, Tool
+from memfolio.serve.tools.sets import READING
+from memfolio.serve.tools.tool import AGENT, Told, Tool
 
-Open = Callable[[], Memory]
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+
+Open = Callable[[], "Memory"]
+AT_ONCE = 8
+"""Calls that run at the same time; others wait."""
+SCOPE = "write by a token that may read: refuse"
+logger = logging.getLogger(__name__)
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     """What a call answers, as a JSON object; or the error that it ended with, in the same form."""
 
     document: dict[str, Any]
@@ -29,36 +37,73 @@ class Caller:
 
     def __init__(self, tools: Mapping[str, Tool], open: Open) -> None:
         self.tools = tools
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="memfolio-open")
-        self._opening: Future[Memory] = self._thread.submit(open)
+        self._open = open
+        self._opener = ThreadPoolExecutor(1, thread_name_prefix="memfolio-open")
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="memfolio-call")
+        self._lock = threading.Lock()
+        self._opening: Future[Memory] = self._opener.submit(open)
 
     @property
     def memory(self) -> Memory:
-        """The memory, waited for where it is still being opened."""
-        return self._opening.result()
+        """The memory, waited for where it is still being opened; what keeps it from being opened is tried again."""
+        opening = self._opening
+        try:
+            return opening.result()
+        except MemfolioError:
+            with self._lock:
+                if self._opening is opening:
+                    self._opening = self._opener.submit(self._open)
+            raise
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Told:
+    def begin(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Have a thread do something; what is begun is finished, whoever waits for it."""
+        return self._threads.submit(function, *args)
+
+    def offered(self, *, may_write: bool) -> dict[str, Tool]:
+        """The tools for one who may write, or may not."""
+        return {name: tool for name, tool in self.tools.items() if may_write or name in READING}
+
+    def call(
+        self, name: str, arguments: Mapping[str, Any], told: Told | None = None, *, may_write: bool = True
+    ) -> Answered:
         """Call a tool. What goes wrong is told, not raised; what needs leave was proposed, which is an answer."""
         try:
-            return Told(json.loads(as_json({"result": self._called(name, arguments)})))
+            tool = self._tool(name, may_write)
+            return Answered(json.loads(as_json({"result": self._called(tool, arguments, told)})))
         except ProposedError as error:
-            return Told({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
+            return Answered({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
         except MemfolioError as error:
-            return Told({"error": {"code": error.code, "message": error.message, "hint": error.hint}}, is_error=True)
+            return _failed(error.code, error.message, error.hint)
+        except Exception:  # the outer edge: an agent gets an answer, a person finds the cause in the log
+            logger.exception("%s failed", name[:40])
+            return _failed("internal", f"{name[:40]} failed", "the log of the server has the cause; please report it")
 
-    def _called(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    def _tool(self, name: str, may_write: bool) -> Tool:
         tool = self.tools.get(name)
         if tool is None:
             raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(self.tools)))
+        if not may_write and name not in READING:
+            hint = "have the owner make a token with --scope write"
+            raise PolicyError(f"this token may only read, and {name} writes", row=SCOPE, hint=hint)
+        return tool
+
+    def _called(self, tool: Tool, arguments: Mapping[str, Any], told: Told | None) -> Any:
         memory = self.memory
         agent = arguments.get(AGENT)
         if agent not in (None, memory.agent):
+            from memfolio.govern.gate import SELF
+
             hint = "leave agent_id out: this door is open for one agent"
             raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
-        return tool(memory, arguments)
+        return tool(memory, arguments, told)
 
     def close(self) -> None:
-        """Close the memory, if it was opened."""
-        self._thread.shutdown()
+        """Finish what was begun, and close the memory if it was opened."""
+        self._threads.shutdown(cancel_futures=True)
+        self._opener.shutdown()
         if not self._opening.exception():
             self._opening.result().close()
+
+
+def _failed(code: str, message: str, hint: str) -> Answered:
+    return Answered({"error": {"code": code, "message": message, "hint": hint}}, is_error=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memfolio.errors import InputError, NotFoundError
 from memfolio.intake import nearest
-from memfolio.memory import Memory
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
 
 
 class Argument(NamedTuple):

@@ -8,12 +8,12 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from memfolio.serve.mcp.caller import Caller
-from memfolio.serve.mcp.server import build
+from memfolio.serve.mcp.server import Guest, build
 
 
 def serve(caller: Caller) -> None:
     """Answer until the host closes its end; then everything is written, and no lock is left."""
-    logging.getLogger().setLevel(logging.WARNING)  # the library would tell the host's log of every request
+    logging.basicConfig(level=logging.WARNING)  # standard error is the host's log
     try:
         anyio.run(_serve, caller)
     finally:
@@ -21,6 +21,7 @@ def serve(caller: Caller) -> None:
 
 
 async def _serve(caller: Caller) -> None:
-    server = build(caller)
+    guest = Guest(caller)
+    server = build(lambda context: guest)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from importlib import import_module
 
 from memfolio.errors import InputError
 from memfolio.intake import nearest
-from memfolio.serve.tools import core, doing, knowing, remembering
 from memfolio.serve.tools.tool import Tool, table
 
-SETS: Mapping[str, tuple[Callable[..., Any], ...]] = {
-    "core": core.TOOLS,
-    "memory": (*core.TOOLS, *remembering.TOOLS),
-    "knowledge": (*core.TOOLS, *knowing.TOOLS),
-    "mind": (*core.TOOLS, *(each for each in doing.TOOLS if not each.__name__.startswith("reason"))),
-    "reason": (*core.TOOLS, *(each for each in doing.TOOLS if each.__name__.startswith("reason"))),
-    "all": (*core.TOOLS, *remembering.TOOLS, *knowing.TOOLS, *doing.TOOLS),
+SETS: Mapping[str, tuple[str, ...]] = {
+    "core": ("core",),
+    "memory": ("core", "remembering", "upkeep"),
+    "knowledge": ("core", "knowing"),
+    "mind": ("core", "doing"),
+    "reason": ("core", "doing"),
+    "all": ("core", "remembering", "upkeep", "knowing", "doing"),
 }
-"""The tools of each set; the few of every day are in all of them."""
+"""The modules of each set, loaded when it is asked for; the few tools of every day are in all of them."""
 READING = frozenset(
     """
     recall explain status memory_recall memory_hierarchy_search memory_status fact_query fact_explain fact_infer
     rule_list constraint_check policy_eval infer_backward infer_abductive knowledge_explain cbr_retrieve
-    ontology_list_proposals
-    ontology_validate_proposal typedb_status typedb_query mind_list mind_due procedure_match procedure_decide
+    ontology_list_proposals ontology_validate_proposal typedb_status typedb_query
+    mind_list mind_due procedure_match procedure_decide
     """.split()
 )
 """Tools that change nothing."""
 REMOVING = frozenset("forget fact_retract rule_toggle mind_end".split())
 """Tools that take something out of sight; all of it can be undone."""
-ONCE = frozenset("remember correct confirm forget fact_assert fact_retract rule_toggle mind_end mind_update".split())
+ONCE = frozenset(
+    """
+    remember correct confirm forget checkpoint propose fact_assert fact_retract mind_end mind_update
+    memory_build_hierarchy memory_reindex typedb_sync_schema typedb_sync_agent_data
+    """.split()
+)
 """Tools that may be called again with the same arguments without a further effect."""
+OUTSIDE = frozenset("typedb_status typedb_query typedb_sync_schema typedb_sync_agent_data".split())
+"""Tools that ask another server."""
 
 
 def tools_of(name: str) -> dict[str, Tool]:
     """The tools of a set by their names."""
     if name not in SETS:
         raise InputError(f"there is no set of tools {name[:40]!r}", hint=nearest(name, list(SETS)))
-    return table(SETS[name])
+    modules = [import_module(f"memfolio.serve.tools.{each}") for each in SETS[name]]
+    found = table(each for module in modules for each in module.TOOLS)
+    if name not in ("mind", "reason"):
+        return found
+    core = [each.__name__ for each in modules[0].TOOLS]
+    wanted = name == "reason"
+    return {each: tool for each, tool in found.items() if each in core or each.startswith("reason") is wanted}

@@ -1,4 +1,4 @@
-"""A tool: a function of a `Memory` and plain values, with the schema that its signature gives it."""
+"""A tool: a function of a `Memory` and plain values, with the schemas that its signature gives it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from memfolio.errors import InputError
 from memfolio.intake import nearest
+from memfolio.serve.tools.shape import shape_of
+from memfolio.serve.tools.words import words_for
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
 
 AGENT = "agent_id"
 """Whose memory is meant; whoever calls the tool opens it."""
+TOLD = "told"
+"""The parameter by which a tool tells how far it is; no caller names it."""
+Told = Callable[[str], None]
 _PLAIN: Mapping[type, str] = {str: "string", float: "number", int: "integer", bool: "boolean"}
 
 
@@ -36,19 +41,31 @@ class Tool:
         return inspect.cleandoc(self.run.__doc__ or "")
 
     @cached_property
+    def _signature(self) -> inspect.Signature:
+        # Tools of every day name the memory for type checkers only, so that listing them does not load it.
+        return inspect.signature(self.run, eval_str=True, locals={"Memory": Any})
+
+    @cached_property
     def _parameters(self) -> dict[str, inspect.Parameter]:
-        _, *others = inspect.signature(self.run, eval_str=True).parameters.values()
-        return {each.name: each for each in others}
+        _, *others = self._signature.parameters.values()
+        return {each.name: each for each in others if each.name != TOLD}
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
-        properties: dict[str, Any] = {AGENT: {"type": "string", "description": "Whose memory is meant."}}
+        properties: dict[str, Any] = {AGENT: {"type": "string"}}
         properties |= {name: _schema(each.annotation) for name, each in self._parameters.items()}
+        for name, each in properties.items():
+            each |= {"description": words_for(self.name, name)}
         needed = [name for name, each in self._parameters.items() if each.default is each.empty]
         return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
-    def __call__(self, memory: Memory, arguments: Mapping[str, Any]) -> Any:
+    @cached_property
+    def output(self) -> dict[str, Any]:
+        """The JSON schema of what it returns, as far as its signature tells."""
+        return shape_of(self._signature.return_annotation)
+
+    def __call__(self, memory: Memory, arguments: Mapping[str, Any], told: Told | None = None) -> Any:
         """Call it with checked arguments; InputError says which of them makes no sense."""
         given = {name: value for name, value in arguments.items() if name != AGENT and value is not None}
         for name, value in given.items():
@@ -60,6 +77,8 @@ class Tool:
         for name in self.schema["required"]:
             if name not in given:
                 raise InputError(f"{self.name} lacks its {name}", hint="`memfolio tool show` lists what it takes")
+        if told is not None and TOLD in self._signature.parameters:
+            given[TOLD] = told
         return self.run(memory, **given)
 
 

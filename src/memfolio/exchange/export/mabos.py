@@ -1,0 +1,89 @@
+"""The layout of MABOS: three stores, facts, rules and cases as JSON files, and the pages of the mind beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from memfolio.exchange.export.contents import Contents
+from memfolio.exchange.export.jsonl import memory_record, plain
+from memfolio.index.lookup import Located
+from memfolio.index.passages import body_text
+from memfolio.knowledge.fact_line import fact_json
+from memfolio.knowledge.rule_line import rule_record
+from memfolio.types import Store
+
+TYPES = frozenset({"event", "decision", "outcome", "lesson", "fact", "observation"})
+"""What a memory can be about there; whatever else is an observation."""
+TOLD: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from")
+MOVED = {"mind/": "", "memory/conflicts/": "memory/bdi-conflicts/"}
+KEPT = ("memory/checkpoints/", "memory/weekly/", "memory/monthly/", "memory/quarterly/")
+PROCEDURES = "memory/procedures/"
+OURS = ("memory/meta/", "sessions/", "memory/graph/index.md", "memory/graph/relations.md")
+"""Pages that are made from others."""
+
+
+def mabos_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    """The files of each agent."""
+    for agent in contents.agents:
+        for name, content in _files(contents, agent):
+            text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+            yield f"agents/{agent}/{name}", text.encode("utf-8", "replace")
+
+
+def _files(contents: Contents, agent: str) -> Iterator[tuple[str, Any]]:
+    version = contents.vault.head
+    memories = [each for each in contents.memories(agent) if not each.item.superseded_by]
+    settings = contents.vault.settings(agent)
+    yield "agent.json", {"id": agent, "role": settings.role, "commitment_strategy": settings.commitment}
+    yield "memory-store.json", {**_stores(memories), "version": version}
+    yield "facts.json", {"facts": [_fact(fact_json(each)) for each in contents.facts(agent)], "version": version}
+    yield "rules.json", {"rules": [_rule(each) for each in contents.rules(agent)], "version": version}
+    yield "cases.json", [_case(plain(each)) for each in contents.cases(agent)]
+    yield from _pages(contents, agent)
+
+
+def _stores(memories: list[Located]) -> dict[str, list[dict[str, Any]]]:
+    stores: dict[str, list[dict[str, Any]]] = {"working": [], "short_term": [], "long_term": []}
+    for each in memories:
+        kept = each.item.store if each.item.store is not Store.VAULT else Store.LONG_TERM
+        stores[kept.value].append(_item(each))
+    return stores
+
+
+def _item(found: Located) -> dict[str, Any]:
+    item, record = found.item, memory_record(found)
+    happened = plain(item.event_time or item.created_at)
+    own = {"type": record["type"] if record["type"] in TYPES else "observation", "created_at": happened}
+    own |= {"accessed_at": plain(item.accessed_at) or happened, "access_count": item.access_count}
+    told = {name: record[name] for name in TOLD if name in record}
+    return {**told, **own, "tags": list(item.tags)}
+
+
+def _fact(record: dict[str, Any]) -> dict[str, Any]:
+    renamed = {"rule": "rule_id"}
+    left = ("derived", "verification_count", "last_verified", "memories")
+    return {renamed.get(name, name): value for name, value in record.items() if name not in left and value is not None}
+
+
+def _rule(rule: Any) -> dict[str, Any]:
+    return {"id": rule.id, "description": "", **rule_record(rule)}
+
+
+def _case(record: dict[str, Any]) -> dict[str, Any]:
+    parts = {name: record[name] for name in ("situation", "solution", "outcome")}
+    return {"case_id": record["id"], **parts, "stored_at": record["created_at"]}
+
+
+def _pages(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
+    """Days and pages at their places; those that have none are sections of two pages."""
+    yield from contents.days(agent)
+    joined: dict[str, list[str]] = {"Playbooks.md": [], "Knowledge.md": []}
+    for path, text in contents.pages(agent):
+        moved = next((f"{to}{path.removeprefix(start)}" for start, to in MOVED.items() if path.startswith(start)), None)
+        if moved or path.startswith(KEPT) or "/" not in path:
+            yield moved or path, text
+        elif path.endswith(".md") and not path.startswith(OURS):
+            joined["Playbooks.md" if path.startswith(PROCEDURES) else "Knowledge.md"].append(body_text(text).strip())
+    yield from ((name, "\n\n".join(texts) + "\n") for name, texts in joined.items() if texts)

@@ -1,0 +1,146 @@
+"""What becomes of a file that comes in: a page, the memories of a day, procedures, the sections of a page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+from memfolio.exchange.files import Leaf, safe_path
+from memfolio.exchange.incoming import Flaw, Incoming, Note, Sheet
+from memfolio.exchange.layout import Reader
+from memfolio.graph.cast import slug
+from memfolio.index.pages import page_date, page_fields, page_tags
+from memfolio.index.passages import front_matter
+from memfolio.types import ID_PATTERN, Kind, MemoryItem, Type
+from memfolio.vault.format.log import read_log
+from memfolio.vault.format.notes import closed_fences
+
+DAY = r"(?P<day>\d{4}-\d\d-\d\d)"
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_DATES = ("created", "date", "created_at", "updated", "modified")
+USUAL = {"type": Type.OBSERVATION, "kind": Kind.EPISODIC, "importance": 0.5, "confidence": 1.0}
+"""What a memory is where nothing is said; it need not be told."""
+Sections = list[tuple[str, str]]
+"""Titles, each with its section."""
+
+
+def as_it_is(leaf: Leaf) -> str:
+    """The text of a page: that of its file."""
+    return leaf.text
+
+
+def dated(leaf: Leaf) -> str:
+    """The same, with the day of the file in its front matter where nothing else tells it."""
+    if page_date(leaf.ref) or any(name in page_fields(leaf.text) for name in _DATES):
+        return leaf.text
+    created = f"created: {leaf.modified.date().isoformat()}\n"
+    start, end = front_matter(leaf.text)
+    return f"{leaf.text[:start]}{created}{leaf.text[start:]}" if end else f"---\n{created}---\n{leaf.text}"
+
+
+def fenced(leaf: Leaf) -> str:
+    """The text of a page that shows a file which is no Markdown."""
+    return f"# {leaf.ref.rpartition('/')[2]}\n\n~~~~\n{leaf.text.rstrip()}\n~~~~\n"
+
+
+def page(place: str, text: Callable[[Leaf], str] = as_it_is) -> Reader:
+    r"""Reads a file as a page at `place`, which may name groups of the pattern: `memory/\g<rest>`."""
+    return lambda leaf, match: [Sheet(ref=leaf.ref, path=safe_path(match.expand(place)), text=text(leaf))]
+
+
+def ignored(leaf: Leaf, match: re.Match[str]) -> Iterable[Incoming]:
+    """For what repeats other files, or can be made again from them."""
+    return ()
+
+
+def log(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads a file about a `day` as the memories that it tells of."""
+    try:
+        day = date.fromisoformat(match["day"])
+    except ValueError:
+        yield Sheet(ref=leaf.ref, path=f"memory/imported/{safe_path(leaf.ref)}", text=leaf.text)
+        return
+    tags = page_tags(page_fields(leaf.text)) if leaf.text.startswith("---") else ()
+    for found in read_log(leaf.text, day=day, tz=UTC, agent="import").entries:
+        yield _note(leaf.ref, found.entry.item, tags)
+
+
+def _note(ref: str, item: MemoryItem, tags: Iterable[str]) -> Note:
+    at, is_marked = item.event_time or item.created_at, ID_PATTERN.fullmatch(item.id)
+    if not is_marked:
+        at = at.replace(tzinfo=None)  # what a hand wrote is told in the time of the home
+    fields: dict[str, Any] = {name: said for name, usual in USUAL.items() if (said := getattr(item, name)) != usual}
+    if item.tags or tags:
+        fields["tags"] = [*dict.fromkeys((*item.tags, *tags))]
+    if item.attributes or is_marked:
+        fields["attributes"] = {**item.attributes, **({"id": item.id, "source": item.source} if is_marked else {})}
+    return Note(
+        ref=f"{ref}#{item.id}", content=item.content, at=at, role=item.role, session=item.session, fields=fields
+    )
+
+
+def pages_by_section(folder: str, wanted: str = ".*", rest: str | None = None) -> Reader:
+    """Reads each section whose title fits `wanted` as a page in a folder; what is in none of them stays one page."""
+    fitting = re.compile(wanted, re.IGNORECASE)
+
+    def read(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+        found, other = sections(leaf.text, fitting)
+        names = set[str]()
+        for title, text in found:
+            name = slug(title.rpartition(":")[2]) or slug(title) or "untitled"
+            name = name if name not in names else f"{name}-{len(names) + 1}"
+            names.add(name)
+            yield Sheet(ref=f"{leaf.ref}#{name}", path=f"{folder}/{safe_path(name)}.md", text=text)
+        if _says_something(other) or not found:
+            yield Sheet(ref=leaf.ref, path=rest or f"memory/{safe_path(leaf.ref)}", text=other)
+
+    return read
+
+
+def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
+    """The sections whose titles fit, each with its title as that of a page, and the text without them.
+
+    The first heading is the title of the whole, unless it fits and others of its level follow.
+    """
+    fences = closed_fences(text)
+    headings = [each for each in _HEADING.finditer(text) if not any(lo <= each.start() < hi for lo, hi in fences)]
+    if headings and sum(1 for each in headings if len(each[1]) <= len(headings[0][1])) == 1:
+        headings = headings[1:]
+    found, rest, at = Sections(), "", 0
+    for number, heading in enumerate(headings):
+        if heading.start() < at or not wanted.match(heading[2]):
+            continue
+        level = len(heading[1])
+        end = next((each.start() for each in headings[number + 1 :] if len(each[1]) <= level), len(text))
+        body = re.sub(r"\n---[ \t]*\s*\Z", "\n", text[heading.end() : end])
+        found.append((heading[2], f"# {heading[2]}{body.rstrip()}\n"))
+        rest, at = rest + text[at : heading.start()], end
+    return found, rest + text[at:]
+
+
+def _says_something(text: str) -> bool:
+    return any(line.strip(" \t-#>*") and not line.startswith("#") for line in text.splitlines())
+
+
+def objects(leaf: Leaf, *names: str) -> Iterator[tuple[str, dict[str, Any]] | Flaw]:
+    """The objects of a JSON file with the list that each is of: the file is a list, or has some by these names."""
+    try:
+        whole = json.loads(leaf.text)
+    except (ValueError, RecursionError) as error:
+        yield Flaw(ref=leaf.ref, why=f"is not JSON: {error}")
+        return
+    lists = whole if isinstance(whole, dict) else {names[0]: whole}
+    for name in names:
+        for number, each in enumerate(lists.get(name) or () if isinstance(lists.get(name), list) else (), 1):
+            yield (name, each) if isinstance(each, dict) else Flaw(ref=f"{leaf.ref}#{number}", why="is not an object")
+
+
+def moment(value: object) -> datetime | None:
+    """A time in ISO 8601; None for what is none."""
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

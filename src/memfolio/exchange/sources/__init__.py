@@ -1,0 +1,53 @@
+"""The forms in which memories are kept elsewhere: one small module for each, and the table of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from memfolio.errors import InputError, NotFoundError
+from memfolio.exchange.incoming import Source
+from memfolio.intake import nearest
+from memfolio.vault.home import is_home
+
+SOURCES = {
+    "memfolio": "memfolio:Memfolio",
+    "chatgpt": "chatgpt:ChatGPT",
+    "claude": "claude:Claude",
+    "mem0": "mem0:Mem0",
+    "mcp-memory": "mcp_memory:McpMemory",
+    "graph-sqlite": "graph_sqlite:GraphSqlite",
+    "obsidian": "obsidian:SOURCE",
+    "mabos": "mabos:SOURCE",
+    "spec": "spec:SOURCE",
+    "moltbot": "moltbot:SOURCE",
+    "claude-code": "claude_code:SOURCE",
+    "openclaw": "openclaw:SOURCE",
+    "markdown": "markdown:SOURCE",
+    "pdf": "pdf:Pdf",
+}
+"""What each is called and where it is, in the order in which they are tried: the first that fits is taken."""
+
+
+def source_named(name: str) -> Source:
+    """The source that `--from` names."""
+    if name not in SOURCES:
+        raise InputError(f"{name[:40]!r} is nothing to import from", hint=nearest(name, [*SOURCES]))
+    module, _, attribute = SOURCES[name].partition(":")
+    found = getattr(import_module(f"{__name__}.{module}"), attribute)
+    source: Source = found() if isinstance(found, type) else found
+    return source
+
+
+def source_of(path: Path, name: str | None = None) -> Source:
+    """The source that a file or folder is, or is said to be."""
+    if not path.exists():
+        raise NotFoundError(f"there is no {path}", hint="name the file or folder to import")
+    if name is not None:
+        return source_named(name)
+    if path.is_dir() and is_home(path):
+        raise InputError(f"{path} is a home already", hint="open it with --home; `memfolio export` makes a copy of it")
+    for each in SOURCES:
+        if (source := source_named(each)).fits(path):
+            return source
+    raise InputError(f"{path} has no form that is known", hint=f"say with --from what it is: {', '.join(SOURCES)}")

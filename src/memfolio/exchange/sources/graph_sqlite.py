@@ -1,0 +1,118 @@
+"""A graph memory in one SQLite file: nodes with their validity, edges between them, and entities.
+
+Nodes become memories, also those that hold no more, with the time until which they did; entities become pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from memfolio.errors import InputError
+from memfolio.exchange.incoming import Flaw, Incoming, Note, Sheet
+from memfolio.exchange.sources.json_source import moment_in, text_in, token_in
+from memfolio.graph.cast import slug
+from memfolio.index.foreign import Foreign, reading
+
+TYPES = {"episodic": "event", "semantic": "fact", "opinion": "preference", "procedural": "lesson"}
+ROLES = {"orchestrator": "assistant", "agent": "assistant"}
+NEEDED = {"id", "type", "content", "event_time"}
+KEPT = ("id", "decay_rate", "access_count", "last_accessed", "source_type", "created_at")
+MENTIONS = "SELECT n.node_id, e.* FROM node_entities n JOIN entities e ON e.id = n.entity_id ORDER BY 1, 2"
+Row = Mapping[str, Any]
+
+
+class GraphSqlite:
+    """Reads such a file, and never writes to it."""
+
+    name = "graph-sqlite"
+
+    def fits(self, path: Path) -> bool:
+        """Whether the file is a database with such nodes."""
+        try:
+            with reading(path) as database:
+                return database.columns("nodes") >= NEEDED
+        except InputError:
+            return False
+
+    def count(self, path: Path) -> int:
+        """How many nodes and entities there are."""
+        return sum(1 for _ in self.read(path))
+
+    def read(self, path: Path) -> Iterator[Incoming]:
+        """The nodes in the order in which things happened, and then the entities."""
+        with reading(path) as database:
+            if missing := NEEDED - database.columns("nodes"):
+                raise InputError(f"{path} has no {min(missing)} of nodes", hint="name the database of a graph memory")
+            beside = _beside(database)
+            for node in database.rows("SELECT * FROM nodes ORDER BY event_time, id"):
+                yield _note(node, beside.get(node["id"], {}))
+            for entity in database.rows("SELECT * FROM entities ORDER BY id") if database.columns("entities") else ():
+                yield _page(entity)
+
+
+def _beside(database: Foreign) -> Mapping[str, dict[str, list[Any]]]:
+    """What each node leads to and names; what comes next in its conversation is told by its time."""
+    found: defaultdict[str, dict[str, list[Any]]] = defaultdict(dict)
+    if database.columns("edges"):
+        for edge in database.rows("SELECT * FROM edges WHERE relation_type != 'temporal' ORDER BY id"):
+            tie = {"type": edge["relation_type"], "to": edge["target_id"], "predicate": edge.get("predicate")}
+            told = {name: value for name, value in tie.items() if value}
+            found[edge["source_id"]].setdefault("ties", []).append(told)
+    if database.columns("node_entities") and database.columns("entities"):
+        for row in database.rows(MENTIONS):
+            found[row["node_id"]].setdefault("entities", []).append(_entity_id(row))
+    return found
+
+
+def _note(node: Row, beside: Mapping[str, list[Any]]) -> Incoming:
+    ref, kind, content = str(node["id"]), str(node["type"]), text_in(node["content"])
+    if kind not in TYPES or not content:
+        return Flaw(ref=ref, why=f"a node of the type {kind[:40]!r} cannot be read" if content else "it is empty")
+    role = str(node.get("source_role") or "")
+    kept = {name: node[name] for name in KEPT if node.get(name) is not None}
+    fields: dict[str, Any] = {"attributes": {**_json(node.get("attributes"), {}), **beside, "node": kept}}
+    if kind != "episodic":
+        times = {name: moment_in(node.get(name)) for name in ("valid_from", "valid_until")}
+        fields |= {"kind": kind, "type": TYPES[kind], "confidence": _share(node.get("confidence")), **times}
+    return Note(
+        ref=ref,
+        content=content,
+        at=moment_in(node.get("event_time")) or moment_in(node.get("created_at")),
+        role=ROLES.get(role, token_in(role)) if kind == "episodic" else None,
+        session=token_in(node.get("session_id")),
+        fields=fields,
+    )
+
+
+def _page(entity: Row) -> Incoming:
+    name = " ".join(text_in(entity.get("canonical_name")).split())
+    if not name:
+        return Flaw(ref=str(entity["id"]), why="the entity has no name")
+    known = {"name": name, "aliases": _json(entity.get("aliases"), []), **_json(entity.get("attributes"), {})}
+    plain = {key: value for key, value in known.items() if re.fullmatch(r"\w+", key) and value}
+    told = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in plain.items())
+    summary = text_in(entity.get("summary"))
+    text = f"---\n{told}---\n# {name}\n" + (f"\n## Summary\n\n{summary}\n" if summary else "")
+    return Sheet(ref=f"entity {entity['id']}", path=f"memory/graph/entities/{_entity_id(entity)}.md", text=text)
+
+
+def _entity_id(entity: Row) -> str:
+    return f"{slug(str(entity.get('type') or 'concept'))}--{slug(str(entity.get('canonical_name') or entity['id']))}"
+
+
+def _json(value: object, otherwise: Any) -> Any:
+    """A column that holds JSON; `otherwise` where it holds nothing of that kind."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else otherwise
+    except (ValueError, RecursionError):
+        return otherwise
+    return found if isinstance(found, type(otherwise)) else otherwise
+
+
+def _share(value: object) -> float:
+    return min(1.0, max(0.0, float(value))) if isinstance(value, int | float) else 1.0

@@ -1,0 +1,94 @@
+"""An agent of MABOS: its three stores, facts, rules and cases as JSON, its mind, playbooks and days as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from memfolio.exchange.files import Leaf
+from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note, Triple
+from memfolio.exchange.layout import Layout
+from memfolio.exchange.readers import DAY, fenced, ignored, log, moment, objects, page, pages_by_section
+
+STORES = {"long_term": "long_term", "short_term": "short_term", "working": "short_term"}
+"""What was at hand when the store was written is not at hand here."""
+MIND = "Persona|Capabilities|Beliefs|Desires|Goals|Intentions|Plans|Commitments|Learnings"
+FILES = ("memory-store.json", "facts.json", "rules.json", "cases.json", "agent.json", "Beliefs.md", "Desires.md")
+
+
+def memories(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads the three stores."""
+    for found in objects(leaf, *STORES):
+        yield found if isinstance(found, Flaw) else _memory(leaf.ref, *found)
+
+
+def _memory(ref: str, store: str, item: Mapping[str, Any]) -> Incoming:
+    name, content = item.get("id"), item.get("content")
+    if not isinstance(content, str) or not isinstance(name, str):
+        return Flaw(ref=f"{ref}#{name}", why="is a memory without an id or a content")
+    named = ("type", "importance", "tags", "confidence", "source")
+    kept = ("id", "accessed_at", "access_count", "derived_from")
+    fields = {name: item[name] for name in named if item.get(name) is not None}
+    attributes = {name: item[name] for name in kept if item.get(name)}
+    return Note(
+        ref=f"{ref}#{name}",
+        content=content,
+        at=moment(item.get("created_at")),
+        fields={**fields, "store": STORES[store], "attributes": attributes},
+    )
+
+
+def facts(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads subject, predicate and object with what is said about them."""
+    for found in objects(leaf, "facts"):
+        yield found if isinstance(found, Flaw) else _fact(leaf.ref, found[1])
+
+
+def _fact(ref: str, fact: Mapping[str, Any]) -> Incoming:
+    match [fact.get(name) for name in ("subject", "predicate", "object")]:
+        case [str(subject), str(predicate), str(object)]:
+            named = ("confidence", "source", "valid_from", "valid_until", "category")
+            fields = {name: fact[name] for name in named if fact.get(name) is not None}
+            ref = f"{ref}#{fact.get('id') or (subject, predicate, object)}"
+            return Triple(ref=ref, subject=subject, predicate=predicate, object=object, fields=fields)
+    return Flaw(ref=f"{ref}#{fact.get('id')}", why="is a fact that lacks one of its three terms")
+
+
+def lore(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads rules and cases."""
+    room: Any = match["room"]
+    for number, found in enumerate(objects(leaf, room), 1):
+        if isinstance(found, Flaw):
+            yield found
+        else:
+            name = found[1].get("id") or found[1].get("case_id") or number
+            yield Lore(ref=f"{leaf.ref}#{name}", room=room, fields=found[1])
+
+
+def _inside(path: Path) -> Path:
+    """The folder of the agent, where a workspace has only one."""
+    agents = sorted((path / "agents").glob("*/")) if (path / "agents").is_dir() else []
+    return agents[0] if len(agents) == 1 else path
+
+
+SOURCE = Layout(
+    name="mabos",
+    inside=_inside,
+    marks=lambda path: sum((path / each).is_file() for each in FILES) > 1,
+    rules=(
+        (r"memory-store\.json", memories),
+        (r"facts\.json", facts),
+        (r"(?P<room>rules|cases)\.json", lore),
+        (r"memory/mabos-.*\.md", ignored),
+        (rf"memory/{DAY}(?:-[^/]+)?\.md", log),
+        (rf"(?P<rest>(?:{MIND})\.md)", page(r"mind/\g<rest>")),
+        (r"Memory\.md", page("memory/legacy-log.md")),
+        (r"Playbooks\.md", pages_by_section("memory/procedures")),
+        (r"Knowledge\.md", pages_by_section("memory/knowledge")),
+        (r"memory/bdi-conflicts/(?P<rest>.+\.md)", page(r"memory/conflicts/\g<rest>")),
+        (r"(?P<rest>memory/.+\.md|[^/]+\.md)", page(r"\g<rest>")),
+        (r"(?P<rest>[^/]+\.json)", page(r"memory/imported/mabos/\g<rest>.md", fenced)),
+    ),
+)

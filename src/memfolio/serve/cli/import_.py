@@ -1,0 +1,125 @@
+"""The command that takes over memories from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder
+from memfolio.serve.cli.output import Screen
+from memfolio.text import counted
+
+if TYPE_CHECKING:
+    from memfolio.exchange.take_in import Report
+
+FLAWS = 20
+"""How many flaws a person is shown."""
+
+
+def _names(incomplete: str) -> list[str]:
+    from memfolio.exchange.sources import SOURCES
+
+    return [name for name in SOURCES if name.startswith(incomplete)]
+
+
+def import_(
+    options: Options,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or folder.", show_default=False)],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="SOURCE",
+            help="What it is, such as openclaw; else that is found out.",
+            autocompletion=_names,
+        ),
+    ] = None,
+    untrusted: Annotated[
+        bool, typer.Option("--untrusted", help="Strangers wrote it: keep it in quarantine until it is confirmed.")
+    ] = False,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Make an OpenClaw workspace the agent's own folder, as it is.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> Answer:
+    """Take over memories from elsewhere: what was taken over before does not come again."""
+    path = path.expanduser()
+    if in_place:
+        return _in_place(options, path, dry_run=dry_run)
+    from memfolio.exchange.sources import source_of
+
+    found = source_of(path, source)
+    with options.memory(create=in_empty_folder) as memory:
+        from memfolio.exchange.take_in import take_in
+
+        report = take_in(
+            memory,
+            found,
+            path,
+            dry_run=dry_run,
+            untrusted=untrusted,
+            told=lambda done, total: options.wait.step("things", f"Importing from {found.name}", done, total),
+        )
+    return _answer(report, dry_run=dry_run)
+
+
+def _answer(report: Report, *, dry_run: bool) -> Answer:
+    document: dict[str, Any] = {**asdict(report), "dry_run": dry_run}
+
+    def draw(screen: Screen) -> None:
+        for each in report.shown if dry_run else ():
+            screen.say(each)
+        for flaw in report.flaws[:FLAWS]:
+            screen.say(f"{flaw.ref}: {flaw.why}", "yellow")
+        if len(report.flaws) > FLAWS:
+            screen.say(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all", "yellow")
+        screen.say(_sentence(report, dry_run=dry_run), "bold")
+
+    return Answer(document, draw)
+
+
+def _sentence(report: Report, *, dry_run: bool) -> str:
+    parts = [
+        counted(number, one, several)
+        for number, one, several in (
+            (report.taken, "memory", "memories"),
+            (report.pages, "page", "pages"),
+            (report.facts, "fact", "facts"),
+            (report.lore, "rule or case", "rules and cases"),
+        )
+        if number
+    ]
+    known = f"; {counted(report.known, 'other')} known from before" if report.known else ""
+    if not parts:
+        return f"Nothing came from {report.source}{known}."
+    came = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    if dry_run:
+        return f"{came} would come from {report.source}{known}. Nothing was changed."
+    back = f"`memfolio undo --source import:{report.source}` takes them back"
+    return f"{came} from {report.source} in {report.took:.1f} s{known}; {back}"
+
+
+def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
+    from memfolio.exchange.in_place import check_in_place, settle_in
+    from memfolio.vault.paths import agent_root
+
+    config = options.config(create=in_empty_folder)
+    if dry_run:
+        check_in_place(path, config.home, config.agent)
+        said = f"{path} would become the folder of {config.agent}. Nothing was changed."
+        return Answer({"home": config.home, "agent": config.agent, "dry_run": True}, lambda screen: screen.say(said))
+    with options.memory(create=in_empty_folder):
+        pass  # the home is made first, so that what joins it is found as a person's work
+    place = settle_in(path, config.home, config.agent)
+    with options.memory() as memory:
+        inside = f"{agent_root(config.agent)}/"
+        files = sum(each.startswith(inside) for each in memory.vault.states())
+    document = {"home": config.home, "agent": config.agent, "place": place, "files": files, "dry_run": False}
+    return Answer(document, lambda screen: screen.say(f"{path} is the folder of {config.agent} now: {place}", "bold"))
+
+
+import_.__name__ = "import"
+COMMANDS = (Command(import_, "import ~/.openclaw/workspace", "import ~/Notes --from obsidian --dry-run"),)

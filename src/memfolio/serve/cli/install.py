@@ -1,0 +1,90 @@
+"""The commands `install` and `uninstall`: telling a host of memfolio, and taking that back."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from memfolio.serve.cli.call import Answer, Command, DryRun, Options, anywhere, in_empty_folder, is_home
+from memfolio.serve.cli.output import Screen
+
+if TYPE_CHECKING:
+    from memfolio.serve.install.files import Change
+    from memfolio.serve.install.program import Program
+
+Name = Annotated[str, typer.Argument(metavar="HOST", help="claude-code, codex, gemini, cursor or openclaw.")]
+Scope = Annotated[
+    Literal["user", "project"],
+    typer.Option("--scope", help="For all your work, or for the project in this folder.", show_default=True),
+]
+
+
+def install(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun = False) -> Answer:
+    """Have a host use this memory: its tools, and its hooks where it has any."""
+    from memfolio.serve.install import edit, hosts
+
+    program, title = program_of(options, scope), hosts.host_of(host).title
+    changes = edit.changes(hosts.host_of(host), scope, root_of(scope), program)
+    config = options.config(create=anywhere if dry_run else in_empty_folder)
+    made = "" if dry_run or is_home(config) else f"made a home in {config.home}\n"
+    if made:  # hooks keep silent where there is no home
+        with options.memory(create=in_empty_folder):
+            pass
+    words = f"{title} uses memfolio: {hosts.host_of(host).after}" if changes else f"{title} uses memfolio already"
+    if scope == "project" and shutil.which(program.path) is None:
+        words += f"\n{program.path} is not on the path, on which {title} looks for it"
+    return answer(host, changes, made + words, dry_run=dry_run)
+
+
+def uninstall(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun = False) -> Answer:
+    """Take back what install wrote for a host; the memory itself stays."""
+    from memfolio.serve.install import edit, hosts
+
+    changes = edit.changes(hosts.host_of(host), scope, root_of(scope), None)
+    title = hosts.host_of(host).title
+    words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
+    return answer(host, changes, f"{title} {words}", dry_run=dry_run)
+
+
+def root_of(scope: str) -> Path:
+    return Path.home() if scope == "user" else Path.cwd()
+
+
+def program_of(options: Options, scope: str) -> Program:
+    """What the host runs; a project's files are shared by people who have memfolio and their homes elsewhere."""
+    from memfolio.serve.install.program import Program, installed
+
+    config, is_own = options.config(create=anywhere), scope == "user"
+    home, agent = (str(config.home), config.agent) if is_own else (options.home, options.agent)
+    told = (*(("--home", home) if home else ()), *(("--agent", agent) if agent else ()))
+    return Program(path=installed(), options=told) if is_own else Program(options=told)
+
+
+def answer(host: str, changes: list[Change], words: str, *, dry_run: bool) -> Answer:
+    """Make the changes, or show them."""
+    from memfolio.serve.install import files
+
+    if not dry_run:
+        files.apply(changes)
+
+    def draw(screen: Screen) -> None:
+        for each in changes:
+            kept = f", what was there is in {files.backup_of(each.path).name}" if each.saved is not None else ""
+            if dry_run:
+                screen.diff(each.diff)
+            else:
+                screen.say(f"{each.path} {'deleted' if each.new is None else 'written'}{kept}", "dim")
+        if not (changes and dry_run):
+            screen.say(words, "bold")
+
+    shown = [{"path": str(each.path), "deleted": each.new is None, "diff": each.diff} for each in changes]
+    return Answer({"host": host, "changed": bool(changes) and not dry_run, "dry_run": dry_run, "files": shown}, draw)
+
+
+COMMANDS = (
+    Command(install, "install claude-code --dry-run", "install cursor --scope project --agent builder"),
+    Command(uninstall, "uninstall claude-code"),
+)

@@ -1,0 +1,38 @@
+"""The hosts: what each of their events is to us, and the form in which each takes an answer.
+
+Imports nothing, because every event of every host waits for it.
+"""
+
+START, PROMPT, ANSWER, CUT, END = ORDER = ("start", "prompt", "answer", "cut", "end")
+"""What an event is: a conversation begins, somebody asks, the agent answers, it is cut short, it is over."""
+_NAMES = {
+    "claude-code": ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"),
+    "codex": ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"),
+    "gemini": ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
+    "cursor": ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "sessionEnd"),
+}
+ACTS = {host: dict(zip(names, ORDER, strict=True)) for host, names in _NAMES.items()}
+"""What the events of each host are; it has others, which mean nothing to us."""
+MOST_CHARACTERS = 9_500
+"""What every host takes: Claude Code up to 10,000 characters."""
+MOST_TOKENS = 2_000
+"""By estimate; Codex puts what has more than 2,500 into a file."""
+
+
+def tells(host: str, act: str) -> bool:
+    """Whether the host lets its agent be told something then."""
+    return act == START or (act == PROMPT and host != "cursor")
+
+
+def begins_again(host: str) -> bool:
+    """Whether the host begins the conversation again after it was cut; else it is told with the next prompt."""
+    return host in ("claude-code", "codex")
+
+
+def shaped(host: str, event: str, text: str | None) -> dict[str, object]:
+    """An answer with this text in the host's own form, which has no keys beside those that it knows."""
+    if text is None:
+        return {}
+    if host == "cursor":
+        return {"additional_context": text}
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}

@@ -1,0 +1,1 @@
+"""The door for programs: typed routes over HTTP, for whoever has a token."""

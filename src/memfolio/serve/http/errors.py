@@ -1,0 +1,90 @@
+"""Errors over HTTP: one table of status codes, and one shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import create_model
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memfolio import errors
+from memfolio.errors import MemfolioError, PolicyError, ProposedError
+
+STATUS: Mapping[type[MemfolioError], int] = {
+    ProposedError: 202,
+    errors.RefusedError: 403,
+    errors.NotFoundError: 404,
+    errors.ConflictError: 409,
+    errors.InputError: 422,
+    errors.InferenceLimitError: 422,
+    errors.EmbedderError: 424,
+    errors.ModelError: 424,
+    errors.MirrorError: 424,
+    errors.SearchIndexError: 503,
+    errors.HomeError: 503,
+    MemfolioError: 500,
+}
+"""The first that fits counts. 424: something that the home relies on did not answer."""
+PLAIN = {
+    400: ("body", "the body cannot be read", "send one JSON document"),
+    404: ("not-found", "there is no such route", "/openapi.json lists them"),
+    405: ("method", "the route has no such method", "/openapi.json lists them"),
+}
+
+
+class Refusal(HTTPException):
+    """A request that is turned away at the door."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str, **headers: str) -> None:
+        super().__init__(status, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        self.document = told(code, message, hint)
+
+
+def told(code: str, message: str, hint: str, **more: str) -> dict[str, Any]:
+    """An error as all programs get it."""
+    return {"error": {"code": code, "message": message, "hint": hint, **more}}
+
+
+def document_of(error: MemfolioError) -> dict[str, Any]:
+    """What went wrong; what was proposed instead is an answer like others."""
+    if isinstance(error, ProposedError):
+        return {"proposed": error.proposal, "policy": error.row, "hint": error.hint}
+    more = {"policy": error.row} if isinstance(error, PolicyError) else {}
+    return told(error.code, error.message, error.hint, **more)
+
+
+def reply(status: int, document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer in ASCII, since a message may quote what UTF-8 has no form for."""
+    return Response(json.dumps(document), status, headers, "application/json")
+
+
+async def answer_to(_: Request, error: Exception) -> Response:
+    """What is answered in place of what was asked for."""
+    if isinstance(error, MemfolioError):
+        status = next(status for kind, status in STATUS.items() if isinstance(error, kind))
+        return reply(status, document_of(error), {"retry-after": "1"} if status == 503 else None)
+    if isinstance(error, Refusal):
+        return reply(error.status_code, error.document, error.headers)
+    if isinstance(error, HTTPException):
+        return reply(error.status_code, told(*PLAIN.get(error.status_code, ("http", error.detail, ""))), error.headers)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(each)[:40] for each in first["loc"])
+        return reply(422, told("input", f"{place}: {first['msg'][:200]}", "/openapi.json says what each route takes"))
+    # A mistake of ours, which the server logs and strangers are not told.
+    return reply(500, told("internal", "something went wrong here", "the server's log has more"))
+
+
+HANDLED = (MemfolioError, HTTPException, RequestValidationError, Exception)
+Error = create_model("Error", code=(str, ...), message=(str, ...), hint=(str, ...), policy=(str, ""))
+Failure = create_model("Failure", error=(Error, ...))
+Proposed = create_model("Proposed", proposed=(str, ...), policy=(str, ...), hint=(str, ...))
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    202: {"model": Proposed, "description": "It needs approval, and was proposed."},
+    **{status: {"model": Failure} for status in (400, 401, 403, 404, 408, 409, 413, 422, 424, 503)},
+}

@@ -1,0 +1,146 @@
+"""The verbs of a memory as routes: who may call each, and what it takes and gives, read off its signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, cast, get_type_hints
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, create_model
+from pydantic_core import to_json
+
+from memfolio.errors import NotFoundError
+from memfolio.govern.proposals.proposal import Proposal
+from memfolio.govern.reflection.reflections import Pending
+from memfolio.memory import Memory
+from memfolio.recall.explain import Explanation
+from memfolio.recall.hit import Hits
+from memfolio.serve.cli.recall import FURTHER, document, hit_document
+from memfolio.status import Status
+from memfolio.stores.flush import Flushed
+from memfolio.stores.mend import Mended
+from memfolio.stores.situation import AgentContext
+from memfolio.tend.consolidate.consolidate import Consolidated
+from memfolio.tend.sessions.session import Heard
+from memfolio.tend.tend import Tending
+from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.vault.purge.purge import Purged
+
+OF_MEMORY = {"id", "content", "kind", "type", "store", "created_at", "tags", "attributes", *FURTHER}
+OF_HIT = {"score": float, "depth": int, "why": list[dict[str, Any]], "agent": str, "path": str, "heading": list[str]}
+OF_HIT |= {"snippet": str, "phase": str, "replaced": list[str]}
+MATCH = {name: kind for name, kind in get_type_hints(MemoryItem).items() if name in OF_MEMORY} | OF_HIT
+Match: Any = create_model("Match", **cast(Any, MATCH))
+
+
+class Found(BaseModel):
+    """What answers a question, best first."""
+
+    query: str
+    took_ms: float
+    intent: str
+    filters: dict[str, Any]
+    degraded: list[str]
+    hits: list[Match]
+
+
+VERBS: Mapping[str, Mapping[str, Any]] = {
+    "read": {"recall": Found, "context": str | None, "get": MemoryItem, "explain": Explanation}
+    | {"status": Status, "load_context": AgentContext, "should_flush": bool},
+    "write": {"observe": MemoryItem, "observe_many": list[MemoryItem], "remember": MemoryItem, "forget": Mended}
+    | {"correct": MemoryItem, "confirm": MemoryItem, "pin": MemoryItem, "checkpoint": str, "propose": Proposal}
+    | {"consolidate": Consolidated, "tend": Tending, "reflect": Pending, "flush": Flushed}
+    | {"save_context": Heard | None, "sync": list[str]},
+    "admin": {"purge": Purged},
+}
+"""What each verb gives, below the scope that a token needs for it."""
+LONG = frozenset("consolidate tend reflect flush save_context sync purge".split())
+"""Verbs that may take their time."""
+LEFT_OUT = ("self", "by", "told", "origin", "tier")
+"""What a caller has no say in: who speaks, and whose word it is, follow from the token."""
+
+
+def _only_text(value: object) -> object:
+    if not isinstance(value, str):  # a number of seconds says neither its unit nor its zone
+        raise ValueError("a time is text, such as 2026-11-15T14:30:00+01:00")
+    return value
+
+
+class Forms(dict[str, Any]):
+    """What the names in a signature stand for in JSON."""
+
+    def __missing__(self, name: str) -> Any:
+        return Any
+
+
+FORMS = Forms(
+    str=str,
+    bool=StrictBool,
+    int=Annotated[int, Field(strict=True, ge=-(10**15), le=10**15)],
+    float=Annotated[float, Field(strict=True, allow_inf_nan=False)],
+    datetime=Annotated[AwareDatetime, BeforeValidator(_only_text)],
+    object=str | list[dict[str, Any]],
+    list=list,
+    Iterable=list,
+    Sequence=list,
+    Mapping=dict,
+    Type=Type,
+    Kind=Kind,
+    Store=Store,
+)
+
+
+@cache
+def parameters(name: str) -> dict[str, inspect.Parameter]:
+    """What a verb takes, with types as JSON has them; `propose` takes all that `remember` takes."""
+    signature = inspect.signature(getattr(Memory, name), locals=FORMS, eval_str=True)
+    taken = {each.name: each for each in signature.parameters.values() if each.name not in LEFT_OUT}
+    if taken.pop("fields", None):
+        taken = parameters("remember") | taken
+    return taken
+
+
+@cache
+def body_of(name: str) -> type[BaseModel]:
+    """The model of a verb's body."""
+    taken: Any = {each.name: _field(each) for each in parameters(name).values()}
+    if name == "observe_many":
+        taken["turns"] = (list[body_of("observe")], ...)  # type: ignore[misc]
+    return create_model(name.title().replace("_", ""), __config__=ConfigDict(extra="forbid"), **taken)
+
+
+def _field(parameter: inspect.Parameter) -> tuple[Any, Any]:
+    kind: Any = parameter.annotation
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return Annotated[list[kind], Field(min_length=1)], ...
+    return kind, ... if parameter.default is parameter.empty else parameter.default
+
+
+def call(memory: Memory, name: str, given: dict[str, Any]) -> Any:
+    """What a verb gives, as its route tells it."""
+    taken, in_order = parameters(name), list[Any]()
+    for each in [name for name in given if name in taken]:
+        if taken[each].kind is inspect.Parameter.VAR_POSITIONAL:
+            in_order += given.pop(each)
+        elif taken[each].kind is inspect.Parameter.POSITIONAL_ONLY:
+            in_order.append(given.pop(each))
+    return _shown(name, given, getattr(memory, name)(*in_order, **given))
+
+
+def _shown(name: str, given: Mapping[str, Any], value: Any) -> Any:
+    if isinstance(value, Hits):
+        hits = [{**hit_document(hit), "attributes": hit.memory.attributes} for hit in value]
+        return document(given["query"], value) | {"hits": hits}
+    if name == "get" and value is None:
+        raise NotFoundError(f"there is no memory {given['id'][:80]!r}", hint="recall finds memories and their ids")
+    return value
+
+
+def packed(value: Any) -> bytes:
+    """An answer as JSON."""
+    return to_json({"result": value}, fallback=_plain, inf_nan_mode="null")
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)

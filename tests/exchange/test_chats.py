@@ -1,0 +1,214 @@
+"""Exports of ChatGPT, Claude, mem0 and the MCP memory server: taken over with times and roles, once, and whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memfolio.errors import InputError
+from memfolio.exchange.incoming import Flaw, Note, Source, Triple
+from memfolio.exchange.sources import json_source
+from memfolio.exchange.sources.chatgpt import ChatGPT
+from memfolio.exchange.sources.claude import Claude
+from memfolio.exchange.sources.mcp_memory import McpMemory
+from memfolio.exchange.sources.mem0 import Mem0
+from memfolio.exchange.take_in import Report, take_in
+from memfolio.memory import Memory
+
+Json = dict[str, Any]
+AT = datetime(2024, 5, 1, 12, tzinfo=UTC).timestamp()
+
+
+def node(key: str, parent: str | None, role: str, text: str, at: float | None = AT, **more: Any) -> Json:
+    author = {"role": role, "name": more.pop("name", None), "metadata": {}}
+    content = more.pop("content", {"content_type": "text", "parts": [text]})
+    message = {"id": key, "author": author, "create_time": at, "content": content, "metadata": {}, **more}
+    return {"id": key, "parent": parent, "children": [], "message": message}
+
+
+def gpt_talk() -> Json:
+    nodes = [
+        {"id": "root", "parent": None, "children": ["s"], "message": None},
+        node("s", "root", "system", "", metadata={"is_visually_hidden_from_conversation": True}),
+        node("q", "s", "user", "What is the capital of France?"),
+        node("old", "q", "assistant", "Lyon.", AT + 1),
+        node("think", "q", "assistant", "hmm", content={"content_type": "thoughts", "thoughts": []}),
+        node("new", "think", "assistant", "Paris.", AT + 2, metadata={"model_slug": "gpt-4o"}),
+        node("tool", "new", "tool", "", AT + 3, name="web", content={"content_type": "execution_output", "text": "ok"}),
+        node("pic", "tool", "user", "", None, content={"content_type": "multimodal_text", "parts": [PICTURE, "See?"]}),
+    ]
+    mapping = {each["id"]: each for each in nodes}
+    return {"title": "France", "create_time": AT, "mapping": mapping, "current_node": "pic", "conversation_id": "c-1"}
+
+
+PICTURE = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://x"}
+
+
+def claude_talk() -> Json:
+    blocks = [
+        {"type": "thinking", "thinking": "secret thoughts"},
+        {"type": "text", "text": "It rains."},
+        {"type": "tool_result", "name": "weather", "content": [{"type": "text", "text": "rain, 9 degrees"}]},
+    ]
+    files = [{"file_name": "plan.txt", "extracted_content": "Step one: umbrella."}]
+    asked = {"uuid": "m-1", "sender": "human", "text": "Weather?", "created_at": "2024-05-01T12:00:00Z"}
+    told = {"uuid": "m-2", "sender": "assistant", "text": "flat", "content": blocks, "created_at": "broken"}
+    talk = {"uuid": "t-1", "name": "Rain", "created_at": "2024-05-01T11:59:00Z"}
+    return {**talk, "chat_messages": [{**asked, "content": [], "attachments": files}, told, "junk"]}
+
+
+def saved(path: Path, value: object) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def zipped(path: Path, value: object, name: str = "conversations.json") -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, json.dumps(value))
+        archive.writestr("user.json", "{}")
+    return path
+
+
+def taken(home: Path, source: Source, path: Path) -> tuple[Report, list[Any]]:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        report = take_in(memory, source, path)
+        return report, memory.vault.entries("main")
+
+
+def test_current_branch_of_a_chatgpt_conversation_comes_with_roles_times_and_title(home: Path, tmp_path: Path) -> None:
+    path = zipped(tmp_path / "export.zip", [gpt_talk()])
+    assert ChatGPT().fits(path)
+    assert not Claude().fits(path)
+    report, items = taken(home, ChatGPT(), path)
+    assert (report.taken, report.flaws) == (4, [])
+    said = {(item.role, item.content): item for item in items}
+    assert set(said) == {
+        ("user", "What is the capital of France?"),
+        ("assistant", "Paris."),
+        ("tool", "ok"),
+        ("user", "[image_asset_pointer]\n\nSee?"),
+    }
+    answer = said["assistant", "Paris."]
+    assert (answer.session, answer.event_time) == ("c-1", datetime(2024, 5, 1, 12, 0, 2, tzinfo=UTC))
+    assert answer.attributes["title"] == "France"
+    assert answer.attributes["author"] == "gpt-4o"
+    assert said["tool", "ok"].origin == "untrusted"
+    assert taken(home, ChatGPT(), path)[0].known == 4
+
+
+def test_one_bad_conversation_does_not_stop_the_others(home: Path, tmp_path: Path) -> None:
+    loop = {"id": "x", "mapping": {"a": node("a", "b", "user", "round"), "b": node("b", "a", "user", "and round")}}
+    strange = {"id": "y", "mapping": {"n": {"message": {"author": "?", "content": 7}}}, "current_node": ["n"]}
+    path = saved(tmp_path / "conversations.json", ["junk", None, {"mapping": 3}, strange, loop, gpt_talk()])
+    report, items = taken(home, ChatGPT(), path)
+    assert len(report.flaws) == 4
+    assert {item.content for item in items} >= {"Paris.", "round", "and round"}
+
+
+def test_claude_conversation_comes_with_what_tools_and_files_told(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    saved(tmp_path / "data" / "conversations.json", [claude_talk(), {"uuid": "empty"}])
+    assert Claude().fits(tmp_path / "data")
+    report, items = taken(home, Claude(), tmp_path / "data")
+    assert [(item.role, item.content) for item in sorted(items, key=lambda item: item.content)] == [
+        ("assistant", "It rains."),
+        ("tool", "Step one: umbrella."),
+        ("user", "Weather?"),
+        ("tool", "rain, 9 degrees"),
+    ]
+    assert len(report.flaws) == 2
+    assert not any("secret thoughts" in item.content for item in items)
+    assert {item.session for item in items} == {"t-1"}
+
+
+def test_memories_of_mem0_keep_user_tags_time_and_relations(home: Path, tmp_path: Path) -> None:
+    memory = {"id": "u-1", "memory": "Likes tea", "user_id": "ada", "metadata": {"where": "chat"}, "hash": "x"}
+    dated = {**memory, "categories": ["food"], "created_at": "2025-02-03T04:05:06-07:00"}
+    relations = [{"source": "ada", "relationship": "likes", "target": "tea"}, {"source": "ada"}]
+    path = saved(tmp_path / "mem0.json", {"results": [dated, 5], "relations": relations})
+    assert Mem0().fits(path)
+    report, items = taken(home, Mem0(), path)
+    assert (report.taken, report.facts, len(report.flaws)) == (1, 1, 2)
+    assert (items[0].user, items[0].tags, items[0].attributes["where"]) == ("ada", ("food",), "chat")
+    assert items[0].event_time == datetime(2025, 2, 3, 11, 5, 6, tzinfo=UTC)
+
+
+def test_graph_of_the_mcp_memory_server_becomes_memories_and_facts(tmp_path: Path) -> None:
+    entity = {
+        "type": "entity",
+        "name": "Tim",
+        "entityType": "person",
+        "observations": ["Speaks Spanish", {"content": "A"}],
+    }
+    relation = {"type": "relation", "from": "Tim", "to": "Initech", "relationType": "works_at"}
+    lines = tmp_path / "memory.jsonl"
+    lines.write_text("".join(json.dumps(each) + "\n" for each in (entity, relation)))
+    graph = saved(tmp_path / "graph.json", {"entities": [entity], "relations": [relation]})
+    for path in (lines, graph):
+        assert McpMemory().fits(path)
+        found = list(McpMemory().read(path))
+        assert [each.content for each in found if isinstance(each, Note)] == ["Tim: Speaks Spanish", "Tim: A"]
+        spo = [(each.subject, each.predicate, each.object) for each in found if isinstance(each, Triple)]
+        assert spo == [("Tim", "isA", "person"), ("Tim", "works_at", "Initech")]
+
+
+@pytest.mark.parametrize("source", [ChatGPT(), Claude(), Mem0(), McpMemory()], ids=lambda source: source.name)
+def test_export_that_was_cut_short_changes_nothing(source: Source, home: Path, tmp_path: Path) -> None:
+    talks = [gpt_talk() | claude_talk() | {"memory": "x"}] * 3
+    whole = json.dumps(talks)
+    for number, end in enumerate((len(whole) // 2, len(whole) - 1, 1)):
+        path = tmp_path / f"{number}.json"
+        path.write_text(whole[:end])
+        with pytest.raises(InputError, match="cut short"):
+            taken(home, source, path)
+    packed = zipped(tmp_path / "whole.zip", talks).read_bytes()
+    (tmp_path / "cut.zip").write_bytes(packed[: len(packed) // 2])
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(packed[:80] + bytes(20) + packed[100:])
+    for path in (tmp_path / "cut.zip", damaged):
+        with pytest.raises(InputError):
+            taken(home, source, path) if source.name in ("chatgpt", "claude") else source.count(path)
+    with Memory.open(home, background=False) as memory:
+        assert memory.vault.entries("main") == []
+
+
+def test_archive_that_leads_out_of_itself_or_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="leads out"):
+        ChatGPT().count(zipped(tmp_path / "out.zip", [gpt_talk()], name="../conversations.json"))
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", "[" + " " * 50_000_000 + "]")
+    with pytest.raises(InputError, match="unpacks to"):
+        ChatGPT().count(bomb)
+    assert not ChatGPT().fits(bomb)
+
+
+def test_long_list_is_read_a_piece_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_source, "CHUNK", 16)
+    talks = [gpt_talk(), "é" * 100, 12345, [], {"mapping": {}}]
+    path = saved(tmp_path / "conversations.json", talks)
+    assert list(json_source.items(path, re.compile("x"))) == talks
+    monkeypatch.setattr(json_source, "LONGEST", 100)
+    with pytest.raises(InputError):
+        ChatGPT().count(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe", b"[[[[[" * 50_000, b'{"a": 1e999999', b"[1" + b"0" * 5000 + b"]"]
+)
+def test_what_is_no_export_fits_nothing_and_raises_only_our_errors(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_bytes(content)
+    for source in (ChatGPT(), Claude(), Mem0(), McpMemory()):
+        assert not source.fits(path)
+        assert not source.fits(tmp_path / "nowhere")
+        try:
+            assert all(isinstance(each, Flaw) for each in source.read(path))
+        except InputError:
+            continue

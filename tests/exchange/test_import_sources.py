@@ -1,0 +1,164 @@
+"""Every form that is known: where its parts go, and that dates, names and ids stay with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memfolio import Memory
+from memfolio.exchange.sources import source_named, source_of
+from memfolio.exchange.take_in import Report, take_in
+from memfolio.types import MemoryItem
+from tests.exchange import layouts
+
+MADE: dict[str, Callable[[Path], Path]] = {
+    "openclaw": layouts.openclaw,
+    "mabos": layouts.mabos,
+    "moltbot": layouts.moltbot,
+    "spec": layouts.spec,
+    "claude-code": layouts.claude_code,
+    "obsidian": layouts.obsidian,
+}
+
+
+@pytest.fixture
+def memory(home: Path) -> Iterator[Memory]:
+    with Memory.open(home, background=False, speaker="owner") as opened:
+        yield opened
+
+
+def taken(memory: Memory, name: str, root: Path) -> Report:
+    return take_in(memory, source_of(MADE[name](root)), MADE[name](root))
+
+
+def page(memory: Memory, path: str) -> str:
+    return (memory.vault.content(f"agents/main/{path}") or b"").decode()
+
+
+def memories(memory: Memory) -> dict[str, MemoryItem]:
+    return {item.content: item for item in memory.vault.entries("main")}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_form_is_found_out_and_its_second_import_changes_nothing(memory: Memory, quick_path: Path, name: str) -> None:
+    first = taken(memory, name, quick_path / "there")
+    head = memory.vault.head
+    second = taken(memory, name, quick_path / "there")
+    assert first.source == second.source == name
+    assert first.taken + first.pages > 1
+    assert (second.taken, second.pages, second.facts, second.lore, memory.vault.head) == (0, 0, 0, 0, head)
+    assert second.known == first.taken + first.pages + first.facts + first.lore
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_dry_run_counts_the_same_and_writes_nothing(memory: Memory, quick_path: Path, name: str) -> None:
+    path = MADE[name](quick_path / "there")
+    head = memory.vault.head
+    would = take_in(memory, source_of(path), path, dry_run=True)
+    assert memory.vault.head == head
+    did = take_in(memory, source_of(path), path)
+    assert (would.taken, would.pages, would.facts, would.lore) == (did.taken, did.pages, did.facts, did.lore)
+    assert would.shown == did.shown
+
+
+def test_an_openclaw_workspace_keeps_its_files_and_its_days_become_memories(memory: Memory, quick_path: Path) -> None:
+    report = taken(memory, "openclaw", quick_path / "there")
+    assert not report.flaws
+    assert page(memory, "SOUL.md") == "# Soul\n\nBe kind.\n"
+    assert page(memory, "memory/projects.md") == "# Projects\n\nThe greenhouse\n"
+    assert not page(memory, "code/README.md")
+    found = memories(memory)
+    lathe = next(item for content, item in found.items() if "lathe" in content)
+    assert lathe.event_time == datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
+    assert lathe.importance == 0.7
+    assert lathe.source == "import:openclaw"
+    assert lathe.origin == "owner"
+    assert found["Fixed the login with a retry."].event_time == datetime(2026, 1, 16, tzinfo=UTC)
+    assert [hit.memory.content for hit in memory.recall("Which tool did I buy, a lathe?", limit=1)] == [lathe.content]
+
+
+def test_a_mabos_agent_comes_with_stores_facts_rules_cases_mind_and_playbooks(memory: Memory, quick_path: Path) -> None:
+    report = taken(memory, "mabos", quick_path / "there")
+    assert [flaw.ref for flaw in report.flaws] == ["facts.json#F-2-bbbb"]
+    lesson = memories(memory)["Cash flow is reviewed weekly"]
+    assert (lesson.type, lesson.importance, lesson.store, lesson.tags) == ("lesson", 0.9, "long_term", ("finance",))
+    assert lesson.event_time == datetime(2026, 2, 20, 9, 30, tzinfo=UTC)
+    assert lesson.attributes["id"] == "M-1708700000000-b1c2"
+    assert memories(memory)["Looking at the Q1 budget"].attributes["source"] == "bdi-cycle"
+    fact = memory.facts.query("acme", include_derived=False)[0]
+    assert (fact.object, fact.confidence, fact.source) == ("50000", 0.9, "cfo-report")
+    assert [rule.name for rule in memory.rules.list()] == ["big"]
+    assert memory.cases.list()[0].situation.context == "late invoice"
+    assert [item.title for item in memory.mind.items("belief")] == ["Cash is short"]
+    month = memory.procedures.get("close-the-month")
+    assert [step.text for step in month.steps] == ["Collect receipts", "Post them"]
+    assert page(memory, "memory/knowledge/taxes.md") == "# Taxes\n\nDue in May.\n"
+    assert "Kept by hand" in page(memory, "memory/Knowledge.md")
+    assert page(memory, "memory/conflicts/2026-02-24.md")
+    assert '"cfo"' in page(memory, "memory/imported/mabos/agent.json.md")
+
+
+def test_a_moltbot_workspace_keeps_its_graph_procedures_and_vault(memory: Memory, quick_path: Path) -> None:
+    report = taken(memory, "moltbot", quick_path / "there")
+    assert not report.flaws
+    chose = memories(memory)["Chose the hybrid approach with the user."]
+    assert (chose.type, chose.tags) == ("decision", ("memory", "architecture"))
+    assert chose.event_time == datetime(2026, 2, 2, 14, 30, tzinfo=UTC)
+    assert memory.graph.entity("person--alex").type == "person"
+    assert len(memory.procedures.get("how-to-deploy").steps) == 2
+    assert page(memory, "memory/vault/wedding.md")
+    assert page(memory, "memory/meta/evolution.md")
+    assert page(memory, "memory/imported/moltbot/memory/meta/reflection-log.md")
+    assert page(memory, "memory/imported/moltbot/meta/decay-scores.json.md")
+
+
+def test_skills_become_procedures_and_episodes_memories(memory: Memory, quick_path: Path) -> None:
+    report = taken(memory, "spec", quick_path / "there")
+    assert not report.flaws
+    gmail = memory.procedures.get("process-gmail-inbox")
+    assert (gmail.version, len(gmail.steps)) == ("1.2", 2)
+    assert memory.procedures.get("handle-incoming-twilio-call").steps
+    episode = next(item for content, item in memories(memory).items() if "Check my calendar" in content)
+    assert episode.event_time == datetime(2025, 1, 16, 14, 15, 23, tzinfo=UTC)
+    assert (episode.importance, episode.attributes["id"]) == (0.8, "2025-01-16-001")
+    assert memories(memory)["Fireworks"].event_time == datetime(2024, 12, 31, tzinfo=UTC)
+    assert page(memory, "sessions/2025-01-16-morning-check.md")
+    assert page(memory, "MEMORY.md")
+    assert not any("cache.json" in path for path in memory.vault.states())
+
+
+def test_notes_of_a_vault_keep_their_folders_links_tags_and_dates(memory: Memory, quick_path: Path) -> None:
+    there = quick_path / "there"
+    path = layouts.obsidian(there)
+    os.utime(path / "Garden/Compost: how?.md", (1_700_000_000, 1_700_000_000))
+    report = take_in(memory, source_of(path), path)
+    assert not report.flaws
+    assert page(memory, "memory/notes/Garden/Tomatoes.md") == (there / "Garden/Tomatoes.md").read_text()
+    compost = page(memory, "memory/notes/Garden/Compost- how-.md")
+    assert compost.startswith("---\ncreated: 2023-11-14\n---\n# Compost")
+    rain = next(item for content, item in memories(memory).items() if "Rain" in content)
+    assert rain.event_time == datetime(2024, 3, 9, 18, 20, tzinfo=UTC)
+    assert rain.tags == ("day",)
+    assert memory.recall("tomatoes compost", tags=["garden"])
+
+
+@pytest.mark.parametrize("inside", ["", "projects", "projects/-home-alex-shop"])
+def test_what_claude_code_remembers_is_found_from_any_of_its_folders(
+    memory: Memory, quick_path: Path, inside: str
+) -> None:
+    path = layouts.claude_code(quick_path / "there") / inside
+    report = take_in(memory, source_of(path), path)
+    assert report.source == "claude-code"
+    assert "make quick" in page(memory, "memory/claude-code/-home-alex-shop/testing.md")
+    assert report.pages == 2
+
+
+def test_one_markdown_file_is_enough(memory: Memory, quick_path: Path) -> None:
+    file = layouts.write(quick_path / "there", {"plan.md": "# Plan\n\nPaint the fence\n", "b.md": "no"}) / "plan.md"
+    assert take_in(memory, source_of(file), file).pages == 1
+    assert "Paint the fence" in page(memory, "memory/notes/plan.md")
+    assert take_in(memory, source_named("markdown"), file.parent).pages == 1

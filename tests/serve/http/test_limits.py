@@ -1,0 +1,134 @@
+"""Bad input: too much, too slow, of the wrong form; each gets a clear answer and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.serve.http.conftest import QUICK, Served, until
+
+
+def post(served: Served, path: str, content: bytes, **more: str) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {served.secrets['admin']}", "Content-Type": "application/json", **more}
+    return httpx.post(served.address + path, headers=headers, content=content)
+
+
+def files(served: Served) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in served.home.glob("agents/**/*.md")}
+
+
+WRONG: dict[str, tuple[bytes, int]] = {
+    "nothing": (b"", 422),
+    "no JSON": (b"{", 422),
+    "not UTF-8": (b'{"text": "\xff"}', 400),
+    "too deep": (b"[" * 500_000, 400),
+    "huge number": (b'{"text": "a", "importance": %s}' % (b"9" * 5000), 400),
+    "a list": (b"[]", 422),
+    "text as number": (b'{"text": 5}', 422),
+    "number as text": (b'{"text": "a", "importance": "0.5"}', 422),
+    "too important": (b'{"text": "a", "importance": 7}', 422),
+    "not a number": (b'{"text": "a", "importance": NaN}', 422),
+    "unknown type": (b'{"text": "a", "type": "decison"}', 422),
+    "unknown field": (b'{"text": "a", "actor": "human"}', 422),
+    "whose word": (b'{"text": "a", "origin": "owner"}', 422),
+    "time without a zone": (b'{"text": "a", "at": "2026-01-01T00:00:00"}', 422),
+    "time as number": (b'{"text": "a", "at": 5}', 422),
+    "half a character": (b'{"text": "\\ud800"}', 422),
+    "half a character below": (b'{"text": "a", "attributes": {"\\ud800": "\\udfff"}}', 422),
+    "infinite below": (b'{"text": "a", "attributes": {"b": 1e999}}', 422),
+    "empty": (b'{"text": " "}', 422),
+    "NUL": (b'{"text": "a\\u0000"}', 422),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_gets_a_clear_error_and_changes_nothing(served: Served, case: str) -> None:
+    before, (content, status) = files(served), WRONG[case]
+    answer = post(served, "/v1/remember", content)
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()["error"]) == {"code", "message", "hint"}
+    assert answer.json()["error"]["message"]
+    assert files(served) == before
+
+
+def test_unknown_routes_tools_and_methods_are_said_to_be_unknown(served: Served) -> None:
+    assert post(served, "/v1/nothing", b"{}").json()["error"]["code"] == "not-found"
+    assert "did you mean" in post(served, "/v1/tools/recal", b"{}").json()["error"]["hint"]
+    assert httpx.get(f"{served.address}/v1/recall").status_code == 405
+    assert post(served, "/v1/explain", b'{"id": "M-1-00000000"}').status_code == 404
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_huge_body_is_refused_and_its_sender_sees_why(served: Served, is_chunked: bool) -> None:
+    body = json.dumps({"text": "a" * (QUICK.body * 3)}).encode()
+    parts = (body[place : place + 65536] for place in range(0, len(body), 65536))
+    headers = {"Authorization": f"Bearer {served.secrets['admin']}", "Content-Type": "application/json"}
+    content: Any = parts if is_chunked else body
+    answer = httpx.post(f"{served.address}/v1/remember", headers=headers, content=content)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too-long")
+
+
+def slowly(served: Served, head: str, rest: bytes) -> tuple[bytes, float]:
+    """What a client gets that sends a byte every now and then, and after how many seconds."""
+    began, got = time.monotonic(), b""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as client:
+        client.sendall(head.encode())
+        client.settimeout(0.05)
+        for byte in rest:
+            try:
+                client.sendall(bytes([byte]))
+                got += (piece := client.recv(65536))
+                if not piece:
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+    return got, time.monotonic() - began
+
+
+def test_slow_clients_are_let_go(served: Served) -> None:
+    head = f"POST /v1/remember HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {served.secrets['write']}\r\n"
+    got, took = slowly(served, head, b"X-Slow: " + b"a" * 200)
+    assert got.startswith(b"HTTP/1.1 408 ")
+    assert took < 5
+    json_head = f"{head}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+    got, took = slowly(served, json_head, b'{"text": "' + b"a" * 200)
+    assert got.startswith(b"HTTP/1.1 408 ")
+    assert json.loads(got.partition(b"\r\n\r\n")[2])["error"]["code"] == "slow"
+    assert took < 5
+    got, took = slowly(served, f"{head}Content-Length: 0\r\n\r\n{head}", b"X-Slow: " + b"a" * 200)
+    assert got.startswith(b"HTTP/1.1 422 ")
+    assert b"HTTP/1.1 408 " in got
+
+
+def test_many_slow_clients_do_not_keep_others_out(served: Served) -> None:
+    idle = [socket.create_connection(("127.0.0.1", served.port), timeout=5) for _ in range(60)]
+    for each in idle:
+        each.sendall(b"POST /v1/remember HTTP/1.1\r\nHost: localhost\r\n")
+    assert served.client("read").recall(query="tea")["hits"]
+    for each in idle:
+        assert each.recv(65536).startswith(b"HTTP/1.1 408 ")
+        each.close()
+
+
+def test_head_that_is_too_long_is_refused(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * (QUICK.head * 2))
+        assert client.recv(65536).startswith(b"HTTP/1.1 400 ")
+
+
+def test_server_is_well_after_all_that(served: Served) -> None:
+    def counted() -> str:
+        return httpx.get(
+            f"{served.address}/metrics", headers={"Authorization": f"Bearer {served.secrets['admin']}"}
+        ).text
+
+    until(lambda: "memfolio_http_in_flight 1\n" in counted())
+    assert 'memfolio_http_requests_total{route="/v1/remember",method="POST",status="413"}' in counted()
+    assert 'status="500"' not in counted()

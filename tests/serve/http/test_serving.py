@@ -1,0 +1,191 @@
+"""The server does what the memory does, tells of changes, keeps up, and ends without leaving anything open."""
+
+from __future__ import annotations
+
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bench.http import SERVE, over_http, prepare, question
+from memfolio.config import load_config
+from memfolio.errors import HomeBusyError, InputError
+from memfolio.memory import Memory
+from memfolio.serve.client import Client, ServerError
+from memfolio.serve.http.hall import Hall
+from memfolio.serve.http.limits import Limits
+from memfolio.serve.tokens import Tokens
+from tests.serve.http.conftest import Served, furnished, serving, until
+
+
+def test_verbs_do_over_http_what_they_do_in_python(served: Served) -> None:
+    client = served.client()
+    kept = client.remember(text="Kim plays the cello", type="fact", key="k-1", attributes={"ref": 7})
+    assert kept == client.remember(text="Kim plays the cello", type="fact", key="k-1", attributes={"ref": 7})
+    hit = client.recall(query="Who plays the cello?", types=["fact"], limit=3)["hits"][0]
+    assert (hit["id"], hit["attributes"], hit["why"][0]["strategy"]) == (kept["id"], {"ref": 7}, "text")
+    assert kept["id"] in client.context(prompt="Which instrument does Kim play?")
+    corrected = client.correct(id=kept["id"], text="Kim plays the viola")
+    assert client.get(id=kept["id"])["superseded_by"] == corrected["id"]
+    assert client.confirm(id=corrected["id"])["confidence"] == 1
+    assert client.pin(id=corrected["id"])["pinned"]
+    assert client.explain(id=corrected["id"])["supersedes"][0]["id"] == kept["id"]
+    assert client.forget(what="Kim viola", dry_run=True)["receipt"] is None
+    assert len(client.forget(what=corrected["id"])["memories"]) == 2
+    turn = {"role": "user", "content": "Let us meet", "session": "s-1", "at": "2026-11-01T10:00:00+01:00"}
+    assert client.observe(**turn)["event_time"] == "2026-11-01T09:00:00Z"
+    assert [each["session"] for each in client.observe_many(turns=[turn, turn])] == ["s-1", "s-1"]
+    assert client.tool("recall", query="meet", limit=1)["hits"]
+    assert client.propose(text="Kim moved", importance=0.9)["to"] == "main"
+    assert client.checkpoint(context="Half done", decisions=["Go on"]).endswith(".md")
+    assert client.should_flush(tokens=10) is False
+    assert client.flush(transcript="user: We decided to use files.", session="s-2")["path"]
+    client.save_context(task="Testing", session="s-1")
+    assert client.load_context()["task"] == "Testing"
+    assert client.status()["agent"] == "main"
+    assert (client.consolidate(dry_run=True)["diff"], client.sync()) == ("", [])
+    assert client.tend(jobs=["consolidate"])["done"][0]["job"] == "consolidate"
+    with Memory.open(served.home, background=False) as memory:
+        assert memory.get(kept["id"]) is not None
+
+
+def test_what_needs_leave_is_proposed_and_what_is_forbidden_is_refused(home: Path) -> None:
+    rows = 'policy.rows = ["forget by agent: propose", "purge by any: refuse"]'
+    with serving(home, settings=rows) as served:
+        headers = {"Authorization": f"Bearer {served.secrets['admin']}"}
+        answer = httpx.post(f"{served.address}/v1/forget", headers=headers, json={"what": served.ids[0]})
+        assert (answer.status_code, set(answer.json())) == (202, {"proposed", "policy", "hint"})
+        assert served.client().get(id=served.ids[0])["forgotten_at"] is None
+        with pytest.raises(ServerError) as caught:
+            served.client("admin").purge(what=[served.ids[0]])
+        assert (caught.value.status, caught.value.code) == (403, "policy")
+
+
+def test_changes_are_told_as_they_come_until_the_token_is_revoked(served: Served) -> None:
+    with Memory.open(served.home, background=False) as memory:
+        tokens, now = Tokens(memory.vault.home), memory.vault.home.now()
+        token, secret = tokens.create("listener", "main", "read", now=now)
+    heard: list[dict[str, Any]] = []
+
+    def listen() -> None:
+        for each in Client(served.address, secret).events():
+            heard.append(each)  # noqa: PERF402 – each as it comes
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    client = served.client()
+
+    def is_heard() -> bool:
+        client.remember(text=f"News at {time.monotonic()}")
+        time.sleep(0.05)
+        return bool(heard)
+
+    until(is_heard)
+    tokens.revoke(token.id, now=now)
+    client.remember(text="After that")
+    thread.join(10)
+    assert not thread.is_alive()
+    assert {"APPEND"} == {each["action"] for each in heard}
+    assert heard[0]["paths"] == [f"agents/main/memory/{heard[0]['at'][:10]}.md"]
+
+
+def test_long_call_tells_how_far_it_is(served: Served) -> None:
+    headers = {"Authorization": f"Bearer {served.secrets['write']}", "Accept": "text/event-stream"}
+    told = httpx.post(f"{served.address}/v1/tend", headers=headers, json={"jobs": ["consolidate"]}).text
+    assert re.findall("^event: (.*)$", told, re.M) == ["progress", "progress", "result"]
+    told = httpx.post(f"{served.address}/v1/tend", headers=headers, json={"jobs": ["nothing"]}).text
+    assert re.findall("^event: (.*)$", told, re.M)[-1] == "error"
+    assert '"code": "input"' in told
+
+
+def test_client_says_what_is_wrong(served: Served) -> None:
+    with pytest.raises(InputError):
+        Client("localhost:1", "secret")
+    with pytest.raises(ServerError, match="does not answer"):
+        Client("http://127.0.0.1:9", "secret").status()
+    with pytest.raises(ServerError) as caught:
+        Client(served.address, "secret").status()
+    assert (caught.value.status, caught.value.code) == (401, "token")
+
+
+def test_more_requests_at_once_than_allowed_are_put_off(home: Path) -> None:
+    with serving(home, Limits(requests=2)) as served, ThreadPoolExecutor(12) as pool:
+
+        def ask(_: int) -> int:
+            headers = {"Authorization": f"Bearer {served.secrets['read']}"}
+            return httpx.post(f"{served.address}/v1/recall", headers=headers, json={"query": "tea"}).status_code
+
+        assert set(pool.map(ask, range(48))) == {200, 503}
+
+
+def test_only_so_many_memories_stay_open(home: Path) -> None:
+    furnished(home)
+    hall = Hall(load_config(home), Limits(agents=2))
+    try:
+        for agent in ("a", "b", "c", "a"):
+            assert hall.on_memory(agent, lambda memory: memory.agent) == agent
+        with hall.held("a"), hall.held("b"), pytest.raises(HomeBusyError):
+            hall.on_memory("c", lambda memory: None)
+        assert hall.on_memory("c", lambda memory: memory.agent) == "c"
+    finally:
+        hall.close()
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_server_ends_in_order_while_it_is_listened_to_and_leaves_no_lock(home: Path, sign: signal.Signals) -> None:
+    secrets, _ = furnished(home)
+    process = subprocess.Popen([sys.executable, "-c", SERVE, str(home)], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    told = re.match(r"(http://127\.0\.0\.1:\d+) serves ", process.stderr.readline())
+    assert told is not None
+    client = Client(told[1], secrets["write"])
+    until(lambda: _is_there(client))
+    kept = client.remember(text="Written before the end")
+    with httpx.stream("GET", f"{told[1]}/v1/events", headers={"Authorization": f"Bearer {secrets['read']}"}) as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == ": listening"
+        process.send_signal(sign)
+        assert [*lines] == [""]
+    with process:
+        assert process.stderr.read() == ""
+    with Memory.open(home, background=False) as memory:
+        memory.remember("Written at once")
+        assert memory.get(kept["id"]) is not None
+
+
+def _is_there(client: Client) -> bool:
+    try:
+        return bool(client.status())
+    except ServerError:
+        return False
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
+def test_recall_keeps_up_with_the_memory_itself(home: Path, count: int) -> None:
+    """Measured as the time of the processor for client and server together, which other programs have no part in."""
+    secret = prepare(home, count)
+    with serving(home) as served, Memory.open(home) as memory, ExitStack() as connections:
+
+        def near(query: str) -> int:
+            return len(memory.recall(query))
+
+        asks = (near, over_http(served.port, secret, connections))
+        took: dict[Callable[[str], int], list[float]] = {ask: [] for ask in asks}
+        for number in range(40):
+            for ask in asks:
+                began = time.process_time()
+                assert ask(question(number))
+                took[ask].append(time.process_time() - began)
+        bare, over = (statistics.median(took[ask]) for ask in asks)
+        assert bare >= 0.6 * over

@@ -1,0 +1,69 @@
+"""The packages in plugins/, one folder for each host, made from the table of hosts in the code.
+
+`python -m tools.plugins` writes them; a test checks that they are up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from memfolio import __version__
+from memfolio.serve.install.hosts import CLAUDE_CODE, CODEX, CURSOR, GEMINI, Host
+from memfolio.serve.install.program import NAME, Program
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "plugins"
+SKILL = ROOT / "tools" / "skill.md"
+"""What an agent is told about remembering, in the words that every host gets."""
+WORDS = "Long-term memory in Markdown files that a person can open, read, edit, diff and undo."
+ABOUT = {"name": NAME, "version": __version__, "description": WORDS, "license": "Apache-2.0"}
+SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
+
+
+def servers(host: Host) -> dict[str, Any]:
+    """A package's servers: it is for everybody, so it names the program and leaves the rest to their settings."""
+    entry: dict[str, Any] = host.servers_of(Program())[host.place[0]]
+    return {"mcpServers": entry}
+
+
+def packages() -> dict[str, str]:
+    """Every file by its path below plugins/."""
+    market = {"name": NAME, "owner": {"name": NAME}, "plugins": [{"name": NAME, "source": "./", "description": WORDS}]}
+    parts = {"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json"}
+    agent_servers = servers(CLAUDE_CODE) | {"$schema": f"{SCHEMAS}/mcp.schema.json"}
+    documents: dict[str, dict[str, Any]] = {
+        "claude-code/.claude-plugin/plugin.json": ABOUT,
+        "claude-code/.claude-plugin/marketplace.json": market,
+        "claude-code/.mcp.json": servers(CLAUDE_CODE),
+        "claude-code/hooks/hooks.json": CLAUDE_CODE.hooks_of(Program()),
+        "codex/.codex-plugin/plugin.json": ABOUT | parts,
+        "codex/.mcp.json": servers(CODEX),
+        "codex/hooks/hooks.json": CODEX.hooks_of(Program()),
+        "gemini/gemini-extension.json": ABOUT | servers(GEMINI),
+        "gemini/hooks/hooks.json": GEMINI.hooks_of(Program()),
+        "cursor/.cursor/mcp.json": servers(CURSOR),
+        "cursor/.cursor/hooks.json": CURSOR.hooks_of(Program()),
+        "agent-plugins/plugin.json": {"$schema": f"{SCHEMAS}/plugin.schema.json"} | ABOUT,
+        "agent-plugins/mcp.json": agent_servers,
+    }
+    skill = SKILL.read_text(encoding="utf-8")
+    skilled = ("claude-code", "codex", "gemini", "agent-plugins")
+    return {path: json.dumps(each, indent=2) + "\n" for path, each in documents.items()} | {
+        f"{folder}/skills/memory/SKILL.md": skill for folder in skilled
+    }
+
+
+def write(folder: Path) -> None:
+    """Make the folder hold exactly the packages."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in packages().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(FOLDER)
