@@ -164,7 +164,7 @@ def _heartbeat(tended: Tended) -> str:
     tended.hand.notes.extend((*found.notes, *found.problems))
     parts = [
         _many(found.stale_intentions_pruned, "intention let go", "intentions let go"),
-        _many(found.desires_prioritized, "desire moved", "desires moved"),
+        _many(found.desires_moved, "desire moved", "desires moved"),
         _many(found.beliefs_fed, "belief from facts", "beliefs from facts"),
         _many(found.conflicts_detected, "conflict"),
     ]
