@@ -78,7 +78,7 @@ def search(board: Board) -> None:
     took = {}
     for count in (2500, 5000, 10_000):
         items = MindPage(BY_PAGE["Beliefs"], beliefs(count), agent="main", zone=UTC).items
-        took[count] = min(computed(partial(find_conflicts, [items], {}, 0.6)) for _ in range(3))
+        took[count] = min(computed(partial(find_conflicts, items, {}, 0.6)) for _ in range(3))
     note = ", ".join(f"{count:,}: {seconds:.2f} s" for count, seconds in took.items())
     board.show("four times as many beliefs take", took[10_000] / took[2500], 6, note=note)
 

@@ -16,8 +16,8 @@ from memfolio import AsyncMemory, Memory, NotFoundError
 from memfolio.vault.vault import Vault
 
 ROOMS = (
-    "agents audit cases core facts graph inference mind ontology procedures proposals questions reason reflections rules "
-    "runs typedb"
+    "agents audit cases core facts graph inference mind ontology procedures proposals questions reason reflections "
+    "rules runs typedb"
 ).split()
 NOT_AWAITED = {*ROOMS, "subscribe"}
 PUBLIC = sorted(name for name in dir(Memory) if not name.startswith("_"))

@@ -65,6 +65,12 @@ class Doing(Knowing):
         """What is to be done and comes up now, or with what is talked about."""
         return [(each.item.id, f"{each.item.title} ({each.why})") for each in self.mind.due(about)]
 
+    def _agenda(self, about: str = "") -> tuple[str, ...]:
+        """The same in words, with the procedures whose time of day has come."""
+        last = {run.procedure: run.began for run in reversed(self.runs.list())} if self.procedures.due() else {}
+        scheduled = (f"{each.procedure.title} (at {each.at:%H:%M})" for each in self.procedures.due(last=last))
+        return (*(text for _, text in self._reminded(about)), *scheduled)
+
     def _misread(self) -> Mapping[str, str]:
         """What on the pages of the mind and of procedures makes no sense, by path."""
         told: dict[str, str] = {}

@@ -237,7 +237,7 @@ class Life(Doing):
 
         now = self.vault.home.now()
         context = load_context(self.vault, self.library, self.agent, now=now, user=user, session=session)
-        reminders = tuple(text for _, text in self._reminded(" ".join(filter(None, (context.task, *context.topics)))))
+        reminders = self._agenda(" ".join(filter(None, (context.task, *context.topics))))
         return replace(context, proposals=self.proposals.for_context(), reminders=reminders)
 
     def save_context(

@@ -430,7 +430,7 @@ class Memory(Life):
             alerts=len(vault.alerts()),
             proposals=len(self.proposals.pending()),
             reflection=self.reflections.pending() is not None,
-            due=tuple(text for _, text in self._reminded()),
+            due=self._agenda(),
             problems=self._problems(),
             trouble=vault.trouble.message if vault.trouble else None,
             counts=counts,

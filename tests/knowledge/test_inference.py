@@ -14,9 +14,11 @@ from memfolio.clock import SettableClock
 from memfolio.errors import InputError
 from memfolio.index.derived import Stored
 from memfolio.index.facts import Fact
+from memfolio.knowledge.check import Beside
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
-from memfolio.knowledge.prove import Verdict
+from memfolio.knowledge.prove import Prover, Verdict
+from memfolio.knowledge.relations import Relations
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.tree import as_text
 from memfolio.vault.vault import OWNER
@@ -163,3 +165,15 @@ def test_a_fact_tells_from_which_memories_it_came_even_forgotten_ones(home: Path
         fact = memory.facts.assert_("acme", "hasRevenue", "$60,000", memories=[told.id])
         memory.forget(told.id)
         assert f"memories: {told.id}" in as_text(memory.facts.explain(fact.id))
+
+
+def test_suppositions_are_asked_about_in_one_state_and_leave_no_trace(world: World) -> None:
+    world.inference.forward(persist=True)
+    world.tell("globex hasRevenue $70,000", origin="untrusted")
+
+    def big(stored: Relations) -> list[str]:
+        prover = Prover(Beside(stored, [("initech", "hasRevenue", "$90,000")]), world.rules.list())
+        return sorted(each.subject for each in prover.match("isBig"))
+
+    assert world.inference.supposing(big) == ["acme", "initech"]
+    assert world.kept("isBig") == ["acme"]

@@ -28,9 +28,9 @@ def whys(about: str = "", **fields: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"deadline": NOW + 3 * HOUR}, ["due in 3 hours"]),
-        ({"deadline": NOW + timedelta(minutes=1)}, ["due in 1 minute"]),
-        ({"deadline": NOW + DAY}, ["due in 24 hours"]),
+        ({"deadline": NOW + 3 * HOUR}, ["due 17:30"]),
+        ({"deadline": NOW + timedelta(minutes=1)}, ["due 14:31"]),
+        ({"deadline": NOW + DAY}, ["due 2026-11-16"]),
         ({"deadline": NOW + DAY + HOUR}, []),
         ({"deadline": NOW - 2 * HOUR}, ["overdue since 12:30"]),
         ({"deadline": NOW - 2 * DAY}, ["overdue since 2026-11-13"]),
@@ -90,7 +90,7 @@ def test_reminder_says_every_reason_and_the_most_urgent_comes_first() -> None:
     ]
     found = reminders(items, NOW, about="deploy it", ahead=DAY)
     assert [each.item.id[2] for each in found] == ["3", "2", "4", "1"]
-    assert found[0].why == "when: the deploy; due in 2 hours"
+    assert found[0].why == "when: the deploy; due 16:30"
     assert [each.item.id[2] for each in reminders(items, NOW, ahead=DAY, most=1)] == ["2"]
     assert reminders(items, NOW, ahead=DAY, most=0) == []
 

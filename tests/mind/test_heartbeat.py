@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -64,8 +67,8 @@ def test_result_tells_what_was_marked_and_why(memory: Memory) -> None:
     found = run(memory)
     intentions = text_of(memory, "mind/Intentions.md")
     assert "status: expired" in intentions
-    assert "> Expired on 2026-11-15: its deadline was 2026-11-01." in intentions
-    assert "> Stalled on 2026-11-15: nothing was said of it since 2026-11-01 (open-minded)." in intentions
+    assert "status: expired · updated: 2026-11-15 · reason: its deadline was 2026-11-01\n\nSoon." in intentions
+    assert "status: stalled · reason: nothing was said of it since 2026-11-01" in intentions
     assert text_of(memory, "mind/Desires.md").startswith("# What I want\n\n## Work\npriority: high\n")
     assert [note for note in found.notes if "broken promise to Maria: Send the report" in note]
     page = text_of(memory, "memory/conflicts/2026-11-15.md")
@@ -85,12 +88,28 @@ def test_mind_in_order_is_not_written_to(memory: Memory, clock: SettableClock) -
         assert len(again.notes) == 1, "a broken promise is told of each time"
 
 
-def test_dry_run_shows_the_difference_and_writes_nothing(memory: Memory) -> None:
+def files(home: Path) -> dict[Path, tuple[int, bytes]]:
+    return {each: (each.stat().st_mtime_ns, each.read_bytes()) for each in home.rglob("*") if each.is_file()}
+
+
+def test_dry_run_shows_the_difference_and_touches_no_file(memory: Memory, home: Path) -> None:
     write(memory, **TROUBLED)
-    head, hand = memory.vault.head, Hand(vault=memory.vault, agent="main", now=memory.vault.home.now(), dry_run=True)
-    assert beat(hand, memory.library).stale_intentions_pruned == 3
-    assert memory.vault.head == head
-    assert "+status: expired" in hand.diff
+    confirmed(memory, "6379")
+    memory.library.index.catch_up()
+    before = files(home)
+    found = memory.heartbeat(dry_run=True)
+    assert (found.stale_intentions_pruned, found.beliefs_fed, found.conflicts_detected) == (3, 1, 1)
+    assert "+status: expired" in found.diff
+    assert files(home) == before
+
+
+def test_desires_are_counted_as_ranked_and_as_moved(memory: Memory) -> None:
+    write(
+        memory, Desires="## A\npriority: 0.9\n\n## B\npriority: 0.1\n\n## C\npriority: 0.5\n\n## D\nstatus: dropped\n"
+    )
+    for moved in (2, 0):
+        found = run(memory)
+        assert (found.desires_prioritized, found.desires_moved, found.desire_count) == (3, moved, 4)
 
 
 def test_what_is_long_over_moves_to_the_archive_whole(memory: Memory, clock: SettableClock) -> None:
@@ -103,6 +122,20 @@ def test_what_is_long_over_moves_to_the_archive_whole(memory: Memory, clock: Set
     run(memory)
     assert text_of(memory, "mind/Intentions.md") == "# Mine\n\n"
     assert "## Fresh" in text_of(memory, "memory/archive/2026-12/mind/Intentions.md")
+
+
+def test_belief_that_is_long_over_moves_to_the_archive_and_is_not_fed_again(
+    memory: Memory, clock: SettableClock
+) -> None:
+    fact = confirmed(memory, "6379")
+    run(memory)
+    write(memory, Beliefs=text_of(memory, "mind/Beliefs.md").replace("source:", "status: dropped · source:"))
+    clock.advance(days=31)
+    found = run(memory)
+    assert (found.archived, found.beliefs_fed, found.belief_count) == (1, 0, 0)
+    assert fact in text_of(memory, "memory/archive/2026-12/mind/Beliefs.md")
+    assert fact not in text_of(memory, "mind/Beliefs.md")
+    assert run(memory).beliefs_fed == 0
 
 
 def test_broken_page_is_reported_and_the_others_are_kept(memory: Memory, home: Path) -> None:
@@ -140,6 +173,24 @@ def test_page_that_changes_meanwhile_is_composed_again(memory: Memory) -> None:
     assert text_of(memory, "mind/Desires.md") == "## Early\npriority: 0.9\n\n## Late\npriority: 0.1\n\n"
 
 
+def test_words_that_a_person_writes_meanwhile_are_all_kept(memory: Memory, home: Path) -> None:
+    write(memory, Desires="## Rest\n")
+    person = """import sys, time, pathlib
+page = pathlib.Path(sys.argv[1])
+for number in range(15):
+    page.write_text(page.read_text() + f"\\n## Wish {number}\\npriority: 0.{number:02}\\n")
+    time.sleep(0.02)
+"""
+    with subprocess.Popen([sys.executable, "-c", person, str(home / MIND / "Desires.md")]) as writing:
+        while writing.poll() is None:
+            memory.heartbeat()
+    memory.vault.refresh()
+    memory.heartbeat()
+    page = text_of(memory, "mind/Desires.md")
+    assert [page.count(f"## Wish {number}\n") for number in range(15)] == [1] * 15
+    assert page.index("## Wish 14\n") < page.index("## Wish 0\n")
+
+
 def confirmed(memory: Memory, target: str) -> str:
     fact = memory.facts.assert_("Redis", "hasPort", target, confidence=0.95)
     return memory.facts.note_verification(fact, "user_confirmation", True, None).id
@@ -162,19 +213,44 @@ def test_confirmed_fact_is_believed_for_as_long_as_it_holds(memory: Memory, cloc
     assert "status: retired" in text_of(memory, "mind/Beliefs.md")
 
 
+def test_facts_are_fed_in_the_line_ends_of_the_page(memory: Memory) -> None:
+    write(memory, Beliefs="# Mine\r\n\r\nWords.\r\n")
+    confirmed(memory, "6379")
+    confirmed(memory, "6380")
+    assert run(memory).beliefs_fed == 2
+    page = text_of(memory, "mind/Beliefs.md")
+    assert page.startswith("# Mine\r\n\r\nWords.\r\n\r\n## Redis has port")
+    assert page.count("\n") == page.count("\r\n")
+
+
 @pytest.mark.parametrize("left", ["", "## Redis has port 6379\nstatus: dropped · from: {}\n"])
 def test_belief_that_a_person_dropped_does_not_come_back(memory: Memory, left: str) -> None:
     fact = confirmed(memory, "6379")
     run(memory)
     write(memory, Beliefs=left.format(fact))
     assert run(memory).beliefs_fed == 0
-    assert text_of(memory, "mind/Beliefs.md") == left.format(fact)
+    assert text_of(memory, "mind/Beliefs.md").count("##") == left.count("##")
 
 
 def test_what_strangers_said_is_not_believed(memory: Memory) -> None:
     fact = memory.facts.assert_("Alex", "owes", "100", origin="untrusted", by=OWNER)
-    memory.facts.note_verification(fact, "consistency_check", True, None)
+    memory.facts.note_verification(fact, "user_confirmation", True, None)
     assert run(memory).beliefs_fed == 0
+
+
+def test_fact_is_believed_on_the_word_of_somebody_until_it_is_denied(memory: Memory, clock: SettableClock) -> None:
+    fact = memory.facts.assert_("Redis", "hasPort", "6379", confidence=0.95)
+    for method, verified, fed in (
+        ("consistency_check", True, 0),
+        ("temporal_check", True, 0),
+        ("cross_reference", False, 0),
+        ("cross_reference", True, 1),
+        ("user_confirmation", False, 0),
+    ):
+        clock.advance(hours=1)
+        memory.facts.note_verification(fact, method, verified, None)
+        assert (method, verified, run(memory).beliefs_fed) == (method, verified, fed)
+    assert "status: retired · reason: the fact does not hold any more" in text_of(memory, "mind/Beliefs.md")
 
 
 def test_belief_that_rests_on_what_was_corrected_is_told_of(memory: Memory) -> None:
@@ -192,7 +268,7 @@ def test_belief_that_rests_on_what_was_corrected_is_told_of(memory: Memory) -> N
     assert "secret" not in page
 
 
-def test_conflict_page_says_what_is_resolved_beside_what_others_wrote(memory: Memory, clock: SettableClock) -> None:
+def test_conflict_page_says_that_all_is_resolved_beside_what_others_wrote(memory: Memory, clock: SettableClock) -> None:
     day = "agents/main/memory/conflicts/2026-11-16.md"
     write(memory, **TROUBLED)
     run(memory)
@@ -203,10 +279,44 @@ def test_conflict_page_says_what_is_resolved_beside_what_others_wrote(memory: Me
     page = text_of(memory, "memory/conflicts/2026-11-16.md")
     assert page.startswith("# Conflicts found on 2026-11-16\n\n## Alex: lives in\n\n<!-- beliefs ")
     assert " -->\n## No conflict among beliefs\n" in page
-    assert "\n## Resolved\n\n- Market demand is growing (B-" in page
     head = memory.vault.head
     run(memory)
     assert memory.vault.head == head
+    page += "\n## Alex: works at\n"
+    memory.vault.put_page(day, page, expects=memory.vault.page(day).hash, by=OWNER)  # type: ignore[union-attr]
+    write(memory, **TROUBLED)
+    run(memory)
+    again = text_of(memory, "memory/conflicts/2026-11-16.md")
+    assert [line for line in again.splitlines() if line.startswith("## ")] == [
+        "## Alex: lives in",
+        "## 1 conflict among beliefs",
+        "## Alex: works at",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("zone", "said", "week"),
+    [
+        ("Europe/Berlin", "2026-12-28T00:30", "2026-W53"),
+        ("Europe/Berlin", "2027-01-03T23:30", "2026-W53"),
+        ("Europe/Berlin", "2026-03-29T01:30", "2026-W13"),
+        ("Pacific/Kiritimati", "2027-01-03T23:30", "2026-W53"),
+        ("America/Los_Angeles", "2026-11-01T01:30", "2026-W44"),
+    ],
+)
+def test_week_is_over_at_midnight_where_the_home_is(zone: str, said: str, week: str, home: Path) -> None:
+    at = datetime.fromisoformat(said).replace(tzinfo=ZoneInfo(zone))
+    over = datetime.strptime(f"{week}-7", "%G-W%V-%u").replace(tzinfo=at.tzinfo) + timedelta(days=1)
+    clock = SettableClock(at.astimezone(UTC))
+    home.mkdir()
+    (home / "memfolio.toml").write_text(f'timezone = "{zone}"\n')
+    with Memory.open(home, clock=clock, background=False) as memory:
+        memory.remember("We chose Redis")
+        clock.advance(seconds=(over.astimezone(UTC) - clock.now()).total_seconds() - 1)
+        assert memory.heartbeat().digest == ""
+        clock.advance(seconds=1)
+        assert memory.heartbeat().digest == "1 digest"
+        assert f"agents/main/memory/weekly/{week}.md" in memory.vault.states()
 
 
 def test_weeks_that_are_over_are_summed_up_once(memory: Memory, clock: SettableClock) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from memfolio.mind.kind import BY_PAGE
 from memfolio.mind.page import MindPage
-from memfolio.mind.prune import prune_commitments, prune_intentions, remarked
-from memfolio.mind.rank import moved, ranked
+from memfolio.mind.prune import prune
+from memfolio.mind.rank import ranked
 from memfolio.mind.validate import Ground, validate
 from memfolio.tuning import Minding
 
@@ -24,13 +25,14 @@ def page(name: str, text: str) -> MindPage:
 
 
 @pytest.mark.parametrize(
-    ("fields", "commitment", "status"),
+    ("fields", "strategy", "status"),
     [
         ("deadline: 2026-11-14", "single-minded", "expired"),
+        ("deadline: 2026-11-14 · status: on hold", "cautious", "expired"),
         ("deadline: 2026-11-15", "cautious", None),
         ("updated: 2026-01-01", "single-minded", None),
         ("updated: 2026-11-07", "open-minded", "stalled"),
-        ("updated: 2026-11-09", "open-minded", None),
+        ("updated: 2026-11-08T12:00Z", "open-minded", None),
         ("updated: 2026-11-11", "cautious", "stalled"),
         ("updated: 2026-11-13", "cautious", None),
         ("updated: 2026-11-11 · strategy: single-minded", "cautious", None),
@@ -40,42 +42,38 @@ def page(name: str, text: str) -> MindPage:
         ("deadline: 2026-02-30 · updated: 2026-01-01", "cautious", None),
     ],
 )
-def test_strategy_decides_when_an_intention_is_let_go_of(fields: str, commitment: str, status: str | None) -> None:
-    items = page("Intentions", f"## Ship it\n{fields}\n").items
-    pruned = prune_intentions(items, commitment, MINDING, NOW, UTC)
-    assert [edit.get("status") for edit in pruned.edits.values()] == ([status] if status else [])
+def test_strategy_decides_when_an_intention_is_let_go_of(fields: str, strategy: str, status: str | None) -> None:
+    pruned = prune(page("Intentions", f"## Ship it\n{fields}\n").items, strategy, MINDING, NOW, UTC)
+    assert [edit["status"] for edit in pruned.edits.values()] == ([status] if status else [])
+    assert pruned.let_go == len(pruned.edits)
+
+
+@pytest.mark.parametrize("name", ["Europe/Berlin", "America/Los_Angeles", "Pacific/Kiritimati"])
+def test_deadline_lasts_to_the_end_of_its_day_where_the_home_is(name: str) -> None:
+    zone = ZoneInfo(name)
+    items = MindPage(BY_PAGE["Intentions"], "## Ship it\ndeadline: 2026-10-25\n", agent="main", zone=zone).items
+    end = datetime(2026, 10, 25, 23, 59, 59, tzinfo=zone)  # in Berlin a day of 25 hours
+    assert prune(items, "cautious", MINDING, end.astimezone(UTC), zone).let_go == 0
+    pruned = prune(items, "cautious", MINDING, end.astimezone(UTC) + timedelta(seconds=1), zone)
+    assert [edit["reason"] for edit in pruned.edits.values()] == ["its deadline was 2026-10-25"]
+    assert [edit["updated"].date() for edit in pruned.edits.values()] == [date(2026, 10, 26)]
 
 
 def test_intention_without_any_date_can_stall_later() -> None:
     first = page("Intentions", "## Ship it\n\nSoon.\n")
-    text = first.editing(prune_intentions(first.items, "open-minded", MINDING, NOW, UTC).edits)
+    assert prune(first.items, "single-minded", MINDING, NOW, UTC).edits == {}
+    text = first.editing(prune(first.items, "open-minded", MINDING, NOW, UTC).edits)
     assert text == "## Ship it\nupdated: 2026-11-15\n\nSoon.\n"
-    later = prune_intentions(page("Intentions", text).items, "open-minded", MINDING, NOW + timedelta(days=9), UTC)
+    later = prune(page("Intentions", text).items, "open-minded", MINDING, NOW + timedelta(days=9), UTC)
     assert [edit["status"] for edit in later.edits.values()] == ["stalled"]
 
 
 def test_broken_promise_stays_and_is_told_of_until_somebody_decides() -> None:
     text = "## Report\nto: Maria\ndeadline: 2026-01-01\nstatus: expired\nupdated: 2026-01-02\n\n## Kept\nstatus: kept\n"
-    pruned = prune_commitments(page("Commitments", text).items, MINDING, NOW, UTC)
+    pruned = prune(page("Commitments", text).items, "single-minded", MINDING, NOW, UTC)
     assert [note.partition(" (")[0] for note in pruned.notes] == ["broken promise to Maria: Report"]
     assert not pruned.archived
-    assert prune_commitments(page("Commitments", "## No date\n").items, MINDING, NOW, UTC).edits == {}
-
-
-@given(st.lists(st.sampled_from(["One", "Two", "Three"]), max_size=6), st.sampled_from(["\n", "\r\n"]))
-def test_remark_stands_below_its_item_and_all_else_stays(titles: list[str], end: str) -> None:
-    before = page(
-        "Intentions",
-        f"# Mine\n\n{''.join(f'## {each}{chr(10)}{chr(10)}Why.{chr(10)}{chr(10)}' for each in titles)}".replace(
-            "\n", end
-        ),
-    )
-    remarks = {item.id: f"Note {number}." for number, item in enumerate(before.items) if number % 2}
-    after = page("Intentions", remarked(before, remarks))
-    assert [item.title for item in after.items] == titles
-    assert [item.text for item in after.items] == [
-        f"Why.\n\n> {remarks[item.id]}" if item.id in remarks else "Why." for item in before.items
-    ]
+    assert prune(page("Commitments", "## No date\n").items, "single-minded", MINDING, NOW, UTC).edits == {}
 
 
 def test_desires_stand_by_priority_then_urgency_then_alignment_then_as_they_stood() -> None:
@@ -86,7 +84,7 @@ def test_desires_stand_by_priority_then_urgency_then_alignment_then_as_they_stoo
     order = ranked(wants.items)
     assert "".join(titles[each] for each in order) == "CDEAFB"
     sorted_page = page("Desires", wants.ordered(order))
-    assert moved(sorted_page.items, ranked(sorted_page.items)) == 0
+    assert ranked(sorted_page.items) == [item.id for item in sorted_page.items]
 
 
 @given(st.integers(1, 9))
@@ -99,8 +97,7 @@ def test_beliefs_are_looked_over_alike_in_chunks_of_any_size(size: int) -> None:
     assert checked.chunks == -(-len(items) // size)
     assert {each: edit["status"] for each, edit in checked.edits.items()} == {items[0].id: "retired"}
     assert [note.partition(":")[0] for note in checked.notes] == [
-        "has no certainty and counts as 0.5",
-        "says nothing",
-        "says the same as another and was retired",
-        "rests on what was forgotten",
+        "beliefs without a certainty, taken as 0.5",
+        "beliefs without words",
+        "beliefs resting on what was forgotten",
     ]

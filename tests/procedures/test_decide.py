@@ -84,6 +84,7 @@ def test_tree_is_written_as_it_is_read() -> None:
         ("Ready?\n- yes: Go\n- perhaps", "line 3: 'perhaps' is no answer"),
         ("- yes: Go\n- no: Stop", "line 1: the answers have no question"),
         ("Ready?\n- yes: Go\n- no: go back to: Ready?", "line 3: 'go back to: Ready?' leads back"),
+        ("A?\n- x: B?\n  - y: C?\n  - n: End\n- z: C?\n  - y: End\n  - n: B?", "line 7: 'B?' leads back"),
         ("\n".join(f"{'  ' * at}- a: x?" for at in range(60)), "more than 50 questions"),
     ],
 )

@@ -88,6 +88,7 @@ def test_dry_run_writes_nothing(procedures: Procedures) -> None:
         ({"title": "Deploy", "triggers": [1]}, "triggers"),
         ({"title": "Deploy", "steps": ["a\n- timeout: soon"]}, "not a duration"),
         ({"title": "Deploy", "steps": [" "]}, "no words"),
+        ({"title": "Deploy", "steps": [Step(number=1, text="a\n- action: wipe")]}, "cannot be written like this"),
         ({"title": "Deploy", "tree": "Ready?\n- yes:"}, "leads nowhere"),
         ({"title": "Deploy", "timeout": "late"}, "not a duration"),
     ],

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import random
 import signal
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memfolio import Memory
+from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError
 from memfolio.procedures.procedure import Step
 from memfolio.procedures.procedures import Procedures
@@ -21,6 +26,9 @@ from memfolio.procedures.run import Run
 from memfolio.procedures.runner import Context
 from memfolio.procedures.runs import Runs
 from memfolio.vault.vault import Vault
+from tests.conftest import MEMORY, START
+from tests.index.proof import assert_index_equals_rebuilt
+from tests.index.proof import opened as filed
 from tests.vault.proof import configured, fork, kill, wait
 
 STEPS = 4
@@ -110,32 +118,28 @@ def places(name: str) -> list[str]:
     return [f"{when} {place}" for place in [*map(str, range(1, STEPS)), *undone] for when in ("before", "after")]
 
 
-@pytest.mark.parametrize("trials", [40, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [24, pytest.param(200, marks=pytest.mark.long)])
 def test_run_that_is_killed_anywhere_goes_on_without_repeating_a_completed_step(
-    ready: Path, tmp_path: Path, trials: int
+    ready: Path, tmp_path: Path, kills: int
 ) -> None:
-    chance, world, killed = random.Random(5), World(tmp_path), 0
+    chance, world, killed, took = random.Random(5), World(tmp_path), 0, 1.0
     points = [(name, point) for name in ("works", "fails") for point in places(name)]
     with opened(ready) as memory:
         runs = runs_of(memory, world)
-        began, run = time.monotonic(), runs.start("fails").id
-        assert wait(fork(work(ready, world, run, ""))) == 0
-        took = time.monotonic() - began
-        for trial in range(trials):
-            name, point = points[trial] if trial < len(points) else (chance.choice(["works", "fails"]), "")
+        while killed < kills:  # at every point of every step, and then at any time
+            name, point = points.pop() if points else (chance.choice(["works", "fails"]), "")
             run = runs.start(name).id
             pid = fork(work(ready, world, run, point))
-            if point:
-                assert wait(pid) == -signal.SIGKILL
-            else:
+            if not point:
                 time.sleep(chance.random() * took)
-                kill(pid)
-            left, calls = runs.get(run), Counter(world.keys(world.calls))
-            killed += left.outcome is None
+            status = wait(pid) if point else kill(pid)
+            left, calls, began = runs.get(run), Counter(world.keys(world.calls)), time.monotonic()
+            killed += status == -signal.SIGKILL and left.outcome is None
             assert wait(fork(work(ready, world, run, ""))) == 0
+            took = min(took, time.monotonic() - began)
             check(runs.get(run), name, world)
             assert completed(left).isdisjoint(Counter(world.keys(world.calls)) - calls)
-    assert killed > len(points)  # some of those that were killed by the clock were under way, too
+    assert not points
 
 
 def check(run: Run, name: str, world: World) -> None:
@@ -198,3 +202,26 @@ def test_processes_that_resume_at_once_do_every_step_once(ready: Path, tmp_path:
         assert 0 in statuses
         check(runs.get(key), "works", world)
         assert max(Counter(world.keys(world.calls)).values()) == 1
+
+
+@given(st.lists(st.sampled_from(["run", "done", "skip", "line", "torn", "junk", "cut", "reopen"]), max_size=12))
+@settings(max_examples=8, deadline=None)
+def test_ledger_that_grows_is_filed_as_if_it_were_read_anew(acts: list[str]) -> None:
+    hand = {"line": b'{"op":"set","values":{}}\n', "torn": b'{"op":"set"}', "junk": b"{oops\n", "cut": b""}
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder, ExitStack() as stack:
+        home, clock = Path(folder) / "home", SettableClock(START)
+        memory = stack.enter_context(filed(home, clock=clock, max_ledger_bytes=4096))
+        memory.procedures.add("Deploy", steps=[Step(number=1, text="Go"), Step(number=2, text="Stay")])
+        for act in ["run", *acts]:
+            clock.advance(seconds=1)
+            if act in hand:
+                ledger = max((home / "agents/main/memory/meta/runs").glob("*.jsonl"))
+                ledger.write_bytes(ledger.read_bytes()[: -9 if act == "cut" else None] + hand[act])
+                memory.vault.survey()
+            elif act == "reopen":
+                memory = stack.enter_context(filed(home, clock=clock, max_ledger_bytes=4096))
+            elif act == "run" or not (left := [run for run in memory.runs.list() if run.waiting]):
+                memory.runs.run("deploy")
+            else:
+                (memory.runs.done if act == "done" else memory.runs.skip)(left[0].id)
+        assert_index_equals_rebuilt(memory)

@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ steps = st.builds(
     text=words,
     action=st.none() | words.filter(bool),
     arguments=st.dictionaries(words, words, max_size=2),
-    condition=st.none() | words,
+    condition=st.sampled_from([None, "urgent", "disk < 10 or not tested"]),
     timeout=spans,
     retries=st.integers(0, 3),
     on_error=st.sampled_from(OnError),
@@ -49,7 +50,7 @@ lines = st.fixed_dictionaries(
 
 def begun(**more: Any) -> dict[str, Any]:
     procedure = Procedure(name="deploy", path="deploy.md", title="Deploy", **more)
-    line = begin_line(procedure, {"a": 1}, retries=2, is_checklist=False)
+    line = begin_line(procedure, {"a": 1}, is_checklist=False)
     told: dict[str, Any] = json.loads(json.dumps({**line, "id": "X-1", "at": "2026-11-15T14:30:05Z"}))
     return told
 
@@ -62,17 +63,6 @@ def test_steps_of_a_page_are_read_back_from_the_first_line(
     run = fold([line])
     assert run is not None
     assert (run.steps, run.timeout, run.before, run.errors) == (tuple(told), timeout, tuple(conditions), errors)
-
-
-def test_default_for_further_tries_holds_where_the_page_says_nothing_about_a_function() -> None:
-    told = (
-        Step(number=1, text="a", action="go"),
-        Step(number=2, text="b"),
-        Step(number=3, text="c", action="x", retries=0),
-    )
-    run = fold([begun(steps=told)])
-    assert run is not None
-    assert [step.retries for step in run.steps] == [2, None, 0]
 
 
 @given(st.lists(lines, max_size=12))
@@ -90,7 +80,26 @@ def test_any_lines_give_a_run_that_can_be_asked_what_comes_next(found: list[dict
 def test_lines_without_a_beginning_are_no_run(found: list[dict[str, Any]]) -> None:
     assert fold(found) is None
     assert fold([]) is None
-    assert fold([{**begun(), "steps": [{"number": 1}]}]) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"steps": [{"number": 1}]},
+        {"steps": [{"number": "1", "text": "a"}]},  # which no further line would ever name
+        {"steps": [{"number": 1, "text": "a", "condition": 5}]},
+        {"steps": [{"number": 1, "text": "a", "condition": "is is"}]},
+        {"steps": [{"number": 1, "text": "a", "retries": "x"}]},
+        {"steps": [{"number": 1, "text": "a", "code": "import os"}]},
+        {"steps": 5},
+        {"values": None},
+        {"errors": []},
+        {"timeout": 1e300},
+    ],
+)
+def test_beginning_that_no_page_has_is_no_run(wrong: dict[str, Any]) -> None:
+    assert fold([begun()]) is not None
+    assert fold([begun() | wrong]) is None
 
 
 def test_outcomes_and_seconds_add_up_over_tries() -> None:
@@ -109,3 +118,10 @@ def test_outcomes_and_seconds_add_up_over_tries() -> None:
     tried = run.of(1)
     assert (tried.attempts, tried.failures, tried.seconds, tried.error) == (2, 1, 3.5, "")
     assert (run.state, run.values, run.results) == (Outcome.SUCCEEDED, {"a": 1, "b": 2}, {1: {"b": 2}})
+
+
+def test_of_values_with_the_same_name_the_latest_counts() -> None:
+    done: dict[str, Any] = {"op": "finish", "outcome": "done", "step": 1}
+    told = [{**done, "result": {"a": None}}, {"op": "set", "values": {"a": 3}}, {**done, "step": True, "result": "x"}]
+    values = [run.values for count in range(4) if (run := fold([begun(), *told[:count]]))]
+    assert values == [{"a": 1}, {"a": None}, {"a": 3}, {"a": 3}]

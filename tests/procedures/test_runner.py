@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
 from memfolio.procedures.procedure import OnError, Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.run import Outcome, Run, Way
@@ -116,22 +117,50 @@ def test_step_without_a_function_waits_for_the_agent(
     shelf.put(step(1), step(2, None, expect="green"), step(3, "unregistered"), errors={"red": "ask"})
     run = runs.run("deploy")
     assert run.waiting is not None
-    assert (run.state, run.waiting.text, run.waiting.expect, run.waiting.errors) == (
-        "waiting",
-        "Step 2",
-        "green",
-        {"red": "ask"},
-    )
+    assert (run.state, run.waiting.text, run.waiting.expect) == ("waiting", "Step 2", "green")
     clock.advance(seconds=7)
-    run = runs.done(run.id, result={"color": "green"}, step=2)
-    with pytest.raises(ConflictError, match="does not wait for step 2, but for step 3"):
-        runs.done(run.id, step=2)
+    run = runs.done(run.id, result={"color": "green"})
     assert run.waiting is not None
     assert (run.waiting.step, run.of(2).seconds, run.values["color"]) == (3, 7.0, "green")
     run = runs.skip(run.id)
     assert (run.state, outcomes(run), run.seconds) == ("succeeded", {"1": "done", "2": "done", "3": "skipped"}, 7.0)
     with pytest.raises(ConflictError, match="has ended"):
         runs.done(run.id)
+
+
+def test_what_is_told_of_one_try_counts_for_no_other(runs: Runs, shelf: Shelf) -> None:
+    shelf.put(step(1, None, undo="clean up", retries=1), step(2, None))
+    run, turns = runs.run("deploy"), list[int]()
+    for ok in (False, True, False, True):
+        assert run.waiting is not None
+        turns.append(run.waiting.turn)
+        ended = runs.done(run.id, turn=turns[-1], ok=ok)
+        if ended.outcome is None:
+            with pytest.raises(ConflictError, match="waits for, but step"):
+                runs.done(run.id, turn=turns[-1])
+        run = ended
+    assert (run.state, turns) == ("failed", [1, 2, 3, 4])
+    assert outcomes(run) == {"1": "done", "2": "failed", "1:undo": "undone"}
+
+
+def test_step_of_which_nobody_told_in_time_has_failed_when_the_run_goes_on(
+    runs: Runs, shelf: Shelf, log: list[Any], clock: SettableClock
+) -> None:
+    minute = timedelta(minutes=1)
+    late = {"timeout": minute, "on_error": OnError.FALLBACK}
+    shelf.put(step(1, None, fallback="good", **late), step(2, None, timeout=minute), step(3, None, timeout=minute))
+    run = runs.run("deploy")
+    clock.advance(minutes=1)
+    assert runs.resume(run.id).of(1).is_open
+    clock.advance(seconds=1)
+    run = runs.resume(run.id)
+    assert (run.of(1).error, run.waiting and run.waiting.step, log) == ("timed out after 60 s", 2, [("good", 1, 1)])
+    clock.advance(minutes=2)
+    run = runs.done(run.id)  # late, but done
+    clock.advance(hours=-9)
+    assert (run.of(2).outcome, runs.resume(run.id).state) == ("done", "waiting")
+    clock.advance(hours=10)
+    assert (runs.resume(run.id).state, runs.get(run.id).failed_step) == ("failed", 3)
 
 
 def test_checklist_calls_nothing(runs: Runs, shelf: Shelf, log: list[Any]) -> None:
@@ -239,7 +268,7 @@ def test_unknown_value_of_a_condition_is_asked_for(runs: Runs, shelf: Shelf, log
     run = runs.run("deploy", {"size": 4})
     assert run.waiting is not None
     assert (run.waiting.kind, run.waiting.names) == ("value", ("very urgent",))
-    with pytest.raises(ConflictError, match="but for very urgent"):
+    with pytest.raises(ConflictError, match="waits for, but very urgent"):
         runs.done(run.id)
     run = runs.resume(run.id, {"very urgent": "no"})
     assert (run.state, outcomes(run)) == ("succeeded", {"1": "skipped", "2": "skipped"})
@@ -272,14 +301,70 @@ def test_conditions_in_words_are_handed_over_as_checks(runs: Runs, shelf: Shelf,
     assert runs.done(run.id, ok=False, error="502").failed_step == 2
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError("caf\udce9"), "OSError: caf\ufffd"),
+        (Unspeakable(), "Unspeakable: <exception str() failed>"),
+        (TimeoutError("x" * 9999), f"TimeoutError: {'x' * (LONG - 14)}"),
+        (asyncio.CancelledError(), "asyncio.exceptions.CancelledError"),
+    ],
+)
+def test_every_failure_of_a_function_is_recorded(runs: Runs, shelf: Shelf, error: BaseException, said: str) -> None:
+    shelf.actions["fail"] = raising(error)
+    shelf.put(step(1, "fail", retries=0))
+    run = runs.run("deploy")
+    assert (run.state, run.error.rpartition(f"{__name__}.")[2]) == ("failed", said)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_what_ends_a_program_is_not_held_up_and_leaves_the_step_in_doubt(
+    runs: Runs, shelf: Shelf, log: list[Any], error: BaseException
+) -> None:
+    shelf.actions["fail"] = raising(error)
+    shelf.put(step(1, "fail", repeatable=False), step(2))
+    run = runs.start("deploy")
+    with pytest.raises(type(error)):
+        runs.resume(run.id)
+    run = runs.get(run.id)
+    assert (run.waiting and run.waiting.kind, log) == ("doubt", [])
+    assert runs.done(run.id).state == "succeeded"
+
+
+def raising(error: BaseException) -> Callable[[Context], None]:
+    def act(context: Context) -> None:
+        raise error
+
+    return act
+
+
 def test_results_are_kept_as_far_as_json_goes_and_without_secrets(runs: Runs, shelf: Shelf, memory: Memory) -> None:
-    given = iter([{1, 2}, "x" * 9999, {"key": TOKEN}, float("nan")])
+    deep: list[Any] = []
+    for _ in range(200):
+        deep = [deep]
+    given = iter([{1, 2}, "x" * 9999, {"key": TOKEN}, float("nan"), {"caf\udce9": 1}, deep])
     shelf.actions["give"] = lambda context: next(given)
-    shelf.put(*(step(number, "give") for number in range(1, 5)))
+    ages = timedelta(days=9 * 10**6)
+    shelf.put(*(step(number, "give", timeout=ages) for number in range(1, 7)), timeout=ages)
     run = runs.run("deploy")
     assert (run.results[1], len(run.results[2]), run.results[4]) == ("<set>", LONG + 1, "<float>")
+    assert (run.results[5], run.results[6]) == ({"caf\ufffd": 1}, "<list>")
     assert TOKEN not in (memory.vault.content(LEDGER) or b"").decode()
     assert TOKEN not in str(run)
+
+
+def test_function_may_use_the_memory_whose_run_it_is_part_of(runs: Runs, shelf: Shelf, memory: Memory) -> None:
+    shelf.actions["note"] = lambda context: memory.remember(f"tea at {context.step}").id
+    shelf.actions["nest"] = lambda context: runs.resume(context.run)
+    shelf.put(step(1, "note"), step(2, "nest", retries=0, on_error=OnError.SKIP))
+    run = runs.run("deploy")
+    assert (run.state, [each.memory.content for each in memory.recall("tea")]) == ("succeeded", ["tea at 1"])
+    assert "is under way in another process or thread" in run.of(2).error
 
 
 def test_secret_among_the_values_is_refused_before_anything_is_written(
@@ -291,22 +376,17 @@ def test_secret_among_the_values_is_refused_before_anything_is_written(
     assert memory.vault.content(LEDGER) is None
 
 
-def test_run_keeps_the_steps_it_began_with_and_says_that_the_page_has_changed(
-    runs: Runs, shelf: Shelf, memory: Memory
-) -> None:
+def test_run_keeps_the_steps_it_began_with(runs: Runs, shelf: Shelf, memory: Memory) -> None:
     shelf.put(step(1, None), step(2, None))
     run = runs.run("deploy")
     shelf.put(step(1, None))
-    run = runs.done(run.id)
-    assert (run.page, run.waiting and run.waiting.step) == ("changed", 2)
     shelf.procedures.retire("deploy", "too old")
-    assert runs.get(run.id).page == "retired"
     with pytest.raises(ConflictError, match="retired"):
         runs.start("deploy")
+    assert runs.done(run.id).state == "waiting"
     page = shelf.procedures.get("deploy")
     memory.vault.put_page(page.path, None, expects=page.hash, by=OWNER)
-    run = runs.done(run.id)
-    assert (run.page, run.state) == ("gone", "succeeded")
+    assert runs.done(run.id).state == "succeeded"
 
 
 def test_what_cannot_be_run_is_refused(runs: Runs, shelf: Shelf, memory: Memory) -> None:
@@ -319,8 +399,10 @@ def test_what_cannot_be_run_is_refused(runs: Runs, shelf: Shelf, memory: Memory)
         with pytest.raises(InputError, match=wrong):
             runs.start(name)
     shelf.put(step(1))
-    with pytest.raises(InputError, match="no JSON"):
+    with pytest.raises(InputError, match="JSON cannot hold"):
         runs.start("deploy", {"a": object()})
+    with pytest.raises(InputError, match="the values are a list"):
+        runs.start("deploy", cast(Any, [1]))
     with pytest.raises(NotFoundError):
         runs.resume("X-1")
     assert runs.list() == []
@@ -330,3 +412,13 @@ def test_abandoned_run_ends_where_it_is(runs: Runs, shelf: Shelf, log: list[Any]
     shelf.put(step(1, undo="undo"), step(2, None))
     run = runs.abandon(runs.run("deploy").id)
     assert (run.state, runs.list(open_only=True), len(log)) == ("abandoned", [], 1)
+
+
+def test_home_in_which_no_lock_can_be_made_is_told_in_words(runs: Runs, shelf: Shelf) -> None:
+    shelf.put(step(1, None))
+    run = runs.run("deploy")
+    runs._lock(run.id).unlink()
+    runs._lock(run.id).mkdir()
+    for act in (runs.done, runs.resume, runs.abandon):
+        with pytest.raises(DiskError, match=r"run-.*\.lock"):
+            act(run.id)

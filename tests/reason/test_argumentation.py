@@ -92,7 +92,7 @@ def test_status_labels_and_the_attack_that_decides() -> None:
         question="a",
     )
     assert result.conclusion == "a (he saw it) is accepted beyond dispute"
-    assert result.answer["labels"] == {"a": "in", "b": "out", "c": "in"}
+    assert result.answer["holds"] is True
     assert "if c did not attack b: a would fall" in result.would_change
     assert _asked("abcd", "ab ba ac bc cd")["status"] == {
         "a": "tenable", "b": "tenable", "c": "rejected", "d": "accepted in every position"}  # fmt: skip
@@ -101,6 +101,10 @@ def test_status_labels_and_the_attack_that_decides() -> None:
 def test_senseless_and_too_large_input_is_named() -> None:
     with pytest.raises(InputError, match=r"attacks\[0\] is \['a', 'x'\]"):
         ask(reason, arguments=["a"], attacks=[["a", "x"]])
+    with pytest.raises(InputError, match="there are 0 arguments"):
+        ask(reason, arguments={}, attacks=[])
+    with pytest.raises(InputError, match=r"attacks\[0\] is \[\['a'\], 'a'\]"):
+        ask(reason, arguments=["a"], attacks=[[["a"], "a"]])
     many = [str(each) for each in range(40)]
     pairs = [[many[at], many[at ^ 1]] for at in range(40)]
     with pytest.raises(InputError, match="more than 1,000 cases"):

@@ -15,7 +15,7 @@ from tests.reason.roomless import roomless
 
 
 def done(**given: Any) -> Result:
-    result = interventional.reason(Given(given), roomless())
+    result = interventional.reason(Given(given), roomless(100_000))
     json.dumps(dict(result.answer))
     return result
 
@@ -60,15 +60,9 @@ def test_turning_the_sprinkler_on_says_nothing_of_rain_though_seeing_it_on_does(
 def test_the_better_treatment_is_the_one_that_looks_worse() -> None:
     result = done(model=STONES, do=[{"treatment": "A"}, {"treatment": "B"}], outcome={"recovery": True})
     a, b = result.answer["acts"]
-    assert result.answer["best"] == {"treatment": "A"}
+    assert result.answer["best"] == "treatment = A"
     assert (round(a["chance"], 3), round(b["chance"], 3)) == (0.832, 0.782)
     assert b["observed"] > a["observed"]
-    worst = done(model=STONES, do=[{"treatment": "A"}, {"treatment": "B"}], outcome={"recovery": True}, minimise=True)
-    assert worst.answer["best"] == {"treatment": "B"}
-    (small,) = done(model=STONES, do={"treatment": "A"}, outcome={"recovery": 1}, context={"size": "small"}).answer[
-        "acts"
-    ]
-    assert small["chance"] == pytest.approx(0.93)
 
 
 def test_where_the_best_act_is_said_to_turn_it_turns() -> None:
@@ -82,7 +76,7 @@ def test_where_the_best_act_is_said_to_turn_it_turns() -> None:
     edge = next(float(line.split("below ")[1].split()[0]) for line in lines if "P(ill" in line)
     for chance, best in ((edge + 0.01, 1), (edge - 0.01, 0)):
         other = {**model, "ill": {"table": chance}}
-        assert done(model=other, do=acts, outcome={"well": 1}).answer["best"] == {"treated": best}
+        assert done(model=other, do=acts, outcome={"well": 1}).answer["best"] == f"treated = {best}"
 
 
 def squad(order: float, nerves: float) -> dict[str, Any]:
@@ -108,7 +102,6 @@ def test_a_shot_is_sufficient_but_not_necessary() -> None:
     result = had(squad(0.5, 0), {"a": 1, "dead": 1}, {"a": 0}, {"dead": 0})
     assert result.conclusion.startswith("Had a = 0 been, dead = 0 would not have been")
     assert [result.answer[k] for k in ("necessity", "sufficiency", "necessity_and_sufficiency")] == [0, 1, 0.5]
-    assert "It would turn if b = 0 had been set as well." in result.would_change
     assert any("is not a but-for cause" in note for note in result.notes)
 
 
@@ -119,7 +112,7 @@ def test_a_winning_bet_on_a_coin_is_necessary_and_sufficient() -> None:
     assert [answer[k] for k in ("necessity", "sufficiency", "necessity_and_sufficiency")] == [1, 1, 0.5]
 
 
-def test_suzys_throw_is_a_cause_once_it_is_held_that_billys_stone_did_not_hit() -> None:
+def test_suzys_throw_is_no_but_for_cause_where_billy_stood_ready() -> None:
     """Halpern and Pearl 2005, "Causes and explanations", part I: late preemption."""
     model = {
         "suzy": {"table": 1}, "billy": {"table": 1}, "suzy_hits": {"equation": "suzy"},
@@ -127,7 +120,15 @@ def test_suzys_throw_is_a_cause_once_it_is_held_that_billys_stone_did_not_hit() 
     }  # fmt: skip
     result = had(model, {"shattered": 1}, {"suzy": 0}, {"shattered": 0})
     assert result.answer["probability"] == 0
-    assert "It would turn if billy_hits = 0 had stayed as it was." in result.would_change
+    assert result.would_change == ("The answer would turn if P(billy = 1) fell below 0.5 (it is 1).",)
+
+
+def test_what_never_happens_needs_no_row_and_what_is_never_seen_has_no_observed_chance() -> None:
+    a = {"table": {"x": 1, "y": 0}}
+    short, full = ({"parents": ["a"], "table": {"x": 0.3, **more}} for more in ({}, {"y": 0.2}))
+    assert done(model={"a": a, "b": short}, do={"b": 1}, outcome={"b": 1}).answer["effect"] == 0.7
+    (act,) = done(model={"a": a, "b": full}, do={"a": "y"}, outcome={"b": 1}).answer["acts"]
+    assert act == {"do": {"a": "y"}, "chance": 0.2, "observed": None}
 
 
 COIN = {"a": {"table": 0.5}}
@@ -139,12 +140,14 @@ COIN = {"a": {"table": 0.5}}
         ({"a": {"equation": "b"}, "b": {"equation": "a"}}, "circle"),
         ({"a": {"table": {"x": 0.5, "y": 0.6}}}, "add up"),
         ({"a": {"table": 1.5}}, "model.a.table"),
+        ({"a": {"table": {"1": 0.5, "true": 0.5}}}, "model.a.table names a value twice"),
+        ({**COIN, "b": {"parents": ["a"], "table": {"1": 0.5, "true": 0.5}}}, "model.b.table.true"),
         ({**COIN, "b": {"equation": "a +"}}, "model.b.equation"),
         ({**COIN, "b": {"equation": "__import__('os')"}}, "model.b.equation"),
         ({**COIN, "b": {"equation": "1 / (a - a)"}}, "model.b.equation"),
         ({**COIN, "b": {"parents": ["a"], "table": {"1": 0.5}}}, "model.b.table"),
         ({**COIN, "b": {"parents": ["z"], "table": {"1": 0.5}}}, "model.b"),
-        ({f"v{n}": {"table": 0.5} for n in range(40)} | COIN, "more than 1,000,000 cases"),
+        ({f"v{n}": {"table": 0.5} for n in range(40)} | COIN, "more than 100,000 cases"),
         ({f"v{n}": {"table": 1} for n in range(2000)} | COIN, "model has"),
         ({"b": {"table": 0.5}}, "do"),
     ],

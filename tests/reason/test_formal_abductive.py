@@ -99,6 +99,15 @@ def test_what_would_change_the_explanation_is_told() -> None:
     assert result.would_change == ("without the observation fever: cold",)
 
 
+def test_weights_too_small_for_a_number_are_told_apart() -> None:
+    seen = [f"sign {each}" for each in range(250)]
+    causes = {name: {"effects": dict.fromkeys(seen, 0.01), "prior": prior} for name, prior in (("a", 0.2), ("b", 0.5))}
+    result = ask(reason, causes=causes, observations=seen)
+    assert result.answer["shares"] == pytest.approx([0.8, 0.2])
+    certain = {f"c{each}": {"effects": [each], "prior": 1} for each in seen[:40]}
+    assert ask(reason, causes=certain, observations=seen[:40]).confidence == 1
+
+
 def test_rules_of_the_store_explain_wet_grass(home: Path) -> None:
     # Pearl, Probabilistic Reasoning in Intelligent Systems (1988): rain or the sprinkler may have wet the grass.
     with Memory.open(home, background=False) as m:
@@ -110,13 +119,15 @@ def test_rules_of_the_store_explain_wet_grass(home: Path) -> None:
         assert result.answer["minimal"] == ["today hadRain true", "today hadSprinkler true"]
         also = ask(reason, knowing(m), observation="grass isWet today", facts=["today hadSprinkler true"])
         assert also.answer["hypotheses"][0]["rule"] == "sprinkled"
+        m.facts.assert_("grass", "isWet", "today")
+        assert ask(reason, knowing(m), observation="grass isWet today").answer == result.answer
         given_only = ask(reason, knowing(m), observation="a b c", rules=["?x c ?y => ?x b ?y"], only_given=True)
         assert given_only.answer["minimal"] == ["a c c"]
         assert (
             ask(reason, knowing(m), observation="moon isMadeOf cheese").conclusion
             == "no rule leads to moon isMadeOf cheese"
         )
-        assert len(m.facts.query()) == 1
+        assert len(m.facts.query()) == 2
 
 
 @pytest.mark.parametrize(
@@ -126,6 +137,7 @@ def test_rules_of_the_store_explain_wet_grass(home: Path) -> None:
         ({"causes": {"a": {"effects": {"x": 2}}}, "observations": ["x"]}, "causes.a.effects.x is 2"),
         ({"causes": {"a": {"effects": ["x"], "prior": "high"}}, "observations": ["x"]}, "causes.a.prior is 'high'"),
         ({"observation": "a b"}, "observation is no fact"),
+        ({"causes": {"a": {"effects": ["x"]}}, "observations": ["x"], "absent": ["x"]}, "'x' is observed and absent"),
         ({"causes": {f"c{a}": {"effects": list("uvwxyz")[a % 6 :]} for a in range(60)}, "observations": list("zyxwvu")},
          "more than 1,000 cases"),
     ],

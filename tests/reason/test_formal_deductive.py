@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from memfolio import Memory
 from memfolio.errors import InputError
 from memfolio.reason.formal.deductive import reason
+from memfolio.vault.vault import OWNER
 from tests.reason.asking import SHORT, ask, knowing
 
 
@@ -36,7 +38,7 @@ from tests.reason.asking import SHORT, ask, knowing
 )
 def test_argument_forms(premises: list[str], conclusion: str, valid: bool) -> None:
     result = ask(reason, premises=premises, conclusion=conclusion)
-    assert result.answer["valid"] is valid
+    assert result.answer["follows"] is valid
     assert (result.answer["countermodel"] is None) is valid
     assert len(result.would_change) == len(premises) or not valid  # all of them are needed
 
@@ -102,6 +104,17 @@ def test_store_and_given_facts_count_together_or_apart(memory: Memory) -> None:
     assert alone.answer["verdict"] == "unprovable"
     assert alone.confidence is None
     assert ask(reason, world, goal="what is Plato?").answer["verdict"] == "proven"
+
+
+def test_what_strangers_said_proves_nothing_and_the_rest_is_as_inference_has_it(memory: Memory) -> None:
+    memory.rules.create("up: ?x partOf ?y and ?y partOf ?z => ?x partOf ?z")
+    parts = [{"subject": str(at), "predicate": "partOf", "object": str(at + 1)} for at in range(4)]
+    memory.facts.assert_many([*parts[:3], {**parts[3], "origin": "untrusted"}], by=OWNER)
+    memory.inference.forward(persist=True)
+    for one, other in combinations(range(5), 2):
+        proof = memory.inference.backward(str(one), "partOf", str(other))
+        found = ask(reason, knowing(memory), goal=f"{one} partOf {other}").answer
+        assert (found["verdict"], found["holds"]) == (proof.verdict, True if other < 4 else None)
 
 
 def test_contradiction_is_told(memory: Memory) -> None:

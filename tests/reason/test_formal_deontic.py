@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.formal.deontic import reason
@@ -17,7 +19,6 @@ def test_chisholms_set_is_inconsistent() -> None:
     result = ask(reason, norms=norms, facts=["not go"])
     assert result.answer["consistent"] is False
     assert result.answer["conflict"] == [*norms, "not go"]
-    assert "tell" in result.answer["clashes"]
     assert set(result.would_change) == {f"without {each!r}" for each in [*norms, "not go"]}
 
 
@@ -27,7 +28,6 @@ def test_chisholms_second_norm_follows_where_it_is_worded_otherwise() -> None:
     assert result.answer["follows"] is True
     assert result.would_change == ("without 'not go'",)
     assert result.answer["violated"] == ["go"]
-    assert any("'not go implies O not tell' is for the case that a duty is violated" in each for each in result.steps)
 
 
 def test_forresters_gentle_murder_makes_murder_obligatory() -> None:
@@ -35,7 +35,6 @@ def test_forresters_gentle_murder_makes_murder_obligatory() -> None:
     values: dict[str, Any] = {"facts": ["murder"], "background": ["gently implies murder"]}
     result = ask(reason, norms=["F murder", "murder implies O gently"], **values)
     assert result.answer["consistent"] is False
-    assert result.answer["clashes"] == ["gently", "murder"]
     assert ask(reason, norms=["murder implies O gently"], **values, question="O murder").answer["follows"] is True
 
 
@@ -62,6 +61,8 @@ def test_good_samaritan_is_bound_to_the_robbery() -> None:
     # Prior, Escapism (1958), p. 144: to help one who was robbed implies that he was robbed.
     result = ask(reason, norms=["O help", "F rob"], background=["help implies rob"])
     assert result.answer["conflict"] == ["O help", "F rob"]
+    with pytest.raises(InputError, match="background can be true in no world"):
+        ask(reason, norms=["O help"], background=["help", "not help"])
 
 
 def test_status_of_each_act_is_told() -> None:
@@ -70,9 +71,34 @@ def test_status_of_each_act_is_told() -> None:
     assert result.answer["violated"] == ["pay"]
 
 
+TRUTHS = [{"a": a, "b": b} for a in (True, False) for b in (True, False)]
+MODELS = [(real, [TRUTHS[at] for at in range(4) if some >> at & 1]) for real in TRUTHS for some in range(1, 16)]
+plain = st.sampled_from(["a", "b", "not a", "a or b", "a and not b"])
+norms = st.tuples(plain | st.just("True"), st.sampled_from("OPF"), plain)
+
+
+def _is_kept(norm: tuple[str, str, str], real: dict[str, bool], ideal: list[dict[str, bool]]) -> bool:
+    """A norm for a case, at a world with some ideal ones."""
+    case, kind, act = norm
+    met = [bool(eval(act, {}, each)) for each in ideal]
+    return {"O": all(met), "P": any(met), "F": not any(met)}[kind] or not eval(case, {}, real)
+
+
+@given(st.lists(norms, max_size=3, unique=True), plain)
+def test_status_of_acts_is_that_of_all_models(said: list[tuple[str, str, str]], fact: str) -> None:
+    models = [each for each in MODELS if eval(fact, {}, each[0]) and all(_is_kept(norm, *each) for norm in said)]
+    texts = [f"({case}) implies {kind} ({act})" for case, kind, act in said]
+    answer = ask(reason, norms=texts, facts=[fact]).answer
+    assert answer["consistent"] is bool(models)
+    words = {"O": "obligatory", "F": "forbidden", "P": "permitted"}
+    for name, status in answer.get("status", {}).items():
+        follows = [kind for kind in words if all(_is_kept(("True", kind, name), *each) for each in models)]
+        assert status == (words[follows[0]] if follows else "left open")
+
+
 def test_model_is_checked_at_a_world() -> None:
     model: dict[str, Any] = {"worlds": ["real", "good"], "ideal": {"real": ["good"], "good": ["good"]}}
     model |= {"true": {"good": ["pay"]}, "formula": "O pay and not pay", "at": "real"}
     assert ask(reason, **model).answer["holds"] is True
-    with pytest.raises(InputError, match="every world must see one"):
+    with pytest.raises(InputError, match="good sees a world"):
         ask(reason, **{**model, "ideal": {"real": ["good"]}})

@@ -1,4 +1,4 @@
-"""Induction: published intervals, data sets and methods."""
+"""Induction: published intervals and data sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.formal.inductive import reason, succession, wilson
+from memfolio.reason.formal.inductive import Law, reason, succession
 from tests.reason.asking import SHORT, ask, knowing
 
 
@@ -19,7 +19,7 @@ from tests.reason.asking import SHORT, ask, knowing
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
 def test_wilson_intervals_are_newcombes(right: int, seen: int, low: float, high: float) -> None:
-    assert wilson(right, seen) == pytest.approx((low, high), abs=5e-5)
+    assert Law((), ("", ""), seen, right, []).interval == pytest.approx((low, high), abs=5e-5)
 
 
 def test_laplaces_sunrise() -> None:
@@ -68,22 +68,6 @@ def test_rules_of_the_transactions_of_han_and_kamber() -> None:
         assert (found["support"], found["seen"]) == (support, seen)
 
 
-@pytest.mark.parametrize(
-    ("cases", "method", "found"),
-    [
-        # Mill, A System of Logic (1843), book III, chapter viii, §1: A with B and C, then with D and E.
-        ([("ABC", True), ("ADE", True)], "agreement", ["A"]),
-        ([("ABC", True), ("BC", False)], "difference", ["A"]),  # §2
-        ([("ABC", True), ("ADE", True), ("BD", False), ("CE", False)], "agreement and difference", ["A"]),  # §4
-        ([("AB", True), ("CD", True)], "", []),
-    ],
-)
-def test_mills_methods(cases: list[tuple[str, bool]], method: str, found: list[str]) -> None:
-    result = ask(reason, cases=[{"circumstances": list(some), "effect": effect} for some, effect in cases])
-    assert result.answer["found"] == found
-    assert f"by the method of {method}:" in result.conclusion or not found
-
-
 def test_facts_of_the_store_are_generalised(home: Path) -> None:
     with Memory.open(home, background=False) as m:
         birds = [
@@ -103,7 +87,7 @@ def test_facts_of_the_store_are_generalised(home: Path) -> None:
     [
         ({"instances": []}, "instances has 0 members"),
         ({"instances": [{"a": [1]}]}, r"instances\[0\].a is \[1\]"),
-        ({"cases": [{"circumstances": ["A"], "effect": False}] * 2}, "no case has the effect"),
+        ({"instances": [{"a": 1}], "target": "b"}, "no case has the target 'b'"),
         ({"instances": [{f"f{a}": a * b for a in range(40)} for b in range(40)]}, "more than 1,000 cases"),
     ],
 )

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
@@ -82,6 +82,16 @@ def test_what_is_true_of_real_intervals_is_never_excluded(times: list[tuple[int,
     network = solve(list(named), said, Effort(10**6))
     assert network is not None
     assert all(held in network[pair] for pair, held in real.items())
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sets(st.sampled_from(sorted(ALL)), min_size=2, max_size=5), min_size=6, max_size=6))
+def test_every_relation_that_is_told_of_two_can_be(some: list[set[str]]) -> None:
+    pairs = zip(combinations("ABCD", 2), some, strict=True)
+    said = [f"{one} {' or '.join(sorted(each))} {other}" for (one, other), each in pairs]
+    found = ask(reason, constraints=said, between=["A", "D"]).answer
+    for each in found["relations"]["A | D"] if found["consistent"] else ():
+        assert ask(reason, constraints=[*said, f"A {each} D"]).answer["consistent"]
 
 
 def test_times_give_relations_and_a_cycle_is_found() -> None:

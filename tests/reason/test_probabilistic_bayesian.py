@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from functools import partial
 from typing import Any
 
@@ -108,46 +109,83 @@ def test_taxi_witness_is_believed_less_than_half() -> None:
     assert twice.answer["posterior"]["blue"] == pytest.approx(0.15)
 
 
+def test_many_weak_pieces_of_evidence_do_not_vanish() -> None:
+    unlikely = {"a": {"x": 1e-200, "y": 1e-200, "z": 0.5}, "b": {"x": 1, "y": 1, "z": 0}}
+    assert said(prior={"a": 0.5, "b": 0.5}, likelihoods=unlikely).answer["posterior"] == {"a": 1, "b": 0}
+
+
 chance = st.floats(0.01, 0.99)
 
 
-@settings(max_examples=40, deadline=None)
-@drawn(st.lists(chance, min_size=9, max_size=9), st.dictionaries(st.sampled_from("bcd"), st.booleans()))
-def test_elimination_agrees_with_adding_up_every_case(p: list[float], observed: dict[str, bool]) -> None:
-    nodes = {
-        "a": {"table": p[0]},
-        "b": {"parents": ["a"], "table": {"true": p[1], "false": p[2]}},
-        "c": {"parents": ["a"], "table": {"true": p[3], "false": p[4]}},
-        "d": {
-            "parents": ["b", "c"],
-            "table": dict(zip(("true, true", "true, false", "false, true", "false, false"), p[5:], strict=True)),
-        },
-    }
-    joint = {}
-    for a, b, c, d in itertools.product((True, False), repeat=4):
-        chances = (p[0], p[1 if a else 2], p[3 if a else 4], p[5 + 2 * (not b) + (not c)])
-        state = dict(zip("abcd", (a, b, c, d), strict=True))
-        if all(state[name] == value for name, value in observed.items()):
-            joint[a, b, c, d] = 1.0
-            for held, share in zip((a, b, c, d), chances, strict=True):
-                joint[a, b, c, d] *= share if held else 1 - share
-    total = sum(joint.values())
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, str]]:
+    """Up to five nodes of two or three states with any parents before them, and some of them observed."""
+    nodes: dict[str, Any] = {}
+    for name in "abcde"[: draw(st.integers(2, 5))]:
+        parents = draw(st.permutations(list(nodes)))[: draw(st.integers(0, 2))]
+        states = list("xyz")[: draw(st.integers(2, 3))]
+        rows = {}
+        for key in itertools.product(*(nodes[parent]["states"] for parent in parents)):
+            weights = draw(st.lists(st.integers(1, 9), min_size=len(states), max_size=len(states)))
+            rows[", ".join(key)] = {s: w / sum(weights) for s, w in zip(states, weights, strict=True)}
+        nodes[name] = {"states": states, "parents": parents, "table": rows if parents else rows[""]}
+    seen = draw(st.sets(st.sampled_from(list(nodes)[1:])))
+    return nodes, {name: draw(st.sampled_from(nodes[name]["states"])) for name in seen}
+
+
+def enumerated(nodes: dict[str, Any], observed: dict[str, str]) -> dict[str, float]:
+    """The chances of each state of the first node together with what was observed, case by case."""
+    found = dict.fromkeys(nodes["a"]["states"], 0.0)
+    for case in itertools.product(*(node["states"] for node in nodes.values())):
+        state, weight = dict(zip(nodes, case, strict=True)), 1.0
+        for name, node in nodes.items():
+            row = (
+                node["table"][", ".join(state[each] for each in node["parents"])] if node["parents"] else node["table"]
+            )
+            weight *= row[state[name]]
+        if observed.items() <= state.items():
+            found[state["a"]] += weight
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@drawn(networks())
+def test_elimination_agrees_with_adding_up_every_case(drawn_network: tuple[dict[str, Any], dict[str, str]]) -> None:
+    nodes, observed = drawn_network
+    joint = enumerated(nodes, observed)
     result = said(nodes=nodes, query="a", observed=observed)
-    assert result.answer["posterior"]["true"] == pytest.approx(sum(v for k, v in joint.items() if k[0]) / total)
-    best = {**{name: str(value).lower() for name, value in observed.items()}, **result.answer["explanation"]}
-    assert joint[tuple(best[name] == "true" for name in "abcd")] == pytest.approx(max(joint.values()))
+    total = sum(joint.values())
+    assert result.answer["posterior"] == pytest.approx({state: each / total for state, each in joint.items()})
+
+
+LINE = re.compile(r"(\S+) leads once the prior of (\S+)( \S+)? (rises above|falls below) (\S+) \(it is")
+
+
+@settings(max_examples=30, deadline=None)
+@drawn(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=4))
+def test_prior_past_the_named_value_changes_the_leader(numbers: list[tuple[int, int]]) -> None:
+    total = sum(weight for weight, _ in numbers)
+    prior = {name: weight / total for name, (weight, _) in zip("abcd", numbers, strict=False)}
+    likelihoods = {name: {"seen": likely / 9} for name, (_, likely) in zip("abcd", numbers, strict=False)}
+    result = said(prior=prior, likelihoods=likelihoods)
+    assert result.would_change
+    for leader, name, _, way, at in LINE.findall("\n".join(result.would_change)):
+        for side in (-1, 1):
+            share = float(at) + side * 0.002
+            moved = {each: p * (1 - share) / (1 - prior[name]) for each, p in prior.items()} | {name: share}
+            best = said(prior=moved, likelihoods=likelihoods).answer["best"]
+            assert (leader in best) == (side == (1 if way == "rises above" else -1))
 
 
 @settings(max_examples=40, deadline=None)
-@drawn(chance, chance, chance)
-def test_prior_past_the_named_value_changes_the_leader(prior: float, one: float, other: float) -> None:
-    likelihoods = {"a": {"seen": one}, "b": {"seen": other}}
-    result = said(prior={"a": prior, "b": 1 - prior}, likelihoods=likelihoods)
-    turn = other / (one + other)
-    assert f"{turn:.4g} (it is" in result.would_change[0] or f"{1 - turn:.4g} (it is" in result.would_change[0]
-    for moved in (turn * 0.99, 1 - (1 - turn) * 0.99):
-        best = said(prior={"a": moved, "b": 1 - moved}, likelihoods=likelihoods).answer["best"]
-        assert best == ["a" if moved > turn else "b"]
+@drawn(st.lists(chance, min_size=3, max_size=3))
+def test_prior_of_a_root_past_the_named_value_changes_the_leader(p: list[float]) -> None:
+    nodes = {"a": {"table": p[0]}, "b": {"parents": ["a"], "table": {"true": p[1], "false": p[2]}}}
+    result = said(nodes=nodes, query="a", observed={"b": True})
+    for leader, _, _, way, at in LINE.findall("\n".join(result.would_change)):
+        moved = float(at) * 1.01 if way == "rises above" else float(at) * 0.99
+        assert said(nodes=nodes | {"a": {"table": moved}}, query="a", observed={"b": True}).answer["best"] == [leader]
+    assert (p[1] == p[2]) or result.would_change
 
 
 @pytest.mark.parametrize(
@@ -157,6 +195,21 @@ def test_prior_past_the_named_value_changes_the_leader(prior: float, one: float,
         ({"prior": {"a": 1}, "likelihoods": {"a": {"x": 1.5}}}, "likelihoods.a.x"),
         ({"prior": {"a": 0.5, "b": 0.5}, "likelihoods": {"a": {"x": 1}}}, "likelihoods.b is missing"),
         ({"prior": {"a": 1}, "likelihoods": {"a": {"x": 0}}}, "no hypothesis allows"),
+        ({"prior": {"a": 0.5, "b": 0.5}, "likelihoods": {"a": {"x": 1}, "b": {"x": 1, "y": 1}}}, "a.y is missing"),
+        ({"prior": {"a": float("nan"), "b": 1}, "likelihoods": {}}, "prior.a is nan"),
+        (
+            {"nodes": {"a": {"table": 1}, "b": {"parents": ["a"], "table": {"true": 1, "false": 0}}}, "query": "a"}
+            | {"observed": {"b": False}},
+            "cannot happen",
+        ),
+        (
+            {
+                "nodes": {"p": {"states": ["a", "a, b"], "table": 0.5}, "q": {"states": ["b, c", "c"], "table": 0.5}}
+                | {"r": {"parents": ["p", "q"], "table": {}}},
+                "query": "r",
+            },
+            "cannot be told apart",
+        ),
         (
             {"nodes": {"a": {"parents": ["b"], "table": {}}, "b": {"parents": ["a"], "table": {}}}, "query": "a"},
             "circle",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -12,8 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
+from memfolio.reason.expression import evaluate
 from memfolio.reason.probabilistic import fuzzy, info_theory, monte_carlo
-from memfolio.reason.probabilistic.expression import evaluate
 from tests.reason.asking import ask
 
 told = partial(ask, info_theory.reason)
@@ -37,21 +39,18 @@ def test_outlook_tells_most_about_playing_tennis() -> None:
     assert "0.9403 bits over 14" in result.steps[0]  # p. 90: 0.940
 
 
-def test_entropy_divergence_and_mutual_information_as_published() -> None:
-    # Shannon, Bell System Technical Journal 27 (1948), p. 404: 1/2, 1/4, 1/8, 1/8 have 7/4 bits
-    assert told(prior={"A": 0.5, "B": 0.25, "C": 0.125, "D": 0.125}).answer["entropy"] == pytest.approx(7 / 4)
-    # Cover and Thomas, Elements of Information Theory (2006), example 2.2.1: H(X) 7/4, H(Y) 2, joint 27/8, mutual 3/8
-    joint = [[4, 2, 1, 1], [2, 4, 1, 1], [2, 2, 2, 2], [8, 0, 0, 0]]
-    published = {"rows": 2, "columns": 7 / 4, "joint": 27 / 8, "mutual": 3 / 8}
-    assert told(joint=[[each / 32 for each in row] for row in joint]).answer == pytest.approx(published)
-    # the same, example 2.3.1 with r = 1/2, s = 1/4: 0.2075 bits and 0.1887 the other way round
-    one, other = {"0": 0.5, "1": 0.5}, {"0": 0.75, "1": 0.25}
-    assert told(prior=one, reference=other).answer["divergence"] == pytest.approx(0.2075, abs=1e-4)
-    assert told(prior=other, reference=one).answer["divergence"] == pytest.approx(0.1887, abs=1e-4)
+def test_answers_tell_the_mutual_information() -> None:
+    # Cover and Thomas, Elements of Information Theory (2006), example 2.2.1: H(X) 7/4, mutual information 3/8
+    joint = {"1": [4, 2, 2, 8], "2": [2, 4, 2, 0], "3": [1, 1, 2, 0], "4": [1, 1, 2, 0]}
+    prior = {x: sum(column) / 32 for x, column in joint.items()}
+    answers = {x: {f"y{y}": each / sum(column) for y, each in enumerate(column)} for x, column in joint.items()}
+    result = told(prior=prior, questions={"Y": answers})
+    assert "have 1.75 bits" in result.steps[0]
+    assert result.answer["gains"]["Y"] == pytest.approx(3 / 8)
 
 
 def test_twelve_balls_are_weighed_four_against_four_first() -> None:
-    # MacKay, Information Theory, Inference, and Learning Algorithms (2003), pp. 68-69: log2 3 bits; 6 against 6 gives 1
+    # MacKay, Information Theory, Inference, and Learning Algorithms (2003), section 4.1: log2 3 bits; 6 to 6 gives 1
     prior = {f"{ball}{way}": 1 / 24 for ball in range(12) for way in "+-"}
 
     def weighing(count: int) -> dict[str, str]:
@@ -73,7 +72,44 @@ def test_twelve_balls_are_weighed_four_against_four_first() -> None:
     assert told(prior=prior, questions=questions, costs={"4 against 4": limit * 1.01}).answer["best"] != ["4 against 4"]
 
 
+CHANCES = st.lists(st.integers(1, 9), min_size=3, max_size=3).map(lambda each: [x / sum(each) for x in each])
+
+
+@settings(max_examples=15, deadline=None)
+@drawn(CHANCES, st.lists(st.lists(CHANCES, min_size=3, max_size=3), min_size=2, max_size=3))
+def test_gains_are_mutual_information_and_turn_over_where_named(
+    p: list[float], tables: list[list[list[float]]]
+) -> None:
+    prior = dict(zip("abc", p, strict=True))
+    questions = {
+        f"q{n}": {h: dict(zip("xyz", row, strict=True)) for h, row in zip("abc", rows, strict=True)}
+        for n, rows in enumerate(tables)
+    }
+    result = told(prior=prior, questions=questions)
+    for name, table in questions.items():
+        margin = {each: sum(prior[h] * table[h][each] for h in prior) for each in "xyz"}
+        mutual = sum(prior[h] * t * math.log2(t / margin[each]) for h in prior for each, t in table[h].items())
+        assert result.answer["gains"][name] == pytest.approx(mutual, abs=1e-9)
+    lines = re.findall(r"(\S+) is better once the prior of (\S+) (\S+) \S+ (\S+) \(", "\n".join(result.would_change))
+    for better, name, way, at in lines:
+        share = float(at) + (0.0005 if way == "rises" else -0.0005)
+        moved = {each: q * (1 - share) / (1 - prior[name]) for each, q in prior.items()} | {name: share}
+        if 0 < share < 1:
+            gains = told(prior=moved, questions=questions).answer["gains"]
+            assert gains[better] == pytest.approx(max(gains.values()), abs=1e-4)
+
+
+def test_questions_that_tell_nothing_tie_and_no_rounding_parts_them() -> None:
+    result = told(prior={"a": 0.5, "b": 0.5}, questions={"q": {"a": "y", "b": "y"}, "r": {"a": NEITHER, "b": NEITHER}})
+    assert result.answer["best"] == ["q", "r"]
+    assert result.would_change == ("No single change that was tried leads to another one.",)
+    two = told(prior={"a": 0.5, "b": 0.5}, questions={"q": {"a": "y", "b": "n"}, "r": {"a": "n", "b": "y"}})
+    assert two.would_change[0] == "r is better once q costs over 1 (it costs 1)."
+
+
+NEITHER = {"y": 0.3, "n": 0.7}
 UNIT = {"is": "uniform", "low": 0, "high": 1}
+DIE = {"is": "discrete", "values": [1, 2, 3, 4, 5, 6], "chances": [1 / 6] * 6}
 
 
 @pytest.mark.parametrize(
@@ -90,14 +126,9 @@ UNIT = {"is": "uniform", "low": 0, "high": 1}
         ("x ** 2 + y ** 2", "result < 1", {"x": UNIT, "y": UNIT}, math.pi / 4),
         # de Méré's bet (Pascal to Fermat 1654): a six in four throws, 671/1296
         ("a + b + c + d", "result >= 1", {name: {"is": "bernoulli", "p": 1 / 6} for name in "abcd"}, 671 / 1296),
-        ("x", "result > 1.96", {"x": {"is": "normal", "mean": 0, "sd": 1}}, 0.0249979),
-        ("x", "result < 1", {"x": {"is": "lognormal", "log_mean": 0, "log_sd": 1}}, 0.5),
-        (
-            "x",
-            "result == 2 or result == 3",
-            {"x": {"is": "discrete", "values": [1, 2, 3], "chances": [0.5, 0.2, 0.3]}},
-            0.5,
-        ),
+        # Galileo, Sopra le scoperte dei dadi (about 1620): three dice give 10 in 27 ways of 216, and 9 in 25
+        ("a + b + c", "result == 10", dict.fromkeys("abc", DIE), 27 / 216),
+        ("a + b + c", "result == 9", dict.fromkeys("abc", DIE), 25 / 216),
     ],
 )
 def test_probability_interval_holds_the_known_value(
@@ -111,22 +142,39 @@ def test_probability_interval_holds_the_known_value(
 def test_mean_interval_holds_the_known_value_as_often_as_it_says() -> None:
     # the integral of exp(−x²) from 0 to 1 is 0.746824 (Abramowitz and Stegun 1964, table 7.1: erf(1)·√π/2)
     held = 0
-    for seed in range(200):
+    for seed in range(100):
         answer = simulated(formula="exp(-x ** 2)", variables={"x": UNIT}, samples=500, seed=seed).answer
         held += answer["interval"][0] < 0.746824 < answer["interval"][1]
-    assert 180 <= held <= 199
+    assert 87 <= held <= 99
+
+
+@pytest.mark.parametrize(
+    ("drawn_from", "name", "arguments"),
+    [
+        ({"is": "normal", "mean": 3, "sd": 2}, "norm", (3, 2)),
+        ({"is": "uniform", "low": -1, "high": 4}, "uniform", (-1, 5)),
+        ({"is": "triangular", "low": 0, "mode": 1, "high": 4}, "triang", (0.25, 0, 4)),
+        ({"is": "pert", "low": 2, "mode": 5, "high": 14}, "beta", (2, 4, 2, 12)),
+        ({"is": "lognormal", "log_mean": 1, "log_sd": 0.5}, "lognorm", (0.5, 0, math.e)),
+        ({"is": "beta", "a": 2, "b": 3}, "beta", (2, 3)),
+    ],
+)
+def test_draws_have_the_quantiles_of_their_distribution(drawn_from: Any, name: str, arguments: Any) -> None:
+    distribution = getattr(import_module("scipy.stats"), name)(*arguments)
+    for share, value in simulated(formula="x", variables={"x": drawn_from}).answer["quantiles"].items():
+        assert distribution.cdf(value) == pytest.approx(float(share), abs=0.02)
 
 
 def test_pert_has_the_published_mean_and_the_wider_variable_matters_more() -> None:
     # Malcolm, Roseboom, Clark and Fazar, Operations Research 7 (1959): (a + 4m + b) / 6
     variables = {
-        "t": {"is": "pert", "low": 2, "mode": 5, "high": 14},
         "s": {"is": "triangular", "low": 0, "mode": 1, "high": 2},
+        "t": {"is": "pert", "low": 2, "mode": 5, "high": 14},
     }
     result = simulated(formula="t + s", variables=variables, condition="result > 8")
     assert result.answer["interval"][0] < 6 + 1 < result.answer["interval"][1]
-    assert result.answer["influence"]["t"] > result.answer["influence"]["s"] > 0
-    assert "mostly where t is above" in result.would_change[0]
+    assert list(result.answer["influence"]) == ["t", "s"]
+    assert result.would_change[0].startswith("The probability goes from 0 to 1 as t goes")
     assert result == simulated(formula="t + s", variables=variables, condition="result > 8")
 
 
@@ -139,14 +187,14 @@ def test_wilson_interval_as_published() -> None:
 @pytest.mark.parametrize(
     "text",
     ["__import__('os')", "x.real", "(lambda: 1)()", "[x for x in y]", "x if x else y", "'a' * 9", "x[0]", "open(x)",
-     "9**9**9**9 + y", "(" * 300, "-" * 1900 + "x", "min(x)", "x <", "1 < x < 2", "sqrt(x=1)", "1e999", ""],
+     "9**9**9**9 + y", "(" * 300, "-" * 1900 + "x", "min(x)", "x <", "sqrt(x, x)", "9" * 4900, "²", "1e999", ""],
 )  # fmt: skip
 def test_formula_can_do_nothing_but_compute(text: str) -> None:
     with pytest.raises(InputError):
         evaluate("formula", text, {"x": 2.0})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @drawn(st.text(alphabet="xy019.+-*/%()<>=!,& andortmisq[]{}'\"_:", max_size=40))
 def test_any_text_gives_a_number_or_is_refused(text: str) -> None:
     try:
@@ -155,7 +203,8 @@ def test_any_text_gives_a_number_or_is_refused(text: str) -> None:
         assert error.hint
 
 
-# The tipper of MATLAB's Fuzzy Logic Toolbox, reference page of evalfis (on 101 points)
+# The tipper of MATLAB's Fuzzy Logic Toolbox: the page of evalfis, and "Build Fuzzy Systems at the Command Line"; both
+# look at 101 points
 GAUSSIANS = {word: {"gaussian": [middle, 1.5]} for word, middle in (("poor", 0), ("good", 5), ("excellent", 10))}
 TIPS = {word: {"triangle": [low, low + 5, low + 10]} for word, low in (("cheap", 0), ("average", 10), ("generous", 20))}
 TIPPER: dict[str, Any] = {
@@ -178,11 +227,11 @@ THIRDS = {"poor": {"triangle": [0, 0, 5]}, "average": {"triangle": [0, 5, 10]}, 
 
 
 def test_tipper_of_matlab() -> None:
-    for service, food, published in ((4, 5, 14.4585), (7, 8, 20.3414), (1, 2, 5.5586), (2, 1, 7.0169)):
+    published = {(1, 2): 5.5586, (3, 5): 12.2184, (2, 7): 7.7885, (3, 1): 8.9547, (4, 9): 19.681, (2, 1): 7.0169}
+    for (service, food), tip in published.items():
         result = concluded(**TIPPER, values={"service": service, "food": food})
-        assert result.answer["values"]["tip"] == pytest.approx(published, abs=0.01)
+        assert result.answer["values"]["tip"] == pytest.approx(tip, abs=0.005)
     assert result.answer["words"] == {"tip": "cheap"}
-    assert any("tip becomes average once service rises above" in each for each in result.would_change)
     assert concluded(**TIPPER, values={"service": 5, "food": 5}).answer["values"]["tip"] == pytest.approx(15, abs=0.1)
 
 
@@ -206,30 +255,27 @@ def test_tipper_of_scikit_fuzzy() -> None:
     assert result.answer["rules"] == pytest.approx([0, 0.04, 0.96])
 
 
-def test_project_risk_with_constants() -> None:
-    # Negnevitsky, Artificial Intelligence (2005), pp. 107-114: degrees 0.1, 0.2, 0.5 with 20, 50, 80 give 65
-    funding = {
-        "inadequate": {"triangle": [0, 20, 50]},
-        "marginal": {"triangle": [30, 55, 80]},
-        "adequate": {"triangle": [60, 100, 100]},
-    }
-    risks = {"low": {"constant": [20]}, "normal": {"constant": [50]}, "high": {"constant": [80]}}
-    staffing = {"small": {"triangle": [0, 0, 200 / 3]}, "large": {"triangle": [25, 75, 100]}}
-    result = concluded(
-        variables={
-            "funding": {"low": 0, "high": 100, "sets": funding},
-            "staffing": {"low": 0, "high": 100, "sets": staffing},
-            "risk": {"low": 0, "high": 100, "sets": risks},
-        },
-        rules=[
-            "if funding is adequate or staffing is small then risk is low",
-            "if funding is marginal and staffing is large then risk is normal",
-            "if funding is inadequate then risk is high",
-        ],
-        values={"funding": 35, "staffing": 60},
-    )
-    assert result.answer["rules"] == pytest.approx([0.1, 0.2, 0.5])
-    assert result.answer["values"]["risk"] == pytest.approx(65)
+def one_rule(said: list[float], low: float, high: float) -> Any:
+    on = {"low": 0, "high": 1, "sets": {"on": {"triangle": [0, 1, 1]}}}
+    variables = {"x": on, "y": {"low": low, "high": high, "sets": {"so": {"trapezoid": said}}}}
+    rules = ["if x is on then y is so"]
+    return concluded(variables=variables, rules=rules, values={"x": 1}).answer["values"]["y"]
+
+
+def test_centre_of_a_trapezoid() -> None:
+    # the page of defuzz in MATLAB's Fuzzy Logic Toolbox: trapmf(-10:0.1:10, [-10 -8 -4 7]) has its centroid at -3.2857
+    assert one_rule([-10, -8, -4, 7], -10, 10) == pytest.approx(-3.2857, abs=1e-4)
+    assert one_rule([5.001, 5.002, 5.002, 5.003], 0, 10) == pytest.approx(5.002)  # narrower than the steps between
+
+
+def test_tip_turns_over_at_the_named_service() -> None:
+    result = concluded(**TIPPER, values={"service": 2, "food": 1})
+    [(word, at)] = re.findall(r"tip becomes (\S+) once service rises above (\S+) ", "\n".join(result.would_change))
+    words = [
+        concluded(**TIPPER, values={"service": float(at) + step, "food": 1}).answer["words"]["tip"]
+        for step in (-0.01, 0.01)
+    ]
+    assert words == ["cheap", word]
 
 
 def test_no_rule_that_holds_concludes_nothing() -> None:
@@ -239,14 +285,23 @@ def test_no_rule_that_holds_concludes_nothing() -> None:
     assert result.answer["values"] == {"tip": None}
 
 
+def sets(shape: dict[str, Any]) -> dict[str, Any]:
+    either = {"low": 0, "high": 10, "sets": {"x": shape}}
+    return {"variables": {"a": either, "b": either}, "rules": ["if a is x then b is x"], "values": {"a": 1}}
+
+
+def test_needle_thin_set_does_not_overflow() -> None:
+    assert concluded(**sets({"gaussian": [0, 1e-90]})).answer["rules"] == [0]
+
+
 @pytest.mark.parametrize(
     ("run", "given", "place"),
     [
-        (told, {"prior": {"a": 0.5}}, "prior add up to 0.5"),
+        (told, {"prior": {"a": 0.5}, "questions": {}}, "prior add up to 0.5"),
+        (told, {"prior": {"a": 1}, "questions": {"q": {"a": "y", "b": "n"}}}, "questions.q.b"),
+        (told, {"prior": {"a": 1}, "questions": {"q": {"a": "y"}}, "costs": {"q": 0}}, "costs.q is 0"),
         (told, {"examples": [], "label": "x"}, "examples has 0"),
         (told, {"examples": [{"a": 1, "x": 2}, {"x": 2}], "label": "x"}, "differ"),
-        (told, {"joint": [[0.5, 0.6]]}, "joint add up"),
-        (told, {"prior": {"a": 1}, "reference": {"b": 1}}, "reference"),
         (told, {"prior": {"a": 1}, "questions": {"q": {"a": {"yes": 0.4}}}}, "questions.q.a add up"),
         (
             simulated,
@@ -255,10 +310,18 @@ def test_no_rule_that_holds_concludes_nothing() -> None:
         ),
         (simulated, {"formula": "x", "variables": {"x": {**UNIT, "low": 2}}}, "variables.x is uniform"),
         (simulated, {"formula": "log(-x)", "variables": {"x": UNIT}}, "no number in 10,000"),
-        (simulated, {"formula": "y", "variables": {"x": UNIT}}, "names 'y'"),
+        (simulated, {"formula": "y", "variables": {"x": UNIT}}, "'y'"),
+        (simulated, {"formula": "x", "variables": {"x": UNIT}, "condition": "log(-x)"}, "condition gives no number"),
+        (simulated, {"formula": "x", "variables": {"x": {**UNIT, "low": -9e307}}}, "variables.x.low is -9e"),
+        (simulated, {"formula": "x", "variables": {"x": {**DIE, "chances": [1]}}}, "6 values and 1 chances"),
+        (concluded, sets({"gaussian": [0, 0]}), "variables.a.sets.x is no set"),
+        (concluded, sets({"triangle": [5, 5, 5]}), "variables.a.sets.x is no set"),
+        (concluded, sets({"triangle": [15, 16, 17]}), "variables.a.sets.x lies outside"),
+        (concluded, sets({"triangle": [0, 5, 9e307]}), r"variables.a.sets.x.triangle\[2\] is 9e"),
+        (concluded, {**TIPPER, "rules": ["if food is rancid then tip is low"], "values": {"food": 1}}, "tip is 'low'"),
         (simulated, {"formula": "x", "variables": {"x": UNIT}, "samples": 10**6}, "samples is 1000000"),
         (concluded, {**TIPPER, "rules": ["if service is awful then tip is cheap"], "values": {}}, "awful"),
-        (concluded, {**TIPPER, "rules": ["service is poor"], "values": {}}, "rules.0. cannot be read"),
+        (concluded, {**TIPPER, "rules": ["service is poor"], "values": {}}, "rules.0.: a name"),
         (concluded, {**TIPPER, "values": {"service": 11}}, "values.service is 11"),
         (concluded, {**TIPPER, "values": {"service": 1}}, "values.food is missing"),
     ],

@@ -18,13 +18,59 @@ from memfolio.llm.open import open_model
 from memfolio.reason.judgements import Judgements
 from memfolio.reason.methods import methods
 from memfolio.reason.reason import Reason
-from memfolio.serve.cli.app import run
 from memfolio.testing import ScriptedModel
 from memfolio.types import Kind, Type
 from tests.reason.asking import knowing
 
 DISEASE = {"prior": {"ill": 0.01, "well": 0.99}, "likelihoods": {"ill": {"test": 0.8}, "well": {"test": 0.096}}}
+NETWORK = {"rain": {"table": 0.2}, "wet": {"parents": ["rain"], "table": {"true": 0.9, "false": 0.1}}}
+MODEL = {"dose": {"table": {"0": 0.5, "1": 0.5}}, "well": {"equation": "dose == 1"}}
+FAN = {
+    "heat": {"low": 0, "high": 40, "sets": {"cold": {"triangle": [0, 0, 20]}, "hot": {"triangle": [10, 40, 40]}}},
+    "fan": {"low": 0, "high": 9, "sets": {"slow": {"triangle": [0, 0, 5]}, "fast": {"triangle": [4, 9, 9]}}},
+}
 BETS = {"payoffs": {"risk": {"good": 10, "bad": -5}, "safe": {"good": 2, "bad": 2}}}
+
+WAYS: list[tuple[str, dict[str, Any]]] = [
+    ("deductive", {"goal": "acme isTaxable true", "facts": ["acme isTaxable true"], "only_given": True}),
+    ("deductive", {"conclusion": "wet", "premises": ["rain", "rain implies wet"]}),
+    ("inductive", {"instances": [{"sky": "red", "rain": "yes"}, {"sky": "red", "rain": "yes"}]}),
+    ("inductive", {"subjects": "*"}),
+    ("abductive", {"observation": "lawn isWet true", "only_given": True}),
+    ("abductive", {"causes": {"rain": {"effects": ["wet"]}}, "observations": ["wet"]}),
+    ("modal", {"formula": "necessarily p implies p"}),
+    ("deontic", {"norms": ["O pay"]}),
+    ("deontic", {"formula": "O p", "worlds": ["a", "b"], "ideal": {"a": ["b"], "b": ["b"]}, "true": {"b": ["p"]}}),
+    ("temporal", {"intervals": {"a": {"start": 1, "end": 2}, "b": {"start": 3, "end": 4}}}),
+    ("temporal", {"constraints": ["a before b"]}),
+    ("constraint-satisfaction", {"variables": {"x": [1, 2]}, "constraints": ["x > 1"]}),
+    ("bayesian", {"prior": {"ill": 0.5, "well": 0.5}, "likelihoods": {"ill": {"test": 0.8}, "well": {"test": 0.1}}}),
+    ("bayesian", {"nodes": NETWORK, "query": "rain"}),
+    ("decision-theory", {"payoffs": {"go": {"dry": 2, "wet": 0}, "stay": {"dry": 1, "wet": 1}}}),
+    ("expected-utility", {"lotteries": {"bet": [[3, 0.5], [0, 0.5]], "keep": [[1, 1]]}}),
+    ("info-theory", {"examples": [{"a": "1", "b": "1"}, {"a": "2", "b": "2"}], "label": "b"}),
+    ("info-theory", {"prior": {"a": 0.5, "b": 0.5}, "questions": {"is it a?": {"a": "yes", "b": "no"}}}),
+    ("monte-carlo", {"formula": "x + 1", "variables": {"x": {"is": "uniform", "low": 0, "high": 1}}, "samples": 1000}),
+    ("statistical", {"samples": {"a": [1, 2, 3, 4], "b": [3, 4, 5, 7]}}),
+    ("statistical", {"table": [[9, 4], [3, 8]]}),
+    ("fuzzy", {"variables": FAN, "rules": ["if heat is hot then fan is fast"], "values": {"heat": 30}}),
+    ("causal", {"edges": ["x -> y"], "treatment": "x", "outcome": "y"}),
+    ("counterfactual", {"model": MODEL, "evidence": {"dose": 0}, "had": {"dose": 1}, "outcome": {"well": 1}}),
+    ("interventional", {"model": MODEL, "do": {"dose": 1}, "outcome": {"well": 1}}),
+    ("root-cause", {"gates": {"fire": {"gate": "and", "of": ["fuel", "spark"]}}}),
+    ("case-based", {"context": "the build fails"}),
+    ("case-based", {"beliefs": ["B-1"]}),
+    ("case-based", {"desires": ["D-1"]}),
+    ("case-based", {"features": {"x": 1}, "cases": [{"features": {"x": 1}, "solution": "wait"}]}),
+    ("pattern-recognition", {"item": [1], "examples": [{"values": [1], "label": "a"}]}),
+    ("pattern-recognition", {"series": [1, 2, 1, 2, 1, 2]}),
+    ("game-theory", {"row_payoffs": [[1, 2], [0, 3]]}),
+    ("negotiation", {"outcomes": {"half": {"a": 1, "b": 1}}}),
+    ("negotiation", {"issues": {"pay": {"high": {"a": 1, "b": 0}, "low": {"a": 0, "b": 1}}}}),
+    ("social-choice", {"ballots": [{"ranking": ["a", "b"], "count": 2}]}),
+    ("argumentation", {"arguments": ["a", "b"], "attacks": [["a", "b"]]}),
+    ("calibration", {"forecasts": [{"probability": 0.9, "outcome": True}]}),
+]
 
 
 @pytest.fixture
@@ -55,17 +101,33 @@ def test_named_method_computes_and_shows_everything_it_rests_on(reason: Reason) 
     assert reason("Is she ill?", method="Bayesian", given={"bayesian": DISEASE}).results == found.results
 
 
+def test_every_way_to_ask_a_method_computes_and_leads_to_it(memory: Memory, reason: Reason) -> None:
+    memory.facts.assert_("robin", "isA", "bird")
+    tried = {(name, way) for name, given in WAYS for way in methods()[name].needs if set(way) <= set(given)}
+    assert tried == {(name, way) for name, method in methods().items() for way in method.needs}
+    for name, given in WAYS:
+        [result] = reason("Who wins the vote?", given=given).results
+        assert (result.method, result.computed) == (name, True), given
+        needed = [way for way in methods()[name].needs if set(way) <= set(given)]
+        assert not any(methods()[name].is_ready({*given} - {way[0]}) for way in needed if len(needed) == 1)
+
+
 def test_method_without_its_inputs_answers_with_its_worksheet_and_no_conclusion(reason: Reason) -> None:
     for name, method in methods().items():
-        if name == "strategy-selection":
-            continue
         [result] = reason("What now?", method=name).results
         assert (result.conclusion, result.confidence) == ("", None), name
         if name != "case-based":  # which looks at the kept cases
             assert (result.steps, result.computed) == (method.steps, False), name
             assert dict(result.answer.get("inputs", {})) == dict(method.inputs)
     [result] = reason("What now?", method="bayesian").results
-    assert result.notes == ("nothing was computed: bayesian needs prior, likelihoods, or instead nodes",)
+    assert result.notes == ("nothing was computed: bayesian needs prior and likelihoods, or nodes and query",)
+
+
+def test_worksheet_for_the_choice_of_a_method_has_what_the_router_says(reason: Reason) -> None:
+    [sheet] = reason("Why did it fail?", method="strategy-selection").results
+    assert sheet.notes[1] == "root-cause fits (0.27): domain empirical: +0.27"
+    [other] = reason("Hm.", method="strategy-selection", problem_classification={"time_pressure": "urgent"}).results
+    assert other.notes[1].endswith("fits (0.1): time_pressure urgent: +0.1")
 
 
 @pytest.mark.parametrize(
@@ -75,6 +137,8 @@ def test_method_without_its_inputs_answers_with_its_worksheet_and_no_conclusion(
         ({"method": "bayesian", "given": {**DISEASE, "priors": 1}}, InputError, "there is no input 'priors'"),
         ({"method": "bayesian", "given": {"bayesian": 3}}, InputError, "there is no input 'bayesian'"),
         ({"method": "bayesian", "given": {"causal": {}}}, InputError, "there is no input 'causal'"),
+        ({"method": "stakeholder", "given": {"stakeholder": {"x": 1}}}, InputError, "stakeholder reads no inputs"),
+        ({"method": "deductive", "given": {"goal": "\ud800"}}, InputError, "goal is "),
         ({"method": "magic"}, NotFoundError, "there is no method 'magic'"),
         ({"problem_classification": {}}, InputError, "the classification is empty"),
         ({"method": "bayesian", "given": [1]}, InputError, "what is given is a list"),
@@ -96,11 +160,9 @@ def test_router_chooses_by_classification_and_says_why(reason: Reason) -> None:
     assert guessed.notes[0].startswith("suggested: domain social")
 
 
-def test_method_whose_inputs_are_given_is_preferred_among_equals(reason: Reason) -> None:
-    kind = {"uncertainty": "high", "domain": "mixed"}
-    plain = reason("What now?", problem_classification=kind).results[0]
-    given = reason("What now?", problem_classification=kind, given=BETS).results[0]
-    assert not reason("What now?", problem_classification={"domain": "social"}, given=BETS).results[0].conclusion
+def test_method_whose_inputs_are_given_is_preferred(reason: Reason) -> None:
+    plain = reason("What now?", problem_classification={"domain": "social"}).results[0]
+    given = reason("What now?", problem_classification={"domain": "social"}, given=BETS).results[0]
     assert (plain.computed, given.method, given.computed) == (False, "decision-theory", True)
 
 
@@ -126,7 +188,7 @@ def test_stored_result_is_a_memory_and_its_line_has_no_content(memory: Memory, r
     kept = memory.get(found.judgement.memory)
     assert kept is not None
     assert (kept.type, kept.kind, kept.tags) == (Type.DECISION, Kind.SEMANTIC, ("reasoning/decision-theory",))
-    assert kept.content.startswith("Which bet?: Take ")
+    assert kept.content.startswith("Which bet? – by decision-theory, 80% sure given its inputs: Take ")
     assert kept.attributes["method"] == "decision-theory"
     ledger = (memory.vault.home.root / "agents/main/knowledge/judgements/0001.jsonl").read_text("utf-8")
     assert "bet" not in ledger
@@ -190,14 +252,19 @@ def asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[[Scripted
     return open_with
 
 
-def test_model_gives_inputs_and_the_method_computes(asked: Callable[[ScriptedModel], Reason]) -> None:
+def test_model_gives_inputs_and_the_method_computes(memory: Memory, asked: Callable[[ScriptedModel], Reason]) -> None:
     filled = {
         "inputs": json.dumps({**DISEASE, "file": "/etc/passwd"}),
         "assumptions": ["The test is one in ten wrong."],
     }
     with ScriptedModel([filled]) as model:
-        [result] = asked(model)("Is she ill?", method="bayesian").results
+        found = asked(model)("Is she ill?", method="bayesian", store=True)
+    [result] = found.results
     assert (result.computed, "file" in result.inputs) == (True, False)
+    assert found.judgement is not None
+    kept = memory.get(found.judgement.memory)
+    assert kept is not None
+    assert kept.kind is Kind.OPINION  # it rests on what a model estimates
     assert result.notes[0].endswith("gave the inputs")
     assert result.notes[1] == "it assumed: The test is one in ten wrong."
 
@@ -207,40 +274,24 @@ def test_model_works_through_a_worksheet_and_it_counts_as_its_opinion(asked: Cal
     with ScriptedModel([worked]) as model:
         [result] = asked(model)("Whom to ask?", method="stakeholder").results
     assert (result.conclusion, result.confidence, result.computed) == ("Ask them.", 0.6, False)
-    assert "the conclusion is its opinion" in result.notes[1]
+    assert "is its opinion" in result.notes[1]
 
 
-@pytest.mark.parametrize("answer", [{"inputs": "no json"}, {"inputs": "{}"}, {"inputs": '{"prior": {"a": 3}}'}])
-def test_model_that_gives_nonsense_leaves_the_worksheet(asked: Callable[[ScriptedModel], Reason], answer: Any) -> None:
-    with ScriptedModel([answer]) as model:
-        [result] = asked(model)("Is she ill?", method="bayesian").results
-    assert (result.conclusion, result.computed) == ("", False)
-    assert "was asked in vain" in result.notes[-1]
-
-
-def test_command_line_thinks_keeps_and_judges(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("bayesian", {"inputs": "no json"}),
+        ("bayesian", {"inputs": "{}"}),
+        ("bayesian", {"inputs": '{"prior": {"a": 3}}'}),
+        ("stakeholder", {"steps": [], "conclusion": " ", "confidence": 0.9}),
+        ("stakeholder", {"steps": "none", "confidence": "high"}),
+    ],
+)
+def test_model_that_gives_nonsense_leaves_the_worksheet(
+    asked: Callable[[ScriptedModel], Reason], method: str, answer: Any
 ) -> None:
-    monkeypatch.setenv("MEMFOLIO_HOME", str(home))
-    Memory.open(home, background=False).close()
-    (tmp_path / "inputs.json").write_text(json.dumps({"bayesian": DISEASE, "expected-utility": {"lotteries": 3}}))
-
-    def shown(*words: str, status: int = 0) -> str:
-        assert run(["reason", *words]) == status
-        out, err = capsys.readouterr()
-        return err if status else out
-
-    several = ("--methods", "bayesian,expected-utility,reflection", "--given", f"@{tmp_path / 'inputs.json'}")
-    told = shown("ask", "Is she ill?", *several, "--store")
-    assert "reflection: steps to work through" in told
-    assert "expected-utility could not be used: lotteries" in told
-    assert "  would change it: " in told
-    judgement = told.split()[-1]
-    assert "(fusion) came true" in shown("outcome", judgement, "--true")
-    assert json.loads(shown("calibration", "--json"))["calibration"]["fusion"]["count"] == 1
-    assert json.loads(shown("ask", "Which vote?", "--domain", "social", "--json"))["route"][0]["parts"] == {
-        "domain": 0.27
-    }
-    assert len(json.loads(shown("methods", "--json"))["methods"]) == len(methods())
-    assert "likelihoods: an object" in shown("show", "Bayesian")
-    assert "cannot be read" in shown("ask", "x", "--given", "{", status=2)
+    with ScriptedModel([answer] * 3) as model:
+        [result] = asked(model)("Is she ill?", method=method).results
+    assert (result.conclusion, result.confidence, result.computed) == ("", None, False)
+    assert result.steps == methods()[method].steps
+    assert "was asked in vain" in result.notes[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise, permutations
 from typing import Any
 
 import pytest
@@ -50,15 +51,11 @@ def test_tennessee_is_decided_differently_by_each_family_of_rules() -> None:
     winners = result.answer["winners"]
     assert winners["plurality"] == ["Memphis"]
     assert winners["instant-runoff"] == ["Knoxville"]
-    assert [winners[each] for each in ("borda", "copeland", "minimax", "schulze", "two-round")] == [["Nashville"]] * 5
+    assert [winners[each] for each in ("borda", "copeland", "schulze")] == [["Nashville"]] * 3
     assert result.answer["condorcet_winner"] == "Nashville"
     assert result.answer["borda"] == {"Memphis": 126, "Nashville": 194, "Chattanooga": 173, "Knoxville": 107}
     assert "plurality elects Memphis" in result.conclusion
     assert any("plurality fails the Condorcet criterion" in note for note in result.notes)
-    assert any("plurality elects a Condorcet loser" in note for note in result.notes)
-    assert any(
-        "instant-runoff fails participation" in note and "get Nashville by staying" in note for note in result.notes
-    )
     json.dumps(dict(result.answer))
 
 
@@ -76,18 +73,20 @@ def test_condorcets_circle_is_shown_and_everybody_ties() -> None:
     assert any("circle" in note for note in result.notes)
 
 
-def test_instant_runoff_at_burlington_in_2009_passes_over_the_condorcet_winner_and_is_not_monotonic() -> None:
-    """Gierzynski, Hamilton and Smith 2009: the ballots, reduced to the three who led."""
+def test_instant_runoff_at_burlington_in_2009_passes_over_the_condorcet_winner() -> None:
+    """Gierzynski, Hamilton and Smith 2009: the ballots, reduced to the three who led, and their duels."""
     ballots = {
         "Montroll Kiss Wright": 1332, "Montroll Wright Kiss": 767, "Montroll": 455,
         "Kiss Montroll Wright": 2043, "Kiss Wright Montroll": 371, "Kiss": 568,
         "Wright Montroll Kiss": 1513, "Wright Kiss Montroll": 495, "Wright": 1289,
     }  # fmt: skip
     result = elected(ballots)
-    winners = result.answer["winners"]
+    winners, duels = result.answer["winners"], result.answer["pairwise"]
     assert (winners["plurality"], winners["instant-runoff"]) == (["Wright"], ["Kiss"])
     assert result.answer["condorcet_winner"] == "Montroll"
-    assert any("instant-runoff fails monotonicity" in note for note in result.notes)
+    assert (duels["Montroll"]["Kiss"], duels["Kiss"]["Montroll"]) == (4067, 3477)
+    assert (duels["Montroll"]["Wright"], duels["Wright"]["Montroll"]) == (4597, 3668)
+    assert (duels["Kiss"]["Wright"], duels["Wright"]["Kiss"]) == (4314, 4064)
     assert any("leave candidates out" in note for note in result.notes)
 
 
@@ -97,17 +96,17 @@ def test_a_majority_that_borda_passes_over_is_told() -> None:
     assert "borda fails the majority criterion: more than half rank A first." in result.notes
 
 
-def test_what_would_change_the_election_does_change_it() -> None:
+def test_what_would_turn_a_pair_does_turn_it() -> None:
     close = elected({"A B": 5, "B A": 3}, rule="plurality")
     assert close.conclusion == "A wins by plurality."
-    assert "2 voters who put B above A instead would turn that pair." in close.would_change
-    assert any(each.startswith("By plurality, A and B would be elected if 1 voters") for each in close.would_change)
+    assert close.would_change == ("2 voters who put B above A instead would turn that pair.",)
     assert elected({"A B": 4, "B A": 4}).answer["winners"]["plurality"] == ["A", "B"]
+    assert elected({"A B": 3, "B A": 5}).answer["condorcet_winner"] == "B"
 
 
-def test_approval_counts_where_it_is_given() -> None:
-    votes = [{"approved": ["A", "B"], "count": 2}, {"approved": ["B"], "count": 1}]
-    assert elected({"A B": 2, "B A": 1}, approvals=votes, rule="approval").conclusion.startswith("B wins by approval")
+def test_many_who_are_first_on_no_ballot_are_out_at_once() -> None:
+    result = elected({"A": 1}, candidates=["A", *map(str, range(60))])
+    assert result.conclusion == "A wins by every rule."
 
 
 @pytest.mark.parametrize(
@@ -119,6 +118,7 @@ def test_approval_counts_where_it_is_given() -> None:
         ({"ballots": [{"ranking": ["A"]}]}, "ballots"),
         ({"ballots": [{"ranking": ["A", "B"]}], "candidates": ["A", "C"]}, r"ballots\[0\]"),
         ({"ballots": [{"ranking": ["A", "B"]}], "rule": "approval"}, "rule"),
+        ({"ballots": [{"ranking": [str(n)]} for n in range(40)]}, "more than 1,000,000 cases"),
     ],
 )
 def test_ballots_that_make_no_sense_are_refused(wrong: dict[str, Any], place: str) -> None:
@@ -126,9 +126,19 @@ def test_ballots_that_make_no_sense_are_refused(wrong: dict[str, Any], place: st
         reason(Given(wrong), roomless())
 
 
+def strongest(over: dict[str, dict[str, int]], one: str, other: str) -> int:
+    """The strength of the strongest chain of victories, of all chains."""
+    rest = set(over) - {one, other}
+    chains = ((one, *between, other) for size in range(len(rest) + 1) for between in permutations(rest, size))
+    return max(min(over[a][b] * (over[a][b] > over[b][a]) for a, b in pairwise(chain)) for chain in chains)
+
+
 @given(st.lists(st.permutations("ABCD"), min_size=1, max_size=9))
-def test_condorcet_rules_elect_whoever_beats_all_others(rankings: list[list[str]]) -> None:
-    counted = Counter(" ".join(each) for each in rankings)
-    answer = elected(dict(counted)).answer
+def test_condorcet_rules_elect_whoever_beats_all_others_and_schulze_the_strongest(rankings: list[list[str]]) -> None:
+    answer = elected(dict(Counter(" ".join(each) for each in rankings))).answer
     if champion := answer["condorcet_winner"]:
-        assert all(answer["winners"][rule] == [champion] for rule in ("copeland", "schulze", "minimax"))
+        assert all(answer["winners"][rule] == [champion] for rule in ("copeland", "schulze"))
+    over = answer["pairwise"]
+    assert answer["winners"]["schulze"] == [
+        a for a in "ABCD" if all(strongest(over, a, b) >= strongest(over, b, a) for b in "ABCD" if b != a)
+    ]

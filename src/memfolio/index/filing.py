@@ -135,16 +135,21 @@ class Filing:
             self._records.refile(ledger, number, first, [line.record for line in told], modified)
         self._note_problems(number, problems)
 
-    def append_facts(self, path: str, data: bytes, state: FileState) -> bool:
-        """File lines about facts that were just appended to a part of their ledger; False where that is not all."""
+    def append_knowledge(self, path: str, data: bytes, state: FileState) -> bool:
+        """File lines that were just appended to a part of a ledger of knowledge; False where that is not all."""
         if data.startswith(b"\n"):
             return False  # it completes a line that was there before
-        number, (_, first) = self._known_number(path, state), knowledge_of(path) or ("", 0)
-        ordinal = self._facts.next_ordinal(number, first)
-        said, problems = read_facts(data, self._agent, self._zone, to_us(_modified(state)), number, ordinal)
-        if not problems:
-            self._facts.add(number, said)
-        return not problems
+        number, (ledger, first) = self._known_number(path, state), knowledge_of(path) or ("", 0)
+        if ledger == "facts":
+            ordinal = self._facts.next_ordinal(number, first)
+            said, problems = read_facts(data, self._agent, self._zone, to_us(_modified(state)), number, ordinal)
+            if not problems:
+                self._facts.add(number, said)
+            return not problems
+        lines = read_lines(data)
+        if not (lines.problems or lines.torn):
+            self._records.add(ledger, number, first, [line.record for line in lines.records], _modified(state))
+        return not (lines.problems or lines.torn)
 
     def _settle(self) -> None:
         """Read the files again that the last change reaches; each at most a few times, since files only give way."""

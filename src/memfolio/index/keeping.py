@@ -10,7 +10,7 @@ import apsw
 
 from memfolio.errors import HomeError
 from memfolio.index.filing import Filing, stored_state
-from memfolio.index.reading import is_facts, is_searched, is_state, precedence
+from memfolio.index.reading import is_searched, is_state, knowledge_of, precedence
 from memfolio.types import MemoryItem
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.paths import agent_of, ledger_of
@@ -89,7 +89,7 @@ class Keeper:
             if is_state(write.path) and self._is_newest(connection, write.path):
                 lines = [line.record for line in read_lines(write.data).records]
                 return filing.extend(write.path, lines, state)
-            if is_facts(write.path) and filing.append_facts(write.path, write.data, state):
+            if knowledge_of(write.path) and filing.append_knowledge(write.path, write.data, state):
                 return None
         return self._put(filing, write.path, state)
 

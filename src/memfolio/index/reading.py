@@ -79,10 +79,6 @@ def knowledge_of(path: str) -> tuple[str, int] | None:
     return (match["ledger"], int(match["part"] or 0) * PART) if match else None
 
 
-def is_facts(path: str) -> bool:
-    return (knowledge_of(path) or ("",))[0] == "facts"
-
-
 def is_log(path: str) -> bool:
     is_one = form_of(path) is Form.LOG or is_packed_log(path)
     return is_one and day_of(path) is not None and agent_of(path) is not None

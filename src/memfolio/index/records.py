@@ -49,13 +49,27 @@ class RecordFiling:
         """Make the tables say of a file exactly what its lines say."""
         before = self._named(file)
         self._db.execute("DELETE FROM records WHERE ledger = ? AND file = ?", (ledger, file))
+        self.add(ledger, file, first, lines, modified, before)
+
+    def add(
+        self,
+        ledger: str,
+        file: int,
+        first: int,
+        lines: Iterable[Record],
+        modified: datetime,
+        touched: Iterable[str] = (),
+    ) -> None:
+        """Take in lines that come after those that are filed of a file; what else is `touched` is settled with them."""
+        sql = "SELECT max(ordinal) + 1 FROM records WHERE ledger = ? AND file = ?"
+        first = self._rows.value(sql, ledger, file) or first
         rows = [
             (ledger, file, ordinal, *_about(ledger, self._agent, line, modified))
             for ordinal, line in enumerate(lines, first)
         ]
         self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", rows)
         if ledger == "cases":
-            for case in dict.fromkeys((*before, *(row[3] for row in rows))):
+            for case in dict.fromkeys((*touched, *(row[3] for row in rows))):
                 self._settle(case)
 
     def _named(self, file: int) -> list[str]:

@@ -22,7 +22,7 @@ from memfolio.knowledge.engine import derive
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.maintain import Refreshed, refresh, trouble
 from memfolio.knowledge.prove import ANSWERS, At, Proof, Prover, head_of, prove
-from memfolio.knowledge.relations import Atom, Triple
+from memfolio.knowledge.relations import Atom, Relations, Triple
 from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, spoken_of
 from memfolio.knowledge.rules import Rules
 from memfolio.types import Approval, Attribution, Origin
@@ -162,6 +162,11 @@ class Inference:
     ) -> Checked:
         """What policies ask for, given facts that count for this call only."""
         return self._find(RuleType.POLICY, rules, domain, context=context)
+
+    def supposing(self, question: Callable[[Relations], T]) -> T:
+        """Ask about the facts that are trusted, in one state of them: what if there were others, or other rules?"""
+        self.refresh()
+        return self._library.index.read(lambda db: question(derived.Stored(db)))
 
     def _find(
         self,

@@ -9,26 +9,35 @@ from typing import NamedTuple
 
 from memfolio.mind.item import Item
 
-SENTENCES = 8
-"""How many sentences of a belief are read."""
-LONGEST = 400
-"""Characters of a sentence that are read."""
+LONGEST = 2000
+"""Characters of the title and of the text of a belief that are read."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_TOKEN = re.compile(r"\d{4}-\d\d-\d\d|[$€£]?\d[\d,]*(?:\.\d+)?%?|[^\W\d_]+(?:'[^\W\d_]+)?")
+_TOKEN = re.compile(
+    r"«[^«»]+»|\d{4}-\d\d-\d\d|\d\d?:\d\d|[$€£]?\d[\d,]*(?:\.\d+)?%?|v(?=\d)|[^\W\d_][^\W_]*(?:'[^\W\d_]+)?"
+)
+_NAMED = re.compile(r"^(\S+ [^\n]*\w is (?:in |at )?)([A-Z]\w+(?: [A-Z]\w+)*)(?=\W*$)")
+"""A sentence that says who or where something is: Our lawyer is Petra Vogt."""
 _COLON = re.compile(r":(?:\s+|$)")
-_DENIED = (("’", "'"), ("cannot", "can not"), ("won't", "will not"), ("can't", "can not"), ("n't", " not"))
-_SPOKEN = (*_DENIED, ("no longer", "not"), ("not only", ""))
-_FILLERS = frozenset("a an the still currently now already also just really very do does did".split())
+_SPOKEN = (
+    *(("’", "'"), ("cannot", "can not"), ("won't", "will not"), ("can't", "can not"), ("n't", " not")),
+    *(("no longer", "not"), ("not only", ""), ("without", "not with")),
+)
+_FILLERS = frozenset("a an the our my of still currently now already also just really very do does did".split())
 _PRONOUNS = frozenset("it they this that he she these those there which".split())
-_DENIALS = frozenset("not never no without neither nor".split())
+_DENIALS = frozenset("not never no neither nor".split())
 _VERBS = frozenset(
     """is was will has had can cost take equal contain weigh last start end begin expire run use need require hold
-    measure serve store support own pay earn make remain stay become seem""".split()
+    measure serve store support own pay earn make remain stay become seem open close keep work charge""".split()
 )
 _PAST = frozenset("was had until formerly previously ago once former".split())
-_VAGUE = frozenset("least most than about around up over under between some sometimes often may might could".split())
+_VAGUE = frozenset(
+    "least most than about around roughly up over under between some sometimes often usually may might could".split()
+)
 _WHEN = frozenset("in during since on at for".split())
-_SAME = {"are": "is", "am": "is", "were": "was", "have": "has", "been": "is", "be": "is"}
+_NUMBERS = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty""".split()
+_SAME = {word: str(number) for number, word in enumerate(_NUMBERS, 2)}
+_SAME |= {"are": "is", "am": "is", "were": "was", "have": "has", "been": "is", "be": "is"}
 _STATES = """trend: growing grows increasing rising rises expanding|declining declines shrinking falling falls
 decreasing|stable flat; running: up online running alive reachable working|down offline stopped dead unreachable broken;
 door: open|closed shut; switch: on enabled active activated|off disabled inactive deactivated; truth: true correct yes|
@@ -112,25 +121,29 @@ def subject_of(item: Item) -> tuple[str, str]:
 
 def key_of(subject: str) -> Words:
     """The words of a subject, whatever their order and number."""
-    return tuple(sorted(_words(subject)))
+    return tuple(sorted(_words(subject[:LONGEST])))
 
 
 def claims_of(item: Item) -> Iterator[Claim]:
     """The claims of a belief; what its text says is about its subject."""
     subject, content = subject_of(item)
-    yield from _claims(item, (), _words(item.title))
-    about = _words(subject)
-    for sentence in _SENTENCE.split(content[: SENTENCES * LONGEST])[:SENTENCES] if content else ():
-        words = _words(sentence[:LONGEST])
+    yield from _claims(item, (), _words(item.title[:LONGEST]))
+    about = _words(subject[:LONGEST])
+    for sentence in _SENTENCE.split(content[:LONGEST]) if content else ():
+        words = _words(sentence)
         words = words[1:] if words and words[0] in _PRONOUNS else words
         yield from _claims(item, about, words[len(about) :] if words[: len(about)] == about else words)
 
 
 def _words(text: str) -> list[str]:
-    text = text.casefold()
+    text = _NAMED.sub(_quoted, text.strip()).casefold()
     for old, new in _SPOKEN:
         text = text.replace(old, new)
     return [_stem(word) for word in _TOKEN.findall(text) if word not in _FILLERS]
+
+
+def _quoted(named: re.Match[str]) -> str:
+    return named[0] if named[2].casefold() in _STATE else f"{named[1]}«{named[2]}»"
 
 
 def _stem(word: str) -> str:
@@ -141,9 +154,10 @@ def _stem(word: str) -> str:
 
 
 def _claims(item: Item, about: Sequence[str], words: Sequence[str]) -> Iterator[Claim]:
-    """A sentence as a claim, if it is one: values count behind its verb, or its subject; states also at its end."""
+    """A sentence as a claim, if it is one: values count behind its verb, subject or unit; states also at its end."""
     verb = next((at for at, word in enumerate(words) if (at or about) and word in _VERBS), None)
-    start = verb + 1 if verb is not None else 0 if about else len(words)
+    measured = (at for at, unit in enumerate(words[1:]) if unit in _UNIT)
+    start = verb + 1 if verb is not None else 0 if about else next(measured, len(words))
     frame, values, denials, is_unit = list(about), list[Amount](), 0, False
     for at, (word, following) in enumerate(zip(words, (*words[1:], ""), strict=False)):
         if is_unit:
@@ -164,8 +178,9 @@ def _value(word: str, following: str) -> tuple[str, Amount, bool] | None:
     """What kind of value a word is, which, and whether the word behind it is its unit."""
     if word in _STATE and (not following or word not in _AT_THE_END):
         return _STATE[word][0], Amount(0, word=_STATE[word][1]), False
-    if word.count("-") == 2:
-        return "date", Amount(0, word=word), False
+    for sign, kind in (("«", "name"), (":", "clock"), ("-", "date")):
+        if sign in word:
+            return kind, Amount(0, word=word), False
     bare = word.strip("$€£%").replace(",", "")
     if not bare or not bare[0].isdecimal():
         return None

@@ -6,25 +6,25 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from memfolio.mind.item import Item, read_day
+from memfolio.mind.item import Item
 from memfolio.mind.kind import Status
-from memfolio.text import counted, terms
-from memfolio.vault.format.fields import local
+from memfolio.text import terms
+from memfolio.vault.format.fields import local, read_moment
 
 AHEAD = timedelta(days=1)
 _BETWEEN = re.compile(r"\s*(?:[,;]|\b(?:or|oder)\b)\s*", re.IGNORECASE)
 _JOINED = re.compile(r"[A-Za-z0-9][^A-Za-z0-9]+[A-Za-z0-9]")
 """Words in one, such as `deploy/release`, whose parts are looked for as well."""
-_SUFFIXES = tuple(
-    re.compile(each)
-    for each in (r"(?<=[a-z]{3})(?<!s)s$", r"(?<=[a-z]{3})(?:ing|ed|(?<=[a-z]{4}t)ion|(?<=[a-z]{4})ment)$", r"[eiy]+$")
-)
-_TWICE = re.compile(r"([b-df-hj-np-tv-z])\1$")
+_ENDING = r"(?<=[a-z]{3})(?:ing|ed|(?<=[a-z]{4}t)ion|(?<=[a-z]{4})ment)$"
+_ENDINGS = ((r"(?<=[a-z]{3})(?<!s)s$", ""), (_ENDING, ""), (r"[eiy]+$", ""), (r"([b-df-hj-np-tv-z])\1$", r"\1"))
 _BESIDE = "qzx"
 """Beside another word, function words are never searched for."""
+
+Cue = tuple[datetime | frozenset[str], str]
+"""A time, or the telling words of a topic; and how it was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,24 +58,22 @@ def _reasons(item: Item, now: datetime, said: frozenset[str], ahead: timedelta) 
     if deadline and deadline < now:
         yield deadline, f"overdue since {_shown(deadline, now)}"
     elif deadline and deadline - now <= ahead:
-        yield deadline, f"due in {_span(deadline - now)}"
-    for cue in cues(str(item.fields.get("when", "")), now):
-        if isinstance(cue, datetime):
-            if cue <= now:
-                yield cue, f"its time came {_shown(cue, now)}"
-        elif said and stems(cue) <= said:
-            yield now, f"when: {cue}"
+        yield deadline, f"due {_shown(deadline, now)}"
+    for cue, told in cues(item.fields.get("when", ""), now.tzinfo or UTC):
+        if isinstance(cue, frozenset):
+            if cue <= said:
+                yield now, f"when: {told}"
+        elif cue <= now:
+            yield cue, f"its time came {_shown(cue, now)}"
 
 
-def cues(when: str, now: datetime) -> Iterator[datetime | str]:
-    """The times and the topics that bring something up; what has no telling word is none."""
-    for part in _BETWEEN.split(when):
-        time = read_day(part, now.tzinfo) if now.tzinfo else None
-        if time or stems(part):
-            yield time or part
+@lru_cache(maxsize=1 << 14)
+def cues(when: str, zone: tzinfo) -> tuple[Cue, ...]:
+    """What brings something up; what is no time and has no telling word does not."""
+    found = ((read_moment(part, zone) or stems(part), part) for part in _BETWEEN.split(when))
+    return tuple(cue for cue in found if cue[0])
 
 
-@lru_cache(maxsize=4096)
 def stems(text: str) -> frozenset[str]:
     """The telling words of a text, without their endings."""
     words = terms(f"{text} {_BESIDE}", limit=len(text) + 1)
@@ -86,21 +84,13 @@ def _stem(word: str) -> str:
     """About what text search takes a word for: `deploys`, `deployed` and `Deployment` are one."""
     plain = unicodedata.normalize("NFKD", word.casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    for suffix in _SUFFIXES:
-        plain = suffix.sub("", plain) if len(plain) > 3 else plain
-    return _TWICE.sub(r"\1", plain)
-
-
-def _span(left: timedelta) -> str:
-    minutes = max(1, round(left.total_seconds() / 60))
-    if minutes < 90:
-        return counted(minutes, "minute")
-    hours = round(minutes / 60)
-    return counted(hours, "hour") if hours < 48 else counted(round(hours / 24), "day")
+    for ending, kept in _ENDINGS:
+        plain = re.sub(ending, kept, plain) if len(plain) > 3 else plain
+    return plain
 
 
 def _shown(moment: datetime, now: datetime) -> str:
-    here = local(moment, now.tzinfo) if now.tzinfo else moment
+    here = local(moment, now.tzinfo or UTC)
     return f"{here:%H:%M}" if here.date() == now.date() else here.date().isoformat()
 
 

@@ -5,27 +5,26 @@ read → prune → rank → validate → feed → find conflicts → apply. A mi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
-from itertools import count, takewhile
+from itertools import chain, count, takewhile
 
-from memfolio.errors import MemfolioError, PageChangedError, PolicyError, ProposedError
+from memfolio.errors import ConfigError, MemfolioError, PageChangedError, PolicyError, ProposedError
 from memfolio.graph.making import Maker, Shelf
 from memfolio.index.days import CONCLUDED, beginning, local_day, told_between
-from memfolio.mind.conflict_page import Told, composed, told_on
-from memfolio.mind.conflicts import Conflict, Conflicts, find_conflicts
-from memfolio.mind.feed import Fed, feed, section
-from memfolio.mind.grounds import grounds_of
+from memfolio.mind.conflict_page import MOST, composed, told_on
+from memfolio.mind.conflicts import Conflict, find_conflicts
+from memfolio.mind.feed import renewal, section
+from memfolio.mind.grounds import confirmed_facts, grounds_of
 from memfolio.mind.kind import BY_PAGE
 from memfolio.mind.page import MindPage
-from memfolio.mind.prune import Pruned, prune_commitments, prune_intentions, remarked
-from memfolio.mind.rank import moved, ranked
-from memfolio.mind.validate import chunks_of, validate
+from memfolio.mind.prune import midnight, prune
+from memfolio.mind.rank import ranked
+from memfolio.mind.validate import validate
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
-from memfolio.vault.format.fields import local
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.recent import to_bytes, to_text
@@ -48,7 +47,9 @@ class BdiCycleResult:
     stale_intentions_pruned: int = 0
     """How many intentions and commitments expired or stalled."""
     desires_prioritized: int = 0
-    """How many desires have another place."""
+    """How many desires still count, and stand by their priority."""
+    desires_moved: int = 0
+    """How many desires were given another place for that."""
     conflicts_detected: int = 0
     chunks_processed: int = 0
     belief_count: int = 0
@@ -58,6 +59,7 @@ class BdiCycleResult:
     digest: str = ""
     """What the digest of weeks that are over said of itself; empty where none was due."""
     conflicts: tuple[Conflict, ...] = ()
+    """The gravest that were found, at most as many as are told on a page."""
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     """What could not be read or done, and where."""
@@ -91,19 +93,10 @@ def _applied(hand: Maker, shelf: Shelf) -> BdiCycleResult:
         except PageChangedError:
             if not left:
                 raise
-        except (PolicyError, ProposedError) as error:
+        except (ConfigError, PolicyError, ProposedError) as error:
             cycle.tell(problems=[f"nothing was changed: {error.message}"])
-            return replace(cycle.result, stale_intentions_pruned=0, desires_prioritized=0, beliefs_fed=0, archived=0)
+            return replace(cycle.result, stale_intentions_pruned=0, desires_moved=0, beliefs_fed=0, archived=0)
     return cycle.result
-
-
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """A page as it was read, with the hash that a change of it must name."""
-
-    path: str
-    text: str = ""
-    hash: str | None = None
 
 
 class _Cycle:
@@ -114,22 +107,25 @@ class _Cycle:
         self.result = BdiCycleResult(agent_id=hand.agent, timestamp=hand.now)
         self._vault, self._agent, self._now, self._shelf = hand.vault, hand.agent, hand.now, shelf
         self._root, self._zone, self._minding = agent_root(hand.agent), hand.vault.home.zone, hand.vault.config.mind
-        self._today = datetime.combine(local(hand.now, self._zone), time(), self._zone)
+        self._today = midnight(hand.now, self._zone)
+        self._seen: dict[str, tuple[str, str | None]] = {}
+        """Pages as they were read, each with the hash that a change of it must name."""
+        self._ledger = Ledger(f"{self._root}/memory/meta/fed", Form.LINES)
 
     def run(self) -> None:
         """Look at each page; one that cannot be read does not keep the others from being looked at."""
-        steps = {"Intentions": self._prune, "Commitments": self._prune, "Desires": self._rank, "Beliefs": self._believe}
+        steps = {"Intentions": None, "Commitments": None, "Desires": self._rank, "Beliefs": self._believe}
         for name, step in steps.items():
-            before = len(self.operations)
-            sheet = _Sheet(f"{self._root}/mind/{name}.md")
+            path, before, found = f"{self._root}/mind/{name}.md", len(self.operations), self.result
             try:
-                sheet = self._read(sheet.path)
-                page = self._page(name, sheet.text)
-                self.tell(problems=[f"{sheet.path}, {problem}" for problem in page.problems])
-                step(sheet, page)
+                page = self._page(name, self._read(path))
+                self.tell(problems=[f"{path}, {problem}" for problem in page.problems])
+                kept = self._prune(page)
+                self._put(path, step(kept) if step else kept.text)
             except MemfolioError as error:
                 del self.operations[before:]
-                self.tell(problems=[f"{sheet.path} is not looked at: {error.message}"])
+                self.result = found
+                self.tell(problems=[f"{path} is not looked at: {error.message}"])
 
     def tell(self, *, notes: Iterable[str] = (), problems: Iterable[str] = ()) -> None:
         """Add to what a person should know."""
@@ -142,83 +138,76 @@ class _Cycle:
     def _page(self, name: str, text: str) -> MindPage:
         return MindPage(BY_PAGE[name], text, agent=self._agent, zone=self._zone)
 
-    def _read(self, path: str) -> _Sheet:
+    def _read(self, path: str) -> str:
         found = self._vault.page(path)
-        return _Sheet(path, to_text(found.content), found.hash) if found else _Sheet(path)
+        self._seen[path] = (to_text(found.content), found.hash) if found else ("", None)
+        return self._seen[path][0]
 
-    def _put(self, sheet: _Sheet, text: str) -> None:
-        if text != sheet.text:
-            self.operations.append(PutPage(sheet.path, to_bytes(text), sheet.hash))
+    def _put(self, path: str, text: str) -> None:
+        """Write a page that was read before, if it says something else than it did."""
+        before, seen = self._seen[path]
+        if text != before:
+            self.operations.append(PutPage(path, to_bytes(text), seen))
 
-    def _prune(self, sheet: _Sheet, page: MindPage) -> None:
-        if page.kind.name == "commitment":
-            pruned = prune_commitments(page.items, self._minding, self._now, self._zone)
-        else:
-            commitment = self._vault.settings(self._agent).commitment
-            pruned = prune_intentions(page.items, commitment, self._minding, self._now, self._zone)
-        text, gone = self._rewritten(page, pruned)
-        self._put(sheet, text)
-        if gone:
-            archive = self._read(f"{self._root}/memory/archive/{self._today:%Y-%m}/mind/{page.kind.page}.md")
-            self._put(archive, f"{archive.text.rstrip() or f'# {page.kind.page}'}\n\n{gone}")
+    def _prune(self, page: MindPage) -> MindPage:
+        """The page without what is long over, which goes to the archive."""
+        name = page.kind.page
+        strategy = self._vault.settings(self._agent).commitment if name == "Intentions" else "single-minded"
+        pruned = prune(page.items, strategy, self._minding, self._now, self._zone)
         self.tell(notes=pruned.notes)
-        self._count(stale_intentions_pruned=len(pruned.remarks), archived=len(pruned.archived))
+        self._count(stale_intentions_pruned=pruned.let_go, archived=len(pruned.archived))
+        if pruned.edits:
+            page = self._page(name, page.editing(pruned.edits))
+        if not pruned.archived:
+            return page
+        text, gone = page.without(pruned.archived)
+        path = f"{self._root}/memory/archive/{self._today:%Y-%m}/mind/{name}.md"
+        self._put(path, f"{self._read(path).rstrip() or f'# {name}'}\n\n{gone}")
+        return self._page(name, text)
 
-    def _rewritten(self, page: MindPage, pruned: Pruned) -> tuple[str, str]:
-        """The page with its edits and remarks and without what goes to the archive, and that."""
-        if not pruned.edits and not pruned.archived:
-            return page.text, ""
-        edited = self._page(page.kind.page, page.editing(pruned.edits))
-        # An item without an id is called after its heading, which an edit may have changed.
-        ids = {old.id: new.id for old, new in zip(page.items, edited.items, strict=True)}
-        text = remarked(edited, {ids[each]: remark for each, remark in pruned.remarks.items()})
-        archived = {ids[each] for each in pruned.archived}
-        return self._page(page.kind.page, text).without(archived) if archived else (text, "")
-
-    def _rank(self, sheet: _Sheet, page: MindPage) -> None:
+    def _rank(self, page: MindPage) -> str:
         order = ranked(page.items)
-        self._put(sheet, page.ordered(order))
-        self._count(desires_prioritized=moved(page.items, order), desire_count=len(order))
+        moved = sum(item.id != name for item, name in zip(page.items, order, strict=True))
+        live = sum(item.is_live for item in page.items)
+        self._count(desires_prioritized=live, desires_moved=moved, desire_count=len(order))
+        return page.ordered(order)
 
-    def _believe(self, sheet: _Sheet, page: MindPage) -> None:
-        grounds = grounds_of(page.items, self._shelf, self._minding.facts, self._now)
-        checked = validate(page.items, grounds.gone, self._minding.chunk, self._today)
-        fed = feed(page.items, grounds.confirmed, grounds.standing, self._fed(), self._now)
-        edits = {**checked.edits, **fed.edits}
-        after = self._page("Beliefs", page.editing(edits)) if edits else page
-        after = self._page("Beliefs", self._added(after, fed)) if fed.added else after
-        self._put(sheet, after.text)
-        found = find_conflicts(chunks_of(after.items, self._minding.chunk), grounds.gone, self._minding.certainty)
-        self._tell_conflicts(found)
+    def _believe(self, page: MindPage) -> str:
+        """Look the beliefs over, bring those that were fed up to date, and compare them all."""
+        gone, standing = grounds_of(page.items, self._shelf, self._now)
+        checked = validate(page.items, gone, self._minding.chunk, self._today)
+        renewed = {item.id: edit for item in page.items if (edit := renewal(item, standing, self._now))}
+        edits = {**checked.edits, **renewed}
+        after = self._fed(self._page("Beliefs", page.editing(edits)) if edits else page)
+        self._tell_conflicts(find_conflicts(after.items, gone, self._minding.certainty))
         self.tell(notes=checked.notes)
-        self._count(belief_count=len(after.items), chunks_processed=checked.chunks, beliefs_fed=len(fed.added))
+        self._count(belief_count=len(after.items), chunks_processed=checked.chunks)
+        return after.text
 
-    def _added(self, page: MindPage, fed: Fed) -> str:
-        first, *others = (section(fact, self._now) for fact in fed.added)
-        lines = tuple({"fact": fact.id} for fact in fed.added)
-        self.operations.append(AddLines(self._ledger, lines, prefix="E"))
-        return "\n".join([page.adding(*first), *(page.rendered(*each) for each in others)])
+    def _fed(self, page: MindPage) -> MindPage:
+        """The page with a belief for each confirmed fact that never was one.
 
-    @property
-    def _ledger(self) -> Ledger:
-        """What was ever fed, so that a belief which a person takes off the page does not come back."""
-        return Ledger(f"{self._root}/memory/meta/fed", Form.LINES)
-
-    def _fed(self) -> set[str]:
+        What was ever fed is noted, so that a belief which a person takes off the page does not come back.
+        """
         parts = takewhile(bool, (self._vault.content(self._ledger.part(number)) for number in count(1)))
-        return {str(line.record.get("fact")) for part in parts for line in read_lines(part or b"").records}
+        known = {str(line.record.get("fact")) for part in parts for line in read_lines(part or b"").records}
+        known.update(chain.from_iterable(item.links() for item in page.items))
+        facts = confirmed_facts(self._shelf, self._minding.facts, self._now, known)
+        if not facts:
+            return page
+        self.operations.append(AddLines(self._ledger, tuple({"fact": fact.id} for fact in facts), prefix="E"))
+        self._count(beliefs_fed=len(facts))
+        first, *others = (section(fact, self._now) for fact in facts)
+        gap = "\r\n" if "\r\n" in page.text else "\n"
+        return self._page("Beliefs", gap.join([page.adding(*first), *(page.rendered(*each) for each in others)]))
 
-    def _tell_conflicts(self, found: Conflicts) -> None:
+    def _tell_conflicts(self, found: Sequence[Conflict]) -> None:
         folder = f"{self._root}/memory/conflicts/"
-        sheet = self._read(f"{folder}{self._today:%Y-%m-%d}.md")
-        paths = sorted(each for each in self._vault.states() if folder < each <= sheet.path)
-        told = (told_on(self._read(each).text) for each in reversed(paths))
-        last = next((each for each in told if each.hash), Told())
-        self._put(sheet, composed(sheet.text, last, found, self._today.date(), self._zone))
-        if found.left_off:
-            self.tell(notes=[f"{found.left_off:,} conflicts are counted and not told one by one"])
-        self._count(conflicts_detected=len(found.told) + found.left_off)
-        self.result = replace(self.result, conflicts=found.told)
+        path = f"{folder}{self._today:%Y-%m-%d}.md"
+        paths = sorted(each for each in self._vault.states() if folder < each <= path)
+        last = next(filter(None, (told_on(self._read(each)) for each in reversed(paths))), "")
+        self._put(path, composed(self._read(path), last, found, self._today.date(), self._zone))
+        self.result = replace(self.result, conflicts_detected=len(found), conflicts=tuple(found[:MOST]))
 
 
 def _undigested(hand: Maker, shelf: Shelf) -> date | None:

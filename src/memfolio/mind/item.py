@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, tzinfo
+from datetime import datetime, time, tzinfo
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError
@@ -72,22 +72,12 @@ class Item:
 def read_value(name: str, wanted: Value, raw: str, zone: tzinfo) -> Any:
     """What a field says; ValueError with what it should be where that makes no sense."""
     text = raw.strip()
-    found = _READERS[wanted](text) if wanted is not Value.DAY else read_day(text, zone, is_end=name == "deadline")
+    if name == "deadline" and _DAY.fullmatch(text):
+        text = f"{text}T23:59:59"
+    found = read_moment(text, zone) if wanted is Value.DAY else _READERS[wanted](text)
     if found is None:
         raise ValueError(WANTED[wanted])
     return found
-
-
-def read_day(text: str, zone: tzinfo, *, is_end: bool = False) -> datetime | None:
-    """A day or a time in UTC; of a day its beginning, or its last second. None for what is none in the calendar."""
-    found = read_moment(text, zone)
-    if found is None or not _DAY.fullmatch(text) or not is_end:
-        return found
-    try:
-        day = datetime.combine(datetime.fromisoformat(text), time(23, 59, 59), tzinfo=zone)
-        return day.astimezone(UTC)
-    except (OverflowError, ValueError):
-        return None
 
 
 def show_value(value: Any, zone: tzinfo, name: str = "") -> str:
@@ -105,16 +95,15 @@ def show_value(value: Any, zone: tzinfo, name: str = "") -> str:
 def pick(name: str, items: Sequence[Item], where: str) -> Item:
     """The one that is named by its id, its title, or words that only its title has."""
     folded = " ".join(name.split()).casefold()
-    for fits in (
-        lambda item: name.strip() == item.id,
-        lambda item: folded == item.title.casefold(),
-        lambda item: folded in item.title.casefold(),
+    for found in (
+        [item for item in items if name.strip() == item.id],
+        [item for item in items if folded == item.title.casefold()],
+        [item for item in items if folded in item.title.casefold()],
     ):
-        found = [item for item in items if fits(item)] if folded else []
-        if len(found) > 1:
+        if folded and len(found) > 1:
             ids = ", ".join(f"{item.id} ({item.title[:40]})" for item in found[:5])
             raise InputError(f"{name[:60]!r} names {len(found)} items of {where}", hint=f"name one: {ids}")
-        if found:
+        if folded and found:
             return found[0]
     known = [item.title for item in items]
     hint = nearest(name, known) if 0 < len(known) <= 50 else "`memfolio mind list` shows them"
@@ -122,11 +111,8 @@ def pick(name: str, items: Sequence[Item], where: str) -> Item:
 
 
 def _share(text: str) -> float | None:
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
-    is_percent = text.endswith("%")
-    number = read_number(text.rstrip("%").strip())
-    share = number / 100 if number is not None and is_percent else number
+    number = WORDS.get(text.lower(), read_number(text.rstrip("%").strip()))
+    share = number / 100 if number is not None and text.endswith("%") else number
     return share if share is not None and 0 <= share <= 1 else None
 
 
@@ -152,3 +138,4 @@ WANTED = {
     Value.STRATEGY: f"one of {', '.join(COMMITMENTS)}",
     Value.TEXT: "a few words",
 }
+"""What a field should hold, for people."""

@@ -11,14 +11,11 @@ from memfolio.intake import nearest
 
 
 class Value(StrEnum):
-    """What a field holds."""
+    """What a field holds: a share is a number from 0 to 1, a day may be a time, names are ids or titles."""
 
     SHARE = "share"
-    """A number from 0 to 1; `80%`, `high`, `medium` and `low` say the same."""
     DAY = "day"
-    """A day or a time; a day alone means its end in a deadline, else its beginning."""
     NAMES = "names"
-    """Ids of memories, facts and other items, with commas between them."""
     STATUS = "status"
     LEVEL = "level"
     STRATEGY = "strategy"
@@ -41,11 +38,10 @@ LIVE = frozenset({Status.ACTIVE, Status.PAUSED})
 """Items that still count."""
 SAID = {
     **{each.value: each for each in Status},
-    **dict.fromkeys("open pending planned committed new ongoing current".split(), Status.ACTIVE),
-    **dict.fromkeys(("in progress", "in-progress", "in_progress"), Status.ACTIVE),
+    **dict.fromkeys(("open", "pending", "planned", "ongoing", "in progress", "in-progress"), Status.ACTIVE),
     **dict.fromkeys(("on hold", "on-hold", "waiting", "blocked", "deferred"), Status.PAUSED),
-    **dict.fromkeys("completed complete achieved fulfilled finished kept".split(), Status.DONE),
-    **dict.fromkeys("cancelled canceled abandoned rejected broken".split(), Status.DROPPED),
+    **dict.fromkeys(("completed", "complete", "achieved", "fulfilled", "finished"), Status.DONE),
+    **dict.fromkeys(("cancelled", "canceled", "abandoned", "rejected"), Status.DROPPED),
     **dict.fromkeys(("obsolete", "superseded", "wrong"), Status.RETIRED),
 }
 """What people write for a status."""
@@ -73,9 +69,9 @@ class Kind:
     fields: Mapping[str, Value]
 
     @property
-    def names(self) -> str:
-        """The names of its fields, as alternatives of a pattern."""
-        return "|".join(self.fields)
+    def links(self) -> list[str]:
+        """The fields that name something else."""
+        return [name for name, value in self.fields.items() if value is Value.NAMES]
 
 
 def _kind(page: str, name: str, prefix: str, verb: str, fields: str) -> Kind:
@@ -104,5 +100,5 @@ def kind_of(name: Kind | str) -> Kind:
     if isinstance(name, Kind):
         return name
     if (found := BY_NAME.get(name.strip().lower().removesuffix(".md"))) is None:
-        raise InputError(f"a mind has no page {name[:40]!r}", hint=nearest(name.lower(), list(BY_NAME)))
+        raise InputError(f"a mind has no page {name[:40]!r}", hint=nearest(name.capitalize(), list(BY_PAGE)))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,15 +11,16 @@ from functools import partialmethod
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from memfolio.errors import InputError, NotFoundError, PolicyError
+from memfolio.errors import HomeError, InputError, NotFoundError, PolicyError
 from memfolio.index.fact_query import triple_named
-from memfolio.intake import nearest
+from memfolio.intake import nearest, text_of
 from memfolio.knowledge.facts import Facts
 from memfolio.mind.due import Reminder, cues, reminders
 from memfolio.mind.item import NAME, Item, pick, read_value, show_value
-from memfolio.mind.kind import KINDS, LEVELS, LIVE, Kind, Status, Value, kind_of
+from memfolio.mind.kind import KINDS, LIVE, Kind, Status, Value, kind_of
 from memfolio.mind.page import MindPage
 from memfolio.recall.library import Library
+from memfolio.redact.redactor import Redactor
 from memfolio.stores.composing import make
 from memfolio.types import Action, Attribution, Origin, check_attribution
 from memfolio.vault.change import Change, PutPage
@@ -34,7 +35,7 @@ Fields = Mapping[str, Any]
 MINDER = Attribution(actor="bot:mind", trigger="mind")
 RAISED = "any that raises an origin: refuse"
 TIES = {"goal": "parent", "plan": "after"}
-"""Which items stand above one another, and by which field."""
+"""The field by which items of a page follow one another."""
 TITLE = 72
 """Characters of a title that is made from a text."""
 MOST = 1 << 20
@@ -43,14 +44,13 @@ MOST = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """What an item names in one of its fields, or, where it is `back`, what names it there."""
+    """What an item names in one of its fields."""
 
     field: str
     id: str
     says: str = ""
     why_not: str = ""
     """Why it does not hold: forgotten, superseded, retracted, missing, or how it ended."""
-    back: bool = False
 
     @property
     def holds(self) -> bool:
@@ -63,6 +63,7 @@ class Mind:
     def __init__(self, vault: Vault, library: Library, agent: str) -> None:
         self._vault, self._library, self._agent = vault, library, agent
         self._facts = Facts(vault, library, agent)
+        self._clean = Redactor(vault.config.redact, vault.home.hash).clean
         self._pages: dict[str, tuple[str | None, MindPage]] = {}
 
     def path(self, kind: Kind | str) -> str:
@@ -70,8 +71,11 @@ class Mind:
         return f"{agent_root(self._agent)}/mind/{kind_of(kind).page}.md"
 
     def page(self, kind: Kind | str) -> MindPage:
-        """A page as it is; one that is not there has a heading and nothing else."""
-        return self._read(kind_of(kind))[1]
+        """A page as it is; one that is not there, or cannot be read, has nothing on it."""
+        try:
+            return self._read(kind_of(kind))[1]
+        except HomeError:
+            return self._page(kind_of(kind), "")
 
     def _read(self, kind: Kind) -> tuple[str | None, MindPage]:
         found = self._vault.page(self.path(kind))
@@ -87,17 +91,16 @@ class Mind:
     def items(self, kind: Kind | str | None = None, *, live: bool = True) -> list[Item]:
         """The items of a page, or of all, who the agent is first; with `live`, only those that still count."""
         pages = [self.page(each) for each in (KINDS if kind is None else [kind])]
-        persona = [page.head for page in pages if page.kind.verb == "be" and page.head.fields]
-        return [
-            item for items in (persona, *(page.items for page in pages)) for item in items if item.is_live or not live
-        ]
+        found = [page.head for page in pages if page.kind.verb == "be" and page.head.fields]
+        found += [item for page in pages for item in page.items]
+        return [item for item in found if item.is_live or not live]
 
     def get(self, name: str) -> Item:
         """The item that is named by its id, its title or a part of that; what still counts comes first."""
         try:
             return pick(name, self.items(), "the mind")
         except NotFoundError:
-            return pick(name, self.items(live=False), "the mind")
+            return pick(name, [*self.items(live=False), self.page("persona").head], "the mind")
 
     def add(
         self,
@@ -114,7 +117,7 @@ class Mind:
         A field whose name is a word of Python is given with a line behind it, as `from_`.
         """
         kind, now = kind_of(kind), self._vault.home.now()
-        title, text = _told(title, text)
+        title, text = self._told(title, text)
         values = {"created": self._today()} | self._checked(kind, fields, by)
         ordered = {name: values[name] for name in kind.fields if values.get(name) is not None}
 
@@ -135,7 +138,9 @@ class Mind:
 
     def be(self, *, by: Attribution = MINDER, dry_run: bool = False, **fields: Any) -> Item:
         """Say who the agent is: `role`, `title`, `department` and `autonomy`, at the head of Persona.md."""
-        return self._update(self.page("persona").head, None, None, fields, by, dry_run=dry_run)
+        if not fields:
+            raise InputError("nothing says who the agent is", hint="give its role, department or autonomy")
+        return self._edit(self.page("persona").head, fields, by, dry_run=dry_run)
 
     def update(
         self,
@@ -151,39 +156,42 @@ class Mind:
 
         Where an item is told by its title alone, another text becomes its title.
         """
-        return self._update(self.get(name), text, title, fields, by, dry_run=dry_run)
-
-    def _update(
-        self, item: Item, text: str | None, title: str | None, given: Fields, by: Attribution, *, dry_run: bool
-    ) -> Item:
-        values = {"updated": self._today()} | self._checked(item.kind, given, by)
+        item = self.get(name)
+        if text is None and title is None:
+            return self._edit(item, fields, by, dry_run=dry_run)
+        values = {"updated": self._today()} | self._checked(item.kind, fields, by)
 
         def compose(page: MindPage) -> tuple[str, str]:
-            if text is None and title is None:
-                return item.id, page.editing({item.id: values})
-            section = page.find(item.id)
-            was = section.item
-            is_title = text is not None and (not was.text or _told(None, was.text)[0] == was.title)
-            told = _told(title or (None if is_title else was.title), was.text if text is None else text)
-            kept = {each: value for each, value in {**page.written(section), **values}.items() if value is not None}
-            return item.id, page.rewriting(item.id, *told, kept)
+            was = page.find(item.id).item
+            is_title = text is not None and (not was.text or self._told(None, was.text)[0] == was.title)
+            told = self._told(title or (None if is_title else was.title), was.text if text is None else text)
+            return item.id, page.rewriting(item.id, *told, values)
 
         return self._write(item.kind, compose, by, dry_run=dry_run)
+
+    def _edit(self, item: Item, fields: Fields, by: Attribution, *, dry_run: bool) -> Item:
+        values = {"updated": self._today()} | self._checked(item.kind, fields, by)
+        edits = {item.id: values}
+        return self._write(item.kind, lambda page: (item.id, page.editing(edits)), by, dry_run=dry_run)
 
     def retire(
         self, name: str, status: Status | str = Status.RETIRED, *, reason: str | None = None, **how: Any
     ) -> Item:
         """Let an item be over: retired, done, dropped …; `how` is what else `update` takes."""
-        told: dict[str, Any] = how if reason is None else how | {"reason": reason}
-        return self.update(name, status=status, **told)
+        why: dict[str, Any] = {} if reason is None else {"reason": reason}
+        return self.update(name, status=status, **why, **how)
 
     def problems(self) -> list[str]:
         """What on the pages makes no sense, each with its file and line."""
-        found: list[str] = []
-        for page in map(self.page, KINDS):
-            tangled = [f"line {item.line}: {problem}" for item, problem in _tangles(page)]
-            found += [f"{self.path(page.kind)}: {problem}" for problem in (*page.problems, *tangled)]
-        return found
+        return [f"{self.path(kind)}: {problem}" for kind in KINDS for problem in self._problems(kind)]
+
+    def _problems(self, kind: Kind) -> list[str]:
+        try:
+            page = self._read(kind)[1]
+        except HomeError as error:
+            return [f"it cannot be read: {error.message}"]
+        circles = [f"line {item.line}: {TIES[kind.name]} runs in a circle" for item in _circling(page)]
+        return [*page.problems, *circles]
 
     def due(self, about: str = "", now: datetime | None = None) -> list[Reminder]:
         """What comes up by itself: by its time, or since `about` mentions its topic."""
@@ -193,17 +201,15 @@ class Mind:
         return reminders(timed, here, about=about, ahead=config.ahead, most=config.reminders)
 
     def links(self, item: Item) -> list[Link]:
-        """What an item rests on and leads to, and what of the mind names it, each with whether it still holds."""
-        everything = self.items(live=False)
-        known = {name: each for each in everything for name in (each.title.casefold(), each.id)}
-        own = [self._link(field, name, known.get(name) or known.get(name.casefold())) for field, name in _named(item)]
-        names = (item.id, item.title)
-        back = [(field, each) for each in everything for field, name in _named(each) if name in names]
-        return own + [_to(field, each, back=True) for field, each in back]
+        """What an item rests on and leads to, each with whether it still holds."""
+        known = _by_name(self.items(live=False))
+        named = [(field, name) for field in item.kind.links for name in item.links(field)]
+        return [self._link(field, name, known.get(name.casefold())) for field, name in named]
 
     def _link(self, field: str, name: str, item: Item | None) -> Link:
         if item:
-            return _to(field, item)
+            why_not = "" if item.status in (*LIVE, Status.DONE) else item.status.value
+            return Link(field=field, id=item.id, says=item.title, why_not=why_not)
         if found := self._library.locate(name):
             memory = found[1].item
             superseded = f"superseded by {memory.superseded_by}" if memory.superseded_by else ""
@@ -229,19 +235,28 @@ class Mind:
             own, text = compose(page)
             after = self._page(kind, text)
             item = pick(own, (after.head, *after.items), kind.page)
-            before = {(item.id, problem) for item, problem in _tangles(page)}
-            for each, problem in _tangles(after):
-                if (each.id, problem) not in before:
-                    raise InputError(f"{each.title[:60]!r}: {problem}", hint="name another one, or change that first")
+            if len(circle := _circling(after)) > len(_circling(page)):
+                hint = f"its {TIES[kind.name]} cannot be what follows it: name another one"
+                raise InputError(f"{circle[0].title[:60]!r} would lead back to itself", hint=hint)
             put = PutPage(self.path(kind), to_bytes(text), mark)
             action = Action.EDIT if mark else Action.CREATE
             return item, Change(operations=(put,), by=by, action=action) if text != page.text else None
 
-        by = check_attribution(by)
         with nullcontext() if dry_run else self._vault.writer.ready():  # of several writers, each finds the one before
             item = make(self._vault, composed, dry_run=dry_run)[0]
         page = self.page(kind)  # where secrets are taken out
         return item if dry_run else pick(item.id, (page.head, *page.items), kind.page)
+
+    def _told(self, title: str | None, text: str) -> tuple[str, str]:
+        """The title of an item and what is told below it, both checked; no title is cut out of a secret."""
+        text = normalise_content(text_of(text)).strip()
+        check_content(text, MOST)
+        text = self._clean(text)
+        short = " ".join(text.split())
+        first = textwrap.shorten(short, TITLE, placeholder="…")
+        head = " ".join((title or (first if first != "…" else short[:TITLE])).split())
+        check_content(head, MOST)
+        return head, "" if head == short and "\n" not in text else text
 
     def _today(self) -> datetime:
         here = self._vault.home.now().astimezone(self._vault.home.zone)
@@ -250,12 +265,12 @@ class Mind:
     def _checked(self, kind: Kind, fields: Fields, by: Attribution) -> dict[str, Any]:
         """The values as they are read back; InputError says what belongs there."""
         given = {name.removesuffix("_"): value for name, value in fields.items()}
-        if unknown := next((name for name in given if name not in kind.fields), None):
-            raise InputError(f"a {kind.name} has no {unknown[:40]!r}", hint=nearest(unknown, list(kind.fields)))
+        if unknown := [name for name in given if name not in kind.fields]:
+            raise InputError(f"a {kind.name} has no {unknown[0][:40]!r}", hint=nearest(unknown[0], list(kind.fields)))
         values = {name: value if value is None else self._value(kind, name, value) for name, value in given.items()}
-        links = [each for name, value in values.items() if kind.fields[name] is Value.NAMES for each in value or ()]
-        is_owner = (self._vault.config.speaker or ("owner" if by.actor == "human" else "agent")) == "owner"
-        for each in links if not is_owner else ():
+        links = [each for name in kind.links for each in values.get(name) or ()]
+        speaker = self._vault.config.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
+        for each in links if speaker != "owner" else ():
             if (found := self._library.locate(each)) and found[1].item.origin is Origin.UNTRUSTED:
                 hint = "let the owner do it, or name something else"
                 raise PolicyError(f"{each} is a stranger's word, and supports nothing", row=RAISED, hint=hint)
@@ -272,7 +287,7 @@ class Mind:
             raise InputError(f"{name} is {shown[:40]!r}", hint=f"it should be {error}") from error
         if wanted is Value.TEXT:
             check_content(shown, MOST)
-        if name == "when" and not any(cues(shown, self._vault.home.now())):
+        if name == "when" and not cues(shown, zone):
             raise InputError(f"when is {shown[:40]!r}", hint="give a time, or words that name a topic")
         return tuple(map(self._known, found)) if wanted is Value.NAMES else found
 
@@ -288,50 +303,23 @@ class Mind:
         return link.id
 
 
-def _told(title: str | None, text: str) -> tuple[str, str]:
-    """The title of an item and what is told below it, both checked."""
-    text = normalise_content(text).strip()
-    short = " ".join(text.split())
-    first = textwrap.shorten(short, TITLE, placeholder="…")
-    head = " ".join((title or (first if first != "…" else short[:TITLE])).split())
-    check_content(f"{head}\n{text}", MOST)
-    return head, "" if head == short and "\n" not in text else text
+def _by_name(items: Iterable[Item]) -> dict[str, Item]:
+    """Items by their titles and their ids, both in small letters."""
+    found = list(items)
+    return {item.title.casefold(): item for item in found} | {item.id.casefold(): item for item in found}
 
 
-def _named(item: Item) -> Iterator[tuple[str, str]]:
-    for field, wanted in item.kind.fields.items():
-        yield from ((field, name) for name in item.links(field)) if wanted is Value.NAMES else ()
-
-
-def _to(field: str, item: Item, *, back: bool = False) -> Link:
-    why_not = "" if item.status in (*LIVE, Status.DONE) else item.status.value
-    return Link(field=field, id=item.id, says=item.title, why_not=why_not, back=back)
-
-
-def _tangles(page: MindPage) -> Iterator[tuple[Item, str]]:
-    """What cannot stand above what: a goal below one of its own level, and whatever leads back to itself."""
+def _circling(page: MindPage) -> list[Item]:
+    """The items that lead back to themselves; of circles that meet, at least one is found."""
     if (tie := TIES.get(page.kind.name)) is None:
-        return
-    known = {name: each for each in page.items for name in (each.title.casefold(), each.id)}
-    above = {
-        item.id: [found for name in item.links(tie) if (found := known.get(name) or known.get(name.casefold()))]
-        for item in page.items
-    }
-    circling = set(_circling({own: [each.id for each in others] for own, others in above.items()}))
+        return []
+    known, above, circling = _by_name(page.items), dict[str, list[str]](), set[str]()
     for item in page.items:
-        for each in above[item.id]:
-            own, level = item.fields.get("level"), each.fields.get("level")
-            if own and level and LEVELS.index(level) >= LEVELS.index(own):
-                yield item, f"a {own} goal cannot be below {each.title[:60]!r}, which is {level}"
-        if item.id in circling:
-            yield item, f"{tie} runs in a circle"
-
-
-def _circling(ties: dict[str, list[str]]) -> Iterator[str]:
-    """What leads back to itself; of circles that meet, at least one is found."""
+        above[item.id] = [known[name.casefold()].id for name in item.links(tie) if name.casefold() in known]
     while True:
         try:
-            return TopologicalSorter(ties).prepare()
+            TopologicalSorter(above).prepare()
+            return [item for item in page.items if item.id in circling]
         except CycleError as error:
-            yield from error.args[1]
-            ties = {each: others for each, others in ties.items() if each not in error.args[1]}
+            circling |= set(error.args[1])
+            above = {own: others for own, others in above.items() if own not in circling}

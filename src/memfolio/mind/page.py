@@ -19,9 +19,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
 from memfolio.mind.item import Item, pick, read_value, show_value
@@ -30,36 +30,39 @@ from memfolio.vault.format.notes import closed_fences
 
 BETWEEN = " · "
 _SECTION = re.compile(r"^(?:\A\ufeff)?##(?=[ \t\r]|$)[^\n]*\n?", re.MULTILINE)
-_TOP = re.compile(r"\ufeff?\s*#(?=[ \t\r]|$)[^\n]*\n?")
+_PROPERTIES = re.compile(r"\ufeff?---[ \t]*\r?\n(?:(?!##)[^\n]*\n)*?---[ \t]*(?:\r?\n|\Z)")
+_TOP = re.compile(rf"(?:{_PROPERTIES.pattern})?(?:\ufeff?\s*#(?=[ \t\r]|$)[^\n]*\n?)?")
+"""What stands before the text of a page: properties, and its title."""
 _ID = re.compile(r"[ \t]\^([A-Z]-[0-9a-f-]{4,40})\s*$")
 _REST = re.compile(r"[ \t]*(?:\r?\n|\r?\Z)")
+_COMMENT = re.compile(r"^[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
+_OPAQUE = re.compile(r"```|~~~|<!--|\A\ufeff?---")
 
 Span = tuple[int, int]
 
 
 class Spot(NamedTuple):
-    """Where a field stands: its value, itself with its name, and the line or the mark that it is a part of."""
+    """Where a field stands: its value, itself with its name, and the line that it is a part of, or itself as a mark."""
 
     name: str
     value: Span
     part: Span
     line: Span
+    is_mark: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Where an item stands, and where the values of its fields do."""
+    """Where an item stands, and where its fields do."""
 
     item: Item
     start: int
     heading: int
     """Where its heading ends."""
-    meta: int
-    """Where the line of fields below its heading ends, without its line break; 0 where there is none."""
     end: int
-    spots: Mapping[str, Span]
-    """Where the values are that count, or the first ones that make no sense."""
     places: tuple[Spot, ...]
+    spots: Mapping[str, Spot]
+    """Those that count, or the first ones that make no sense."""
 
 
 class MindPage:
@@ -69,27 +72,14 @@ class MindPage:
         self.kind, self.text = kind, text
         self._agent, self._zone = agent, zone
         self._break = "\r\n" if "\r\n" in text else "\n"
-        self._forms = _forms(kind.names)
-
-    @cached_property
-    def sections(self) -> tuple[Section, ...]:
-        return tuple(self._read())
-
-    @cached_property
-    def items(self) -> tuple[Item, ...]:
-        return tuple(section.item for section in self.sections)
-
-    @cached_property
-    def front(self) -> Section:
-        """What stands above the sections; its item has the name of the page."""
-        end = self.sections[0].start if self.sections else len(self.text)
-        top = _TOP.match(self.text, 0, end)
-        return self._section(0, top.end() if top else 0, end, self.kind.page, self._hashed(self.kind.page, -1))
-
-    @property
-    def head(self) -> Item:
-        """What the page says above its sections, such as who an agent is."""
-        return self.front.item
+        self._breaks = [match.start() for match in re.finditer("\n", text)]
+        self._forms = _forms("|".join(kind.fields))
+        self._opaque = self._opaque_parts()
+        self.sections = tuple(self._read())
+        self.items = tuple(section.item for section in self.sections)
+        self.front = self._front()
+        self.head = self.front.item
+        """What the page says above its sections, such as who an agent is; its title is the name of the page."""
 
     @property
     def problems(self) -> list[str]:
@@ -104,9 +94,8 @@ class MindPage:
     def adding(self, id: str, title: str, text: str, fields: Mapping[str, Any]) -> str:
         """The page with one more item at its end."""
         start = self.text or f"# {self.kind.page}\n"
-        lines = len(start) - len(start.rstrip("\r\n"))
-        gap = self._break * max(0, 2 - start.count("\n", len(start) - lines))
-        return f"{start}{gap}{self.rendered(id, title, text, fields)}"
+        breaks = start.count("\n", len(start.rstrip("\r\n")))
+        return f"{start}{self._break * max(0, 2 - breaks)}{self.rendered(id, title, text, fields)}"
 
     def rendered(self, id: str, title: str, text: str, fields: Mapping[str, Any]) -> str:
         """An item as a section."""
@@ -126,72 +115,88 @@ class MindPage:
         return "".join([*pieces, self.text[at:]])
 
     def rewriting(self, id: str, title: str, text: str, fields: Mapping[str, Any]) -> str:
-        """The page with an item told anew."""
+        """The page with an item told anew; fields that are not given stay as they are written, None takes one away."""
         section = self.find(id)
+        written = {name: self._raw(spot) for name, spot in section.spots.items()}
+        kept = {name: value for name, value in {**written, **fields}.items() if value not in (None, "")}
         rest = self.text[section.end :]
         gap = self._break if rest else ""
-        return f"{self.text[: section.start]}{self.rendered(id, title, text, fields)}{gap}{rest}"
-
-    def written(self, section: Section) -> dict[str, str]:
-        """The fields of an item as they are written, also those that make no sense."""
-        return {name: raw for name, spot in section.spots.items() if (raw := self.text[slice(*spot)].strip())}
+        return f"{self.text[: section.start]}{self.rendered(id, title, text, kept)}{gap}{rest}"
 
     def without(self, ids: Collection[str]) -> tuple[str, str]:
         """The page without these items, and what is taken out."""
-        kept = [self.text[: self.sections[0].start]] if self.sections else [self.text]
-        gone: list[str] = []
+        kept, gone = [self.text[: self.front.end]], list[str]()
         for section in self.sections:
-            (gone if section.item.id in ids else kept).append(self._raw(section))
+            (gone if section.item.id in ids else kept).append(self._told_by(section))
         return "".join(kept), "".join(gone)
 
     def ordered(self, ids: Iterable[str]) -> str:
         """The page with its items in this order; those that are not named follow as they stood."""
         by_id = {section.item.id: section for section in self.sections}
         order = dict.fromkeys([*(each for each in ids if each in by_id), *by_id])
-        if not self.sections or list(order) == list(by_id):
+        if list(order) == list(by_id):
             return self.text
-        return self.text[: self.sections[0].start] + "".join(self._raw(by_id[each]) for each in order)
+        return self.text[: self.front.end] + "".join(self._told_by(by_id[each]) for each in order)
 
-    def _raw(self, section: Section) -> str:
+    def _told_by(self, section: Section) -> str:
         """The text of a section, which ends so that another one may follow."""
         raw = self.text[section.start : section.end]
         is_last = section.end == len(self.text) and not raw.endswith(2 * self._break)
         return raw.rstrip("\r\n") + 2 * self._break if is_last else raw
 
+    def _raw(self, spot: Spot) -> str:
+        raw = self.text[slice(*spot.value)].strip()
+        return self._forms.unguard.sub("", raw) if "\\" in raw else raw
+
     def _shown(self, name: str, value: Any) -> str:
         """A value in one line, in which no further field begins."""
-        return self._forms.unsafe.sub(",", " ".join(show_value(value, self._zone, name).split()))
+        return self._forms.guard.sub(r"\\", " ".join(show_value(value, self._zone, name).split()))
 
     def _edits(self, section: Section, fields: Mapping[str, Any]) -> Iterator[tuple[Span, str]]:
-        gone = {name for name, value in fields.items() if value is None}
-        shown = {name: self._shown(name, value) for name, value in fields.items() if value is not None}
-        yield from ((span, "") for span in self._cuts(section, gone))
-        for name in section.spots.keys() & shown:
-            lead = "" if self.text[section.spots[name][0] - 1] in " \t" else " "
-            yield section.spots[name], f"{lead}{shown[name]}"
-        added = BETWEEN.join(f"{name}: {value}" for name, value in shown.items() if name not in section.spots)
-        has_meta = any(spot.line[1] == section.meta and spot.name not in gone for spot in section.places)
-        if added and has_meta:
-            yield (section.meta, section.meta), BETWEEN + added
-        elif added:
+        shown = {name: None if value is None else self._shown(name, value) for name, value in fields.items()}
+        added = [f"{name}: {value}" for name, value in shown.items() if value and not self._fits(section, name, value)]
+        for line, found in groupby(section.places if fields else (), key=lambda spot: spot.line):
+            spots = list(found)
+            was = [self.text[slice(*spot.part)] for spot in spots]
+            parts = [part for spot in spots if (part := self._part(section, spot, shown))]
+            if parts and added and self._is_meta(section, spots[0]):
+                parts, added = [*parts, *added], []
+            if not parts:
+                yield self._gone(section, *line)
+            elif parts != was:
+                yield (spots[0].part[0], spots[-1].part[1]), BETWEEN.join(parts)
+        if added:
             before = "" if self._begins_line(section.heading) else self._break
             after = "" if _REST.match(self.text, section.heading) else self._break
-            yield (section.heading, section.heading), f"{before}{added}{self._break}{after}"
+            yield (section.heading, section.heading), f"{before}{BETWEEN.join(added)}{self._break}{after}"
 
-    def _cuts(self, section: Section, gone: Collection[str]) -> Iterator[Span]:
-        """What goes with these fields: a line of which nothing stays, or a part with the sign beside it."""
-        for line, found in groupby(section.places if gone else (), key=lambda spot: spot.line):
-            spots, stays = list(found), False
-            if all(spot.name in gone for spot in spots):
-                yield self._whole(*line)
-                continue
-            for number, spot in enumerate(spots):
-                if spot.name not in gone:
-                    stays = True
-                elif stays:
-                    yield spots[number - 1].part[1], spot.part[1]
-                else:
-                    yield spot.part[0], spots[number + 1].part[0]
+    def _part(self, section: Section, spot: Spot, shown: Mapping[str, str | None]) -> str:
+        """A field with what it should say; nothing where it is taken away, or has to stand elsewhere."""
+        new, (start, end) = shown.get(spot.name, ""), spot.value
+        if new is None or (new and not self._fits(section, spot.name, new)):
+            return ""
+        if not new or spot is not section.spots[spot.name]:
+            return self.text[slice(*spot.part)]
+        lead = "" if self.text[start - 1] in " \t" else " "
+        return f"{self.text[spot.part[0] : start]}{lead}{new}{self.text[end : spot.part[1]]}"
+
+    def _fits(self, section: Section, name: str, value: str) -> bool:
+        """Whether a value can stand where its field does; in a mark, a bracket would end it."""
+        spot = section.spots.get(name)
+        return spot is not None and not (spot.is_mark and "]" in value)
+
+    def _is_meta(self, section: Section, spot: Spot) -> bool:
+        """Whether a field stands on the first line below the heading."""
+        return not spot.is_mark and not self.text[section.heading : spot.part[0]].strip(" \t\r\n-*+")
+
+    def _gone(self, section: Section, start: int, end: int) -> tuple[Span, str]:
+        """What goes with a line or a mark; a mark stays, empty, where the line would be something else without it."""
+        whole = self._whole(start, end)
+        first, last = self.text.rfind("\n", 0, start) + 1, (self.text.find("\n", end) + 1 or len(self.text))
+        rest = self._forms.mark.sub("", self.text[first : whole[0]] + self.text[whole[1] : last])
+        if start < section.heading or whole[1] >= last or not self._forms.begins.match(rest):
+            return whole, ""
+        return (self.text.index(":", start) + 1, end - 1), ""
 
     def _whole(self, start: int, end: int) -> Span:
         while start and self.text[start - 1] in " \t":
@@ -202,41 +207,51 @@ class MindPage:
     def _begins_line(self, at: int) -> bool:
         return at == 0 or self.text[at - 1] == "\n"
 
+    def _front(self) -> Section:
+        end = self.sections[0].start if self.sections else len(self.text)
+        top = _TOP.match(self.text, 0, end)
+        return self._section(0, top.end() if top else 0, end, self.kind.page, self._hashed(self.kind.page, -1))
+
     def _read(self) -> Iterator[Section]:
-        found = [match for match in _SECTION.finditer(self.text) if _ID.search(match[0]) or not self._fenced(match)]
-        marks = [_ID.search(match[0]) for match in found]
-        ends = [*(match.start() for match in found[1:]), len(self.text)]
-        reserved = {mark[1] for mark in marks if mark}
-        seen: Counter[str] = Counter()
-        taken: set[str] = set()
-        for match, mark, end in zip(found, marks, ends, strict=False):
-            raw = (match[0][: mark.start()] if mark else match[0]).lstrip("\ufeff")[2:]
-            title = " ".join(self._plain(self._forms.mark.sub("", raw)).split())
-            own = mark[1] if mark else ""
-            while not own or own in taken or (mark is None and own in reserved):
+        headings = ((match, self._id(match)) for match in _SECTION.finditer(self.text))
+        found = [(match, mark) for match, mark in headings if mark or not self._is_opaque(match)]
+        ends = [*(match.start() for match, _ in found[1:]), len(self.text)]
+        reserved = {mark[1] for _, mark in found if mark}
+        seen, taken = Counter[str](), dict[str, int]()
+        for (match, mark), end in zip(found, ends, strict=False):
+            raw = mark.string[: mark.start()] if mark else self._forms.mark.sub("", match[0])
+            title = " ".join(self._plain(raw.lstrip("\ufeff")[2:]).split())
+            own, problems = mark[1] if mark else "", list[str]()
+            if own in taken:
+                problems = [f"line {self._line(match.start())}: {own} stands on line {taken[own]} as well"]
+            while not own or own in taken or (own in reserved and not (mark and mark[1] == own)):
                 own = self._hashed(title, seen[title.casefold()])
                 seen[title.casefold()] += 1
-                mark = None
-            taken.add(own)
-            yield self._section(match.start(), match.end(), end, title, own)
+            taken[own] = self._line(match.start())
+            yield self._section(match.start(), match.end(), end, title, own, problems)
 
-    def _section(self, start: int, heading: int, end: int, title: str, id: str) -> Section:
+    def _id(self, heading: re.Match[str]) -> re.Match[str] | None:
+        """The id at the end of a heading, or before the marks there."""
+        return _ID.search(self._forms.mark.sub("", heading[0])) if "^" in heading[0] else None
+
+    def _section(
+        self, start: int, heading: int, end: int, title: str, id: str, problems: Iterable[str] = ()
+    ) -> Section:
         values: dict[str, Any] = {}
-        spots: dict[str, Span] = {}
-        problems: list[str] = []
+        spots: dict[str, Spot] = {}
+        wrong = [*problems]
         places = tuple(self._places(start, heading, end))
-        for name, span, _, _ in places:
-            raw = self.text[slice(*span)].strip()
-            spots.setdefault(name, span)
+        for spot in places:
+            name, raw = spot.name, self._raw(spot)
+            spots.setdefault(name, spot)
             try:
                 value = read_value(name, self.kind.fields[name], raw, self._zone) if raw else None
             except ValueError as error:
-                where = f"line {self._line(span[0])}: {name} of {title[:60]!r}"
-                problems.append(f"{where} is {raw[:40]!r}, not {error}")
+                where = f"line {self._line(spot.value[0])}: {name} of {title[:60]!r}"
+                wrong.append(f"{where} is {raw[:40]!r}, not {error}")
                 continue
             if value is not None and name not in values:
-                values[name], spots[name] = value, span
-        first = min((spot.line for spot in places if spot.line[0] >= heading), default=(end, 0))
+                values[name], spots[name] = value, spot
         item = Item(
             kind=self.kind,
             id=id,
@@ -244,18 +259,17 @@ class MindPage:
             text=self._told(heading, end, {spot.line for spot in places}),
             fields=values,
             line=self._line(start),
-            problems=tuple(problems),
+            problems=tuple(wrong),
         )
-        is_meta = first[1] and self.text[first[0]] != "[" and not self.text[heading : first[0]].strip()
-        return Section(item, start, heading, first[1] if is_meta else 0, end, spots, places)
+        return Section(item, start, heading, end, places, spots)
 
     def _places(self, start: int, heading: int, end: int) -> Iterator[Spot]:
         """Every field of a section: the marks, then those on lines."""
         for found in self._forms.mark.finditer(self.text, start, end):
-            if not self._fenced(found):
-                yield Spot(found[1].lower(), found.span(2), found.span(), found.span())
+            if not self._is_opaque(found):
+                yield Spot(found[1].lower(), found.span(2), found.span(), found.span(), is_mark=True)
         for found in self._forms.line.finditer(self.text, heading, end):
-            if not self._fenced(found):
+            if not self._is_opaque(found):
                 yield from self._parts(found)
 
     def _parts(self, line: re.Match[str]) -> Iterator[Spot]:
@@ -264,8 +278,8 @@ class MindPage:
         names = [(line["name"], line.start("part"), line.start("value"))]
         names += [(each[1], each.start(1), each.end()) for each in further]
         for (name, first, start), end in zip(names, [*(each.start() for each in further), line.end()], strict=True):
-            value = _trimmed(self.text, start, end)
-            yield Spot(name.lower(), value, (first, value[1]), line.span())
+            last = start + len(self.text[start:end].rstrip())
+            yield Spot(name.lower(), (start, last), (first, last), line.span())
 
     def _told(self, start: int, end: int, cuts: Iterable[Span]) -> str:
         """What stands in a section beside its fields."""
@@ -283,23 +297,24 @@ class MindPage:
     def _line(self, at: int) -> int:
         return bisect_right(self._breaks, at - 1) + 1
 
-    @cached_property
-    def _breaks(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.text)]
+    def _opaque_parts(self) -> tuple[list[int], list[int]]:
+        """Where code, comments and properties begin and end; a slip in them swallows no heading that has an id."""
+        if not _OPAQUE.search(self.text):
+            return [], []
+        starts = [match.start() for match in _SECTION.finditer(self.text) if self._id(match)]
+        spans = [found.span() for found in [_PROPERTIES.match(self.text)] if found]
+        for part in pairwise([0, *starts, len(self.text)]):
+            spans += [
+                *closed_fences(self.text, *part),
+                *(found.span() for found in _COMMENT.finditer(self.text, *part)),
+            ]
+        spans.sort()
+        return [start for start, _ in spans], list(accumulate((end for _, end in spans), max))
 
-    @cached_property
-    def _closed(self) -> list[Span]:
-        """The code fences; none goes on behind a heading that has an id, so that a slip cannot swallow an item."""
-        if "```" not in self.text and "~~~" not in self.text:
-            return []
-        starts = [match.start() for match in _SECTION.finditer(self.text) if _ID.search(match[0])]
-        return [span for part in pairwise([0, *starts, len(self.text)]) for span in closed_fences(self.text, *part)]
-
-    def _fenced(self, match: re.Match[str]) -> bool:
-        if not self._closed:
-            return False
-        number = bisect_right(self._closed, (match.start(), len(self.text))) - 1
-        return number >= 0 and match.start() < self._closed[number][1]
+    def _is_opaque(self, match: re.Match[str]) -> bool:
+        starts, ends = self._opaque
+        number = bisect_right(starts, match.start()) - 1
+        return number >= 0 and match.start() < ends[number]
 
     def _hashed(self, title: str, nth: int) -> str:
         """The id of an item that was written by hand: it is its own as long as its title stands."""
@@ -313,32 +328,31 @@ class Forms(NamedTuple):
     line: re.Pattern[str]
     further: re.Pattern[str]
     mark: re.Pattern[str]
-    unsafe: re.Pattern[str]
-    """What in a value would begin another field."""
+    begins: re.Pattern[str]
+    """What a line begins with that is a field, a heading or code."""
+    guard: re.Pattern[str]
+    """Where a value needs a backslash so that no field begins in it; what has some already needs one more."""
+    unguard: re.Pattern[str]
     escape: re.Pattern[str]
-    """Where text needs a backslash; what has some already needs one more."""
+    """The same for text."""
     unescape: re.Pattern[str]
 
 
 @lru_cache(maxsize=16)
 def _forms(names: str) -> Forms:
-    named = rf"(?:\*\*|__)?(?P<name>{names})(?:\*\*|__)?[ \t]*:"
-    value = rf"(?P<value>(?:[^\r\n\[]|\[(?!(?:{names})[ \t]*:))*)"
-    taken = named.replace("?P<name>", "?:")
-    line = rf"\\*(?:##?(?:[ \t\r]|$)|[ \t]*(?:[-*+][ \t]+)?{taken})"
-    mark = rf"\\*\[(?:{names})[ \t]*:"
+    inside = rf"(?:{names})[ \t]*::?"
+    named = rf"(?:\*\*|__)?(?P<name>{names})(?:\*\*|__)?[ \t]*::?"
+    value = rf"(?P<value>(?:[^\r\n\[]|\[(?!{inside})|(?<=\\)\[)*)"
+    begins = rf"(?:##?(?:[ \t\r]|$)|[ \t]*(?:[-*+][ \t]+)?{named.replace('?P<name>', '?:')})"
+    further, marked = rf"\\*(?:[·|][ \t]+|\[){inside}", rf"\\*\[{inside}"
     found = (
-        rf"^[ \t]*(?:[-*+][ \t]+)?(?P<part>{named}(?:\*\*|__)?(?=[ \t\r]|$){value})",
-        rf"[ \t]+[·|][ \t]+({names})[ \t]*:",
-        rf"\[(?<!\\\[)({names})[ \t]*:([^\]\n]*)\]",
-        rf"[·|](?=[ \t]+(?:{names})[ \t]*:)|\[(?=(?:{names})[ \t]*:)",
-        rf"^(?={line})|(?<!\\)(?={mark})",
-        rf"^\\(?={line})|(?<!\\)\\(?={mark})",
+        rf"^[ \t]*(?:[-*+][ \t]+)?(?P<part>{named}(?:\*\*|__)?(?=[ \t\r]|$)[ \t]*{value})",
+        rf"(?<=[ \t])[·|][ \t]+({names})[ \t]*::?[ \t]*",
+        rf"\[(?<!\\\[)({names})[ \t]*::?([^\]\n]*)\]",
+        rf"{begins}|[ \t]*(?:```|~~~|<!--)",
+        rf"(?<!\\)(?={further})",
+        rf"(?<!\\)\\(?={further})",
+        rf"^(?=\\*{begins})|(?<!\\)(?={marked})",
+        rf"^\\(?=\\*{begins})|(?<!\\)\\(?={marked})",
     )
     return Forms(*(re.compile(each, re.IGNORECASE | re.MULTILINE) for each in found))
-
-
-def _trimmed(text: str, start: int, end: int) -> Span:
-    """Where between two places something stands; all of it where nothing does."""
-    raw = text[start:end]
-    return (start + len(raw) - len(raw.lstrip()), start + len(raw.rstrip())) if raw.strip() else (start, end)

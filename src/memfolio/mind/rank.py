@@ -12,11 +12,6 @@ def ranked(items: Sequence[Item]) -> list[str]:
     return [item.id for item in sorted(items, key=_weight)]
 
 
-def moved(items: Sequence[Item], order: Sequence[str]) -> int:
-    """How many items an order gives another place."""
-    return sum(item.id != name for item, name in zip(items, order, strict=True))
-
-
 def _weight(item: Item) -> tuple[bool, float, float, float]:
     urgency, alignment = (float(item.fields.get(name, 0.5)) for name in ("urgency", "alignment"))
     return not item.is_live, -item.priority, -urgency, -alignment

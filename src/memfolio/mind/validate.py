@@ -18,7 +18,6 @@ UNKNOWN = "unknown"
 """The state of what is not there at all."""
 SHOWN = 5
 """How many beliefs a note names."""
-_SAME = "says the same as another and was retired"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,36 +40,31 @@ class Checked:
     notes: tuple[str, ...]
 
 
-def chunks_of(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """Items, so many at a time."""
-    return (items[at : at + size] for at in range(0, len(items), size))
-
-
 def validate(items: Sequence[Item], gone: Mapping[str, Ground], size: int, today: datetime) -> Checked:
     """Look all beliefs over; of several that say the same the surest counts, and the others are retired."""
-    found: defaultdict[str, list[Item]] = defaultdict(list)
+    chunks = [items[at : at + size] for at in range(0, len(items), size)]
+    found = defaultdict[str, list[Item]](list)
+    edits: dict[str, Mapping[str, object]] = {}
     surest: dict[str, Item] = {}
-    chunks = list(chunks_of(items, size))
-    for item in (item for chunk in chunks for item in chunk if item.is_live):
+    for item in (each for chunk in chunks for each in chunk if each.is_live and not each.problems):
         for doubt in _doubts(item, gone):
             found[doubt].append(item)
         other = surest.setdefault(key := " ".join(item.says.casefold().split()), item)
-        if key and other is not item and not item.problems and not other.problems:
+        if key and other is not item:
             surest[key], weaker = (item, other) if item.certainty > other.certainty else (other, item)
-            found[_SAME].append(weaker)
-    edits = {item.id: {"status": Status.RETIRED, "updated": today} for item in found.get(_SAME, ())}
+            edits[weaker.id] = {"status": Status.RETIRED, "updated": today, "reason": f"{surest[key].id} says the same"}
     return Checked(chunks=len(chunks), edits=edits, notes=tuple(_told(*each) for each in found.items()))
 
 
 def _doubts(item: Item, gone: Mapping[str, Ground]) -> Iterator[str]:
     if not item.says:
-        yield "says nothing"
+        yield "without words"
     elif "certainty" not in item.fields:
-        yield "has no certainty and counts as 0.5"
+        yield "without a certainty, taken as 0.5"
     for ground in filter(None, map(gone.get, item.links())):
-        yield "rests on what is not there" if ground.state == UNKNOWN else f"rests on what was {ground.state}"
+        yield "resting on what is not there" if ground.state == UNKNOWN else f"resting on what was {ground.state}"
 
 
 def _told(doubt: str, items: Sequence[Item]) -> str:
     named = ", ".join(f"{item.title[:60] or f'line {item.line}'} ({item.id})" for item in items[:SHOWN])
-    return f"{doubt}: {named}{f' and {len(items) - SHOWN} more' if len(items) > SHOWN else ''}"
+    return f"beliefs {doubt}: {named}{f' and {len(items) - SHOWN} more' if len(items) > SHOWN else ''}"

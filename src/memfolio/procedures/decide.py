@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memfolio.errors import ComparisonError
@@ -14,7 +14,7 @@ from memfolio.procedures.procedure import Branch
 DEEPEST = 50
 _BULLET = re.compile(r"([ \t]*)[-*+][ \t]+(.*)")
 _ANSWER = re.compile(r"(.+?)(?:->|→|=>|:(?=[ \t]|$))(.*)")
-_SAME = {**dict.fromkeys(("y", "true", "yes", "yep"), "yes"), **dict.fromkeys(("n", "false", "no", "nope"), "no")}
+_SAME = {**dict.fromkeys(("y", "true", "yep"), "yes"), **dict.fromkeys(("n", "false", "nope"), "no")}
 _BOUND = re.compile(r"(<=|>=|<|>|≤|≥|under|below|over|above|at least|at most)\s*(.+)", re.IGNORECASE)
 _BOUNDS = {
     **dict.fromkeys(("<", "under", "below"), Operator.LT),
@@ -54,15 +54,15 @@ class Decided:
 
 def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> Decided:
     """Follow the answers, given by the words of the questions or in the order in which they are asked."""
-    questions = _questions(tree)
     named = {_folded(str(name)): value for name, value in answers.items()} if isinstance(answers, Mapping) else None
     left = iter(() if isinstance(answers, Mapping) else answers)
+    questions = {_folded(each.text): each for each in _questions(tree)}
     path: list[Answered] = []
-    at, seen = tree, set[str]()
+    at, seen = tree, list[Branch]()
     while at.answers:
-        if _folded(at.text) in seen:
+        if any(at is each for each in seen):
             return Decided(path=tuple(path), question=at.text, unfit="the tree leads back to this question")
-        seen.add(_folded(at.text))
+        seen.append(at)
         given = next(left, None) if named is None else named.get(_folded(at.text))
         fitting = None if given is None else next((each for each in at.answers if fits(given, each)), None)
         if fitting is None:
@@ -77,18 +77,32 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> Decided:
 def fits(given: Any, answer: str) -> bool:
     """Whether what was said is this answer: the same word, a value in its range, or anything where it says `else`."""
     said, wanted = _word(given), _word(answer)
-    if said == wanted or wanted in _ELSE or len(answer) > LONGEST:
-        return said == wanted or wanted in _ELSE
+    if said == wanted or wanted in _ELSE:
+        return True
     bound, span = _BOUND.fullmatch(answer.strip()), _RANGE.fullmatch(answer.strip())
+    tests = [(Operator.EQ, answer)]
+    if bound:
+        tests = [(_BOUNDS[bound[1].lower()], bound[2])]
+    elif span and all(_is_value(each) for each in span.groups()):
+        tests = [(Operator.GTE, span[1]), (Operator.LTE, span[2])]
     try:
-        if bound:
-            return compare(str(given), _BOUNDS[bound[1].lower()], bound[2])
-        is_span = span and all(read_literal(each).kind is not LiteralKind.TEXT for each in span.groups())
-        if span and is_span:
-            return compare(str(given), Operator.GTE, span[1]) and compare(str(given), Operator.LTE, span[2])
-        return read_literal(answer).kind is not LiteralKind.TEXT and compare(str(given), Operator.EQ, answer)
+        return all(_is_value(value) and compare(str(given), operator, value) for operator, value in tests)
     except ComparisonError:
         return False
+
+
+def _is_value(text: str) -> bool:
+    return len(text) <= LONGEST and read_literal(text).kind is not LiteralKind.TEXT
+
+
+@dataclass(slots=True)
+class _Node:
+    """A bullet and what stands below it."""
+
+    indent: int
+    text: str
+    line: int
+    below: list[_Node] = field(default_factory=list)
 
 
 def read_tree(lines: Iterable[Line]) -> tuple[Branch | None, list[str]]:
@@ -114,54 +128,45 @@ def read_tree(lines: Iterable[Line]) -> tuple[Branch | None, list[str]]:
     if not (root.text or root.below):
         return None, problems
     tree = _branch(root, problems)
-    return tree, [*problems, *_flaws(tree, _questions(tree), ())]
+    return tree, [*problems, *_flaws(tree)]
 
 
-def tree_lines(tree: Branch) -> Iterator[str]:
+def tree_lines(branch: Branch, indent: str = "") -> Iterator[str]:
     """A tree as the lines of a section."""
-    yield tree.text
-    yield from _below(tree, "")
-
-
-def _below(branch: Branch, indent: str) -> Iterator[str]:
+    if not indent:
+        yield branch.text
     for answer, below in branch.answers.items():
         yield f"{indent}- {answer}: {below.text}".rstrip()
-        yield from _below(below, f"{indent}  ")
-
-
-class _Node:
-    """A bullet and what stands below it."""
-
-    def __init__(self, indent: int, text: str, line: int) -> None:
-        self.indent, self.text, self.line = indent, text, line
-        self.below: list[_Node] = []
+        yield from tree_lines(below, f"{indent}  ")
 
 
 def _branch(node: _Node, problems: list[str]) -> Branch:
     """A node whose text is a question or a conclusion; its answer was taken off."""
-    if not node.text and len(node.below) == 1 and (node.below[0].text.endswith("?") or node.below[0].below):
+    if not node.text and len(node.below) == 1:  # a question that is a bullet itself
         inner = node.below[0]
-        if inner.text.endswith("?") or not _ANSWER.fullmatch(inner.text):
+        if inner.text.endswith("?") or (inner.below and not _ANSWER.fullmatch(inner.text)):
             return _branch(inner, problems)
-    answers: dict[str, Branch] = {}
+    answers, known = dict[str, Branch](), set[str]()
     for each in node.below:
         match = _ANSWER.fullmatch(each.text)
-        if match is None or match[1].strip().casefold() in map(str.casefold, answers):
+        if match is None or match[1].strip().casefold() in known:
             what = "stands there twice" if match else "is no answer: write `- yes: …`"
             problems.append(f"line {each.line}: {each.text[:60]!r} {what}")
             continue
         each.text = match[2].strip()
+        known.add(match[1].strip().casefold())
         answers[match[1].strip()] = _branch(each, problems)
     if answers and not node.text:
         problems.append(f"line {node.line or node.below[0].line}: the answers have no question")
     return Branch(text=node.text, answers=answers, line=node.line)
 
 
-def _questions(tree: Branch) -> dict[str, Branch]:
-    found = {_folded(tree.text): tree} if tree.answers else {}
-    for below in tree.answers.values():
-        found = _questions(below) | found
-    return found
+def _questions(tree: Branch) -> Iterator[Branch]:
+    """The questions of a tree, the first one last: where two have the same words, it is the one that is meant."""
+    for below in reversed([*tree.answers.values()]):
+        yield from _questions(below)
+    if tree.answers:
+        yield tree
 
 
 def _target(branch: Branch, questions: Mapping[str, Branch]) -> Branch:
@@ -169,15 +174,27 @@ def _target(branch: Branch, questions: Mapping[str, Branch]) -> Branch:
     return branch if branch.answers else questions.get(_folded(_GO_TO.sub("", branch.text)), branch)
 
 
-def _flaws(branch: Branch, questions: Mapping[str, Branch], above: tuple[str, ...]) -> Iterator[str]:
-    """Branches that lead nowhere, or back to where they come from."""
-    target = _target(branch, questions)
-    if not target.answers and (not above or not branch.text or branch.text.endswith("?")):
-        yield f"line {branch.line}: {branch.text[:60] or 'an answer'!r} leads nowhere"
-    elif not branch.answers and _folded(target.text) in above:
-        yield f"line {branch.line}: {branch.text[:60]!r} leads back to a question that led there"
-    for below in branch.answers.values():
-        yield from _flaws(below, questions, (*above, _folded(branch.text)))
+def _flaws(tree: Branch) -> Iterator[str]:
+    """Branches that lead nowhere, or back to where they come from, whatever the way."""
+    questions = {_folded(each.text): each for each in _questions(tree)}
+    if not tree.answers:
+        yield f"line {tree.line}: {tree.text[:60]!r} leads nowhere"
+    is_open: dict[int, bool] = {}
+    """The questions that were reached, by identity, and whether the way that is followed goes through them."""
+    way = [(tree, iter(tree.answers.values()))]
+    while way:
+        is_open[id(way[-1][0])] = True
+        below = next(way[-1][1], None)
+        if below is None:
+            is_open[id(way.pop()[0])] = False
+            continue
+        target = _target(below, questions)
+        if not target.answers and (not below.text or below.text.endswith("?")):
+            yield f"line {below.line}: {below.text[:60] or 'an answer'!r} leads nowhere"
+        elif is_open.get(id(target)):
+            yield f"line {below.line}: {below.text[:60]!r} leads back to a question that led there"
+        elif target.answers and id(target) not in is_open:
+            way.append((target, iter(target.answers.values())))
 
 
 def _folded(text: str) -> str:

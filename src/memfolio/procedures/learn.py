@@ -1,72 +1,105 @@
-"""What episodes teach: what was done in which order, and whether it went well. By rules, and by a model.
+"""What episodes teach: what somebody asked for, how it was done, and whether that worked. By rules, and by a model.
 
-Only what is trusted comes here. A sequence is a numbered list, `first … then … finally …`, or what somebody did one
-after the other. What a model says counts only as far as its words were said.
+A skill that makes no sense is worse than none, so a conversation teaches only where somebody asked for something to be
+done, somebody else answered with steps of which each is something to do, and who asked says that it worked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from memfolio.errors import ModelError
 from memfolio.index.lookup import Located
 from memfolio.learn.junk import is_secret
 from memfolio.learn.sentences import sentences
-from memfolio.learn.verbs import is_past, lemma_of
+from memfolio.learn.verbs import lemma_of
 from memfolio.llm.grounded import is_grounded
 from memfolio.llm.model import Model
 from memfolio.types import Kind, MemoryItem, Origin, Type
 
-FEWEST, MOST = 2, 30
-"""Steps that a lesson has."""
+FEWEST, MOST = 3, 30
+"""Steps that a lesson has; two are seldom worth a page."""
 LONGEST = 200
 """Characters of a step or a title."""
-DONE = 3
-"""How many things done one after the other make a sequence where nobody says so."""
 MATERIAL = 20_000
 TASK = """\
 The material is a conversation. If it tells how something was done step by step, and it went well, say how it is done: \
 a short title, when it is to be done, and its steps in order, each one short line in the imperative, in the words of \
 the conversation. Leave the steps empty if nothing was done in steps, or if it did not go well."""
-_LISTED = re.compile(r"^[ \t]*(?:step[ \t]+)?\d{1,2}[.):][ \t]+(\S.*)$", re.IGNORECASE | re.MULTILINE)
+_VERBS = """
+add adjust apply approve archive arrange ask assign attach authenticate back bake beat block boil book boot bring build
+bump buy cache call cancel change charge check choose chop clean clear click clone close collect combine commit compile
+configure confirm connect convert cook copy count cover create cut debug define delete deploy detach disable disconnect
+discard download drag drain draw drill drop dry edit eject empty enable encrypt enter erase execute export extract
+fetch fill filter find fix flash flush fold format forward freeze fry gather generate get give go grant grate grease
+grind hang heat hold import inform insert inspect install invite join keep kill knead label launch lay leave let lift
+link list load lock log look loosen lower mail make mark mash measure melt merge migrate mix mount move name note
+notify open order pack paint paste patch pay peel pick place plug post pour preheat prepare press preview print prune
+publish pull pump push put quit raise read reboot rebuild record redeploy refill refresh register reinstall release
+reload remove rename renew repair repeat replace report request reset resize restart restore retry return review revoke
+rinse roll rotate run save scan schedule screw scroll seal search season select send serve set shake share ship shut
+sift sign simmer skip slice soak sort spread stage start stir stop store submit switch sync tag take tap tell terminate
+test tie tighten toggle transfer trim turn type undo uninstall unlock unmount unpack unplug unscrew unzip update
+upgrade upload use verify visit wait warm wash weigh wipe write zip"""
+"""What steps begin with."""
+_TALK = frozenset(
+    "answer be believe brainstorm chat check compare compose decide describe discuss draft explain feel find get give"
+    " go guess have hear help imagine know learn leave list look meet name plan play rank read recommend remember"
+    " remind review say see show suggest summarise summarize talk tell think translate understand vent".split()
+)
+"""What is asked for with these is said or looked up, not done."""
+_LISTED = re.compile(r"^[ \t]*(?:step[ \t]+)?(\d{1,2})[.):][ \t]+(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _MARK = re.compile(
     r"(?:^|(?<=[.;,!:])|\band)\s*\b(first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|after that|afterwards|finally"
     r"|lastly)\b[,:]?\s+",
     re.IGNORECASE,
 )
 _WHO = re.compile(
-    r"(?:(?:and|so|I|we|you|they|he|she)\b(?:'ve)?\s+)+(?:(?:have|had|also|just|must|should)\s+)*", re.IGNORECASE
+    r"(?:(?:and|so|then|now|I|we|you|also|just|must|should|please|have|had)\b(?:'ve)?,?\s+)*", re.IGNORECASE
 )
-_DID = re.compile(r"(?:(?:so|and|ok|okay),?\s+)?(?:I|we)(?:'ve| have)?\s+(?:also\s+|just\s+)?([a-z]+)\b", re.IGNORECASE)
+_WHERE = re.compile(r"(?:(?:if|when|once|after|in|on|from|with)\b[^,]{1,60},\s+)?", re.IGNORECASE)
+_DID = re.compile(r"(?:(?:so|and|ok|okay),?\s+)?(?:I|we)(?:'ve| have)?\s", re.IGNORECASE)
 _ASKED = re.compile(
-    r"(?:hi|hey|hello)?[,! ]*(?:please|(?:can|could|would|will) (?:you|we)(?: please)?|how to"
-    r"|how (?:do|can|should) (?:I|we)|help me(?: to)?|(?:I|we) (?:want|need|have|would like) (?:you )?to|let's)\s+(.+)",
+    r"(?:hi|hey|hello|ok|okay|thanks|now)?[,! ]*(?:please|(?:can|could|would|will) (?:you|we)(?: please)?|how to"
+    r"|how (?:do|can|should) (?:I|we)|help me(?: to)?|(?:I|we) (?:want|need|have|would like) (?:you )?to|let's)\s+"
+    r"(\w+)( .{1,120}?)(?:,? (?:please|again|for (?:me|us)))*",
     re.IGNORECASE,
 )
-_HEAD = re.compile(
-    r"(?:.*[.!?]\s+)?(?:(?:how )?to|when(?:ever)?(?: you| we| I)?(?: want to| need to)?|for)\s+(.+?)", re.I | re.S
-)
+_HEAD = re.compile(r"(?:.*[.!?]\s+)?((?:how )?to|when(?:ever)?|if|for)\s+(.{3,120})", re.IGNORECASE | re.DOTALL)
 _GOOD = re.compile(
-    r"\b(?:thanks?|thank you|thx|work(?:s|ed)|succe\w+|perfect\w*|great|awesome|fixed|solved|went (?:well|fine)"
-    r"|all good|passed|(?:no|without(?: any)?) (?:errors?|problems?|issues?))\b|[✅🎉👍]",
+    r"(?:(?:^|[,;:!.–-] ?|\b(?:it|this|they|everything|all)(?: (?:all|really|just|now|finally|has|have))* )works"
+    r"|(?:^|[,;:!.–-] ?|\b(?:it|that|this|they|everything|all|the \w+)(?: (?:all|really|just|now|finally|has|have))* )"
+    r"worked)\b(?! (?:on|at|with|in|as|from|for|only|until|out|better)\b)"
+    r"|\b(?:that|this|it|which|now|is|are|all|everything) (?:fixed|solved)\b|\bsucceeded\b|\bsuccessful(?:ly)?\b"
+    r"|\bdid the (?:trick|job)\b|\bwent (?:well|fine|smoothly)\b|✅",
     re.IGNORECASE,
 )
 _BAD = re.compile(
-    r"\b(?:fail\w*|(?:did|does|do)(?:n't| not) (?:work|help)|not working|broke\w*|crash\w*|wrong|timed out|badly"
-    r"|(?<!no )(?<!without )(?<!any )errors?|roll(?:ed)? ?back|unsuccess\w*)\b|❌",
+    r"\b(?:fail\w*|(?:\w+n't|not|never|hardly|nothing) (?:\w+ )?(?:work\w*|help\w*)|not working|broke\w*|crash\w*|wrong"
+    r"|timed out|badly|still|dead|never|(?<!no )(?<!without )(?<!any )errors?|roll(?:ed)? ?back|unsuccess\w*"
+    r"|no such)\b|❌",
     re.IGNORECASE,
 )
+_TROUBLE = re.compile(
+    r"(?:(?:no|sorry|hm+|unfortunately|but|and|so),? )*(?:it|that|this|they|the|fail\w*|still|did|does|I (?:get|got))\b"
+    r"[^?]{3,150}",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(r"\?|\b(?:if|whether|hope\w*|would|should|might|maybe|perhaps|until|once|when)\b", re.IGNORECASE)
 
 
-class Sentence(NamedTuple):
-    """A sentence, and the memory in which it stands."""
+def _forms() -> Iterator[tuple[str, str]]:
+    """Every verb that steps begin with, and its past."""
+    for verb in _VERBS.split():
+        past = f"{verb[:-1]}ied" if re.search("[^aeiou]y$", verb) else f"{verb.removesuffix('e')}ed"
+        yield from ((form, verb) for form in (verb, past, f"{verb}{verb[-1]}ed"))
 
-    item: MemoryItem
-    text: str
+
+_BASES = dict(_forms())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +122,17 @@ class Taught:
     steps: list[str]
 
 
+class Told(NamedTuple):
+    """What one speaker said at a stretch, with the steps in it, and what stands before them."""
+
+    turns: tuple[MemoryItem, ...]
+    steps: tuple[str, ...]
+    head: str
+
+
 def episodes_of(found: Iterable[Located]) -> list[tuple[MemoryItem, ...]]:
-    """Conversations in their order, and memories of how something is done by themselves; strangers' words never."""
-    held = [each for each in found if each.item.origin is not Origin.UNTRUSTED]
-    held.sort(key=lambda each: (each.item.event_time or each.item.created_at, each.path, each.row))
+    """Conversations in their order, and memories of how something is done by themselves."""
+    held = sorted(found, key=lambda each: (each.item.event_time or each.item.created_at, each.path, each.row))
     episodes: dict[str, list[MemoryItem]] = {}
     for item in (each.item for each in held):
         is_told = item.kind is Kind.PROCEDURAL
@@ -101,123 +141,131 @@ def episodes_of(found: Iterable[Located]) -> list[tuple[MemoryItem, ...]]:
     return [tuple(turns) for turns in episodes.values()]
 
 
-def lessons(episodes: Iterable[Sequence[MemoryItem]], known: Set[str], model: Model | None = None) -> Iterator[Lesson]:
-    """What the episodes teach, without what was learned before: `known` are the ids that lessons came from."""
+def lessons(
+    episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool], model: Model | None = None
+) -> Iterator[Lesson]:
+    """What the episodes teach, without what was learned before: `is_known` tells that of the id of a memory.
+
+    What strangers said teaches nothing, nor does who says it after them; what holds a password does not either.
+    """
     for turns in episodes:
-        lesson = lesson_of(turns)
-        is_open = model and not (lesson and lesson.trouble) and went_well(turns, ())
-        if model and is_open and known.isdisjoint(each.id for each in turns):
-            lesson = _asked(model, turns) or lesson
-        if lesson and known.isdisjoint(lesson.sources) and not any(map(is_secret, (lesson.title, *lesson.steps))):
+        trusted = [each for each in turns if each.origin is not Origin.UNTRUSTED]
+        strange = "\n".join(each.content for each in turns if each.origin is Origin.UNTRUSTED).casefold()
+        for lesson in _taught(trusted, is_known, model):
+            said = (lesson.title, *lesson.steps)
+            is_strange = any(step.casefold() in strange for step in lesson.steps)
+            if not (is_known(lesson.sources[0]) or is_strange or any(map(is_secret, said))):
+                yield lesson
+
+
+def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model: Model | None) -> list[Lesson]:
+    """What the rules find, or what a model makes of a conversation that ended well; a model is asked for each once."""
+    found = [*lessons_of(turns)]
+    if model is None or not (verdicts := _verdicts(turns, "assistant")) or not verdicts[-1][0]:
+        return found
+    if any(is_known(each.id) for each in turns):
+        return []
+    asked = _asked(model, turns)
+    return [asked] if asked else found
+
+
+def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
+    """What one episode teaches by the rules."""
+    told = [_told(tuple(run)) for _, run in groupby(turns, key=lambda turn: turn.role)]
+    for place, each in enumerate(told):
+        name, trigger = _named(each, told[:place]) if each.steps else ("", "")
+        if not name:
+            continue
+        after = [turn for one in takewhile(lambda one: not one.steps, told[place + 1 :]) for turn in one.turns]
+        verdicts = _verdicts(after, each.turns[0].role)
+        sources = tuple(turn.id for turn in each.turns)
+        lesson = Lesson(title=name, trigger=trigger, steps=each.steps, sources=sources)
+        if verdicts and not verdicts[-1][0]:
+            _, turn, sentence = verdicts[-1]
+            if _TROUBLE.fullmatch(sentence):
+                yield replace(lesson, sources=(turn.id,), trouble=_short(sentence))
+        elif verdicts or each.turns[0].kind is Kind.PROCEDURAL:
             yield lesson
 
 
-def lesson_of(turns: Sequence[MemoryItem]) -> Lesson | None:
-    """What one episode teaches by the rules."""
-    steps, sources, head = _sequence(turns)
-    if not FEWEST <= len(steps) <= MOST:
-        return None
-    is_good = went_well(turns, steps)
-    if is_good is None and turns[0].kind is not Kind.PROCEDURAL:
-        return None
-    title, trigger = _title(turns, head, steps)
-    tidy = tuple(_imperative(step) for step in steps)
-    if is_good is not False:
-        return Lesson(title=title, trigger=trigger, steps=tidy, sources=sources)
-    bad = next(each for each in reversed([*_outcomes(turns, steps)]) if _verdict(each) is False)
-    return Lesson(title=title, steps=tidy, sources=(bad.item.id,), trouble=_short(bad.text))
+def _told(turns: tuple[MemoryItem, ...]) -> Told:
+    text = "\n".join(turn.content for turn in turns)
+    given, head = _in_order(text)
+    steps = tuple(map(_to_do, given))
+    return Told(turns, steps if all(steps) and FEWEST <= len(steps) <= MOST else (), head)
 
 
-def went_well(turns: Sequence[MemoryItem], steps: Collection[str]) -> bool | None:
-    """What the last word about it was; None where nobody says."""
-    verdicts = [verdict for each in _outcomes(turns, steps) if (verdict := _verdict(each)) is not None]
-    return verdicts[-1] if verdicts else None
-
-
-def _outcomes(turns: Sequence[MemoryItem], steps: Collection[str]) -> Iterator[Sentence]:
-    """The sentences that are not themselves a step."""
-    return (each for each in _sentences(turns) if not any(step in each.text or each.text in step for step in steps))
-
-
-def _verdict(sentence: Sentence) -> bool | None:
-    good, bad = ([*pattern.finditer(sentence.text)] for pattern in (_GOOD, _BAD))
-    if good or bad:
-        return not bad or (bool(good) and good[-1].start() > bad[-1].start())
-    return {Type.OUTCOME: True, Type.ERROR: False}.get(sentence.item.type)
-
-
-def _sequence(turns: Sequence[MemoryItem]) -> tuple[list[str], tuple[str, ...], str]:
-    """The steps, where they stand, and what stands before them."""
-    best: tuple[list[str], tuple[str, ...], str] = ([], (), "")
-    for turn in turns:
-        steps, head = _in_order(turn.content)
-        if len(steps) > len(best[0]):
-            best = steps, (turn.id,), head
-    if len(best[0]) < FEWEST:
-        run: list[Sentence] = max(_done(turns), key=len, default=[])
-        if len(run) >= DONE:
-            best = [each.text for each in run], tuple(dict.fromkeys(each.item.id for each in run)), ""
-    return best
-
-
-def _in_order(content: str) -> tuple[list[str], str]:
-    listed = [*_LISTED.finditer(content)]
+def _in_order(text: str) -> tuple[list[str], str]:
+    """A numbered list, what `first … then …` tells, or what the speaker did; and what stands before it."""
+    listed = [*_LISTED.finditer(text)]
     if len(listed) >= FEWEST:
-        return [match[1].strip() for match in listed], content[: listed[0].start()].strip()
-    head, *parts = _MARK.split(content)
-    if len(parts) < 2 * FEWEST - 2 or not parts:
-        return [], ""
-    bodies = [next(sentences(" ".join(body.split())), "").strip(" .,;") for body in parts[1::2]]
-    if not parts[0].lower().startswith("first"):  # the first step stands before the first `then`
-        bodies.insert(0, [*sentences(head.strip())][-1].strip(" .,;") if head.strip() else "")
-    return [body for body in bodies if body], head.strip()
-
-
-def _done(turns: Sequence[MemoryItem]) -> Iterator[list[Sentence]]:
-    """What one speaker did, sentence after sentence."""
-    told = [each for each in _sentences(turns) if _verdict(each) is None or _DID.match(each.text)]
-    for (_, is_deed), run in groupby(told, key=lambda each: (each.item.role, _is_deed(each.text))):
-        if is_deed:
-            yield [*run]
+        is_one = [int(match[1]) for match in listed] == [*range(1, len(listed) + 1)]
+        return [match[2] for match in listed] if is_one else [], text[: listed[0].start()].strip()
+    head, *parts = _MARK.split(text)
+    if len(parts) >= 2 * FEWEST - 2:
+        bodies = [next(sentences(" ".join(body.split())), "") for body in parts[1::2]]
+        if not parts[0].lower().startswith("first"):  # the first step stands before the first `then`
+            bodies.insert(0, ([*sentences(head.strip())] or [""])[-1])
+        return bodies, head.strip()
+    said = [sentence for line in text.splitlines() for sentence in sentences(line)]
+    deeds = max(([*run] for is_deed, run in groupby(said, key=_is_deed) if is_deed), key=len, default=[])
+    return deeds, ""
 
 
 def _is_deed(sentence: str) -> bool:
-    match = _DID.match(sentence)
-    return bool(match and is_past(match[1].lower())) and not sentence.endswith("?")
+    return bool(_DID.match(sentence) and _to_do(sentence))
 
 
-def _sentences(turns: Iterable[MemoryItem]) -> Iterator[Sentence]:
-    for turn in turns:
-        for line in turn.content.splitlines():
-            yield from (Sentence(turn, each.strip()) for each in sentences(line.strip()) if each.strip())
+def _to_do(clause: str) -> str:
+    """What was done as what is to be done, `I ran the tests` as `Run the tests`; empty where nothing is to be done."""
+    bare = _WHO.sub("", clause.replace("**", "").strip(), count=1)
+    where = _WHERE.match(bare)
+    lead = where[0] if where else ""
+    verb, space, rest = bare[len(lead) :].partition(" ")
+    low = verb.strip(".,:;!").lower()
+    base = _BASES.get(low) or _BASES.get(lemma_of(low), "")
+    is_asked = clause.rstrip().endswith("?")
+    return _short(f"{lead}{verb if base == low else base}{space}{rest}") if base and not is_asked else ""
 
 
-def _title(turns: Sequence[MemoryItem], head: str, steps: Sequence[str]) -> tuple[str, str]:
-    """What it is called, and when it is done: as somebody asked for it, as it begins, or as it ends."""
-    for each in _sentences(turns):
-        asked = _ASKED.fullmatch(each.text.rstrip(" ?.!:"))
-        if asked and each.text not in steps:
-            return _short(asked[1]), _short(asked[1])
-    begun = _HEAD.fullmatch(head[-LONGEST:].rstrip(" :,"))
-    found = _short(begun[1]) if begun else _imperative(steps[-1])
-    return found, (_short(head.rstrip(" :,")) if begun and head.lower().startswith("when") else found)
+def _named(told: Told, before: Sequence[Told]) -> tuple[str, str]:
+    """What it is called and when it is done: as somebody else asked for it, or as a memory of how to do it begins."""
+    for one in reversed(before):
+        for turn in reversed(one.turns):
+            asked = [*filter(None, map(_request, _sentences(turn)))]
+            if asked and turn.role != told.turns[0].role:
+                return asked[-1], asked[-1]
+    begun = _HEAD.fullmatch(told.head.rstrip(" :,")[-LONGEST:]) if told.turns[0].kind is Kind.PROCEDURAL else None
+    if begun is None:
+        return "", ""
+    word, what = begun.groups()
+    return _short(what), _short(what if word.lower().endswith("to") else f"{word} {what}")
 
 
-def _imperative(clause: str) -> str:
-    """What was done as what is to be done: `I ran the tests` as `Run the tests`."""
-    bare = _WHO.sub("", clause.strip(), count=1) if _WHO.match(clause.strip()) else clause.strip()
-    verb, space, rest = bare.partition(" ")
-    low = verb.lower()
-    if bare != clause.strip() and is_past(low):
-        verb = lemma_of(low) or _without_ed(low)
-    return _short(f"{verb}{space}{rest}")
+def _request(sentence: str) -> str:
+    asked = _ASKED.fullmatch(sentence.rstrip(" ?.!:")[:LONGEST])
+    return _short(asked[1] + asked[2]) if asked and asked[1].lower() not in _TALK else ""
 
 
-def _without_ed(word: str) -> str:
-    stem = word.removesuffix("ed")
-    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
-        return stem[:-1]
-    return f"{stem}e" if stem.endswith(("at", "iz", "as", "us", "ov", "iv", "uc", "ar", "ut")) else stem
+def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool, MemoryItem, str]]:
+    """What others than who did it say about how it went, or memories of an outcome or an error, in their order."""
+    return [
+        (verdict, turn, sentence)
+        for turn in turns
+        for sentence in _sentences(turn)
+        if (verdict := _verdict(sentence, turn, doer)) is not None
+    ]
+
+
+def _verdict(sentence: str, turn: MemoryItem, doer: str | None) -> bool | None:
+    good, bad = ([*pattern.finditer(sentence)] for pattern in (_GOOD, _BAD))
+    if turn.role != doer and (good or bad) and not (good and _UNSURE.search(sentence)):
+        return not bad or (bool(good) and good[-1].start() >= bad[-1].end())
+    return {Type.OUTCOME: True, Type.ERROR: False}.get(turn.type)
+
+
+def _sentences(turn: MemoryItem) -> list[str]:
+    return [sentence.strip() for line in turn.content.splitlines() for sentence in sentences(line) if sentence.strip()]
 
 
 def _short(text: str) -> str:

@@ -63,11 +63,11 @@ class Heard:
 
     def says(self, phrase: str) -> bool:
         """Whether these words stand there as they are, one after the other."""
-        return _spaced(phrase) in self._plain
+        return _spaced(phrase).strip() != "" and _spaced(phrase) in self._plain
 
     def share(self, text: str) -> tuple[float, list[str]]:
         """Which share of the telling words of another text it has, and which these are."""
-        words = telling(text)
+        words = [word for word in terms(text) if word.casefold() not in _EMPTY]
         found = [word for word in words if self.has(word)]
         return len(found) / len(words) if words else 0.0, found
 
@@ -76,34 +76,22 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
-def telling(text: str) -> list[str]:
-    """The words of a text that say what it is about."""
-    return [word for word in terms(text) if word.casefold() not in _EMPTY]
-
-
 def match(procedures: Iterable[Procedure], text: str, *, limit: int = 5) -> list[Match]:
     """The procedures that a text may call for, the likeliest first; those that were retired never."""
-    heard = Heard(text)
-    found = [each for one in procedures if not one.is_retired and (each := _matched(one, heard))]
+    heard, found = Heard(text), list[Match]()
+    for each in procedures:
+        ways = [] if each.is_retired else sorted(_ways(each, heard), reverse=True)
+        if ways:
+            why = tuple(dict.fromkeys(why for _, why in ways))
+            found.append(Match(procedure=each, score=round(ways[0][0], 3), why=why))
     return sorted(found, key=lambda each: (-each.score, each.procedure.name))[:limit]
-
-
-def _matched(procedure: Procedure, heard: Heard) -> Match | None:
-    ways = [*_ways(procedure, heard)]
-    if not ways:
-        return None
-    return Match(
-        procedure=procedure,
-        score=round(max(score for score, _ in ways), 3),
-        why=tuple(dict.fromkeys(why for _, why in sorted(ways, reverse=True))),
-    )
 
 
 def _ways(procedure: Procedure, heard: Heard) -> Iterator[tuple[float, str]]:
     """How surely each trigger and the title was said; several words count for more than one."""
     for trigger in procedure.triggers:
         for phrase in _QUOTED.findall(trigger):
-            if phrase.strip() and heard.says(phrase):
+            if heard.says(phrase):
                 yield 0.95, f'"{phrase}" was said'
         for part in _PARTS.split(_QUOTED.sub(",", trigger)):
             share, found = heard.share(part)

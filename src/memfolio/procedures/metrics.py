@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from memfolio.procedures.procedure import Procedure
 from memfolio.procedures.run import Outcome, Run
@@ -29,19 +30,19 @@ class Metrics:
     """What the rate of the latest version has over that of the one before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
+class Failing(NamedTuple):
     """A procedure that fails too often, and why that is so."""
 
     procedure: str
     reason: str
-    metrics: Metrics
 
 
 def measure(runs: Iterable[Run], window: int) -> Metrics:
     """How well the runs of one procedure went, the latest `window` of them, and of each version."""
-    counted = sorted(_counted(runs), key=lambda run: run.began)
-    latest, versions = counted[-window:], dict[str, tuple[int, int]]()
+    counted = sorted((run for run in runs if run.counts), key=lambda run: run.began)
+    if not (latest := counted[-window:]):
+        return Metrics()
+    versions: dict[str, tuple[int, int]] = {}
     for version in dict.fromkeys(run.version for run in counted):
         own = [run for run in counted if run.version == version][-window:]
         versions[version] = len(own), _succeeded(own)
@@ -50,9 +51,9 @@ def measure(runs: Iterable[Run], window: int) -> Metrics:
     return Metrics(
         runs=len(latest),
         succeeded=_succeeded(latest),
-        success_rate=_succeeded(latest) / len(latest) if latest else None,
-        average_seconds=round(sum(run.seconds for run in latest) / len(latest), 3) if latest else None,
-        last_run=latest[-1].began if latest else None,
+        success_rate=_succeeded(latest) / len(latest),
+        average_seconds=round(sum(run.seconds for run in latest) / len(latest), 3),
+        last_run=latest[-1].began,
         failing_steps=dict(failed.most_common()),
         versions=versions,
         success_rate_change=rates[-1] - rates[-2] if len(rates) > 1 else None,
@@ -63,16 +64,11 @@ def failing(procedures: Iterable[Procedure], runs: Sequence[Run], practising: Pr
     """The procedures that went well too seldom, of those with enough runs since they were last restored."""
     found: list[Failing] = []
     for each in procedures:
-        own = [run for run in runs if run.procedure == each.name and _is_fresh(run, each)]
-        seen = measure(own, practising.window)
+        seen = measure([run for run in runs if run.procedure == each.name and _is_fresh(run, each)], practising.window)
         if not each.is_retired and seen.runs >= practising.runs and (seen.success_rate or 0) < practising.failing:
             reason = f"{seen.succeeded} of the latest {seen.runs} runs went well, less than {practising.failing:.0%}"
-            found.append(Failing(procedure=each.name, reason=reason, metrics=seen))
+            found.append(Failing(each.name, reason))
     return found
-
-
-def _counted(runs: Iterable[Run]) -> Iterator[Run]:
-    return (run for run in runs if run.outcome in (Outcome.SUCCEEDED, Outcome.FAILED))
 
 
 def _succeeded(runs: Iterable[Run]) -> int:

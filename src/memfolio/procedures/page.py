@@ -35,16 +35,17 @@ HEADINGS = {
     "learned_from": "Learned From",
     "history": "History",
 }
-_ALIASES = """\
-triggers: triggers, when, when to use
-preconditions: precondition, prerequisites, requirements
-steps: step, procedure
-postconditions: postcondition, outcome, result
-errors: errors, on error
-notes: note, optimization notes
-tree: decision tree, decision"""
+_ALIASES = {
+    "triggers": "triggers, when, when to use",
+    "preconditions": "precondition, prerequisites, requirements",
+    "steps": "step, procedure",
+    "postconditions": "postcondition, outcome, result",
+    "errors": "errors, on error",
+    "notes": "note, optimization notes",
+    "tree": "decision tree, decision",
+}
 _NAMES = {heading.casefold(): name for name, heading in HEADINGS.items()} | {
-    alias: line.partition(": ")[0] for line in _ALIASES.splitlines() for alias in line.partition(": ")[2].split(", ")
+    alias: name for name, aliases in _ALIASES.items() for alias in aliases.split(", ")
 }
 _FORMS = {each.value: each for each in Form} | {"procedure": Form.SKILL, "decision tree": Form.DECISION}
 _STATUS = {"active": False} | dict.fromkeys(("retired", "deprecated", "archived"), True)
@@ -55,7 +56,7 @@ _PAIR = re.compile(r"(?<![\w-])(type|version|status|timeout)[ \t]*:[ \t]*([^|]*)
 _ITEM = re.compile(r"(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
 _NUMBERED = re.compile(r"[ \t]{0,2}(\d{1,6})[.)](?:[ \t]+(.*)|)")
 _FIELD = re.compile(
-    r"[ \t]*(\\*)[-*+][ \t]+(?:\*\*)?(action|if|expect|timeout|on error|undo|repeat)(?:\*\*)?[ \t]*:(?:\*\*)?"
+    r"[ \t]*[-*+][ \t]+(?:\*\*)?(action|if|expect|timeout|on error|undo|repeat)(?:\*\*)?[ \t]*:(?:\*\*)?"
     r"[ \t]*(.*)",
     re.IGNORECASE,
 )
@@ -69,7 +70,6 @@ _ON_ERROR = re.compile(
 _TIMES = {"once": 1, "twice": 2}
 _SHORT = re.compile(r"(\d+(?:\.\d+)?)[ \t]*(s|m|h|d)(?:ec|in|our|ay|econd|inute)?s?", re.IGNORECASE)
 _REFINED = re.compile(rf"(\d{{4}}-\d\d-\d\d\S*){BETWEEN}(\S+){BETWEEN}(\w+){BETWEEN}(.+)")
-_TO_STEP = re.compile(r"step[ \t]+(\d+)", re.IGNORECASE)
 _NUMBER = re.compile(r"^\d+\. ")
 _OTHERS = frozenset({"description", "steps", "tree", "errors", "history"})
 """Sections that are no plain lists."""
@@ -100,6 +100,7 @@ class ProcedurePage:
     """The text of a page, what it says, and where that stands."""
 
     def __init__(self, path: str, text: str) -> None:
+        self._mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
         self.text = text
         self._lines = text.split("\n")
         self._content: dict[str, list[Line]] = {name: [] for name in HEADINGS}
@@ -130,7 +131,7 @@ class ProcedurePage:
         end = "\r" if "\r\n" in self.text else ""
         for first, last, _, new in sorted(((*edit[:2], at, edit[2]) for at, edit in enumerate(edits)), reverse=True):
             lines[first:last] = [f"{line}{end}" for text in new for line in text.split("\n")]
-        return "\n".join(lines)
+        return self._mark + "\n".join(lines)
 
     def _with_fields(self, after: Procedure) -> tuple[list[str], list[Edit]]:
         """The lines with other values where fields stand, and what adds those that stand nowhere."""
@@ -219,7 +220,10 @@ class ProcedurePage:
         line = self._lines[number].rstrip().replace("**", "  ")
         for match in _PAIR.finditer(line):
             name, raw = match[1].lower(), match[2].partition("-->")[0].rstrip()
-            self._spots.setdefault(name, (number, match.start(2), match.start(2) + len(raw)))
+            if name in self._spots:
+                self._problems.append(f"line {number + 1}: the {name} stands there twice; the first counts")
+                continue
+            self._spots[name] = (number, match.start(2), match.start(2) + len(raw))
             try:
                 self._found |= _value(name, raw.strip("\"'")) if raw else {}
             except InputError as error:
@@ -239,27 +243,27 @@ class ProcedurePage:
         told["tree"], problems = read_tree(self._content["tree"])
         if numbers := [number for number, line in self._content["tree"] if line]:
             self._blocks["tree"] = [(numbers[0], numbers[-1] + 1)]
-        self._problems += [*problems, *self._circles(told["steps"])]
+        self._problems += problems
         if not (told["steps"] or told["tree"]):
             self._problems.append(f"line {len(self._lines)}: there are no steps, and no tree")
         return told
 
     def _listed(self, name: str) -> list[str]:
         """The bullets of a section, or its paragraphs, each on one line."""
-        items, is_open = list[str](), False
+        items, is_open = list[list[str]](), False
         for number, line in self._content[name]:
             bare = line.strip()
             match = _ITEM.fullmatch(bare) if name != "description" else None
-            if not bare or not bare.strip("-*+_ "):
+            if not bare.strip("-*+_ "):
                 is_open = False
             elif is_open and (not match or line[:2].isspace()):
-                items[-1] = f"{items[-1]} {' '.join(bare.split())}"
+                items[-1].append(bare)
                 self._blocks[name][-1] = (self._blocks[name][-1][0], number + 1)
             else:
-                items.append(" ".join((match[1] if match else bare.lstrip("> ")).split()))
+                items.append([match[1] if match else bare.lstrip("> ")])
                 self._blocks[name].append((number, number + 1))
                 is_open = True
-        return items
+        return [" ".join(" ".join(item).split()) for item in items]
 
     def _steps(self) -> Iterator[Step]:
         found: list[tuple[str | None, list[Line]]] = []
@@ -280,37 +284,22 @@ class ProcedurePage:
             yield self._step(place, lines)
 
     def _step(self, place: int, lines: Sequence[Line]) -> Step:
-        words, fields = [lines[0][1]], dict[str, Any]()
+        words, fields = [re.sub(r"^\*\*([^*]+)\*\*$", r"\1", lines[0][1])], dict[str, Any]()
+        if not words[0]:
+            self._problems.append(f"line {lines[0][0] + 1}: the step has no words")
         for number, line in lines[1:]:
             match = _FIELD.fullmatch(line)
-            bare = re.sub(r"^[ \t]{1,3}", "", line)
-            if match is None or match[1]:
-                words.append(bare.replace("\\", "", 1) if match else bare)
-                continue
             try:
-                fields |= _step_field(match[2].lower(), match[3])
+                fields |= _step_field(match[1].lower(), match[2]) if match else {}
             except InputError as error:
                 self._problems.append(f"line {number + 1}: {error.message}")
-                fields |= {"condition": match[3]} if match[2].lower() == "if" else {}
-                words += [bare] if match[2].lower() != "if" else []
-        text = re.sub(r"^\*\*([^*]+)\*\*$", r"\1", words[0])
-        if not text:
-            self._problems.append(f"line {lines[0][0] + 1}: the step has no words")
-        return Step(number=place, text="\n".join([text, *words[1:]]).rstrip(), **fields)
-
-    def _circles(self, steps: Sequence[Step]) -> Iterator[str]:
-        """Fallbacks that lead to a step that is not there, or back to the step that needs them."""
-        leads = {step.number: int(to[1]) for step in steps if (to := _TO_STEP.fullmatch(step.fallback or ""))}
-        for step in steps:
-            way, at = {step.number}, leads.get(step.number)
-            while at is not None and at not in way:
-                way.add(at)
-                at = leads.get(at)
-            line = self._blocks["steps"][step.number - 1][0] + 1
-            if at == step.number or (step.fallback and step.fallback == step.action):
-                yield f"line {line}: the fallback of step {step.number} leads back to it"
-            elif leads.get(step.number, 1) > len(steps):
-                yield f"line {line}: the fallback of step {step.number} names a step that is not there"
+                is_condition = match is not None and match[1].lower() == "if"
+                fields |= {"condition": match[2]} if match and is_condition else {}
+                match = match if is_condition else None
+            words += [] if match else [re.sub(r"^[ \t]{1,3}", "", line)]
+        if fields.get("fallback") and fields["fallback"] == fields.get("action"):
+            self._problems.append(f"line {lines[0][0] + 1}: the fallback of step {place} leads back to it")
+        return Step(number=place, text="\n".join(words).rstrip(), **fields)
 
 
 def _fenced(text: str) -> frozenset[int]:
@@ -424,9 +413,6 @@ def _parts(procedure: Procedure) -> dict[str, list[str]]:
 def step_text(step: Step) -> str:
     """A step as it stands on a page."""
     first, *further = step.text.split("\n")
-    escaped = [
-        line[: at.start(1)] + "\\" + line[at.start(1) :] if (at := _FIELD.fullmatch(line)) else line for line in further
-    ]
     arguments = ", ".join(f"{name}={_quoted(value)}" for name, value in step.arguments.items())
     fields = {
         "action": f"{step.action}({arguments})" if arguments else step.action,
@@ -437,7 +423,7 @@ def step_text(step: Step) -> str:
         "undo": step.undo,
         "repeat": None if step.repeatable else "no",
     }
-    lines = [*escaped, *(f"- {name}: {value}" for name, value in fields.items() if value)]
+    lines = [*further, *(f"- {name}: {value}" for name, value in fields.items() if value)]
     return "\n".join([f"{step.number}. {first}", *(f"   {line}".rstrip() for line in lines)])
 
 

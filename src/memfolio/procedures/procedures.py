@@ -12,9 +12,9 @@ from functools import partial
 from itertools import chain, count
 from typing import Any
 
-from memfolio.errors import InputError, NotFoundError, PathError
+from memfolio.errors import ConflictError, InputError, NotFoundError, PathError
 from memfolio.graph.cast import slug
-from memfolio.index.filter import Filter
+from memfolio.index.filter import QUARANTINED, Filter
 from memfolio.index.lookup import newest
 from memfolio.intake import choose, nearest
 from memfolio.llm.model import Model
@@ -23,7 +23,7 @@ from memfolio.procedures import match as matching
 from memfolio.procedures.learn import episodes_of, lessons
 from memfolio.procedures.page import ProcedurePage, read, read_span, render, step_text
 from memfolio.procedures.procedure import Branch, Form, Procedure, Refinement, Step
-from memfolio.procedures.refine import Intent, bumped, cited, intend, refined
+from memfolio.procedures.refine import Intent, bumped, intend, refined
 from memfolio.recall.asking.arguments import number, text, words
 from memfolio.recall.library import Library
 from memfolio.stores.composing import make
@@ -44,6 +44,8 @@ _LISTS = ("triggers", "preconditions", "postconditions", "notes", "learned_from"
 _CHANGEABLE = ("title", "form", "description", "steps", "tree", "errors", "timeout", *_LISTS)
 _STARTS = re.compile(r"^ {0,2}1[.)] ", re.MULTILINE)
 
+Edit = Callable[[Procedure], Procedure]
+
 
 class Procedures:
     """The procedures of one agent. `actions` are the functions that steps may name, by their names."""
@@ -52,6 +54,7 @@ class Procedures:
         self._vault = vault
         self._library = library
         self._model = model
+        self._agent = agent
         self._folder = f"{agent_root(agent)}/memory/procedures"
         self._read: dict[str, Procedure] = {}
         self.actions: dict[str, Callable[..., Any]] = {}
@@ -67,7 +70,7 @@ class Procedures:
     def list(self, *, retired: bool = False) -> builtins.list[Procedure]:
         """All that are in use, by name; with `retired` those too that are not."""
         self._vault.refresh()
-        paths = sorted(path for path in self._vault.states() if self._is_page(path))
+        paths = sorted(path for path in self._vault.states() if re.fullmatch(rf"{self._folder}/[^/]+\.md", path))
         found = [each for path in paths if (each := self._at(path))]
         return [each for each in found if retired or not each.is_retired]
 
@@ -101,31 +104,20 @@ class Procedures:
         """What on the pages makes no sense, each with its page; actions count once functions are registered."""
         return [f"{each.path}: {problem}" for each in self.list(retired=True) for problem in self._problems(each)]
 
-    def add(
-        self,
-        title: str,
-        *,
-        steps: str | Iterable[Step | str] = (),
-        form: Form | str = Form.SKILL,
-        by: Attribution = BY,
-        dry_run: bool = False,
-        **further: Any,
-    ) -> Procedure:
-        """Make a page. `further` are triggers, preconditions, tree and the other parts of a procedure.
+    def forgotten(self, name: str) -> builtins.list[str]:
+        """The memories that a procedure was learned from and that were forgotten since; its page keeps their words."""
+        known = self._library.known(set(self.get(name).learned_from))
+        return sorted(each for each, item in known.items() if item.forgotten_at)
+
+    def add(self, title: str, *, by: Attribution = BY, dry_run: bool = False, **parts: Any) -> Procedure:
+        """Make a page. `parts` are steps or a tree, form, triggers and what else a procedure has.
 
         A step is a text, in which lines such as `- action: notify(channel=dev)` below the first are its fields.
         """
-        given = _checked({"title": title, "steps": steps, "form": form, **further})
+        given = _checked({"title": title, **parts})
         if not (given.get("steps") or given.get("tree")):
             raise InputError("there are no steps, and no tree", hint="say how it is done, step by step")
-
-        def compose() -> tuple[Procedure, Change]:
-            name, path = self._free(given["title"])
-            made = Procedure(**given, name=name, path=path)
-            put = PutPage(made.path, to_bytes(_sound(made, render(made))), None)
-            return made, Change(operations=(put,), by=check_attribution(by), action=Action.CREATE)
-
-        return self._made(compose, dry_run=dry_run)
+        return self._made(given, by, dry_run=dry_run)
 
     def update(
         self,
@@ -143,60 +135,81 @@ class Procedures:
             raise InputError(f"unknown kind of change {str(kind)[:40]!r}", hint=nearest(str(kind), KINDS))
         if not given or not text("reason", reason).strip():
             raise InputError("nothing is to be changed, or no reason is given", hint=f"change {', '.join(_CHANGEABLE)}")
-
-        return self._changed(name, given, (kind, reason), by, dry_run=dry_run)
+        return self._edit(name, partial(self._noted, given, kind, _line("reason", reason)), by, dry_run=dry_run)
 
     def retire(self, name: str, reason: str, *, by: Attribution = BY, dry_run: bool = False) -> Procedure:
         """Take a procedure out of use; its page stays."""
-        return self._changed(name, {"is_retired": True}, ("retired", reason), by, dry_run=dry_run)
+        told = _line("reason", reason) or "retired"
+        return self._edit(name, partial(self._noted, {"is_retired": True}, "retired", told), by, dry_run=dry_run)
 
     def restore(self, name: str, *, by: Attribution = BY, dry_run: bool = False) -> Procedure:
         """Take a retired procedure into use again."""
-        return self._changed(name, {"is_retired": False}, ("restored", "in use again"), by, dry_run=dry_run)
+        change = partial(self._noted, {"is_retired": False}, "restored", "in use again")
+        return self._edit(name, change, by, dry_run=dry_run)
 
     def learn(
         self, *, since: datetime | None = None, by: Attribution = LEARNER, dry_run: bool = False
     ) -> builtins.list[Intent]:
-        """Learn from what was done lately, or since a moment; each lesson is one change, and none is learned twice."""
-        wanted = Filter(forms=("memory",), since=since)
+        """Learn from what was done lately, or in conversations that went on since a moment.
+
+        Each lesson is one change. None is learned twice, whatever became of its page: the audit trail tells.
+        """
+        wanted = Filter(forms=("memory",), include=(QUARANTINED,))
         told = self._library.index.read(lambda connection: newest(connection, wanted, LATELY))
+        recent = [turns for turns in episodes_of(told) if since is None or turns[-1].created_at >= since]
         known = {each.name: each for each in self.list(retired=True)}
         done: builtins.list[Intent] = []
-        for lesson in lessons(episodes_of(told), cited(known.values()), self._model):
+        for lesson in lessons(recent, self._is_learned, self._model):
             intent = intend(lesson, known.values(), self._today())
-            with suppress(InputError):  # words that no page can hold teach nothing, and stop no other lesson
-                made = self._learned(intent, by, dry_run=dry_run) if intent else None
-                if intent and made:
-                    known[made.name] = made
-                    done.append(replace(intent, procedure=made))
+            if intent is None:
+                continue
+            # Words that no page can hold teach nothing; what somebody else learned or deleted meanwhile is theirs.
+            with suppress(InputError, ConflictError, NotFoundError):
+                made = self._learned(intent, by, dry_run=dry_run)
+                known[made.name] = made
+                done.append(replace(intent, procedure=made))
         return done
 
     def _learned(self, intent: Intent, by: Attribution, *, dry_run: bool) -> Procedure:
-        if intent.before is not None and dry_run:  # it may be one that only this dry run knows
+        lesson, mark = intent.lesson, self._mark(intent.lesson.sources[0])
+        if intent.before is None:
+            names = ("title", "steps", "triggers", "learned_from")
+            given = _checked({name: getattr(intent.procedure, name) for name in names})
+            return self._made(given, by, dry_run=dry_run, mark=mark)
+        if dry_run:  # it may be one that only this dry run knows
             return intent.procedure
-        if intent.before is not None:
-            change = partial(refined, lesson=intent.lesson, day=self._today())
-            return self._edit(intent.before, change, by, dry_run=dry_run)
-        made = intent.procedure
-        parts = {name: getattr(made, name) for name in ("steps", "triggers", "learned_from")}
-        return self.add(made.title, **parts, by=by, dry_run=dry_run)
-
-    def _changed(
-        self, name: str, given: Mapping[str, Any], why: tuple[str, str], by: Attribution, *, dry_run: bool
-    ) -> Procedure:
-        kind, reason = why[0], _line("reason", why[1])
 
         def change(before: Procedure) -> Procedure:
-            after = replace(before, **given)
-            version = bumped(before.version) if kind in KINDS else before.version
-            line = Refinement(at=self._today(), version=version, kind=kind, text=reason or kind)
-            return before if after == before else replace(after, version=version, history=(*before.history, line))
+            if (after := refined(before, lesson, self._today())) == before:
+                raise ConflictError(f"{before.name} says this already", hint="there is nothing to learn")
+            return after
 
-        return self._edit(name, change, by, dry_run=dry_run)
+        return self._edit(intent.before, change, by, dry_run=dry_run, mark=mark)
 
-    def _edit(
-        self, name: str, change: Callable[[Procedure], Procedure], by: Attribution, *, dry_run: bool
-    ) -> Procedure:
+    def _is_learned(self, source: str) -> bool:
+        return self._vault.books.made_under(self._mark(source)) is not None
+
+    def _mark(self, source: str) -> str:
+        """The mark under which what a memory teaches is learned once."""
+        return self._vault.home.key_mark(self._agent, f"procedure {source}")
+
+    def _noted(self, given: Mapping[str, Any], kind: str, reason: str, before: Procedure) -> Procedure:
+        """A procedure with other parts, and a line in its history."""
+        after = replace(before, **given)
+        version = bumped(before.version) if kind in KINDS else before.version
+        line = Refinement(at=self._today(), version=version, kind=kind, text=reason)
+        return before if after == before else replace(after, version=version, history=(*before.history, line))
+
+    def _made(self, given: Mapping[str, Any], by: Attribution, *, dry_run: bool, mark: str | None = None) -> Procedure:
+        def compose() -> tuple[Procedure, Change]:
+            path = self._free(given["title"])
+            made = Procedure(**given, name=path.rpartition("/")[2].removesuffix(".md"), path=path)
+            put = PutPage(path, to_bytes(_sound(made, render(made))), None)
+            return made, Change(operations=(put,), by=check_attribution(by), action=Action.CREATE, key=mark)
+
+        return self._done(compose, dry_run=dry_run)
+
+    def _edit(self, name: str, change: Edit, by: Attribution, *, dry_run: bool, mark: str | None = None) -> Procedure:
         path = self.get(name).path
 
         def compose() -> tuple[Procedure, Change | None]:
@@ -208,20 +221,18 @@ class Procedures:
             if after == page.procedure:
                 return after, None
             put = PutPage(path, to_bytes(_sound(after, page.editing(after))), found.hash)
-            return after, Change(operations=(put,), by=check_attribution(by), action=Action.EDIT)
+            return after, Change(operations=(put,), by=check_attribution(by), action=Action.EDIT, key=mark)
 
-        return self._made(compose, dry_run=dry_run)
+        return self._done(compose, dry_run=dry_run)
 
-    def _made(self, compose: Callable[[], tuple[Procedure, Change | None]], *, dry_run: bool) -> Procedure:
+    def _done(self, compose: Callable[[], tuple[Procedure, Change | None]], *, dry_run: bool) -> Procedure:
         made, _, receipt = make(self._vault, compose, dry_run=dry_run)
+        if receipt and receipt.repeated:
+            raise ConflictError("this was learned before", hint="`memfolio procedure list` shows what was learned")
         return (self._at(made.path) or made) if receipt else made
 
     def _today(self) -> str:
         return self._vault.home.now().astimezone(self._vault.home.zone).date().isoformat()
-
-    def _is_page(self, path: str) -> bool:
-        folder, _, name = path.rpartition("/")
-        return folder == self._folder and name.endswith(".md")
 
     def _at(self, path: str) -> Procedure | None:
         """What a page says; it is read again when it has changed."""
@@ -234,15 +245,15 @@ class Procedures:
             self._read[path] = known
         return known
 
-    def _free(self, title: str) -> tuple[str, str]:
-        """The name and the path of a page that is not there yet."""
+    def _free(self, title: str) -> str:
+        """The path of a page that is not there yet."""
         base = slug(title)
         try:
             check_path(f"{self._folder}/{base}.md")
         except PathError:
             base = f"to-{base}"
         names = chain([base], (f"{base}-{number}" for number in count(2)))
-        return next((each, path) for each in names if self._vault.page(path := f"{self._folder}/{each}.md") is None)
+        return next(path for each in names if self._vault.page(path := f"{self._folder}/{each}.md") is None)
 
     def _problems(self, procedure: Procedure) -> Iterable[str]:
         yield from procedure.problems
@@ -258,13 +269,9 @@ class Procedures:
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a procedure as it has them; what is None is not given."""
-    checked: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in _CHANGEABLE:
-            raise InputError(f"a procedure has no {name[:40]!r} to set", hint=nearest(name, _CHANGEABLE))
-        if value is not None:
-            checked[name] = _part(name, value)
-    return checked
+    if unknown := next((name for name in given if name not in _CHANGEABLE), None):
+        raise InputError(f"a procedure has no {unknown[:40]!r} to set", hint=nearest(unknown, _CHANGEABLE))
+    return {name: _part(name, value) for name, value in given.items() if value is not None}
 
 
 def _part(name: str, value: Any) -> Any:
@@ -291,20 +298,22 @@ def _line(name: str, value: object) -> str:
 
 
 def _steps(given: str | Iterable[Step | str]) -> tuple[Step, ...]:
-    if isinstance(given, str):
-        told = given if _STARTS.search(given) else _numbered([line for line in given.splitlines() if line.strip()])
-    else:
-        told = _numbered(given)
-    return _read_back(f"## Steps\n{told}").steps if told.strip() else ()
-
-
-def _numbered(steps: Iterable[Step | str]) -> str:
-    return "\n".join(
-        step_text(replace(each, number=at))
+    """Steps as a page would tell them, numbered or one a line, or one by one."""
+    if isinstance(given, str) and _STARTS.search(given):
+        return _read_back(f"## Steps\n{given}").steps
+    listed = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else [*given]
+    steps = [replace(each, number=at) if isinstance(each, Step) else each for at, each in enumerate(listed, 1)]
+    told = [
+        step_text(each)
         if isinstance(each, Step)
         else f"{at}. " + "\n   ".join(text("a step", each).strip().splitlines())
         for at, each in enumerate(steps, 1)
-    )
+    ]
+    read_back = _read_back("\n".join(["## Steps", *told])).steps if told else ()
+    for each, again in zip(steps, read_back, strict=False):
+        if isinstance(each, Step) and each != again:  # words of a step never become its fields
+            raise InputError(f"step {each.number} cannot be written like this", hint="use words without field lines")
+    return read_back
 
 
 def _read_back(section: str) -> Procedure:

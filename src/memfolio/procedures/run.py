@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import reduce
-from operator import or_
 from typing import Any
 
 from memfolio.clock import EPOCH
+from memfolio.procedures.condition import read_condition
 from memfolio.procedures.procedure import OnError, Procedure, Step
 from memfolio.state import moment
 
@@ -71,11 +71,10 @@ class Waiting:
     step: int
     text: str
     way: Way = Way.DO
-    attempt: int = 1
+    turn: int = 0
+    """How many tries the run has begun: no two tries that a run waits for have the same."""
     expect: str = ""
     names: tuple[str, ...] = ()
-    errors: Mapping[str, str] = field(default_factory=dict)
-    """What to do about which error, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +87,16 @@ class Run:
     id: str
     procedure: str
     version: str = ""
-    hash: str = ""
     is_checklist: bool = False
     given: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    """What was given, and the fields of results that are objects; of the same name, what came last."""
     steps: tuple[Step, ...] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     timeout: timedelta | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
+    """What to do about which error, in words."""
     began: datetime = EPOCH
     tried: dict[str, Tried] = field(default_factory=dict)
     """By the step's number, with `:fallback` or `:undo` for the other ways."""
@@ -105,21 +106,19 @@ class Run:
     outcome: Outcome | None = None
     seconds: float = 0.0
     waiting: Waiting | None = field(default=None, compare=False)
-    page: str = field(default="", compare=False)
-    """What became of the page since the run began: `changed`, `retired` or `gone`; empty where it is the same."""
 
     @property
     def state(self) -> str:
         """How it ended, else `waiting`, or `open` where it is under way or was interrupted."""
         return self.outcome or ("waiting" if self.waiting else "open")
 
+    @property
+    def counts(self) -> bool:
+        """Whether it shows how well its procedure works."""
+        return self.outcome in (Outcome.SUCCEEDED, Outcome.FAILED)
+
     def of(self, step: int, way: Way = Way.DO) -> Tried:
         return self.tried.get(key_of(step, way), Tried())
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """What was given, and what results that are objects have added."""
-        return reduce(or_, (each for each in self.results.values() if isinstance(each, dict)), self.given)
 
     @property
     def results(self) -> dict[int, Any]:
@@ -130,19 +129,18 @@ class Run:
 
 def key_of(step: int, way: Way) -> str:
     """What names a step done in one way, within a run."""
-    return f"{step}" if way is Way.DO else f"{step}:{way}"
+    return f"{step:d}" if way is Way.DO else f"{step:d}:{way}"
 
 
-def begin_line(procedure: Procedure, values: Line, *, retries: int, is_checklist: bool) -> dict[str, Any]:
-    """The first line of a run, with all that it needs of the page; `retries` for steps that a function does."""
+def begin_line(procedure: Procedure, values: Line, *, is_checklist: bool) -> dict[str, Any]:
+    """The first line of a run, with all that it needs of the page."""
     return {
         "op": "begin",
         "procedure": procedure.name,
         "version": procedure.version,
-        "hash": procedure.hash,
         "mode": "checklist" if is_checklist else "call",
         "values": values,
-        "steps": [_step_line(step, retries) for step in procedure.steps],
+        "steps": [_step_line(step) for step in procedure.steps],
         "before": procedure.preconditions,
         "after": procedure.postconditions,
         "errors": dict(procedure.errors),
@@ -159,17 +157,15 @@ def fold(lines: Iterable[Line]) -> Run | None:
 
 def after(run: Run, line: Line) -> Run:
     """The run after one more line; one that makes no sense changes nothing."""
-    match line.get("op"), line.get("step"):
-        case "set", _ if isinstance(line.get("values"), Mapping):
-            return replace(run, given={**run.given, **line["values"]})
-        case "start" | "finish", int(step):
-            way = Way(line["way"]) if line.get("way") in tuple(Way) else Way.DO
-            tried = (_started if line["op"] == "start" else _finished)(run.of(step, way), line)
-            return replace(run, tried={**run.tried, key_of(step, way): tried})
-        case "abort", int(step):
+    match line:
+        case {"op": "set", "values": dict(values)}:
+            return replace(run, given=run.given | values, values=run.values | values)
+        case {"op": "start" | "finish", "step": int(step)}:
+            return _tried(run, step, line)
+        case {"op": "abort", "step": int(step)}:
             return replace(run, is_aborted=True, failed_step=step, error=str(line.get("error")))
-        case "end", _ if line.get("outcome") in tuple(Outcome):
-            return replace(run, outcome=Outcome(line["outcome"]), seconds=_seconds(line))
+        case {"op": "end", "outcome": outcome} if outcome in tuple(Outcome):
+            return replace(run, outcome=Outcome(outcome), seconds=_seconds(line))
     return run
 
 
@@ -179,54 +175,57 @@ def _begun(line: Line) -> Run | None:
             id=str(line["id"]),
             procedure=str(line["procedure"]),
             version=str(line["version"]),
-            hash=str(line["hash"]),
             before=tuple(map(str, line["before"])),
             after=tuple(map(str, line["after"])),
             is_checklist=line.get("mode") == "checklist",
             given=dict(line["values"]),
+            values=dict(line["values"]),
             steps=tuple(map(_step, line["steps"])),
             timeout=_span(line["timeout"]),
-            errors=dict(line["errors"]),
+            errors={str(error): str(remedy) for error, remedy in line["errors"].items()},
             began=moment(line.get("at")) or EPOCH,
         )
-    except (KeyError, TypeError, ValueError, OverflowError):  # written by hand, and not as it should be
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):  # written by hand, not as it should be
         return None
 
 
-def _started(tried: Tried, line: Line) -> Tried:
-    began, is_handed = moment(line.get("at")) or EPOCH, line.get("handed") is True
-    return replace(tried, attempts=tried.attempts + 1, outcome=None, began=began, is_handed=is_handed)
+def _tried(run: Run, step: int, line: Line) -> Run:
+    way = Way(line["way"]) if line.get("way") in tuple(Way) else Way.DO
+    tried, values, result = run.of(step, way), run.values, line.get("result")
+    if line["op"] == "start":
+        began, is_handed = moment(line.get("at")) or EPOCH, line.get("handed") is True
+        tried = replace(tried, attempts=tried.attempts + 1, outcome=None, began=began, is_handed=is_handed)
+    elif (outcome := line.get("outcome")) in tuple(Outcome):
+        tried = replace(
+            tried,
+            failures=tried.failures + (outcome == Outcome.FAILED and line.get("redo") is not True),
+            outcome=Outcome(outcome),
+            seconds=tried.seconds + _seconds(line),
+            error=str(line.get("error") or ""),
+            result=result,
+            timed_out=line.get("timed_out") is True,
+        )
+        values = values | result if outcome == Outcome.DONE and isinstance(result, dict) else values
+    return replace(run, tried={**run.tried, key_of(step, way): tried}, values=values)
 
 
-def _finished(tried: Tried, line: Line) -> Tried:
-    if (outcome := line.get("outcome")) not in tuple(Outcome):
-        return tried
-    return replace(
-        tried,
-        failures=tried.failures + (outcome == Outcome.FAILED and line.get("redo") is not True),
-        outcome=Outcome(outcome),
-        seconds=tried.seconds + _seconds(line),
-        error=str(line.get("error") or ""),
-        result=line.get("result"),
-        timed_out=line.get("timed_out") is True,
-    )
+_TEXTS = ("text", "action", "condition", "expect", "on_error", "fallback", "undo")
+_NUMBERS = {"number": int, "timeout": int | float, "retries": int}
+_TYPES: dict[str, Any] = dict.fromkeys(_TEXTS, str) | _NUMBERS | {"arguments": dict, "repeatable": bool}
 
 
-_PLAIN = Step(number=0, text="")
-
-
-def _step_line(step: Step, retries: int) -> dict[str, Any]:
-    """A step as JSON, without what it has like every other."""
-    line = {each.name: getattr(step, each.name) for each in fields(Step)}
-    line = {name: value for name, value in line.items() if value != getattr(_PLAIN, name)}
-    if step.retries is None and step.action:
-        line["retries"] = retries
-    told = {"arguments": dict(step.arguments), "timeout": _total(step.timeout)}
-    return {"number": step.number, "text": step.text, **line, **told}
+def _step_line(step: Step) -> dict[str, Any]:
+    """A step as JSON, without what it does not say."""
+    told = asdict(step) | {"timeout": _total(step.timeout)}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _step(line: Line) -> Step:
-    told = {"timeout": _span(line["timeout"]), "on_error": OnError(line.get("on_error", OnError.ABORT))}
+    """A step as it was recorded; raises an error for what no page says."""
+    if not all(value is None or isinstance(value, _TYPES[name]) for name, value in line.items()):
+        raise TypeError("no step")
+    read_condition(line.get("condition") or "always")
+    told = {"timeout": _span(line.get("timeout")), "on_error": OnError(line.get("on_error") or OnError.ABORT)}
     return Step(**{**line, **told})
 
 

@@ -7,18 +7,21 @@ import inspect
 import json
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import chain
+from datetime import datetime, timedelta
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.procedures.condition import read_condition
 from memfolio.procedures.procedure import OnError, Step
 from memfolio.procedures.run import Line, Outcome, Run, Tried, Waiting, Way, key_of
+from memfolio.vault.format.content import without_surrogates
+from memfolio.vault.format.fields import plain
 
 Actions = Mapping[str, Callable[..., Any]]
 Write = Callable[[Run, Line], Run]
@@ -70,42 +73,54 @@ def advance(
 def following(run: Run, actions: Actions, now: datetime) -> Move:
     """What comes next in a run that has not ended; the same state always gives the same."""
     actions = {} if run.is_checklist else actions
+    if late := next(_late(run, now), None):
+        return late
     if run.is_aborted:
         return next(_undoing(run, actions), end_line(run, Outcome.FAILED, now))
     if run.timeout is not None and now - run.began > run.timeout:
-        current = next((step.number for step in run.steps if not run.of(step.number).is_over), len(run.steps))
-        return _abort(current, f"timed out: the run took longer than {run.timeout.total_seconds():g} s")
+        left = (step.number for step in run.steps if next(_step(run, step, actions), None))
+        error = f"timed out: the run took longer than {run.timeout.total_seconds():g} s"
+        return _line("abort", next(left, len(run.steps)), error=error)
     steps = (move for step in run.steps for move in _step(run, step, actions))
     stages = (_checks(run, 0, run.before), steps, _checks(run, len(run.steps) + 1, run.after))
     return next(chain.from_iterable(stages), end_line(run, Outcome.SUCCEEDED, now))
 
 
-def finish_line(step: int, way: Way, outcome: Outcome, seconds: float = 0.0, **told: Any) -> Line:
+def finish_line(step: int, way: Way, outcome: Outcome, seconds: float = 0.0, *, error: str = "", **more: Any) -> Line:
     """The line that says how a try went."""
-    return _line("finish", step, way, outcome=outcome.value, seconds=round(max(0.0, seconds), 3), **told)
+    why = {"error": without_surrogates(error)[:LONG]} if error else {}
+    return _line("finish", step, way, outcome=outcome.value, seconds=round(max(0.0, seconds), 3), **why, **more)
 
 
 def end_line(run: Run, outcome: Outcome, now: datetime) -> Line:
     """The last line of a run."""
     seconds = max(0.0, round((now - run.began).total_seconds(), 3))
-    return {"op": "end", "outcome": outcome.value, "seconds": seconds, "step": run.failed_step, "error": run.error}
+    return {"op": "end", "outcome": outcome.value, "seconds": seconds}
 
 
 def recordable(result: Any) -> Any:
     """A result as a line can hold it: what is no JSON by its type, what is long cut."""
     try:
-        text = json.dumps(result, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
+        text = without_surrogates(json.dumps(plain(result, "result", 1), ensure_ascii=False))
+    except InputError:
         return f"<{type(result).__name__}>"
     return json.loads(text) if len(text) <= LONG else f"{text[:LONG]}…"
 
 
-def _line(op: str, step: int, way: Way, **told: Any) -> Line:
-    return {"op": op, "step": step, **told} | ({} if way is Way.DO else {"way": way.value})
+def _line(op: str, step: int, way: Way = Way.DO, **more: Any) -> Line:
+    return {"op": op, "step": step, **more} | ({} if way is Way.DO else {"way": way.value})
 
 
-def _abort(step: int, error: str) -> Line:
-    return {"op": "abort", "step": step, "error": error}
+def _late(run: Run, now: datetime) -> Iterator[Line]:
+    """Tries that were handed over, of which nobody has told while there was time."""
+    for step, way in product(run.steps, Way):
+        tried = run.of(step.number, way)
+        if tried.is_open and tried.is_handed and step.timeout is not None and now - tried.began > step.timeout:
+            yield finish_line(step.number, way, Outcome.FAILED, **_timed_out(step.timeout.total_seconds()))
+
+
+def _timed_out(seconds: float) -> dict[str, Any]:
+    return {"error": f"timed out after {seconds:g} s", "timed_out": True}
 
 
 def _checks(run: Run, number: int, conditions: Iterable[str]) -> Iterator[Move]:
@@ -115,11 +130,11 @@ def _checks(run: Run, number: int, conditions: Iterable[str]) -> Iterator[Move]:
     """
     if number == 0 and run.tried.keys() - {"0"}:
         return
-    held = {each: _holds(each, run) for each in conditions}
-    if broken := [each for each in held if held[each] is False]:
-        yield _abort(number, f"does not hold: {'; '.join(broken)}")
-    if unknown := [each for each in held if held[each] is None]:
-        yield from _step(run, Step(number=number, text=f"Check that this holds: {'; '.join(unknown)}"), {})
+    held = [(each, _holds(each, run)) for each in conditions]
+    if broken := "; ".join(each for each, holds in held if holds is False):
+        yield _line("abort", number, error=f"does not hold: {broken}")
+    if unknown := "; ".join(each for each, holds in held if holds is None):
+        yield from _step(run, Step(number=number, text=f"Check that this holds: {unknown}"), {})
 
 
 def _holds(condition: str, run: Run) -> bool | None:
@@ -141,7 +156,7 @@ def _step(run: Run, step: Step, actions: Actions) -> Iterator[Move]:
     elif step.on_error is OnError.FALLBACK and step.fallback and not instead.failures:
         yield _attempt(run, step, Way.FALLBACK, actions)
     elif step.on_error is not OnError.SKIP:
-        yield _abort(step.number, instead.error or tried.error)
+        yield _line("abort", step.number, error=instead.error or tried.error)
 
 
 def _may_try_again(step: Step, tried: Tried) -> bool:
@@ -151,8 +166,8 @@ def _may_try_again(step: Step, tried: Tried) -> bool:
 def _condition(run: Run, step: Step) -> Iterator[Move]:
     condition = read_condition(step.condition or "")
     if (holds := condition.holds(run.values)) is None:
-        missing = [name for name in condition.names if read_condition(f'"{name}"').holds(run.values) is None]
-        names = tuple(sorted(missing or condition.names))
+        unknown = {name for name in condition.names if read_condition(f'"{name}"').holds(run.values) is None}
+        names = tuple(sorted(unknown or condition.names))
         yield Waiting(kind="value", step=step.number, text=f"Only when {step.condition}: {step.text}", names=names)
     elif not holds:
         yield finish_line(step.number, Way.DO, Outcome.SKIPPED)
@@ -180,47 +195,55 @@ def _attempt(run: Run, step: Step, way: Way, actions: Actions) -> Move:
             step=step.number,
             text=text if tried.is_handed else f"Was this done? {text}",
             way=way,
-            attempt=tried.attempts,
+            turn=sum(each.attempts for each in run.tried.values()),
             expect=(step.expect or "") if way is Way.DO else "",
-            errors=run.errors,
         )
     if name is not None and name in actions:
         return Call(step, way, actions[name])
-    return _line("start", step.number, way, attempt=tried.attempts + 1, handed=True)
+    return _line("start", step.number, way, handed=True)
 
 
 def _called(run: Run, call: Call, write: Write, now: datetime, sleep: Callable[[float], None]) -> Run:
     """Try a step once: its start is recorded, then what came of it; where it may be tried again, after a pause."""
     (step, way, function), number = call, call.step.number
-    run = write(run, _line("start", number, way, attempt=run.of(number, way).attempts + 1))
+    run = write(run, _line("start", number, way))
     attempt, key = run.of(number, way).attempts, f"{run.id}:{key_of(number, way)}"
     values, results = deepcopy((run.values, run.results))
     context = Context(run=run.id, step=number, attempt=attempt, key=key, values=values, results=results)
     began = time.monotonic()
-    told = _result(lambda: function(context, **step.arguments), _patience(run, call, now))
-    outcome = Outcome.FAILED if "error" in told else Outcome.UNDONE if way is Way.UNDO else Outcome.DONE
-    run = write(run, finish_line(number, way, outcome, time.monotonic() - began, **told))
+    came = _result(lambda: function(context, **step.arguments), _patience(run, call, now))
+    outcome = Outcome.FAILED if "error" in came else Outcome.UNDONE if way is Way.UNDO else Outcome.DONE
+    run = write(run, finish_line(number, way, outcome, time.monotonic() - began, **came))
     tried = run.of(number, way)
     if way is Way.DO and outcome is Outcome.FAILED and _may_try_again(step, tried):
         sleep(min(LONGEST_PAUSE, PAUSE * 2 ** min(tried.failures - 1, 10)))
     return run
 
 
-def _patience(run: Run, call: Call, now: datetime) -> float | None:
+def _patience(run: Run, call: Call, now: datetime) -> float:
     """How many seconds a function has: what its step says, and no more than the run has left, unless it takes back."""
-    left = run.began + run.timeout - now if run.timeout is not None and call.way is not Way.UNDO else None
-    return min((span.total_seconds() for span in (call.step.timeout, left) if span is not None), default=None)
+    spent = max(timedelta(), now - run.began)
+    left = run.timeout - spent if run.timeout is not None and call.way is not Way.UNDO else None
+    spans = [span.total_seconds() for span in (call.step.timeout, left) if span is not None]
+    return min([*spans, threading.TIMEOUT_MAX])
 
 
-def _result(act: Callable[[], Any], seconds: float | None) -> Line:
-    """What a function gave, or why it failed; it has a thread of its own, which is left behind when its time is up."""
+def _result(act: Callable[[], Any], seconds: float) -> Line:
+    """What a function gave, or why it failed; it has a thread of its own, which is left behind when its time is up.
+
+    What is meant to end the program, such as KeyboardInterrupt, is raised: then the step is in doubt.
+    """
     future: Future[Any] = Future()
     threading.Thread(target=_settle, args=(future, act), name="memfolio-step", daemon=True).start()
     try:
         error = future.exception(seconds)
     except TimeoutError:
-        return {"error": f"timed out after {seconds:g} s", "timed_out": True}
-    return {"error": f"{type(error).__name__}: {error}"[:LONG]} if error else {"result": recordable(future.result())}
+        return _timed_out(seconds)
+    if error is None:
+        return {"result": recordable(future.result())}
+    if not isinstance(error, Exception | asyncio.CancelledError):
+        raise error
+    return {"error": "".join(traceback.format_exception_only(error)).strip()}
 
 
 def _settle(future: Future[Any], act: Callable[[], Any]) -> None:

@@ -21,6 +21,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "data_availability": ("rich", "moderate", "sparse"),
     "stakes": ("low", "medium", "high"),
 }
+UNTOLD = "no word of the problem tells what kind it is"
 _WORDS = Path(__file__).parent / "data" / "words.toml"
 
 
@@ -61,7 +62,7 @@ class ProblemClassification:
 def classify(problem: str) -> tuple[ProblemClassification, tuple[str, ...]]:
     """A classification that plain rules read in the words of a problem, and what they read: a guess, to be corrected.
 
-    Of a dimension without a telling word nothing is said; where no word tells anything, it is of moderate complexity.
+    Of a dimension without a telling word nothing is said; where no word tells anything, its domain is mixed.
     """
     found: dict[str, str] = {}
     why: list[str] = []
@@ -70,7 +71,7 @@ def classify(problem: str) -> tuple[ProblemClassification, tuple[str, ...]]:
             found[name] = value
             why.append(f"{name} {value}: {match[0].casefold()!r}")
     if not found:
-        found, why = {"complexity": "moderate"}, ["no word of the problem tells what kind it is"]
+        found, why = {"domain": "mixed"}, [UNTOLD]
     return ProblemClassification(**found), tuple(why)
 
 

@@ -7,92 +7,88 @@ the same claim. Those that contradict each other are shown beside each other; no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 from memfolio.reason.result import Result
 from memfolio.reason.router import UNKNOWN
 from memfolio.text import terms
+from memfolio.types import EMPTY
 
-CHOICES = ("best", "condorcet_winner", "label", "root", "first")
-RANKINGS = ("ranked", "explanations")
-"""Where the answer of a method has what it chose, or has ranked, the best first."""
-TRUTHS = ("holds", "valid", "verdict", "significant")
-CLAIMS = ("goal", "conclusion", "formula", "question", "outcome")
-"""Where its inputs have what it was asked about."""
 ALIKE = 0.6
-"""The share of words from which on two conclusions say the same."""
+"""The share of words from which on two claims, or conclusions, are about the same."""
 CLOSE = 0.8
-"""From this share of the weight of the leading view on, one that contradicts it leaves the matter undecided."""
+"""From this share of the weight of the leading view on, what contradicts it leaves the matter undecided."""
 UNSURE, LEAST = 0.5, 0.05
 """What counts for a method that cannot say how sure it is, and at least for how well a method fits."""
-_PROOFS = {"proven": True, "unprovable": False}
 _NEGATION = re.compile(r"\b(?:not|no|never|none|cannot|neither|nor)\b|n['\u2019]t\b", re.IGNORECASE)
 
+Weights = Mapping[str, Mapping[str, float]]
 Pairs = Mapping[frozenset[str], bool | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """Methods that say the same, what they weigh together, and which methods contradict them.
-
-    How sure they are is lowered by the share of the weight that is against them.
-    """
-
-    conclusion: str
-    methods: tuple[str, ...]
-    weight: float
-    confidence: float | None
-    against: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """What comes out of several results: `views`, the heaviest first, and whether that one outweighs its rivals.
+    """What comes out of several results: the heaviest of the `views`, what contradicts it, and what else is said.
 
-    `weights` has for each method how well it fits (score), how sure it is, how well its past results came true
-    (calibration), and the product. `silent` are those that concluded nothing, such as worksheets.
+    A view is the methods that say the same; `decided` is whether the first outweighs those against it. `weights` has
+    for each method how well it fits (score), how sure it is, how well its past results came true (calibration), and
+    the product. `silent` are those that concluded nothing, such as worksheets.
     """
 
-    conclusion: str
-    confidence: float | None
-    decided: bool
-    views: tuple[View, ...]
-    agreements: tuple[str, ...]
-    disagreements: tuple[str, ...]
-    weights: Mapping[str, Mapping[str, float]]
-    silent: tuple[str, ...]
+    conclusion: str = ""
+    confidence: float | None = None
+    decided: bool = False
+    views: tuple[tuple[str, ...], ...] = ()
+    agreements: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    weights: Weights = field(default_factory=lambda: EMPTY)
+    silent: tuple[str, ...] = ()
 
 
 def fuse(results: Sequence[Result], scores: Mapping[str, float], standing: Mapping[str, float]) -> Fusion:
-    """One conclusion out of several; `scores` is how well methods fit, `standing` how their past results came true."""
+    """One conclusion out of several; `scores` is how well methods fit, `standing` how their past results came true.
+
+    How sure it is is lowered by the share of the weight that is against it.
+    """
     spoken = {each.method: each for each in results if each.conclusion}
-    weights = {each.method: _weight(each, scores, standing) for each in spoken.values()}
+    silent = tuple(each.method for each in results if not each.conclusion)
+    if not spoken:
+        return Fusion(silent=silent)
+    weights = {name: _weight(each, scores, standing) for name, each in spoken.items()}
     pairs = {frozenset(pair): _same(*(spoken[name] for name in pair)) for pair in combinations(spoken, 2)}
-    found = (_view([spoken[name] for name in names], weights, pairs) for names in _groups(spoken, pairs))
-    views = sorted(found, key=lambda view: -view.weight)
-    rivals = [each for each in views if set(each.methods) & set(views[0].against)]
-    decided = bool(views) and all(each.weight < CLOSE * views[0].weight for each in rivals)
-    told = {each.method: f"{each.method}: {each.conclusion}" for each in spoken.values()}
+    views = sorted(_groups(spoken, pairs), key=lambda view: -_sum(view, weights))
+    against = [name for name in spoken if any(pairs.get(frozenset((name, each))) is False for each in views[0])]
+    own, rival = _sum(views[0], weights), _sum(against, weights)
+    decided = not against or rival < CLOSE * own
+    sure = [each for each in views[0] if spoken[each].confidence is not None]
+    mean = sum(weights[each]["confidence"] * weights[each]["weight"] for each in sure) / (_sum(sure, weights) or 1)
+    told = {name: f"{name}: {each.conclusion}" for name, each in spoken.items()}
     return Fusion(
-        conclusion=_conclusion(views, rivals, decided=decided),
-        confidence=views[0].confidence if decided else None,
+        conclusion=_conclusion(spoken, views, against, weights, decided=decided),
+        confidence=mean * own / (own + rival or 1) if decided and sure else None,
         decided=decided,
-        views=tuple(views),
+        views=tuple(map(tuple, views)),
         agreements=tuple(" = ".join(sorted(pair)) for pair, same in pairs.items() if same),
         disagreements=tuple(" / ".join(told[name] for name in sorted(pair)) for pair in pairs if pairs[pair] is False),
         weights=weights,
-        silent=tuple(each.method for each in results if not each.conclusion),
+        silent=silent,
     )
 
 
 def _weight(result: Result, scores: Mapping[str, float], standing: Mapping[str, float]) -> dict[str, float]:
     score, calibration = scores.get(result.method, 1.0), standing.get(result.method, UNKNOWN)
     sure = UNSURE if result.confidence is None else result.confidence
-    weight = max(score, LEAST) * sure * calibration
-    return {"score": score, "confidence": sure, "calibration": calibration, "weight": weight}
+    # A method that is certain is so given its inputs. How far to trust them shows in how often it came true.
+    sure = min(sure, calibration) if sure == 1 else sure
+    return {
+        "score": score,
+        "confidence": sure,
+        "calibration": calibration,
+        "weight": max(score, LEAST) * sure * calibration,
+    }
 
 
 def _same(one: Result, other: Result) -> bool | None:
@@ -102,46 +98,33 @@ def _same(one: Result, other: Result) -> bool | None:
         return None
     if kind == "choice":
         is_among = said <= other_about and other_said <= about
-        return True if said & other_said else False if is_among or not (about and other_about) else None
-    is_alike = about == other_about or len(about & other_about) >= ALIKE * len(about | other_about)
+        return True if said & other_said else False if is_among else None
+    is_alike = len(about & other_about) >= ALIKE * max(len(about | other_about), 1)
     return said == other_said if is_alike else None
 
 
 def _stance(result: Result) -> tuple[str, frozenset[str], frozenset[str]]:
-    """What a result says, and about what: the options of a choice, the claim of a truth, or its words."""
-    for name in CHOICES:
-        if chosen := _names(result.answer.get(name)):
-            return "choice", chosen, frozenset(_options(result.answer, chosen))
-    for name in RANKINGS:
-        found = result.answer.get(name)
-        ranked = [_names(each) for each in found] if isinstance(found, list | tuple) else []
-        if ranked and ranked[0]:
-            return "choice", ranked[0], frozenset().union(*ranked)
-    claim = next((str(result.inputs[each]) for each in CLAIMS if result.inputs.get(each)), "")
-    for name in TRUTHS:
-        if isinstance(truth := _PROOFS.get(str(value := result.answer.get(name)), value), bool):
-            return "truth", frozenset({str(truth)}), frozenset(terms(claim))
+    """What a result says, and about what: the options of a choice, the words of a claim, or its own words."""
+    answer = result.answer
+    if chosen := _names(answer.get("best")):
+        options = _names(answer.get("options"))
+        is_open = len(chosen) > 1 and chosen == options  # all of them tie: nothing is chosen
+        return ("open", frozenset(), frozenset()) if is_open else ("choice", chosen, options)
+    if "holds" in answer:
+        is_open = answer["holds"] is None
+        return "claim", frozenset({str(answer["holds"])}), frozenset() if is_open else _words(answer.get("claim"))
     said = frozenset({"negated"} if _NEGATION.search(result.conclusion) else ())
-    return "words", said, frozenset(terms(_NEGATION.sub(" ", result.conclusion)))
+    return "words", said, _words(_NEGATION.sub(" ", result.conclusion))
 
 
-def _names(value: Any) -> frozenset[str]:
-    """One name or several, as they are compared."""
-    several = value if isinstance(value, list | tuple) else [value]
-    return frozenset(_plain(each) for each in several if isinstance(each, str) and each.strip())
+def _names(found: Any) -> frozenset[str]:
+    """One option or several, as they are compared."""
+    several = found if isinstance(found, list | tuple) else [found]
+    return frozenset(" ".join(each.casefold().split()) for each in several if isinstance(each, str) and each)
 
 
-def _options(answer: Mapping[str, Any], chosen: frozenset[str], depth: int = 3) -> Iterator[str]:
-    """The names among which something was chosen: those that stand beside it as keys of an object."""
-    keys = {_plain(str(each)) for each in answer}
-    yield from keys if chosen <= keys else ()
-    for value in answer.values():
-        if isinstance(value, Mapping) and depth:
-            yield from _options(value, chosen, depth - 1)
-
-
-def _plain(name: str) -> str:
-    return " ".join(name.casefold().split())
+def _words(text: Any) -> frozenset[str]:
+    return frozenset(terms(str(text or "")))
 
 
 def _groups(names: Iterable[str], pairs: Pairs) -> list[list[str]]:
@@ -156,31 +139,23 @@ def _groups(names: Iterable[str], pairs: Pairs) -> list[list[str]]:
     return groups
 
 
-def _view(group: Sequence[Result], weights: Mapping[str, Mapping[str, float]], pairs: Pairs) -> View:
-    weight = {name: each["weight"] for name, each in weights.items()}
-    names = [each.method for each in group]
-    against = [other for other in weight if any(pairs.get(frozenset((name, other))) is False for name in names)]
-    own = sum(weight[name] for name in names)
-    total = own + sum(weight[name] for name in against)
-    sure = [(each.confidence, weight[each.method]) for each in group if each.confidence is not None]
-    mean = sum(each * weight for each, weight in sure) / (sum(weight for _, weight in sure) or 1)
-    return View(
-        conclusion=max(group, key=lambda each: weight[each.method]).conclusion,
-        methods=tuple(names),
-        weight=own,
-        confidence=mean * own / total if sure and total else None,
-        against=tuple(against),
-    )
+def _sum(names: Iterable[str], weights: Weights) -> float:
+    return sum(weights[name]["weight"] for name in names)
 
 
-def _conclusion(views: Sequence[View], rivals: Sequence[View], *, decided: bool) -> str:
-    against, besides = (
-        "; ".join(f"{', '.join(each.methods)}: {each.conclusion}" for each in some)
-        for some in (rivals, [each for each in views[1:] if each not in rivals])
-    )
-    if not views:
-        return ""
-    told = views[0].conclusion + (f" Against that, {against}" if against else "")
-    if not decided:
-        told = f"Undecided: {', '.join(views[0].methods)}: {views[0].conclusion}; against that, {against}"
-    return told + (f" Besides, {besides}" if besides else "")
+def _conclusion(
+    spoken: Mapping[str, Result],
+    views: Sequence[Sequence[str]],
+    against: Sequence[str],
+    weights: Weights,
+    *,
+    decided: bool,
+) -> str:
+    """The conclusion of the heaviest method of each view, those against the first before those beside it."""
+    said = [spoken[max(view, key=lambda name: weights[name]["weight"])].conclusion for view in views]
+    told = [f"{', '.join(view)}: {each}" for view, each in zip(views, said, strict=True)]
+    rivals = "; ".join(each for each, view in zip(told, views, strict=True) if set(view) & set(against))
+    others = "; ".join(each for each, view in zip(told[1:], views[1:], strict=True) if not set(view) & set(against))
+    first = [said[0], f"Against that, {rivals}"] if decided else [f"Undecided: {told[0]}; against that, {rivals}"]
+    parts = [*first[: 2 if rivals else 1], *([f"Besides, {others}"] if others else [])]
+    return " ".join(each if each.endswith((".", "?", "!")) or each is parts[-1] else f"{each}." for each in parts)

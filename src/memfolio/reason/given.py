@@ -12,6 +12,7 @@ from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.intake import nearest
+from memfolio.vault.format.content import without_surrogates
 
 MOST = 10_000
 """How many members a list or a mapping may have."""
@@ -33,9 +34,6 @@ class Given:
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
-
-    def __bool__(self) -> bool:
-        return bool(self._values)
 
     def names(self) -> list[str]:
         return [str(name) for name in self._values]
@@ -157,7 +155,7 @@ class Given:
 
     @staticmethod
     def _text(place: str, found: Any) -> str:
-        if not isinstance(found, str) or not found.strip():
+        if not isinstance(found, str) or not found.strip() or without_surrogates(found) != found:
             raise InputError(f"{place} is {found!r:.60}", hint="give a text")
         return found.strip()
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from memfolio.errors import InputError, NotFoundError
 from memfolio.index.records import records
@@ -109,19 +107,22 @@ class Judgements:
 
 
 def _draft(result: Result) -> Draft:
-    """A conclusion as a memory; one that nobody computed is an opinion."""
+    """A conclusion as a memory; one that nobody computed, or that rests on a model's estimates, is an opinion.
+
+    Method and conclusion are one sentence: one that many memories share would look like what is left of a purged one.
+    """
     method = methods().get(result.method)
-    sure = "" if result.confidence is None else f", {result.confidence:.0%} sure"
-    problem = f"{result.problem.strip()[:LONG]}: " if result.problem.strip() else ""
-    digest = blake2b(json.dumps(result.inputs, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
+    given = " given its inputs" if result.computed else ""
+    sure = "" if result.confidence is None else f", {result.confidence:.0%} sure{given}"
+    problem = f"{result.problem.strip()[:LONG]} – " if result.problem.strip() else ""
     return Draft(
-        content=check_text(f"{problem}{result.conclusion.strip()[:LONG]} (by {result.method}{sure})"),
+        content=check_text(f"{problem}by {result.method}{sure}: {result.conclusion.strip()[:LONG]}"),
         type=Type.DECISION if method and method.settles == "choice" else Type.OBSERVATION,
-        kind=Kind.SEMANTIC if result.computed else Kind.OPINION,
+        kind=Kind.SEMANTIC if result.computed and not result.filled_by else Kind.OPINION,
         confidence=1.0 if result.confidence is None else result.confidence,
         tags=(f"reasoning/{result.method}",),
         source="reason",
-        attributes={"method": result.method, "confidence": result.confidence, "inputs": digest},
+        attributes={"method": result.method, "confidence": result.confidence},
     )
 
 

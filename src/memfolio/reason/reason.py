@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,13 +10,12 @@ from memfolio.errors import InputError, MemfolioError, ModelError, PolicyError
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
 from memfolio.reason.ask import fill, work
-from memfolio.reason.classify import ProblemClassification, classify
+from memfolio.reason.classify import UNTOLD, ProblemClassification, classify
 from memfolio.reason.fusion import Fusion, fuse
 from memfolio.reason.given import MOST, Given
 from memfolio.reason.judgements import THINKER, Judgement, Judgements
 from memfolio.reason.meta.calibration import score
-from memfolio.reason.method import Method
-from memfolio.reason.methods import code_of, method_named, methods
+from memfolio.reason.methods import Method, code_of, method_named, methods
 from memfolio.reason.result import Result
 from memfolio.reason.router import Ranked, rank
 from memfolio.reason.worksheet import worksheet
@@ -26,6 +25,8 @@ from memfolio.types import EMPTY, Attribution
 
 FUSED = "fusion"
 """The name under which what several methods say together is kept."""
+STRATEGY, SUGGESTED = "strategy-selection", 5
+"""The worksheet to which the router adds so many methods that fit."""
 SITUATION = frozenset({"context", "beliefs", "desires", "features"})
 
 Inputs = Mapping[str, Any]
@@ -48,6 +49,16 @@ class Reasoned:
     failed: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     notes: tuple[str, ...] = ()
     judgement: Judgement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """A problem with its kind, what was given by method, and the words from which the kind was guessed, if it was."""
+
+    problem: str
+    kind: ProblemClassification
+    inputs: Mapping[str, Inputs]
+    guessed: tuple[str, ...]
 
 
 class Reason:
@@ -79,20 +90,18 @@ class Reason:
         is weighed against each other. `given` has inputs by name, or by method: {"bayesian": {"prior": ...}}. A method
         that lacks its inputs answers with the steps to take. With `store` the conclusion is kept as a memory.
         """
-        problem, most = text_of(problem), number("limit", limit, 1, len(self.methods()))
-        named = [method_named(each) for each in (*([method] if method else []), *words("methods", methods))]
-        several, inputs = multi_method or len(named) > 1, _by_method(given, named or self.methods())
-        route, notes = self._route(problem, problem_classification, inputs, named)
+        most = number("limit", limit, 1, len(self.methods()))
+        names = (*([method] if method else []), *words("methods", methods))
+        named = [*{each.name: each for each in map(method_named, names)}.values()]
+        asked = _question(problem, problem_classification, given, named or self.methods())
+        several = multi_method or len(named) > 1
+        route = self._route(asked, named or [each for each in self.methods() if each.name != STRATEGY or not several])
         chosen = named or [method_named(each.method) for each in route[: most if several else 1]]
-        if several:
-            found = self._together(problem, dict.fromkeys(each.name for each in chosen), inputs, route)
-        else:
-            result = self._think(chosen[0], problem, inputs[chosen[0].name])
-            sure, told = result.confidence, result.conclusion
-            found = Reasoned(
-                problem=problem, conclusion=told, confidence=sure, results=(result,), route=tuple(route[:1])
-            )
-        found = replace(found, notes=notes)
+        found = self._together(asked, chosen, route) if several else self._alone(asked, chosen[0])
+        if not (named and asked.guessed):
+            used = tuple(each for each in route if each.method in [one.name for one in chosen])
+            notes = (f"suggested: {'; '.join(asked.guessed)}",) if asked.guessed else ()
+            found = replace(found, route=used, notes=notes)
         return self._stored(found, by) if store else found
 
     def methods(self) -> Sequence[Method]:
@@ -117,71 +126,73 @@ class Reason:
         every = {"all": [each for forecasts in known.values() for each in forecasts], **known}
         return {name: score(forecasts) for name, forecasts in every.items() if forecasts}
 
-    def _route(
-        self, problem: str, classification: Any, inputs: Mapping[str, Inputs], named: Sequence[Method]
-    ) -> tuple[list[Ranked], tuple[str, ...]]:
-        """The methods by how well they fit; nothing where they are named and no classification is given."""
-        if classification is None and named:
-            return [], ()
-        notes: tuple[str, ...] = ()
-        if classification is None:
-            classification, why = classify(problem)
-            notes = (f"suggested: {'; '.join(why)}",)
-        kind = ProblemClassification.of(classification)
-        standing = self.judgements.standing()
-        return rank(named or self.methods(), kind, text=problem, given=inputs, standing=standing), notes
+    def _route(self, asked: _Question, among: Iterable[Method]) -> list[Ranked]:
+        standing, is_guess = self.judgements.standing(), bool(asked.guessed)
+        return rank(among, asked.kind, text=asked.problem, is_guess=is_guess, given=asked.inputs, standing=standing)
 
-    def _together(
-        self, problem: str, chosen: Collection[str], inputs: Mapping[str, Inputs], route: Sequence[Ranked]
-    ) -> Reasoned:
+    def _alone(self, asked: _Question, method: Method) -> Reasoned:
+        found = self._think(asked, method)
+        return Reasoned(
+            problem=asked.problem, conclusion=found.conclusion, confidence=found.confidence, results=(found,)
+        )
+
+    def _together(self, asked: _Question, chosen: Iterable[Method], route: Sequence[Ranked]) -> Reasoned:
         """Each method by itself; one that can do nothing with its inputs is told beside the others."""
         results, failed = list[Result](), dict[str, str]()
-        for name in chosen:
+        for each in chosen:
             try:
-                results.append(self._think(method_named(name), problem, inputs[name]))
+                results.append(self._think(asked, each))
             except MemfolioError as error:
-                failed[name] = f"{error.message}; {error.hint}"
-        fusion = fuse(results, {each.method: each.score for each in route}, self.judgements.standing())
+                failed[each.name] = f"{error.message}; {error.hint}"
+        scores = {} if asked.guessed else {each.method: each.score for each in route}
+        fusion = fuse(results, scores, self.judgements.standing())
         return Reasoned(
-            problem=problem,
+            problem=asked.problem,
             conclusion=fusion.conclusion,
             confidence=fusion.confidence,
             results=tuple(results),
             fusion=fusion,
-            route=tuple(each for each in route if each.method in chosen),
             failed=failed,
         )
 
-    def _think(self, method: Method, problem: str, given: Inputs) -> Result:
+    def _think(self, asked: _Question, method: Method) -> Result:
         """What a method says: computed, by the model, or as the steps to take."""
+        given, problem = asked.inputs[method.name], asked.problem
         supplied = self._supplied(method, problem, given)
-        if method.computes and (given or method.is_ready(supplied)):
+        if given or method.is_ready(supplied):
             try:
                 return self._computed(method, problem, supplied)
             except InputError:
                 if given:
                     raise
-        model = self._model()
+        model, notes = self._model(), self._suggested(asked) if method.name == STRATEGY else ()
         if model is None:
-            return worksheet(method, problem)
+            return worksheet(method, problem, *notes)
         try:
             if not method.computes:
-                return work(model, method, problem)
+                return work(model, method, problem, *notes)
             filled, notes = fill(model, method, problem)
             result = self._computed(method, problem, filled)
-            return replace(result, notes=(*notes, *result.notes))
+            return replace(result, notes=(*notes, *result.notes), filled_by=model.name)
         except (ModelError, InputError) as error:
-            return worksheet(method, problem, f"{model.name} was asked in vain: {error.message}")
+            return worksheet(method, problem, *notes, f"{model.name} was asked in vain: {error.message}")
+
+    def _suggested(self, asked: _Question) -> tuple[str, ...]:
+        """What the router says to whoever chooses a method, if it knows anything."""
+        if UNTOLD in asked.guessed:
+            return ()
+        ranked = self._route(asked, [each for each in self.methods() if each.name != STRATEGY])[:SUGGESTED]
+        return tuple(f"{each.method} fits ({each.score:g}): {'; '.join(each.why)}" for each in ranked)
 
     def _computed(self, method: Method, problem: str, given: Inputs) -> Result:
+        if not method.computes:
+            raise InputError(f"{method.name} reads no inputs", hint="leave them out: it is a worksheet")
         return replace(code_of(method)(Given(given), self._world()), problem=problem)
 
     def _supplied(self, method: Method, problem: str, given: Inputs) -> Inputs:
         """What is given, with what memfolio itself knows for a method."""
         if method.name == "case-based" and not SITUATION & given.keys():
             return {"context": problem, **given}
-        if method.name == "strategy-selection":
-            return {"problem": problem, "standing": self.judgements.standing(), **given}
         if method.name == "calibration" and "forecasts" not in given:
             known = self.judgements.forecasts()
             wanted = [given["method"]] if "method" in given else [*known]
@@ -198,11 +209,21 @@ class Reason:
             confidence=found.confidence,
             inputs={each.method: each.inputs for each in found.results},
             computed=any(each.computed for each in found.results),
+            filled_by=next((each.filled_by for each in found.results if each.filled_by), ""),
         )
         try:
             return replace(found, judgement=self.keep(result, by=by))
         except (InputError, PolicyError) as error:
             return replace(found, notes=(*found.notes, f"not stored: {error.message}"))
+
+
+def _question(problem: str, classification: Any, given: Inputs | None, asked: Sequence[Method]) -> _Question:
+    if not str(problem).strip():
+        raise InputError("the problem is empty", hint="say what is to be thought through")
+    text = text_of(problem)
+    kind, guessed = classify(text) if classification is None else (classification, ())
+    kind = ProblemClassification.of(kind)
+    return _Question(problem=text, kind=kind, inputs=_by_method(given, asked), guessed=guessed)
 
 
 def _by_method(given: Inputs | None, asked: Sequence[Method]) -> dict[str, Inputs]:

@@ -20,7 +20,7 @@ class Result:
     method: str
     conclusion: str
     confidence: float | None = None
-    """How sure the conclusion is, given its inputs; None where the method cannot say."""
+    """How sure the conclusion is, given its inputs: 1 is certain if they are true. None where the method cannot say."""
     steps: tuple[str, ...] = ()
     """How it was reached, in sentences a person can follow."""
     would_change: tuple[str, ...] = ()
@@ -28,8 +28,15 @@ class Result:
     inputs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """What was given, and what was taken where nothing was given."""
     answer: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The conclusion as values, such as the probabilities, for a program; JSON can hold them."""
+    """The conclusion as values, such as the probabilities, for a program; JSON can hold them.
+
+    Some names mean the same in every method, so that results can be compared: `best` is the name of what was chosen,
+    or a list of names that tie, and `options` lists the names there were to choose from; `holds` is whether the `claim`
+    that was asked about is so, None where neither it nor its opposite follows.
+    """
     notes: tuple[str, ...] = ()
     """Limits and doubts: assumptions that were made, ties, several solutions."""
     computed: bool = True
+    filled_by: str = ""
+    """The model that estimated the inputs, where nobody gave them."""
     problem: str = ""

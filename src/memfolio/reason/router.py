@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from memfolio.reason.classify import ProblemClassification
-from memfolio.reason.method import Method
+from memfolio.reason.methods import Method
 from memfolio.types import EMPTY
 
 WEIGHTS: Mapping[str, float] = {
@@ -43,31 +43,42 @@ def rank(
     classification: ProblemClassification,
     *,
     text: str = "",
+    is_guess: bool = False,
     given: Mapping[str, Collection[str]] = EMPTY,
     standing: Mapping[str, float] = EMPTY,
 ) -> list[Ranked]:
     """The methods, the best fitting first; `given` has the names of the inputs that there are for each.
 
-    Among equals come first those that can compute at once, then those that the words of the problem call for, then
-    those whose results came true, those that are made for fewer kinds of problems, and the first of the table.
+    Before all others come those that can compute at once, as whoever gives inputs wants them used. Among equals come
+    first those that the words of the problem call for, the longest words first, then those whose results came true,
+    then those that are made for fewer kinds of problems, and the first of the table. Where the classification is a
+    guess by single words, those that call for a method tell more, and count before the score.
     """
-    every = list(methods)
-    found = [
-        _ranked(each, classification, given.get(each.name, ()), standing.get(each.name, UNKNOWN)) for each in every
-    ]
-    breadth = {each.name: sum(map(len, each.ideals.values())) for each in every}
-    called = {each.name: bool(re.search(rf"\b(?:{each.cues})\b", text, re.IGNORECASE)) for each in every}
-    return sorted(
-        found,
-        key=lambda it: (-it.score, not it.is_ready, not called[it.method], -it.standing, breadth[it.method]),
-    )
+    every = {each.name: each for each in methods}
+    found = [_ranked(each, classification, given.get(name, ()), standing) for name, each in every.items()]
+
+    def place(it: Ranked) -> tuple[float, ...]:
+        method, used = every[it.method], len(given.get(it.method, ())) if it.is_ready else 0
+        calls = sum(map(len, re.findall(rf"\b(?:{method.cues})\b", text, re.IGNORECASE)))
+        fit = (-calls, -it.score) if is_guess else (-it.score, -calls)
+        return -used, *fit, -it.standing, sum(map(len, method.ideals.values()))
+
+    return sorted(found, key=place)
 
 
-def _ranked(method: Method, problem: ProblemClassification, given: Collection[str], standing: float) -> Ranked:
+def _ranked(
+    method: Method, problem: ProblemClassification, given: Collection[str], standing: Mapping[str, float]
+) -> Ranked:
     parts, why = dict[str, float](), list[str]()
     for name, value in problem.said.items():
         ideal = method.ideals[name]
         parts[name] = WEIGHTS[name] if value in ideal else 0.0
         why.append(f"{name} {value}: " + (f"+{parts[name]:g}" if parts[name] else f"made for {' or '.join(ideal)}"))
-    total, is_ready = round(sum(parts.values()), 9), method.is_ready(given)
-    return Ranked(method=method.name, score=total, parts=parts, why=tuple(why), is_ready=is_ready, standing=standing)
+    return Ranked(
+        method=method.name,
+        score=round(sum(parts.values()), 9),
+        parts=parts,
+        why=tuple(why),
+        is_ready=method.is_ready(given),
+        standing=standing.get(method.name, UNKNOWN),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from memfolio.govern.proposals.proposals import Proposals
 from memfolio.index.index import Index
@@ -12,6 +13,9 @@ from memfolio.recall.library import Library
 from memfolio.tend.due import Period
 from memfolio.tend.hand import Hand, tender
 from memfolio.text import counted
+
+LATELY = timedelta(days=7)
+"""Conversations that have been over for longer have taught what they could."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +168,7 @@ def _heartbeat(tended: Tended) -> str:
     tended.hand.notes.extend((*found.notes, *found.problems))
     parts = [
         _many(found.stale_intentions_pruned, "intention let go", "intentions let go"),
-        _many(found.desires_prioritized, "desire moved", "desires moved"),
+        _many(found.desires_moved, "desire moved", "desires moved"),
         _many(found.beliefs_fed, "belief from facts", "beliefs from facts"),
         _many(found.conflicts_detected, "conflict"),
     ]
@@ -180,7 +184,8 @@ def _procedures(tended: Tended) -> str:
     hand, settings = tended.hand, tended.hand.vault.config.procedures
     procedures = Procedures(hand.vault, tended.library, hand.agent, model=tended.model)
     runs, by = Runs(hand.vault, tended.library, hand.agent, procedures), tender("procedures")
-    learned = procedures.learn(by=by, dry_run=hand.dry_run) if settings.learn else []
+    since = None if tended.is_asked_for else hand.now - LATELY
+    learned = procedures.learn(since=since, by=by, dry_run=hand.dry_run) if settings.learn else []
     retired = failing(procedures.list(), runs.list(), settings)
     for each in retired:
         procedures.retire(each.procedure, each.reason, by=by, dry_run=hand.dry_run)

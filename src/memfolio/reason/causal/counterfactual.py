@@ -9,10 +9,9 @@ outcome: an object, each variable that is asked for with its value: would it hav
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from memfolio.errors import InputError
-from memfolio.reason.causal.model import Case, Model, read_model, said
+from memfolio.reason.causal.model import UNTURNED, Case, Model, read_model, said
 from memfolio.reason.effort import Effort
 from memfolio.reason.given import Given
 from memfolio.reason.result import Result
@@ -52,10 +51,7 @@ def reason(given: Given, world: World) -> Result:
             f"Prediction: {said(outcome)} in backgrounds that weigh {would:.4g} together.",
             *(f"Probability of {name}: {value:.4g}." for name, value in causation.items() if value is not None),
         ),
-        would_change=(
-            *(f"The answer would turn {each}." for each in flips),
-            *_contingencies(model, worlds, had, outcome, would),
-        ),
+        would_change=tuple(f"The answer would turn {each}." for each in flips) or (UNTURNED,),
         inputs=given.used,
         answer={"probability": would, **{name.replace(" ", "_"): value for name, value in causation.items()}},
         notes=(*([] if happened else [f"What {', '.join(had)} was {but_for} a but-for cause."]), BUT_FOR, EXACT),
@@ -87,10 +83,9 @@ def _margin(model: Model, evidence: Case, had: Case, outcome: Case) -> float:
 
 def _causation(model: Model, evidence: Case, had: Case, outcome: Case) -> dict[str, float | None]:
     """Necessity and sufficiency of what happened, against what is supposed instead, for what came of it."""
-    cause = {name: evidence[name] for name in had if name in evidence}
-    effect = {name: evidence.get(name, value) for name, value in outcome.items()}
-    if cause.keys() != had.keys():
+    if not {*had, *outcome} <= set(evidence):
         return {}
+    cause, effect = ({name: evidence[name] for name in names} for names in (had, outcome))
     both = _worlds(model, cause | effect)
     neither = [each for each in _worlds(model, had) if not effect.items() <= each[0].items()]
     needed = [each for each in _worlds(model, {}) if not _holds(model, each[0], had, effect)]
@@ -101,24 +96,8 @@ def _causation(model: Model, evidence: Case, had: Case, outcome: Case) -> dict[s
     }
 
 
-def _contingencies(model: Model, worlds: Worlds, had: Case, outcome: Case, would: float) -> Iterator[str]:
-    """Single other variables that, held at some value too, turn the answer, as far as the effort goes."""
-    cost = 2 * (len(worlds) + 1) * (len(model.variables) + 1)
-    if 2 * model.effort.left < model.effort.limit:
-        return
-    seen = {(name, value) for case, _ in model.cases() for name, value in case.items()}
-    for name, value in sorted((each for each in seen if each[0] not in had | outcome), key=str):
-        if model.effort.left < cost:
-            return
-        if (_share(model, worlds, {**had, name: value}, outcome) >= 0.5) != (would >= 0.5):
-            stayed = all(case[name] == value for case, _ in worlds)
-            yield f"It would turn if {said({name: value})} had {'stayed as it was' if stayed else 'been set as well'}."
-
-
 def _backgrounds(model: Model, worlds: Worlds) -> str:
-    total, free = (
-        math.fsum(share for _, share in worlds),
-        [n for n, each in model.variables.items() if not each.equation],
-    )
+    free = [name for name, each in model.variables.items() if not each.equation]
+    total = math.fsum(share for _, share in worlds)
     told = [f"{said({name: case[name] for name in free})} ({share / total:.4g})" for case, share in worlds[:SHOWN]]
     return "; ".join(told) + (f" and {len(worlds) - SHOWN} more" if len(worlds) > SHOWN else "")

@@ -10,6 +10,7 @@ from memfolio.errors import InputError
 from memfolio.reason.effort import Effort
 
 Names = frozenset[str]
+MOST_EDGES = 100
 
 
 class Graph:
@@ -50,12 +51,6 @@ class Graph:
     def is_back_door(self, x: str, y: str, known: Names) -> bool:
         return not known & self.below({x}) and self.without_effects({x}).separated({x}, {y}, known)
 
-    def is_front_door(self, x: str, y: str, between: Names) -> bool:
-        """Whether all of the effect goes through these, and nothing unseen connects them with either end."""
-        cut = self.without_effects(between)
-        through = y not in cut.below({x}) and self.without_effects({x}).separated({x}, between)
-        return through and cut.separated(between, {y}, {x})
-
 
 def _reached(names: Iterable[str], ways: Mapping[str, Collection[str]]) -> Names:
     found, left = set[str](), list(names)
@@ -68,10 +63,12 @@ def _reached(names: Iterable[str], ways: Mapping[str, Collection[str]]) -> Names
 
 def read_graph(edges: list[str]) -> tuple[Graph, Names]:
     """The graph of "cause -> effect" lines, and what is hidden in it: "a <-> b" is a cause of both that nobody sees."""
+    if len(edges) > MOST_EDGES:
+        raise InputError(f"edges has {len(edges):,} members", hint=f"give at most {MOST_EDGES}")
     parents: dict[str, set[str]] = {}
     for number, edge in enumerate(edges):
         one, arrow, other = (each.strip() for each in edge.partition("<->" if "<->" in edge else "->"))
-        if not one or not other or "->" in other:
+        if not one or not other or "->" in one + other or (one == other and arrow == "<->"):
             raise InputError(f"edges[{number}] is {edge!r:.60}", hint="write cause -> effect, or one <-> other")
         for end in (one, other):
             parents.setdefault(end, set()).update([edge] if arrow == "<->" else [])
@@ -80,11 +77,13 @@ def read_graph(edges: list[str]) -> tuple[Graph, Names]:
     return Graph(parents), frozenset(name for name in parents if "<->" in name)
 
 
-def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Effort) -> list[Names]:
-    """The sets that fit and of which no part does, the smallest first."""
+def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Effort, cost: int = 1) -> list[Names]:
+    """The sets that fit and of which no part does, the smallest first; `cost` is what looking at one takes."""
     pool, found = sorted(names), list[Names]()
-    effort.spend(2 ** len(pool) * (len(pool) + 1))
-    for size in range(len(pool) + 1):
+    if fits(frozenset()):
+        return [frozenset()]
+    effort.spend(2 ** len(pool) * cost)
+    for size in range(1, len(pool) + 1):
         for each in map(frozenset, combinations(pool, size)):
             if not any(known <= each for known in found) and fits(each):
                 found.append(each)

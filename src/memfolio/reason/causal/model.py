@@ -12,15 +12,17 @@ from memfolio.errors import InputError
 from memfolio.intake import nearest
 from memfolio.reason.causal.graph import Graph
 from memfolio.reason.effort import Effort
+from memfolio.reason.expression import evaluate
 from memfolio.reason.given import Given, number_in
-from memfolio.reason.probabilistic.expression import evaluate
 
 Value = float | str
 Row = dict[Value, float]
+Key = tuple[Value, ...]
 Case = dict[str, Value]
 NAME = re.compile(r"[^\W\d]\w*")
 WORDS = {"true": 1.0, "false": 0.0}
 MOST_VARIABLES = 200
+UNTURNED = "No single probability that was tried would turn it: it takes another model."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +31,7 @@ class Variable:
 
     name: str
     parents: tuple[str, ...] = ()
-    table: dict[tuple[Value, ...], Row] = field(default_factory=dict)
+    table: dict[Key, Row] = field(default_factory=dict)
     equation: str = ""
 
     def row(self, known: Case) -> Row:
@@ -42,10 +44,7 @@ class Variable:
 
     def _computed(self, known: Case) -> float:
         place = f"model.{self.name}.equation"
-        try:
-            found = float(evaluate(place, self.equation, {each: known[each] for each in self.parents}))
-        except TypeError as error:
-            raise InputError(f"{place} reckons with a text", hint="give numbers, or true and false") from error
+        found = float(evaluate(place, self.equation, {each: known[each] for each in self.parents}))
         if not math.isfinite(found):
             raise InputError(f"{place} has no value where {said(known):.80}", hint="see that nothing is divided by 0")
         return found
@@ -77,8 +76,10 @@ class Model:
 
         return onward({}, 1.0)
 
-    def chance(self, event: Case, do: Case | None = None) -> float:
-        return math.fsum(share for case, share in self.cases(do) if event.items() <= case.items())
+    def chance(self, *events: Case, do: Case | None = None) -> float:
+        """The probability that all of some events happen."""
+        wanted = [item for event in events for item in event.items()]
+        return math.fsum(share for case, share in self.cases(do) if all(case[name] == each for name, each in wanted))
 
     def read(self, given: Given, place: str, *, least: int = 0) -> Case:
         """An object of values by variable, each of them one that the variable can have."""
@@ -95,26 +96,31 @@ class Model:
     def flips(self, margin: Callable[[Model], float]) -> list[str]:
         """At which probability a margin changes its sign, as far as the effort goes; it is linear in each row."""
         found, before = list[str](), self.effort.left
-        if 2 * before < self.effort.limit:
-            return []
         margin(self)
-        cost = 4 * (before - self.effort.left)
-        for variable in self.variables.values():
-            for key, row in {} if variable.equation else variable.table.items():
-                for value, share in list(row.items())[: 1 if len(row) < 3 else None]:
-                    if self.effort.left < cost:
-                        return found
-                    ends = [margin(self._with(variable, key, _shifted(row, value, to))) for to in (0.0, 1.0)]
-                    if min(ends) < 0 < max(ends):
-                        edge = ends[0] / (ends[0] - ends[1])
-                        name = f"P({said({variable.name: value})}{' given ' if key else ''}{_joined(key)})"
-                        way = "fell below" if edge < share else "rose above"
-                        found.append(f"if {name} {way} {edge:.4g} (it is {share:.4g})")
+        cost, free = 4 * (before - self.effort.left), [each for each in self.variables.values() if not each.equation]
+        for variable, key, row in ((each, *item) for each in free for item in each.table.items()):
+            for value, share in list(row.items())[: 1 if len(row) < 3 else None]:
+                if self.effort.left < cost:
+                    return found
+                low, high = (self._shifted(variable, key, value, to, margin) for to in (0.0, 1.0))
+                if min(low, high) < 0 < max(low, high):
+                    edge, given = low / (low - high), f" given {_joined(key)}" if key else ""
+                    way = "fell below" if edge < share else "rose above"
+                    found.append(f"if P({said({variable.name: value})}{given}) {way} {edge:.4g} (it is {share:.4g})")
         return found
 
-    def _with(self, variable: Variable, key: tuple[Value, ...], row: Row) -> Model:
-        changed = Variable(name=variable.name, parents=variable.parents, table={**variable.table, key: row})
-        return Model([*self.variables.values(), changed], self.effort)
+    def _shifted(
+        self, variable: Variable, key: Key, value: Value, to: float, margin: Callable[[Model], float]
+    ) -> float:
+        """The margin with one chance changed and the others of its row scaled to make room; 0 if it has none there."""
+        row, rest = variable.table[key], 1 - variable.table[key][value]
+        others = {each: (1 - to) * (row[each] / rest if rest else 1 / (len(row) - 1)) for each in row if each != value}
+        table = {**variable.table, key: {**others, value: to}}
+        changed = Variable(name=variable.name, parents=variable.parents, table=table)
+        try:
+            return margin(Model([*self.variables.values(), changed], self.effort))
+        except InputError:
+            return 0.0
 
 
 def read_model(given: Given, effort: Effort) -> Model:
@@ -130,28 +136,27 @@ def _variable(name: str, part: Given, known: set[str]) -> Variable:
     if "equation" in part:
         equation = part.text("equation")
         return Variable(name=name, parents=tuple(sorted(set(NAME.findall(equation)) & known)), equation=equation)
-    parents, table = tuple(part.texts("parents", [])), {}
+    parents, table = tuple(part.texts("parents", [])), dict[Key, Row]()
     if unknown := [each for each in parents if each not in known]:
         raise InputError(f"model.{name}.parents names {unknown[0]!r:.60}", hint=nearest(unknown[0], sorted(known)))
     rows = part.part("table") if parents else part
     for key in rows.names() if parents else ["table"]:
         values = tuple(as_value(name, each.strip()) for each in key.split(",")) if parents else ()
-        if len(values) != len(parents):
-            raise InputError(f"model.{name}.table.{key} is no row", hint=f"join {len(parents)} values by commas")
-        table[values] = _row(rows, key)
+        if len(values) != len(parents) or values in table:
+            hint = f"join {len(parents)} values by commas, and give each row once"
+            raise InputError(f"model.{name}.table.{key} is no row", hint=hint)
+        table[values] = _row(rows, key, f"model.{name}.table")
     return Variable(name=name, parents=parents, table=table)
 
 
-def _row(rows: Given, key: str) -> Row:
-    if isinstance(rows.value(key, wanted="probabilities, or the one of being true"), Mapping):
-        return {as_value(key, value): share for value, share in rows.distribution(key).items()}
-    return {1.0: rows.share(key), 0.0: 1 - rows.share(key)}
-
-
-def _shifted(row: Row, value: Value, to: float) -> Row:
-    """The row with one chance changed and the others scaled to make room."""
-    rest, others = 1 - row[value], len(row) - 1
-    return {each: to if each == value else (1 - to) * (row[each] / rest if rest else 1 / others) for each in row}
+def _row(rows: Given, key: str, place: str) -> Row:
+    if not isinstance(rows.value(key, wanted="probabilities, or the one of being true"), Mapping):
+        return {1.0: rows.share(key), 0.0: 1 - rows.share(key)}
+    given = rows.distribution(key)
+    row = {as_value(key, value): share for value, share in given.items()}
+    if len(row) < len(given):
+        raise InputError(f"{place} names a value twice: {', '.join(given):.60}", hint="true is 1, and false is 0")
+    return row
 
 
 def as_value(place: str, found: Any) -> Value:

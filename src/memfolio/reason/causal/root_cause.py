@@ -1,86 +1,84 @@
-"""Root cause: what lies at the root of a failure, by a fault tree, a graph of causes or a chain of whys.
+"""Root cause: which events, alone or together, are at the root of a failure, by a fault tree.
 
 gates: an object of gates, each with `gate` (and, or, at least), `of` (gates or events) and, for at least, `least`
 top: the gate that stands for the failure; without it, the one that no other gate uses
 chances: an object, each event that is no gate with its probability
-edges: instead of gates, a list of "cause -> effect"
-observed: with edges, a list of symptoms that are there
-absent: with edges, a list of symptoms that are not there
-whys: instead of gates, a list: the failure, why that was, why that was, and so on
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from itertools import combinations, pairwise, product
-from typing import Any
+from collections.abc import Iterable, Mapping
+from itertools import combinations, groupby, product
 
 from memfolio.errors import InputError
-from memfolio.intake import nearest
-from memfolio.reason.causal.graph import Graph, Names, minimal_sets, read_graph
+from memfolio.reason.causal.graph import Graph, Names
 from memfolio.reason.effort import Effort
 from memfolio.reason.given import Given
 from memfolio.reason.result import Result
 from memfolio.reason.world import World
 
 Sets = frozenset[Names]
-MOST_EVENTS = 300
+MOST_EVENTS, SHOWN = 300, 20
 INDEPENDENT = "The events are taken as independent: a common cause of several makes the failure more probable."
-UNWEIGHED = "Without probabilities a cause counts by what it leads to, not by how common it is."
-ONE_EACH = "A chain has one cause a step: where several act together, give a fault tree or a graph."
 
 
 def reason(given: Given, world: World) -> Result:
-    """The roots, ranked: by probability in a tree, by what they explain in a graph."""
-    given.only("gates", "top", "chances", "edges", "observed", "absent", "whys")
-    for name, way in {"gates": _tree, "edges": _graph, "whys": _chain}.items():
-        if name in given:
-            told = way(given, Effort(world.settings.work))
-            return Result(method="root-cause", inputs=given.used, **told)
-    raise InputError("gates, edges and whys are missing", hint="give one of them")
+    """The smallest groups of events that suffice, the most probable first, and how much hangs on each event."""
+    given.only("gates", "top", "chances")
+    effort, gates = Effort(world.settings.work), given.by_name("gates", least=1)
+    top, tree = _read(given, gates)
+    cuts = _cut_sets(top, tree, gates, effort)
+    chances = _chances(given, set(tree.parents) - set(gates), frozenset().union(*cuts)) if "chances" in given else {}
+    ranked = sorted(cuts, key=lambda cut: (-math.prod(chances.get(e, 1) for e in cut), len(cut), sorted(cut)))
+    ways = [f"{' with '.join(sorted(cut))}{_product(cut, chances)}" for cut in ranked]
+    failing = Failing(chances, effort)
+    risk = failing.chance(cuts) if chances else None
+    weights = failing.importance(cuts)
+    leading = sorted(weights, key=lambda each: -weights[each])
+    told = f" P({top}) = {risk:.4g}." if risk is not None else ""
+    return Result(
+        method="root-cause",
+        conclusion=f"{top} comes about in {len(cuts)} ways, first of all by {ways[0]}.{told}",
+        confidence=1.0,
+        steps=(
+            *(f"Minimal cut set: {way}." for way in ways[:SHOWN]),
+            *(f"{name}: Birnbaum importance {weights[name]:.4g}." for name in leading[:SHOWN]),
+        ),
+        would_change=tuple(
+            f"Without {each}, P({top}) would be {(risk or 0) - chances[each] * weights[each]:.4g}."
+            for each in sorted(leading, key=lambda each: -chances[each] * weights[each])[:SHOWN]
+        )
+        or tuple(f"Preventing {' or '.join(sorted(cut))} closes a way." for cut in ranked[:SHOWN]),
+        inputs=given.used,
+        answer={"best": " with ".join(sorted(ranked[0])), "options": [" with ".join(sorted(cut)) for cut in ranked]}
+        | {"cut_sets": [sorted(cut) for cut in ranked], "probability": risk}
+        | {"importance": {each: weights[each] for each in leading}},
+        notes=(INDEPENDENT, *(f"{min(cut)} alone is enough." for cut in ranked[:SHOWN] if len(cut) == 1)),
+    )
 
 
-def _tree(given: Given, effort: Effort) -> dict[str, Any]:
-    gates = given.by_name("gates", least=1)
+def _read(given: Given, gates: Mapping[str, Given]) -> tuple[str, Graph]:
     below = {name: gate.texts("of", least=1) for name, gate in gates.items()}
     used = {each for of in below.values() for each in of}
+    tops = [each for each in gates if each not in used]
     tree = Graph({**dict.fromkeys(used, ()), **below})
-    top = given.choice("top", list(gates), next((each for each in gates if each not in used), None))
-    cuts = _cut_sets(top, tree, gates, effort)
-    chances = given.weights("chances", low=0, high=1) if "chances" in given else {}
-    events = sorted(frozenset().union(*cuts))
-    if chances and (missing := [each for each in events if each not in chances]):
-        raise InputError(f"chances.{missing[0]} is missing", hint="give the probability of each event")
-    if len(events) > MOST_EVENTS and chances:
-        raise InputError(f"{top} hangs on {len(events):,} events", hint=f"give at most {MOST_EVENTS}, or no chances")
-    failing = _failing(cuts, chances, effort) if chances else None
-    weights = _importance(cuts, chances, effort) if chances else {}
-    ranked = sorted(cuts, key=lambda cut: (-math.prod(chances.get(e, 1) for e in cut), len(cut), sorted(cut)))
-    risk = f" P({top}) = {failing:.4g}." if failing is not None else ""
-    ways = [f"{' with '.join(sorted(cut))}{_product(cut, chances)}" for cut in ranked]
-    return {
-        "conclusion": f"{top} comes about in {len(cuts)} ways, first of all by {ways[0]}.{risk}",
-        "confidence": 1.0,
-        "steps": (
-            *(f"Minimal cut set: {way}." for way in ways),
-            *(
-                f"{n}: Birnbaum {w['birnbaum']:.4g}, Fussell-Vesely {w['fussell_vesely']:.4g}."
-                for n, w in weights.items()
-            ),
-        ),
-        "would_change": tuple(f"Without {n}, P({top}) would be {w['without']:.4g}." for n, w in weights.items())
-        or tuple(f"Preventing {' or '.join(sorted(cut))} closes a way." for cut in ranked),
-        "answer": {"cut_sets": [sorted(cut) for cut in ranked], "probability": failing, "importance": weights},
-        "notes": (INDEPENDENT, *(f"{min(cut)} alone is enough." for cut in ranked if len(cut) == 1)),
-    }
+    return given.choice("top", list(gates), tops[0] if len(tops) == 1 else None), tree
 
 
-def _product(cut: Names, chances: dict[str, float]) -> str:
+def _chances(given: Given, known: set[str], events: Names) -> dict[str, float]:
+    part = given.part("chances")
+    part.only(*known)
+    if len(events) > MOST_EVENTS:
+        raise InputError(f"chances is for {len(events):,} events", hint=f"give at most {MOST_EVENTS}, or no chances")
+    return {each: part.share(each) for each in events}
+
+
+def _product(cut: Names, chances: Mapping[str, float]) -> str:
     return f" ({math.prod(chances[each] for each in cut):.4g})" if chances else ""
 
 
-def _cut_sets(top: str, tree: Graph, gates: dict[str, Given], effort: Effort) -> Sets:
+def _cut_sets(top: str, tree: Graph, gates: Mapping[str, Given], effort: Effort) -> Sets:
     """The smallest groups of events that bring about the top, from the events upward."""
     sets: dict[str, Sets] = {}
     for name in tree.order:
@@ -92,7 +90,7 @@ def _cut_sets(top: str, tree: Graph, gates: dict[str, Given], effort: Effort) ->
         effort.spend(math.comb(len(of), least))
         found: set[Names] = set()
         for group in combinations(sorted(of), least):
-            effort.spend(math.prod(len(sets[each]) for each in group))
+            effort.spend(4 * math.prod(len(sets[each]) for each in group))
             found.update(frozenset().union(*each) for each in product(*(sets[each] for each in group)))
         sets[name] = _minimal(found, effort)
     return sets[top]
@@ -100,73 +98,41 @@ def _cut_sets(top: str, tree: Graph, gates: dict[str, Given], effort: Effort) ->
 
 def _minimal(sets: Iterable[Names], effort: Effort) -> Sets:
     kept: list[Names] = []
-    for each in sorted(sets, key=len):
-        effort.spend(len(kept))
-        if not any(other <= each for other in kept):
-            kept.append(each)
+    for _, alike in groupby(sorted(sets, key=len), key=len):
+        smaller = list(kept)
+        for each in alike:
+            effort.spend(1 + len(smaller))
+            if not any(other <= each for other in smaller):
+                kept.append(each)
     return frozenset(kept)
 
 
-def _failing(cuts: Sets, chances: dict[str, float], effort: Effort) -> float:
+class Failing:
     """The exact probability that some cut set happens: by one event after the other, happening or not."""
-    known: dict[Sets, float] = {frozenset(): 0.0}
 
-    def chance(left: Sets) -> float:
-        if frozenset() in left:
-            return 1.0
-        if left not in known:
-            effort.spend(len(left))
-            event = min(sorted(left, key=lambda cut: (len(cut), sorted(cut)))[0])
-            happens = chance(frozenset(cut - {event} for cut in left))
-            otherwise = chance(frozenset(cut for cut in left if event not in cut))
-            known[left] = chances[event] * happens + (1 - chances[event]) * otherwise
-        return known[left]
+    def __init__(self, chances: Mapping[str, float], effort: Effort):
+        self.chances, self.effort = chances, effort
+        self.known: dict[Sets, float] = {frozenset(): 0.0, frozenset({frozenset()}): 1.0}
+        self.splits: dict[Sets, tuple[str, Sets, Sets]] = {}
 
-    return chance(cuts)
+    def chance(self, cuts: Sets) -> float:
+        if cuts not in self.known:
+            self.effort.spend(len(cuts))
+            event = min(map(min, cuts))
+            happens = frozenset(cut - {event} for cut in cuts)
+            happens = frozenset({frozenset()}) if frozenset() in happens else happens
+            otherwise = frozenset(cut for cut in cuts if event not in cut)
+            share = self.chances[event]
+            self.known[cuts] = share * self.chance(happens) + (1 - share) * self.chance(otherwise)
+            self.splits[cuts] = event, happens, otherwise
+        return self.known[cuts]
 
-
-def _importance(cuts: Sets, chances: dict[str, float], effort: Effort) -> dict[str, dict[str, float]]:
-    """Birnbaum: how much the failure hangs on an event. Fussell-Vesely: the share of failures that it takes part in."""
-    whole, found = _failing(cuts, chances, effort), {}
-    for event in sorted(frozenset().union(*cuts)):
-        always, never = (_failing(cuts, {**chances, event: sure}, effort) for sure in (1.0, 0.0))
-        part = _failing(frozenset(cut for cut in cuts if event in cut), chances, effort) / (whole or 1.0)
-        found[event] = {"birnbaum": always - never, "fussell_vesely": part, "without": never}
-    return dict(sorted(found.items(), key=lambda each: -each[1]["fussell_vesely"]))
-
-
-def _graph(given: Given, effort: Effort) -> dict[str, Any]:
-    graph, _ = read_graph(given.texts("edges", least=1))
-    seen, absent = given.texts("observed", least=1), set(given.texts("absent", []))
-    if unknown := sorted({*seen, *absent} - set(graph.parents)):
-        raise InputError(f"no edge has the symptom {unknown[0]!r:.60}", hint=nearest(unknown[0], list(graph.parents)))
-    leads = {each: graph.below({each}) for each in graph.above(seen) if not graph.parents[each]}
-
-    def ranked(symptoms: Iterable[str]) -> list[str]:
-        return sorted(leads, key=lambda root: (-len(leads[root] & set(symptoms)), len(leads[root] & absent), root))
-
-    covers = minimal_sets(leads, lambda roots: set(seen) <= frozenset().union(*(leads[r] for r in roots)), effort)
-    best, *_ = order = ranked(seen)
-    firsts = {each: ranked(set(seen) - {each})[0] for each in seen}
-    wrong = {root: f", but also to {', '.join(sorted(leads[root] & absent))}" for root in leads if leads[root] & absent}
-    return {
-        "conclusion": f"{best} explains most: {len(leads[best] & set(seen))} of {len(seen)} symptoms.",
-        "confidence": 1.0 if len(covers) == 1 else None,
-        "steps": tuple(f"{r} leads to {', '.join(sorted(leads[r] & set(seen)))}{wrong.get(r, '')}." for r in order),
-        "would_change": tuple(
-            f"Without the symptom {s}, {r} would come first." for s, r in firsts.items() if r != best
-        ),
-        "answer": {"ranked": order, "explanations": [sorted(each) for each in covers]},
-        "notes": (UNWEIGHED, *(f"It explains everything: {', '.join(sorted(each))}." for each in covers)),
-    }
-
-
-def _chain(given: Given, effort: Effort) -> dict[str, Any]:
-    whys = given.texts("whys", least=2)
-    return {
-        "conclusion": f"At the root: {whys[-1]}.",
-        "steps": tuple(f"Why {effect}? Because {cause}." for effect, cause in pairwise(whys)),
-        "would_change": tuple(f"If it was not because {b}, the chain ends at: {a}." for a, b in pairwise(whys)),
-        "answer": {"root": whys[-1], "chain": whys},
-        "notes": (ONE_EACH,),
-    }
+    def importance(self, cuts: Sets) -> dict[str, float]:
+        """Birnbaum's: how much more probable the failure is when an event happens than when it does not."""
+        reached, found = {cuts: 1.0}, dict.fromkeys(sorted(self.chances), 0.0)
+        # What a split leads to was split before it, so that backwards each is reached before what it leads to.
+        for each, (event, happens, otherwise) in reversed(self.splits.items()):
+            found[event] += reached[each] * (self.known[happens] - self.known[otherwise])
+            reached[happens] = reached.get(happens, 0.0) + reached[each] * self.chances[event]
+            reached[otherwise] = reached.get(otherwise, 0.0) + reached[each] * (1 - self.chances[event])
+        return found

@@ -1,8 +1,20 @@
-"""Cases: what was done before in like situations, how that went, and what is different this time."""
+"""Cases: what was done before in like situations, how that went, and what is different this time.
+
+context: the situation in words; without it, the problem itself
+beliefs: ids of what is believed, to meet those of the kept cases
+desires: ids of what is wanted, to meet those of the kept cases
+features: the situation as an object of features, such as {"battery": 12.6, "light": "ok"}; then `cases` are compared
+cases: with features, a list of {name, features, solution, success}; success is true or false, true if not given
+weights: with features, an object: how much each feature counts, 1 if not given
+similarities: with features, for each {"range": n} for numbers or {"values": {a: {b: 0.8}}} for words; else equal is 1,
+  other 0
+limit: how many cases are looked at; 5 without it
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +24,7 @@ from memfolio.reason.given import Given, number_in
 from memfolio.reason.result import Result
 from memfolio.reason.world import World
 
+SURE = "the confidence is how alike the case is times how often its solution worked, not a probability"
 NONE = "no case that worked is like this: nothing is concluded"
 
 
@@ -55,11 +68,11 @@ def reason(given: Given, world: World) -> Result:
         inputs=given.used,
         answer={
             "best": first.solution if first else None,
-            "solutions": {each.solution: each.name for each in reversed(worked)},
+            "options": list(dict.fromkeys(each.solution for each in worked)),
             "similarities": {each.name: each.similarity for each in found},
             "warnings": {each.name: each.solution for each in found if each.is_warning},
         },
-        notes=(*degraded, *(() if first else (NONE,))),
+        notes=(*degraded, SURE if first else NONE),
     )
 
 
@@ -79,7 +92,10 @@ def _compared(given: Given) -> list[Candidate]:
     tables = given.by_name("similarities", {})
     if unknown := [name for name in (*weights, *tables) if name not in here]:
         raise InputError(f"the situation has no feature {unknown[0]!r:.60}", hint=f"it has {', '.join(here)[:80]}")
-    return [_candidate(part, number, here, weights, tables) for number, part in enumerate(given.parts("cases"), 1)]
+    found = [_candidate(part, number, here, weights, tables) for number, part in enumerate(given.parts("cases"), 1)]
+    uses = Counter(each.solution for each in found)
+    worked = Counter(each.solution for each in found if not each.is_warning)
+    return [each._replace(standing=(worked[each.solution] + 1) / (uses[each.solution] + 2)) for each in found]
 
 
 def _candidate(
@@ -92,12 +108,8 @@ def _candidate(
     like = math.fsum(weights.get(name, 1.0) * each for name, each in local.items()) / total if total else 0.0
     why = ", ".join(f"{name} {each:.2f}" for name, each in local.items()) or "no feature in common"
     differs = [f"{name} was {there.get(name, 'unknown')}" for name in here if here[name] != there.get(name)]
-    called, done, is_warning = (
-        part.text("name", f"case {number}"),
-        part.text("solution"),
-        not part.flag("success", True),
-    )
-    return Candidate(called, done, like, 1.0, is_warning, why, _adapted(differs))
+    called, is_warning = part.text("name", f"case {number}"), not part.flag("success", True)
+    return Candidate(called, part.text("solution"), like, 0.0, is_warning, why, _adapted(differs))
 
 
 def _features(part: Given) -> dict[str, Any]:

@@ -1,11 +1,16 @@
-"""Patterns: to which of known kinds something belongs, which rhythm numbers have, and how a sequence repeats."""
+"""Patterns: to which of known kinds something belongs, and which rhythm numbers have.
+
+item: the numbers of what is to be recognised
+examples: with item, a list of {"values": [numbers], "label": text}
+k: how many nearest examples vote; 3 without it
+series: numbers at even distances, whose period is looked for
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 
 from memfolio.errors import InputError
 from memfolio.reason.given import Given
@@ -21,33 +26,29 @@ Example = tuple[str, Sequence[float]]
 
 
 def reason(given: Given, world: World) -> Result:
-    """The label, the period or the repetition, with the distances or correlations it rests on."""
-    if "series" in given:
-        return _period(given)
-    return _repetition(given) if "sequence" in given else _recognise(given)
+    """The label or the period, with the distances or correlations it rests on."""
+    return _period(given) if "series" in given else _recognise(given)
 
 
 def _recognise(given: Given) -> Result:
-    given.only("item", "examples", "k", "prototypes")
+    given.only("item", "examples", "k")
     item = given.numbers("item", least=1)
     examples = [_example(each, len(item)) for each in given.parts("examples", least=1)]
-    is_mean = given.flag("prototypes")
-    known = _means(examples) if is_mean else examples
-    k = 1 if is_mean else given.whole("k", min(3, len(examples)), low=1, high=len(examples))
-    near = sorted((math.dist(item, values), number, label) for number, (label, values) in enumerate(known, 1))
+    k = given.whole("k", min(3, len(examples)), low=1, high=len(examples))
+    distances = [math.dist(item, values) for _, values in examples]
+    near = sorted((far, at, label) for at, (far, (label, _)) in enumerate(zip(distances, examples, strict=True), 1))
     labels = [label for _, _, label in near]
     best, votes = _vote(labels, k)
-    others = {} if is_mean else {each: _vote(labels, each)[0] for each in range(1, min(len(near), SHOWN) + 1)}
-    told = "its mean is nearest" if is_mean else f"so are {votes[best]} of the {k} nearest examples"
+    others = {each: _vote(labels, each)[0] for each in range(1, min(len(near), SHOWN) + 1)}
     return Result(
         method=NAME,
-        conclusion=f"It is {best}: {told}.",
-        confidence=None if is_mean else votes[best] / k,
+        conclusion=f"It is {best}: so are {votes[best]} of the {k} nearest examples.",
+        confidence=votes[best] / k,
         steps=tuple(f"number {number} ({label}) is {far:.4g} away" for far, number, label in near[: max(k, SHOWN)]),
         would_change=tuple(f"with k = {each} it would be {label}" for each, label in others.items() if label != best),
         inputs=given.used,
-        answer={"label": best, "votes": dict(votes), "distances": [math.dist(item, values) for _, values in known]},
-        notes=(() if is_mean else ("the confidence is the share of votes, not a probability",)),
+        answer={"best": best, "options": sorted({*labels}), "votes": dict(votes), "distances": distances},
+        notes=("the confidence is the share of votes, not a probability",),
     )
 
 
@@ -57,15 +58,6 @@ def _example(part: Given, size: int) -> Example:
     if len(values) != size:
         raise InputError(f"an example has {len(values)} values, the item {size}", hint="give as many for each")
     return part.text("label"), values
-
-
-def _means(examples: Sequence[Example]) -> list[Example]:
-    grouped: dict[str, list[Sequence[float]]] = defaultdict(list)
-    for label, values in examples:
-        grouped[label].append(values)
-    return [
-        (label, [math.fsum(each) / len(rows) for each in zip(*rows, strict=True)]) for label, rows in grouped.items()
-    ]
 
 
 def _vote(labels: Sequence[str], k: int) -> tuple[str, Counter[str]]:
@@ -98,31 +90,3 @@ def _period(given: Given) -> Result:
         answer={"period": peaks[0] if peaks else None, "autocorrelations": found[1:], "band": band},
         notes=("a trend raises all autocorrelations: take it out first where there is one",),
     )
-
-
-def _repetition(given: Given) -> Result:
-    given.only("sequence")
-    signs = given.texts("sequence", least=2)
-    period = len(signs) - _border(signs)
-    repeats, following = 2 * period <= len(signs), signs[len(signs) % period]
-    told = f"It repeats every {period} signs: {' '.join(signs[:period])}; next comes {following}."
-    often = Counter(pairwise(signs)).most_common(SHOWN)
-    return Result(
-        method=NAME,
-        conclusion=told if repeats else "It does not repeat as a whole.",
-        steps=tuple(f"{' '.join(pair)} comes {count} times" for pair, count in often if count > 1),
-        would_change=(f"any other sign than {following} next",) if repeats else (),
-        inputs=given.used,
-        answer={"period": period if repeats else None, "next": following if repeats else None, "shortest": period},
-    )
-
-
-def _border(signs: Sequence[str]) -> int:
-    """How long the longest end is that is a beginning, too (Knuth, Morris and Pratt)."""
-    found = [0]
-    for sign in signs[1:]:
-        length = found[-1]
-        while length and sign != signs[length]:
-            length = found[length - 1]
-        found.append(length + (sign == signs[length]))
-    return found[-1]

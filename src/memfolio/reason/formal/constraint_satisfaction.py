@@ -2,22 +2,19 @@
 
 variables: for each name its values, as a list of numbers and texts, or as {"from": 1, "to": 9}
 constraints: expressions such as: x + y < 10, alldifferent(x, y, z), a = "red" implies b != "red"; also abs, min, max
-minimise: an expression that should be as small as possible
-maximise: an expression that should be as large as possible
 solutions: how many to find at most; 2 without it, which shows whether there is only one
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
-from math import prod
+from math import nan, prod
 from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.reason.effort import Effort
-from memfolio.reason.formal.expression import Term, expression
+from memfolio.reason.expression import OPERATORS, Operations, Term, checked, expression, worked_out
 from memfolio.reason.formal.telling import as_far_as_possible, smallest, told
 from memfolio.reason.given import Given, number_in
 from memfolio.reason.result import Result
@@ -30,21 +27,20 @@ FEW, MOST = 64, 300
 """Up to so many combinations of the other values are tried to see whether a value can stay; how many variables."""
 HIGHEST = 20
 """The largest power that is raised to, of numbers up to a million."""
-_CALLS: Mapping[str, Callable[..., Any]] = {
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "alldifferent": lambda *values: len(set(values)) == len(values),
-}
-_NAMES = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "+": "add", "-": "sub", "*": "mul"}
-_NAMES |= {"/": "truediv", "//": "floordiv", "%": "mod", "neg": "neg", "not": "not_"}
-_OPERATORS: Mapping[str, Callable[..., Any]] = {sign: getattr(operator, name) for sign, name in _NAMES.items()} | {
-    "and": lambda left, right: left and right,
-    "or": lambda left, right: left or right,
-    "implies": lambda left, right: not left or right,
-    "iff": lambda left, right: bool(left) == bool(right),
-    "**": lambda base, power: _power(base, power),
-}
+
+
+def _reckoned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Arithmetic of numbers only; what is divided by 0 is no number, and no comparison with it is met."""
+
+    def reckoned(*parts: Any) -> Any:
+        if any(isinstance(each, str) for each in parts):
+            raise TypeError("a text among numbers")
+        try:
+            return function(*parts)
+        except ZeroDivisionError:
+            return nan
+
+    return reckoned
 
 
 def _power(base: Any, power: Any) -> Any:
@@ -53,45 +49,60 @@ def _power(base: Any, power: Any) -> Any:
     return base**power
 
 
-def value_of(term: Term, values: Values) -> Any:
-    """What an expression comes to; InputError where its values do not go together."""
-    if term.op in ("name", "value"):
-        return values[str(term.value)] if term.op == "name" else term.value
-    parts = [value_of(each, values) for each in term.parts]
-    try:
-        return (_CALLS[str(term.value)] if term.op == "call" else _OPERATORS[term.op])(*parts)
-    except ZeroDivisionError:
-        return float("nan")  # which meets no comparison
-    except (TypeError, OverflowError) as error:
-        hint = f"compare like with like; powers go up to {HIGHEST}"
-        raise InputError(f"{term} cannot be worked out for {parts!s:.80}", hint=hint) from error
+OPERATIONS: Operations = {
+    **OPERATORS,
+    **{sign: _reckoned(OPERATORS[sign]) for sign in ("+", "-", "*", "/", "//", "%", "neg")},
+    "**": _reckoned(_power),
+    "!=": lambda left, right: left == left and right == right and left != right,
+    "value": lambda value: value,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "alldifferent": lambda *values: len(set(values)) == len(values),
+}
 
 
 def bounds(term: Term, domains: Domains) -> tuple[Any, Any] | None:
     """Between which numbers an expression lies, for truths 0 and 1; None where that is not easily said."""
     if term.op in ("name", "value"):
         values: Any = domains[str(term.value)] if term.op == "name" else (term.value,)
-        return None if any(isinstance(each, str) for each in values) else (min(values), max(values))
+        return None if isinstance(values[-1], str) else (values[0], values[-1])
     inside = [found for each in term.parts if (found := bounds(each, domains))]
     if len(inside) < len(term.parts):
         return None
     if term.op in ("+", "*", "-", "neg"):
-        ends = [_OPERATORS[term.op](*each) for each in product(*inside)]
+        ends = [OPERATORS[term.op](*each) for each in product(*inside)]
         return min(ends), max(ends)
     if term.op not in ("=", "<", "<=", ">", ">="):
         return None
     (low, high), (least, most) = inside
-    return 0, low <= most and least <= high if term.op == "=" else any(
-        _OPERATORS[term.op](*each) for each in ((low, most), (high, least))
-    )
+    if term.op == "=":
+        return 0, low <= most and least <= high
+    return 0, any(OPERATORS[term.op](*each) for each in ((low, most), (high, least)))
 
 
-class _Check:
+class Check:
     """A constraint with the variables in it and what it costs to look at it once."""
 
-    def __init__(self, term: Term) -> None:
-        self.term, self.names = term, sorted(term.names())
-        self.cost = 1 + sum(1 for _ in term.within()) // 10
+    def __init__(self, term: Term, effort: Effort) -> None:
+        self.term, self.names, self._effort = term, sorted(term.names()), effort
+        self._cost = 1 + sum(1 for _ in term.within()) // 10
+
+    def may_be_met(self, domains: Domains) -> bool:
+        """Whether some of these values meet it; where they are many, by their bounds alone."""
+        self._effort.spend(self._cost)
+        near = [domains[each] for each in self.names]
+        if prod(map(len, near)) > FEW:
+            return bool((bounds(self.term, domains) or (0, 1))[1])
+        return any(self._is_met(dict(zip(self.names, values, strict=True))) for values in product(*near))
+
+    def _is_met(self, values: Values) -> bool:
+        self._effort.spend(self._cost)
+        try:
+            return bool(worked_out(self.term, values, OPERATIONS))
+        except (TypeError, OverflowError) as error:
+            hint = f"compare like with like; powers go up to {HIGHEST}"
+            raise InputError(f"{self.term!s:.80} cannot be worked out for {_shown(values):.80}", hint=hint) from error
 
 
 class Problem:
@@ -103,60 +114,43 @@ class Problem:
     def solutions(self, labels: Sequence[str], *more: Term) -> Iterator[dict[str, Value]]:
         """All assignments that meet the constraints with these texts, and more."""
         terms = (part for term in (*(self.constraints[each] for each in labels), *more) for part in _split(term))
-        checks = [_Check(term) for term in terms]
-        about: dict[str, list[_Check]] = {name: [] for name in self.domains}
-        for check in checks:
-            for name in check.names:
-                about[name].append(check)
-        start = self._narrowed(dict(self.domains), checks, about)
-        return self._search(start, about) if start else iter(())
+        checks = [Check(term, self.effort) for term in terms]
+        about = {name: [each for each in checks if name in each.names] for name in self.domains}
+        start = _narrowed(dict(self.domains), checks, about)
+        return _search(start, about) if start is not None else iter(())
 
-    def _search(self, domains: Domains, about: Mapping[str, list[_Check]]) -> Iterator[dict[str, Value]]:
-        """Backtracking, first on the variable with the fewest values left."""
-        open_names = [each for each in domains if len(domains[each]) > 1]
-        if not open_names:
-            yield {each: values[0] for each, values in domains.items()}
-            return
-        name = min(open_names, key=lambda one: len(domains[one]))
-        for value in domains[name]:
-            if narrowed := self._narrowed({**domains, name: (value,)}, about[name], about):
-                yield from self._search(narrowed, about)
 
-    def _narrowed(
-        self, domains: dict[str, Sequence[Value]], ahead: list[_Check], about: Mapping[str, list[_Check]]
-    ) -> Domains | None:
-        """AC-3: strike out values without support until nothing changes; None where a variable has none left."""
-        waiting = dict.fromkeys(ahead)
-        while waiting:
-            check, _ = waiting.popitem()
-            if not check.names and not value_of(check.term, {}):
+def _search(domains: Domains, about: Mapping[str, list[Check]]) -> Iterator[dict[str, Value]]:
+    """Backtracking, first on the variable with the fewest values left."""
+    unsettled = [each for each in domains if len(domains[each]) > 1]
+    if not unsettled:
+        yield {each: values[0] for each, values in domains.items()}
+        return
+    name = min(unsettled, key=lambda one: len(domains[one]))
+    for value in domains[name]:
+        narrowed = _narrowed({**domains, name: (value,)}, about[name], about)
+        if narrowed is not None:
+            yield from _search(narrowed, about)
+
+
+def _narrowed(
+    domains: dict[str, Sequence[Value]], ahead: list[Check], about: Mapping[str, list[Check]]
+) -> Domains | None:
+    """AC-3: strike out values without support until nothing changes; None where a constraint cannot be met."""
+    waiting = dict.fromkeys(ahead)
+    while waiting:
+        check, _ = waiting.popitem()
+        if not check.may_be_met(domains):
+            return None
+        for name in check.names:
+            near = {each: domains[each] for each in check.names}
+            kept = [each for each in domains[name] if check.may_be_met({**near, name: (each,)})]
+            if not kept:
                 return None
-            for name in check.names:
-                near = {each: domains[each] for each in check.names}
-                kept = [each for each in domains[name] if self._is_supported(check, {**near, name: (each,)})]
-                if not kept:
-                    return None
-                if len(kept) < len(domains[name]):
-                    domains[name] = kept
-                    waiting |= dict.fromkeys(about[name])
-        return domains
-
-    def _is_supported(self, check: _Check, domains: Domains) -> bool:
-        self.effort.spend(check.cost)
-        if prod(map(len, domains.values())) > FEW:
-            return (bounds(check.term, domains) or (0, 1))[1] > 0
-        for values in product(*domains.values()):
-            self.effort.spend(check.cost)
-            if value_of(check.term, dict(zip(domains, values, strict=True))):
-                return True
-        return False
-
-    def best(self, labels: Sequence[str], goal: Term, better: str) -> list[dict[str, Value]]:
-        """Branch and bound: each solution must be better than the one before."""
-        best, more = list[dict[str, Value]](), list[Term]()
-        while found := next(self.solutions(labels, *more), None):
-            best, more = [found], [Term(better, (goal, Term("value", (), value_of(goal, found))))]
-        return best
+            if len(kept) < len(domains[name]):
+                domains[name] = kept
+                waiting |= dict.fromkeys(about[name])
+    return domains
 
 
 def _split(term: Term) -> list[Term]:
@@ -166,41 +160,38 @@ def _split(term: Term) -> list[Term]:
 
 
 def reason(given: Given, world: World) -> Result:
-    """The solutions, the best one, or the smallest set of constraints that cannot be met together."""
-    given.only("variables", "constraints", "minimise", "maximise", "solutions")
+    """The solutions, or the smallest set of constraints that cannot be met together."""
+    given.only("variables", "constraints", "solutions")
     part = given.part("variables")
     domains = {name: _domain(part, name) for name in part.names()}
-    if len(domains) > MOST:
-        raise InputError(f"there are {len(domains):,} variables", hint=f"give up to {MOST}")
-    said = {each: _read(each, f"constraints[{at}]", domains) for at, each in enumerate(given.texts("constraints", []))}
+    if not 1 <= len(domains) <= MOST:
+        raise InputError(f"there are {len(domains):,} variables", hint=f"give 1 to {MOST}")
+    texts = {f"constraints[{at}]": each for at, each in enumerate(given.texts("constraints", []))}
+    said = {each: checked(expression(each, at), at, domains, OPERATIONS) for at, each in texts.items()}
     problem, wanted = (
         Problem(domains, said, Effort(world.settings.work)),
         given.whole("solutions", 2, low=1, high=10_000),
     )
-    aim = next((name for name in ("minimise", "maximise") if name in given), "")
-    goal, better = _read(given.text(aim), aim, domains) if aim else None, "<" if aim == "minimise" else ">"
-    found = problem.best(list(said), goal, better) if goal else list(islice(problem.solutions(list(said)), wanted))
+    found = list(islice(problem.solutions(list(said)), wanted))
     if not found:
         return _contradiction(problem, given)
-    is_all = not goal and len(found) < wanted
-    count = "the best solution" if goal else f"{'all' if is_all else 'the first'} {len(found)} solutions"
+    is_all = len(found) < wanted
+    count = f"{'all' if is_all else 'the first'} {len(found)} solutions"
     words = "the only solution" if is_all and len(found) == 1 else count
     steps = [f"{len(domains)} variables have {prod(map(len, domains.values())):,} combinations of values"]
     steps += [f"values that some constraint of {len(said)} excludes were struck out, and the rest searched"]
-    answer = {"solutions": found, "complete": is_all} | ({aim: value_of(goal, found[0])} if goal else {})
-    change = as_far_as_possible(_changes(problem, found[0], goal, better))
-    notes = [] if is_all or goal else [f"there may be more than these {len(found)}"]
+    answer = {"solutions": found, "complete": is_all}
+    change = as_far_as_possible(_changes(problem))
+    notes = [] if is_all else [f"there may be more than these {len(found)}"]
     shown = "; or ".join(map(_shown, found[:3]))
     return told(given, "constraint-satisfaction", f"{words}: {shown}", steps, change, answer, notes)
 
 
-def _changes(problem: Problem, found: Values, goal: Term | None, better: str) -> Iterator[str]:
-    """Which constraint, left out, would allow another solution, or a better one."""
+def _changes(problem: Problem) -> Iterator[str]:
+    """Which constraint, left out, would allow another solution."""
     for gone, term in problem.constraints.items():
         rest = [each for each in problem.constraints if each != gone]
-        if goal and (reached := value_of(goal, problem.best(rest, goal, better)[0])) != value_of(goal, found):
-            yield f"without {gone!r} it would be {reached}"
-        others = problem.solutions(rest, Term("not", (term,))) if not goal else iter(())
+        others = problem.solutions(rest, Term("not", (term,)))
         yield from (f"without {gone!r} there is also {_shown(each)}" for each in islice(others, 1))
 
 
@@ -210,15 +201,14 @@ def _contradiction(problem: Problem, given: Given) -> Result:
     freed = [each for each in core if next(problem.solutions([one for one in every if one != each]), None)]
     steps = ["every combination of values breaks a constraint", f"each of these is needed for that: {'; '.join(core)}"]
     notes = [] if freed else ["no single constraint, left out, is enough: there are several conflicts"]
-    answer, change = (
-        {"solutions": [], "complete": True, "conflict": core},
-        [f"without {each!r} there is a solution" for each in freed],
-    )
+    answer = {"solutions": [], "complete": True, "conflict": core}
+    change = [f"without {each!r} there is a solution" for each in freed]
     words = f"there is no solution: these cannot be met together: {'; '.join(core)}"
     return told(given, "constraint-satisfaction", words, steps, change, answer, notes)
 
 
 def _domain(part: Given, name: str) -> Sequence[Value]:
+    """The values of a variable, numbers by their size before texts."""
     found = part.value(name, wanted="a list of values")
     if isinstance(found, Mapping):
         span = part.part(name)
@@ -230,16 +220,7 @@ def _domain(part: Given, name: str) -> Sequence[Value]:
     for at, each in enumerate(found):
         if not isinstance(each, str):
             number_in(f"variables.{name}[{at}]", each, -1e30, 1e30)
-    return list(dict.fromkeys(found))
-
-
-def _read(text: str, place: str, domains: Domains) -> Term:
-    term = expression(text, place)
-    if strange := sorted(term.names() - domains.keys()):
-        raise InputError(f"{place} speaks of {strange[0]}, which is no variable", hint="put texts in quotes")
-    if call := next((each for each in term.within() if each.op == "call" and each.value not in _CALLS), None):
-        raise InputError(f"{place} calls {call.value!r:.40}", hint=f"there are {', '.join(_CALLS)}")
-    return term
+    return sorted(dict.fromkeys(found), key=lambda each: (isinstance(each, str), each))
 
 
 def _shown(values: Values) -> str:

@@ -8,12 +8,17 @@ from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.reason.effort import Effort
-from memfolio.reason.formal.expression import Term
+from memfolio.reason.expression import Term
 from memfolio.reason.given import Given
 
-_KINDS = "K; D serial; T reflexive; B reflexive symmetric; S4 reflexive transitive; S5 reflexive symmetric transitive"
-LOGICS = {
-    name: kind for name, *kind in (each.split() for each in (*_KINDS.split(";"), "KD45 serial transitive euclidean"))
+LOGICS: Mapping[str, tuple[str, ...]] = {
+    "K": (),
+    "D": ("serial",),
+    "T": ("reflexive",),
+    "B": ("reflexive", "symmetric"),
+    "S4": ("reflexive", "transitive"),
+    "S5": ("reflexive", "symmetric", "transitive"),
+    "KD45": ("serial", "transitive", "euclidean"),
 }
 """What the relation between worlds is like in each logic."""
 
@@ -36,18 +41,6 @@ def bits(mask: int) -> Iterator[int]:
     while mask:
         yield (mask & -mask).bit_length() - 1
         mask &= mask - 1
-
-
-class Table:
-    """All rows of a truth table over names and boxes; a row is a bit."""
-
-    def __init__(self, variables: Sequence[str | Term], effort: Effort) -> None:
-        effort.spend(2 ** len(variables))
-        self.everywhere = every = (1 << (1 << len(variables))) - 1
-        self.masks = {each: every // ((1 << (1 << at)) + 1) << (1 << at) for at, each in enumerate(variables)}
-
-    def where(self, term: Term) -> int:
-        return extension(term, self.masks, self.everywhere, lambda box, _: self.masks[box])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,20 +70,23 @@ class Model:
         sees = dict(zip(self.worlds, map(self.named, self.sees), strict=True))
         return {"worlds": [*self.worlds], "sees": sees, "true": dict(zip(self.worlds, true, strict=True))}
 
-    def lacking(self, wanted: Iterable[str]) -> set[tuple[int, int]]:
-        """The arrows without which the relation is not what is wanted; a serial one has no such arrows."""
+    def lacking(self, logic: str) -> list[str]:
+        """The arrows that the relation has not, and must have in a logic."""
         arrows = {(one, other) for one, seen in enumerate(self.sees) for other in bits(seen)}
-        found = {
+        wanted = {
             "reflexive": {(each, each) for each in range(len(self.worlds))},
             "symmetric": {(other, one) for one, other in arrows},
             "transitive": {(one, third) for one, other in arrows for third in bits(self.sees[other])},
             "euclidean": {(other, third) for one, other in arrows for third in bits(self.sees[one])},
         }
-        return {arrow for each in wanted for arrow in found.get(each, set())} - arrows
+        missing = {arrow for each in LOGICS[logic] for arrow in wanted.get(each, set())} - arrows
+        found = [f"{self.worlds[one]} sees {self.worlds[other]}" for one, other in sorted(missing)]
+        blind = [name for name, seen in zip(self.worlds, self.sees, strict=True) if not seen]
+        return found + [f"{name} sees a world" for name in blind if "serial" in LOGICS[logic]]
 
 
-def read_model(given: Given, relation: str, effort: Effort) -> Model:
-    """The model in `worlds`, a relation such as `sees`, and `true`."""
+def read_model(given: Given, relation: str, logic: str, effort: Effort) -> Model:
+    """The model in `worlds`, a relation such as `sees`, and `true`; its relation is as the logic wants it."""
     worlds = list(dict.fromkeys(given.texts("worlds", least=1)))
     effort.spend(len(worlds) ** 3)
     place = {name: at for at, name in enumerate(worlds)}
@@ -103,13 +99,16 @@ def read_model(given: Given, relation: str, effort: Effort) -> Model:
     for world in true.names():
         for name in true.texts(world):
             atoms[name] = atoms.get(name, 0) | 1 << place[world]
-    return Model(worlds=worlds, sees=[sum(1 << place[each] for each in set(sees[one])) for one in worlds], atoms=atoms)
+    model = Model(worlds=worlds, sees=[sum(1 << place[each] for each in set(sees[one])) for one in worlds], atoms=atoms)
+    if lacking := model.lacking(logic):
+        raise InputError(f"for {logic} it is missing that {'; '.join(lacking[:10])}", hint=f"add it to {relation}")
+    return model
 
 
 class Space:
     """All sets of subformulas that some world of some model of a logic can make true: a finite canonical model.
 
-    A row of the table says which names and boxes are true. Rows with a box that is not true and no world to show why
+    A row is a bit, and says which names and boxes are true. Rows with a box that is not true and no world to show why
     are struck out until none is left, as in Pratt's elimination of Hintikka sets. `background` holds at every world.
     """
 
@@ -117,21 +116,31 @@ class Space:
         parts = dict.fromkeys(each for term in (*formulas, *background) for each in term.within())
         self.names = sorted({str(each.value) for each in parts if each.op == "name"})
         boxes = [each for each in parts if each.op == "box"]
-        effort.spend(4 ** (len(self.names) + len(boxes)) // 2048)
-        self._kind, table = LOGICS[logic], Table([*self.names, *boxes], effort)
-        self.where, self._masks, self.live = table.where, table.masks, table.everywhere
-        self.boxes = {box: (table.masks[box], table.where(box.parts[0])) for box in boxes}
+        size, self._kind = len(self.names) + len(boxes), LOGICS[logic]
+        effort.spend(4**size // 2048 if boxes or "serial" in self._kind else 2**size)
+        self.live = every = (1 << (1 << size)) - 1
+        columns = enumerate((*self.names, *boxes))
+        self._masks = {each: every // ((1 << (1 << at)) + 1) << (1 << at) for at, each in columns}
+        self._boxes = [(self._masks[box], self.where(box.parts[0])) for box in boxes]
         for term in background:
             self.live &= self.where(term)
-        for mask, inside in self.boxes.values() if "reflexive" in self._kind else ():
+        for mask, inside in self._boxes if "reflexive" in self._kind else ():
             self.live &= ~mask | inside
-        while gone := sum(1 << row for row in bits(self.live) if not all(self._witnesses(row))):
+        while gone := sum(1 << row for row in bits(self.live if boxes else 0) if not all(self.witnesses(row))):
             self.live &= ~gone
+
+    def where(self, term: Term) -> int:
+        """The rows that make a formula true."""
+        every = (1 << (1 << len(self._masks))) - 1
+        return extension(term, self._masks, every, lambda box, _: self._masks[box])
+
+    def truths(self, row: int) -> dict[str, bool]:
+        return {name: bool(self._masks[name] >> row & 1) for name in self.names}
 
     def seen(self, row: int) -> int:
         """The rows that a row sees."""
         found, (is_both, is_far) = self.live, (each in self._kind for each in ("symmetric", "transitive"))
-        for mask, inside in self.boxes.values():
+        for mask, inside in self._boxes:
             if mask >> row & 1:
                 found &= inside & (mask if is_far else inside)
             elif "euclidean" in self._kind or (is_both and is_far):
@@ -140,17 +149,17 @@ class Space:
                 found &= ~mask
         return found
 
-    def _witnesses(self, row: int) -> list[int]:
+    def witnesses(self, row: int) -> list[int]:
         """For each box that is not true at a row, rows that show why; for a serial relation, those it sees."""
         seen = self.seen(row)
-        shown = [seen & ~inside for mask, inside in self.boxes.values() if not mask >> row & 1]
+        shown = [seen & ~inside for mask, inside in self._boxes if not mask >> row & 1]
         return [*shown, seen] if "serial" in self._kind else shown
 
     def model(self, row: int) -> Model:
         """A small model in which the first world makes true what the row does."""
         rows = [row]
         for each in rows:
-            for found in self._witnesses(each):
+            for found in self.witnesses(each):
                 if not any(found >> known & 1 for known in rows):
                     rows.append(next(bits(found)))
 

@@ -6,17 +6,16 @@ worlds: the names of the worlds; without it the formula is checked in all models
 sees: for each world those that are possible from it, such as {"w1": ["w1", "w2"]}
 true: for each world the names that are true there
 at: the world at which the formula is asked; without it, all
-close: true to add the arrows that the logic needs; otherwise missing ones are an error
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from memfolio.errors import InputError
 from memfolio.reason.effort import Effort
-from memfolio.reason.formal.expression import MODAL, Term, formula
+from memfolio.reason.expression import MODAL, Term, formula
 from memfolio.reason.formal.kripke import LOGICS, Model, Space, bits, read_model
 from memfolio.reason.formal.telling import told
 from memfolio.reason.given import Given
@@ -26,14 +25,12 @@ from memfolio.reason.world import World
 
 def reason(given: Given, world: World) -> Result:
     """Whether a formula is true at a world or in a model, or valid in a logic."""
-    given.only("formula", "logic", "worlds", "sees", "true", "at", "close")
+    given.only("formula", "logic", "worlds", "sees", "true", "at")
     asked = formula(given.text("formula"), "formula", MODAL)
     logic, effort = given.choice("logic", list(LOGICS), "K"), Effort(world.settings.work)
     if "worlds" not in given:
         return _in_logic(asked, logic, given, effort)
-    model, added = fitting(read_model(given, "sees", effort), logic, given.flag("close"))
-    result = checked("modal", asked, model, given, effort)
-    return replace(result, notes=(f"added for {logic}: {'; '.join(added)}",) if added else ())
+    return in_model("modal", asked, read_model(given, "sees", logic, effort), given, effort)
 
 
 def _in_logic(asked: Term, logic: str, given: Given, effort: Effort) -> Result:
@@ -42,12 +39,19 @@ def _in_logic(asked: Term, logic: str, given: Given, effort: Effort) -> Result:
     verdict, opposite = ("valid", "not valid") if counter is None else ("not valid", "valid")
     others = [each for each in LOGICS if (each in valid) != (logic in valid)]
     steps = [f"{_kind(logic)}, every way to make the parts of the formula true or false was tried"]
-    steps += ["none is left in which it is false"] if counter is None else [f"it is false at {counter.worlds[0]}"]
-    for at, (name, true) in enumerate(counter.as_values()["true"].items() if counter else ()):
-        seen = ", ".join(counter.named(counter.sees[at])) if counter else ""
-        steps.append(f"{name} sees {seen or 'no world'}; there it is true that {', '.join(true) or 'nothing'}")
+    if counter is None:
+        steps.append("none is left in which it is false")
+    else:
+        values = counter.as_values()
+        steps.append(f"it is false at {counter.worlds[0]}")
+        steps += [
+            f"{name} sees {', '.join(values['sees'][name]) or 'no world'}; "
+            f"there it is true that {', '.join(values['true'][name]) or 'nothing'}"
+            for name in counter.worlds
+        ]
     change = [f"in {each} it is {opposite}: {_kind(each)}" for each in others]
-    answer = {"valid": counter is None, "valid_in": valid, "countermodel": counter and counter.as_values()}
+    answer: dict[str, Any] = {"holds": counter is None, "claim": f"{given.text('formula')} is valid in {logic}"}
+    answer |= {"valid": counter is None, "valid_in": valid, "countermodel": counter and counter.as_values()}
     return told(given, "modal", f"{given.text('formula')} is {verdict} in {logic}", steps, change, answer)
 
 
@@ -62,22 +66,7 @@ def _kind(logic: str) -> str:
     return f"where the relation between worlds is {' and '.join(LOGICS[logic]) or 'not restricted'}"
 
 
-def fitting(model: Model, logic: str, close: bool) -> tuple[Model, list[str]]:
-    """The model if its relation is as a logic wants it, or with the arrows that it lacks, which are told."""
-    added: list[str] = []
-    while missing := model.lacking(LOGICS[logic]):
-        added += [f"{model.worlds[one]} sees {model.worlds[other]}" for one, other in sorted(missing)]
-        if not close:
-            raise InputError(f"for {logic} it is missing that {'; '.join(added[:10])}", hint="add it, or say close")
-        arrows = [sum(1 << other for start, other in missing if start == one) for one in range(len(model.worlds))]
-        model = replace(model, sees=[seen | more for seen, more in zip(model.sees, arrows, strict=True)])
-    if "serial" in LOGICS[logic] and not all(model.sees):
-        blind = model.worlds[list(model.sees).index(0)]
-        raise InputError(f"for {logic} every world must see one; {blind} sees none", hint="say which it sees")
-    return model, added
-
-
-def checked(method: str, asked: Term, model: Model, given: Given, effort: Effort) -> Result:
+def in_model(method: str, asked: Term, model: Model, given: Given, effort: Effort) -> Result:
     """Whether a formula is true at a world of a model, or at all of them."""
     at = given.choice("at", model.worlds) if "at" in given else None
     goal, where = 1 << model.worlds.index(at) if at else model.everywhere, model.where(asked)
@@ -85,7 +74,8 @@ def checked(method: str, asked: Term, model: Model, given: Given, effort: Effort
     verdict = f"false at {false}" if false else f"true at {at or 'every world'}"
     parts = {each: ", ".join(model.named(model.where(each))) for each in asked.within()}
     steps = [f"{each} is true at {places or 'no world'}" for each, places in parts.items()]
-    answer = {"holds": not false, "true_at": model.named(where), "model": model.as_values()}
+    answer: dict[str, Any] = {"holds": not false, "claim": given.text("formula")}
+    answer |= {"true_at": model.named(where), "model": model.as_values()}
     effort.spend(len(model.worlds) ** 2 * (len(model.worlds) + len(parts)))
     change = [words for words, other in _others(asked, model) if bool(goal & ~other.where(asked)) != bool(false)]
     return told(given, method, f"{given.text('formula')} is {verdict}", steps, change, answer)

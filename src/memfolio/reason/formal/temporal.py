@@ -127,19 +127,17 @@ def _follows(
     said: Mapping[str, Said], network: Network, names: list[str], asked: list[str], given: Given, effort: Effort
 ) -> Result:
     pairs = [(asked[0], asked[1])] if asked else list(combinations(names, 2))
-    shown = [
-        f"{one} {' or '.join(sorted(network[one, other]))} {other}"
-        for one, other in pairs
-        if network[one, other] != ALL
-    ]
+    left = {pair: network[pair] for pair in pairs}
+    if asked:
+        possible = (each for each in _narrower(network, pairs[0], names, effort) if _has_scenario(each, names, effort))
+        left[pairs[0]] = frozenset[str]().union(*(each[pairs[0]] for each in possible))
+    shown = [f"{one} {' or '.join(sorted(some))} {other}" for (one, other), some in left.items() if some != ALL]
     change = as_far_as_possible(_changes(said, network, names, pairs, effort))
-    loose = any(len(network[pair]) > 1 for pair in pairs)
-    notes = ["of several relations that are left, some may be impossible together"] if loose else []
-    answer = {
-        "consistent": True,
-        "relations": {f"{one} | {other}": sorted(network[one, other]) for one, other in pairs},
-    }
+    is_loose = not asked and any(len(some) > 1 for some in left.values())
+    notes = ["of several relations that are left, some may be impossible: ask between two"] if is_loose else []
+    relations = {f"{one} | {other}": sorted(some) for (one, other), some in left.items()}
     steps = [*(f"given: {each}" for each in said), *(f"so: {each}" for each in shown)]
+    answer = {"consistent": True, "relations": relations}
     return told(given, "temporal", "; ".join(shown) or "nothing follows", steps, change, answer, notes)
 
 

@@ -1,4 +1,11 @@
-"""How well forecasts, or the judgements of the past, were calibrated: how sure one was against what came true."""
+"""How well forecasts, or the judgements of the past, were calibrated: how sure one was against what came true.
+
+forecasts: a list of {"probability", "outcome"}, the outcome true, false or from 0 to 1; without it, the judgements
+  that were kept and whose outcome is known
+confidence: how sure one is at the moment, to be corrected
+bins: into how many groups forecasts are put; 10 without it
+method: only the kept judgements by this method
+"""
 
 from __future__ import annotations
 
@@ -13,6 +20,8 @@ from memfolio.reason.world import World
 
 CAUTION = 2.0
 """So many forecasts that came true as often as they said count beside those of a group (Cestnik's m-estimate)."""
+ABOUT = 0.05
+"""Forecasts that are no further from each other are about as sure."""
 FEW = 20
 """Below so many forecasts, a note says that little follows from them."""
 
@@ -23,7 +32,7 @@ def score(forecasts: Sequence[Forecast], bins: int = 10) -> dict[str, Any]:
     """The scores of (probability, outcome) pairs, with Murphy's partition of the Brier score (1973).
 
     brier = reliability - resolution + uncertainty + within, which is 0 where every probability is a group of its own.
-    `log_score` is in nats, and None where something that was called impossible happened; a `bias` above 0 is too sure.
+    A `bias` above 0 is too sure.
     """
     count = len(forecasts)
     base, groups = _mean([outcome for _, outcome in forecasts]), _groups(forecasts, bins)
@@ -38,19 +47,15 @@ def score(forecasts: Sequence[Forecast], bins: int = 10) -> dict[str, Any]:
         "resolution": resolution,
         "uncertainty": uncertainty,
         "within": brier - (reliability - resolution + uncertainty),
-        "skill": 1 - brier / uncertainty if uncertainty else None,
-        "log_score": _log_score(forecasts),
         "bias": _mean([chance for chance, _ in forecasts]) - base,
         "bins": groups,
     }
 
 
-def calibrated(confidence: float, groups: Sequence[dict[str, float]]) -> float:
+def calibrated(confidence: float, forecasts: Sequence[Forecast]) -> float:
     """How sure to be in place of `confidence`, by what came true of forecasts that were about as sure."""
-    group = next((each for each in groups if each["low"] <= confidence <= each["high"]), None)
-    if group is None:
-        return confidence
-    return (group["count"] * group["came_true"] + CAUTION * confidence) / (group["count"] + CAUTION)
+    came = [outcome for chance, outcome in forecasts if abs(chance - confidence) <= ABOUT]
+    return (math.fsum(came) + CAUTION * confidence) / (len(came) + CAUTION)
 
 
 def reason(given: Given, world: World) -> Result:
@@ -58,10 +63,10 @@ def reason(given: Given, world: World) -> Result:
     given.only("forecasts", "confidence", "bins", "method")
     forecasts = [_forecast(each) for each in given.parts("forecasts", least=1)]
     answer = score(forecasts, given.whole("bins", 10, low=1, high=100))
-    told = _verdict(answer)
+    told = _verdict(answer, forecasts)
     if "confidence" in given:
         said = given.share("confidence")
-        answer["calibrated"] = calibrated(said, answer["bins"])
+        answer["calibrated"] = calibrated(said, forecasts)
         told += f" Say {answer['calibrated']:.2f} in place of {said:g}."
     parts = " {} ".join(f"{name} {answer[name]:.4f}" for name in ("reliability", "resolution", "uncertainty", "within"))
     return Result(
@@ -111,14 +116,8 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _log_score(forecasts: Sequence[Forecast]) -> float | None:
-    sides = [pair for chance, came in forecasts for pair in ((chance, came), (1 - chance, 1 - came)) if pair[1]]
-    if any(not said for said, _ in sides):
-        return None
-    return -math.fsum(share * math.log(said) for said, share in sides) / len(forecasts)
-
-
-def _verdict(answer: dict[str, Any]) -> str:
-    bias, chance = answer["bias"], 2 * math.sqrt(max(answer["uncertainty"], 0.01) / answer["count"])
+def _verdict(answer: dict[str, Any], forecasts: Sequence[Forecast]) -> str:
+    """Whether there is a bias beyond two standard errors of what well calibrated forecasts would show."""
+    bias, chance = answer["bias"], 2 * math.sqrt(math.fsum(p * (1 - p) for p, _ in forecasts)) / len(forecasts)
     found = "were too sure" if bias > chance else "were not sure enough" if bias < -chance else "show no clear bias"
     return f"The {answer['count']} forecasts {found} ({bias:+.2f}); their Brier score is {answer['brier']:.4f}."

@@ -17,12 +17,13 @@ from typing import Any
 from memfolio.errors import InputError
 from memfolio.intake import nearest
 from memfolio.reason.given import Given
-from memfolio.reason.probabilistic.flips import brief, leaders, linear_flip, listed, passing
+from memfolio.reason.probabilistic.flips import brief, either, leaders, linear_flip, listed
 from memfolio.reason.probabilistic.network import Network, read_network
 from memfolio.reason.result import Result
 from memfolio.reason.world import World
 
 MOST_VARIED = 20
+MOST_STEPS = 50
 INDEPENDENT = "The pieces of evidence are taken as independent of each other, given each hypothesis."
 ONLY_ROOTS = "Only the priors of nodes without parents were varied, each alone."
 
@@ -37,30 +38,16 @@ def _hypotheses(given: Given) -> Result:
     prior, tables = given.distribution("prior"), given.part("likelihoods")
     tables.only(*prior)
     parts = {name: tables.part(name) for name in prior}
-    evidence = given.texts("evidence", parts[next(iter(prior))].names(), least=1)
-    likely, after, steps = dict.fromkeys(prior, 1.0), prior, [f"Before the evidence: {listed(prior)}."]
+    every = dict.fromkeys(evidence for part in parts.values() for evidence in part.names())
+    evidence = given.texts("evidence", list(every), least=1)
+    likely, after, steps = dict.fromkeys(prior, 0.0), prior, [f"Before the evidence: {listed(prior)}."]
     for seen in evidence:
         chances = {name: _likelihood(part, seen) for name, part in parts.items()}
-        likely = {name: likely[name] * chances[name] for name in prior}
-        likely = {name: each / (max(likely.values()) or 1) for name, each in likely.items()}
-        total = math.fsum(prior[name] * likely[name] for name in prior)
-        if not total:
-            raise InputError(f"no hypothesis allows the evidence up to {seen!r:.60}", hint="give one that does")
-        after = {name: prior[name] * likely[name] / total for name in prior}
+        likely = {name: likely[name] + _log(chances[name]) for name in prior}
+        after = _shares({name: _log(prior[name]) + likely[name] for name in prior}, seen)
         steps.append(f"{seen} has the probability {listed(chances)}; after it: {listed(after)}.")
-    best = leaders(after)[0]
-    if 0 < prior[best] < 1 and after[best] < 1:
-        odds, then = prior[best] / (1 - prior[best]), after[best] / (1 - after[best])
-        steps.append(f"Odds for {best}: {brief(odds)} × {brief(then / odds)} by the evidence = {brief(then)}.")
-    flips = []
-    for name in sorted(after, key=lambda each: -after[each])[len(prior) == 2 :][:MOST_VARIED]:
-        share = prior[name]
-        rest = {each: 0.0 if each == name else prior[each] / (1 - share) * likely[each] for each in prior if share < 1}
-        alone = {each: likely[each] if each == name else 0.0 for each in prior}
-        if rest and (flip := linear_flip(rest, alone, best, share)):
-            flips.append(f"{flip[1]} leads once the prior of {name} {passing(flip[0], share)}.")
     notes = [INDEPENDENT] if len(evidence) > 1 else []
-    return _told(given, "", "after the evidence", after, {}, steps, flips, notes)
+    return _told(given, "", "after the evidence", after, steps[:MOST_STEPS], _prior_flips(prior, likely, after), notes)
 
 
 def _likelihood(table: Given, seen: str) -> float:
@@ -69,26 +56,46 @@ def _likelihood(table: Given, seen: str) -> float:
     return 1 - found if is_absence else found
 
 
+def _log(chance: float) -> float:
+    return math.log(chance) if chance else -math.inf
+
+
+def _shares(logs: dict[str, float], seen: str) -> dict[str, float]:
+    """Probabilities from the logarithms of what they are proportional to: products of many are too small."""
+    top = max(logs.values())
+    if top == -math.inf:
+        raise InputError(f"no hypothesis allows the evidence up to {seen!r:.60}", hint="give one that does")
+    weights = {name: math.exp(each - top) for name, each in logs.items()}
+    total = math.fsum(weights.values())
+    return {name: each / total for name, each in weights.items()}
+
+
+def _prior_flips(prior: dict[str, float], likely: dict[str, float], after: dict[str, float]) -> list[str]:
+    """For each hypothesis, the prior at which another one leads, with the others in proportion."""
+    best, top, found = leaders(after)[0], max(likely.values()), []
+    weights = {name: math.exp(each - top) for name, each in likely.items()}
+    varied = sorted(after, key=lambda each: -after[each])[len(prior) == 2 :][:MOST_VARIED]
+    for name in (each for each in varied if prior[each] < 1):
+        rest = {each: 0.0 if each == name else prior[each] / (1 - prior[name]) * weights[each] for each in prior}
+        alone = {each: weights[each] if each == name else 0.0 for each in prior}
+        if flip := linear_flip(rest, alone, best, prior[name]):
+            found.append(f"{flip.leader} leads once the prior of {name} {flip.past(prior[name])}.")
+    return found
+
+
 def _told(
-    given: Given,
-    what: str,
-    when: str,
-    after: dict[str, float],
-    more: dict[str, Any],
-    steps: list[str],
-    flips: list[str],
-    notes: list[str],
+    given: Given, what: str, when: str, after: dict[str, float], steps: list[str], flips: list[str], notes: list[str]
 ) -> Result:
     best = leaders(after)
     return Result(
         method="bayesian",
-        conclusion=f"{what}{' or '.join(best)} is most likely: {brief(after[best[0]])} {when}.",
+        conclusion=f"{what}{either(best)} is most likely: {brief(after[best[0]])} {when}.",
         confidence=after[best[0]],
         steps=tuple(steps),
         would_change=tuple(flips),
         inputs=given.used,
-        answer={"posterior": after, "best": best, **more},
-        notes=(*notes, *([f"{' and '.join(best)} are equally likely."] if len(best) > 1 else [])),
+        answer={"posterior": after, "best": best, "options": list(after)},
+        notes=(*notes, *([f"{len(best)} are equally likely."] if len(best) > 1 else [])),
     )
 
 
@@ -100,19 +107,16 @@ def _network(given: Given, world: World) -> Result:
     before, joint = network.chances(query, {}), network.chances(query, observed)
     total = math.fsum(joint.values())
     if not total:
-        raise InputError("what is observed cannot happen in this network", hint="check observed and the tables")
+        raise InputError("what is observed cannot happen in this network, or hardly ever", hint="check the tables")
     after = {state: chance / total for state, chance in joint.items()}
-    explanation = network.explanation(observed)
     shown = ", ".join(f"{name} is {state}" for name, state in observed.items()) or "nothing"
     steps = [
         f"Before anything is observed, {query}: {listed(before)}.",
         f"What is observed ({shown}) has the probability {brief(total)}.",
         f"All other nodes summed out one by one, {query}: {listed(after)}.",
-        "The most probable states of all: " + ", ".join(f"{name} {state}" for name, state in explanation.items()),
     ]
-    more = {"evidence": total, "explanation": explanation}
     flips = _root_flips(network, query, observed, leaders(after)[0])
-    return _told(given, f"{query} ", f"given {shown}", after, more, steps, flips, [ONLY_ROOTS])
+    return _told(given, f"{query} ", f"given {shown}", after, steps, flips, [ONLY_ROOTS])
 
 
 def _observed(given: Given, network: Network, query: str) -> dict[str, str]:
@@ -128,7 +132,7 @@ def _state(name: str, found: Any, states: list[str]) -> str:
 
 
 def _root_flips(network: Network, query: str, observed: dict[str, str], best: str) -> list[str]:
-    """For each node without parents, the prior of a state at which another state of the query leads."""
+    """For each node without parents, the prior of its first state at which another state of the query leads."""
     found = []
     roots = [name for name, factor in network.factors.items() if len(factor.names) == 1 and name not in observed]
     for root in roots[:MOST_VARIED]:
@@ -137,6 +141,7 @@ def _root_flips(network: Network, query: str, observed: dict[str, str], best: st
             zero = network.with_prior(root, [0.0, *(each / (1 - present) for each in others)]).chances(query, observed)
             one = network.with_prior(root, [1.0, *(0.0 for _ in others)]).chances(query, observed)
             if flip := linear_flip(zero, one, best, present):
-                what = f"the prior of {root} {network.states[root][0]} {passing(flip[0], present)}"
-                found.append(f"{flip[1]} leads once {what}.")
+                found.append(
+                    f"{flip.leader} leads once the prior of {root} {network.states[root][0]} {flip.past(present)}."
+                )
     return found

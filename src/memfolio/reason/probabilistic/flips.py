@@ -2,67 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 
 GRID = 64
 """In how many steps a range is searched on each side of the present value."""
 CLOSE = 1e-9
+LARGEST = 1e100
+"""How large an amount may be: what is computed from such amounts stays a number."""
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """The value of an input past which another leads, and on which side of it."""
+
+    at: float
+    leader: str
+    rises: bool
+
+    def past(self, present: float) -> str:
+        """To where the input has to go from where it is."""
+        return f"{'rises above' if self.rises else 'falls below'} {brief(self.at)} (it is {brief(present)})"
 
 
 def brief(value: float) -> str:
     """A number as a person reads it; what is nearly 1 is not called 1."""
     if 0.9999 < value < 1:
         return f"{value:.8g}"
-    return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{value:,.0f}" if 10_000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def listed(values: Mapping[str, float]) -> str:
     """Numbers with their names, the largest first."""
-    return ", ".join(f"{name} {brief(value)}" for name, value in sorted(values.items(), key=lambda each: -each[1]))
+    return _shown([f"{name} {brief(value)}" for name, value in sorted(values.items(), key=lambda each: -each[1])], ", ")
 
 
-def passing(flip: float, present: float) -> str:
-    """To where an input has to go from where it is."""
-    return f"{'rises above' if flip > present else 'falls below'} {brief(flip)} (it is {brief(present)})"
+def either(names: Iterable[str]) -> str:
+    """Names of which each will do."""
+    return _shown(list(names), " or ")
 
 
-def leaders(values: Mapping[str, float]) -> list[str]:
-    """Which have the largest value; several when they tie."""
+def _shown(texts: list[str], joint: str) -> str:
+    more = len(texts) - MOST_SHOWN
+    return joint.join(texts[:MOST_SHOWN]) + (f"{joint}{more:,} more" if more > 0 else "")
+
+
+def leaders(values: Mapping[str, float], scale: float | None = None) -> list[str]:
+    """Which have the largest value; several when they tie, up to rounding of numbers as large as the scale."""
     top = max(values.values())
-    slack = CLOSE * max(1.0, abs(top)) if abs(top) > CLOSE else CLOSE * abs(top)
+    slack = CLOSE * (max(map(abs, values.values())) if scale is None else scale)
     return [name for name, value in values.items() if value >= top - slack]
 
 
-def linear_flip(
-    at_zero: Mapping[str, float], at_one: Mapping[str, float], leader: str, present: float
-) -> tuple[float, str] | None:
+def linear_flip(at_zero: Mapping[str, float], at_one: Mapping[str, float], leader: str, present: float) -> Flip | None:
     """The nearest share at which another overtakes, where every score is linear in that share."""
-    found = []
+    found, slack = [], CLOSE * max(map(abs, (*at_zero.values(), *at_one.values())))
     for other in at_zero:
         start, end = at_zero[leader] - at_zero[other], at_one[leader] - at_one[other]
-        if other != leader and start != end and 0 <= start / (start - end) <= 1:
-            found.append((start / (start - end), other))
-    return min(found, key=lambda each: abs(each[0] - present), default=None)
+        if min(start, end) < -slack and max(start, end) > slack:
+            found.append((start / (start - end), end < 0))
+    if not found:
+        return None
+    at, rises = min(found, key=lambda each: abs(each[0] - present))
+    past = at + (rises - at) * 1e-6
+    return Flip(at, max(at_zero, key=lambda name: at_zero[name] * (1 - past) + at_one[name] * past), rises)
 
 
-def searched_flip(
-    leader_at: Callable[[float], str], present: float, low: float, high: float
-) -> tuple[float, str] | None:
-    """The nearest value of a range at which another leads, found in steps and then by halving."""
+def searched_flip(leader_at: Callable[[float], str], present: float, low: float, high: float) -> Flip | None:
+    """The nearest value inside a range at which another leads, found in steps and then by halving."""
     leader, found = leader_at(present), []
     for end in (low, high):
-        near = present
-        for step in range(1, GRID + 1):
-            far = present + (end - present) * step / GRID
+        tried = [present + (end - present) * (1 - CLOSE) * step / GRID for step in range(GRID + 1)]
+        for near, far in pairwise(tried):
             if leader_at(far) != leader:
                 found.append(_halved(leader_at, leader, near, far))
                 break
-            near = far
-    return min(found, key=lambda each: abs(each[0] - present), default=None)
+    return min(found, key=lambda flip: abs(flip.at - present), default=None)
 
 
-def _halved(leader_at: Callable[[float], str], leader: str, near: float, far: float) -> tuple[float, str]:
-    for _ in range(48):
+def _halved(leader_at: Callable[[float], str], leader: str, near: float, far: float) -> Flip:
+    rises = far > near
+    for _ in range(40):
         middle = (near + far) / 2
         near, far = (middle, far) if leader_at(middle) == leader else (near, middle)
-    return far, leader_at(far)
+    return Flip(far, leader_at(far), rises)

@@ -1,12 +1,10 @@
-"""Information theory: how uncertain something is, what one thing tells about another, which question to ask next.
+"""Information theory: which attribute or which question tells most about what is not known, in bits.
 
 examples: a list of objects, each attribute with its value
 label: the attribute of the examples that is to be foretold
-prior: instead of these, an object: each hypothesis with its probability; alone, its entropy is given
-reference: an object like `prior`: how far `prior` diverges from it
+prior: instead of these, an object: each hypothesis with its probability
 questions: an object, each question with an object: each hypothesis with its answer or the probabilities of its answers
 costs: an object, each question with its cost; the gain is divided by it
-joint: instead of these, a table of probabilities of two variables: their mutual information
 """
 
 from __future__ import annotations
@@ -14,12 +12,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 
 from memfolio.errors import InputError
-from memfolio.reason.given import Given, adding_up
-from memfolio.reason.probabilistic.flips import brief, leaders, listed, passing, searched_flip
+from memfolio.reason.given import Given
+from memfolio.reason.probabilistic.flips import LARGEST, brief, either, leaders, listed, searched_flip
 from memfolio.reason.result import Result
 from memfolio.reason.world import World
 
@@ -27,16 +24,13 @@ MOST_VARIED = 2000
 """Up to which number of hypotheses squared, times questions, the priors are varied."""
 
 Rows = list[dict[str, str]]
+Answers = Mapping[str, Mapping[str, float]]
 
 
 def reason(given: Given, world: World) -> Result:
-    """What is known in bits, or what tells most."""
-    given.only("examples", "label", "prior", "reference", "questions", "costs", "joint")
-    if "examples" in given:
-        return _attributes(given, world)
-    if "joint" in given:
-        return _mutual(given)
-    return _questions(given) if "questions" in given else _uncertainty(given)
+    """What tells most, and what would make something else tell more."""
+    given.only("examples", "label", "prior", "questions", "costs")
+    return _attributes(given, world) if "examples" in given else _questions(given)
 
 
 def entropy(chances: Iterable[float]) -> float:
@@ -51,16 +45,14 @@ def _attributes(given: Given, world: World) -> Result:
     if not attributes or any(set(row) != {*attributes, label} for row in rows):
         raise InputError("the examples differ in their attributes", hint=f"give each {label!r} and the same others")
     gains = {name: _gain(rows, name, label) for name in attributes}
-    best, flips = leaders(gains), []
-    if len(rows) ** 2 * len(attributes) <= world.settings.work:
-        for left in range(len(rows)):
-            fewer = rows[:left] + rows[left + 1 :]
-            if (other := leaders({name: _gain(fewer, name, label) for name in attributes})) != best:
-                flips.append(f"Without example {left + 1}, {' or '.join(other)} tells most.")
-    note = "An attribute with many values gains by that alone; the gain ratio in the answer corrects for it."
-    ratios = {name: gains[name] / max(entropy(_shares(rows, name)), 1e-12) for name in attributes}
-    steps = [f"{label} has {brief(entropy(_shares(rows, label)))} bits over {len(rows)} examples."]
-    return _told(given, gains, best, f"about {label}", steps, flips, note, {"gain_ratios": ratios})
+    best, flips = leaders(gains, 1), []
+    for left in range(len(rows)) if len(rows) ** 2 * len(attributes) <= world.settings.work else ():
+        fewer = rows[:left] + rows[left + 1 :]
+        if (other := leaders({name: _gain(fewer, name, label) for name in attributes}, 1)) != best:
+            flips.append(f"Without example {left + 1}, {either(other)} tells most.")
+    step = f"{label} has {brief(entropy(_shares(rows, label)))} bits over {len(rows)} examples."
+    note = "An attribute with many values gains by that alone."
+    return _told(given, gains, best, f"about {label}", [step], flips, note)
 
 
 def _shares(rows: Rows, name: str) -> list[float]:
@@ -72,7 +64,7 @@ def _gain(rows: Rows, name: str, label: str) -> float:
     for row in rows:
         groups.setdefault(row[name], []).append(row)
     left = math.fsum(len(group) / len(rows) * entropy(_shares(group, label)) for group in groups.values())
-    return entropy(_shares(rows, label)) - left
+    return max(0.0, entropy(_shares(rows, label)) - left)
 
 
 def _told(
@@ -83,89 +75,62 @@ def _told(
     steps: list[str],
     flips: list[str],
     note: str,
-    more: Mapping[str, object],
 ) -> Result:
-    tie = [f"{' and '.join(best)} tell the same."] if len(best) > 1 else []
     return Result(
         method="info-theory",
-        conclusion=f"{' or '.join(best)} tells most {about}: {brief(gains[best[0]])} bits.",
+        conclusion=f"{either(best)} tells most {about}: {brief(gains[best[0]])} bits.",
         steps=(*steps, f"Expected gain in bits: {listed(gains)}."),
         would_change=tuple(flips[:20]) or ("No single change that was tried leads to another one.",),
         inputs=given.used,
-        answer={"best": best, "gains": dict(gains), **more},
-        notes=(note, *tie),
+        answer={"best": best, "options": list(gains), "gains": dict(gains)},
+        notes=(note, *([f"{len(best)} tell the same."] if len(best) > 1 else [])),
     )
 
 
 def _questions(given: Given) -> Result:
     prior, asked, priced = given.distribution("prior"), given.by_name("questions", least=1), given.part("costs", {})
     priced.only(*asked)
-    costs = {name: priced.number(name, 1, low=1e-12) for name in asked}
-    answers = {name: {each: _answers(part, each) for each in prior} for name, part in asked.items()}
+    costs = {name: priced.number(name, 1, low=1e-12, high=LARGEST) for name in asked}
+    answers = {name: _answers(part, prior) for name, part in asked.items()}
     gains = {name: _expected_gain(prior, table) for name, table in answers.items()}
-    rates = {name: gains[name] / costs[name] for name in gains}
-    best, flips = leaders(rates), []
-    others = {name: rate for name, rate in rates.items() if name not in best and rate > 0}
-    if others:
-        limit = gains[best[0]] / max(others.values())
-        flips.append(f"{leaders(others)[0]} is better once {best[0]} costs over {brief(limit)} ({costs[best[0]]:g}).")
+    rates, best = {name: gains[name] / costs[name] for name in gains}, _best(prior, answers, costs)
+    flips, rivals = [], {name: rate for name, rate in rates.items() if name != best[0] and rate > 1e-9}
+    if rivals:
+        limit = gains[best[0]] / max(rivals.values())
+        now = brief(costs[best[0]])
+        flips.append(f"{leaders(rivals)[0]} is better once {best[0]} costs over {brief(limit)} (it costs {now}).")
 
     def best_at(name: str, share: float) -> str:
         left = 1 - prior[name]
         moved = {each: share if each == name else p * (1 - share) / left for each, p in prior.items()}
-        return leaders({each: _expected_gain(moved, answers[each]) / costs[each] for each in asked})[0]
+        return _best(moved, answers, costs)[0]
 
     for each, share in prior.items() if len(prior) ** 2 * len(asked) <= MOST_VARIED else ():
-        if share < 1 and (flip := searched_flip(partial(best_at, each), share, 1e-6, 1 - 1e-6)):
-            flips.append(f"{flip[1]} is better once the prior of {each} {passing(flip[0], share)}.")
-    steps = [f"The hypotheses have {brief(entropy(prior.values()))} bits.", f"Costs: {listed(costs)}."]
-    return _told(
-        given, gains, best, "for its cost", steps, flips, "Only the next question is weighed.", {"rates": rates}
-    )
+        if share < 1 and (flip := searched_flip(partial(best_at, each), share, 0, 1)):
+            flips.append(f"{flip.leader} is better once the prior of {each} {flip.past(share)}.")
+    steps = [f"The hypotheses have {brief(entropy(prior.values()))} bits.", f"Bits for the cost: {listed(rates)}."]
+    return _told(given, gains, best, "for its cost", steps, flips, "Only the next question is weighed.")
 
 
-def _answers(part: Given, name: str) -> dict[str, float]:
-    """The probabilities of the answers to a question under one hypothesis."""
-    found = part.value(name, wanted="an answer or the probabilities of answers")
-    return part.distribution(name) if isinstance(found, dict) else {str(found): 1.0}
+def _answers(part: Given, prior: Mapping[str, float]) -> Answers:
+    """The probabilities of the answers to a question under each hypothesis."""
+    part.only(*prior)
+    found = {each: part.value(each, wanted="an answer or the probabilities of answers") for each in prior}
+    return {
+        each: part.distribution(each) if isinstance(answer, Mapping) else {str(answer): 1.0}
+        for each, answer in found.items()
+    }
 
 
-def _expected_gain(prior: Mapping[str, float], table: Mapping[str, Mapping[str, float]]) -> float:
+def _best(prior: Mapping[str, float], answers: Mapping[str, Answers], costs: Mapping[str, float]) -> list[str]:
+    rates = {name: _expected_gain(prior, table) / costs[name] for name, table in answers.items()}
+    return leaders(rates, 1 / min(costs.values()))
+
+
+def _expected_gain(prior: Mapping[str, float], table: Answers) -> float:
     totals: dict[str, float] = {}
     for each, row in table.items():
         for answer, share in row.items():
             totals[answer] = totals.get(answer, 0.0) + prior[each] * share
-    return entropy(totals.values()) - math.fsum(prior[each] * entropy(row.values()) for each, row in table.items())
-
-
-def _uncertainty(given: Given) -> Result:
-    prior = given.distribution("prior")
-    bits, most = entropy(prior.values()), math.log2(len(prior))
-    answer, steps = {"entropy": bits, "most": most}, [f"The sum of −p·log2 p over {listed(prior)} is {brief(bits)}."]
-    if "reference" in given:
-        other = given.distribution("reference")
-        if set(other) != set(prior) or any(prior[each] and not other[each] for each in prior):
-            raise InputError(
-                "reference lacks something that prior allows", hint="give it above 0 for each name in prior"
-            )
-        answer["divergence"] = math.fsum(p * math.log2(p / other[each]) for each, p in prior.items() if p)
-        steps.append(f"It diverges from the reference by {brief(answer['divergence'])} bits (Kullback-Leibler).")
-    return _measured(given, f"{brief(bits)} bits are uncertain, of at most {brief(most)}.", answer, steps)
-
-
-def _mutual(given: Given) -> Result:
-    rows = given.matrix("joint")
-    if any(each < 0 for row in rows for each in row):
-        raise InputError("joint has a negative entry", hint="give probabilities")
-    adding_up("joint", {f"{i},{j}": each for i, row in enumerate(rows) for j, each in enumerate(row)})
-    down, across = entropy(map(math.fsum, rows)), entropy(map(math.fsum, zip(*rows, strict=True)))
-    both = entropy(each for row in rows for each in row)
-    answer = {"rows": down, "columns": across, "joint": both, "mutual": down + across - both}
-    steps = [f"Rows {brief(down)} + columns {brief(across)} − both {brief(both)} = {brief(answer['mutual'])} bits."]
-    return _measured(given, f"The variables tell {brief(answer['mutual'])} bits about each other.", answer, steps)
-
-
-def _measured(given: Given, conclusion: str, answer: dict[str, float], steps: list[str]) -> Result:
-    change = "It is a measure, not a choice: it moves smoothly with the probabilities."
-    plain = Result(method="info-theory", conclusion=conclusion, confidence=1.0, steps=tuple(steps))
-    return replace(plain, would_change=(change,), inputs=given.used, answer=answer)
+    left = math.fsum(prior[each] * entropy(row.values()) for each, row in table.items())
+    return max(0.0, entropy(totals.values()) - left)

@@ -17,9 +17,9 @@ from statistics import NormalDist
 from typing import Any
 
 from memfolio.errors import InputError
+from memfolio.reason.expression import evaluate
 from memfolio.reason.given import Given, adding_up
-from memfolio.reason.probabilistic.expression import evaluate
-from memfolio.reason.probabilistic.flips import brief, listed
+from memfolio.reason.probabilistic.flips import LARGEST, brief
 from memfolio.reason.result import Result
 from memfolio.reason.world import World
 
@@ -34,9 +34,8 @@ KINDS = {
     "discrete": ("values", "chances"),
 }
 MOST_NUMBERS = 50_000_000
-LARGEST = 1e150
-"""Beyond it a variance cannot be computed."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+MOST_SHOWN = 20
 
 
 def reason(given: Given, world: World) -> Result:
@@ -45,74 +44,91 @@ def reason(given: Given, world: World) -> Result:
 
     given.only("formula", "variables", "condition", "confidence", "samples", "seed")
     samples = given.whole("samples", world.settings.samples, low=100, high=world.settings.samples)
-    parts, confidence = given.by_name("variables", least=1), given.number("confidence", 0.95, low=0.5, high=0.9999)
-    if "result" in parts:
-        raise InputError("a variable is called result", hint="call it something else: that is what the formula gives")
-    if len(parts) * samples > MOST_NUMBERS:
-        raise InputError(f"{len(parts)} variables × {samples:,} samples are too many", hint="give fewer of either")
-    draws = numpy.random.default_rng(given.whole("seed", 0))
-    drawn = {name: _drawn(part, f"variables.{name}", draws, samples) for name, part in parts.items()}
-    found = evaluate("formula", given.text("formula"), drawn) * numpy.ones(samples)
-    if bad := int((~(abs(found) < LARGEST)).sum()):
-        raise InputError(
-            f"formula gives no number in {bad:,} of {samples:,} draws", hint="keep it defined and below 1e150"
-        )
+    drawn = _draws(given, samples)
+    found = _computed(given, "formula", drawn, samples)
+    confidence = given.number("confidence", 0.95, low=0.5, high=0.9999)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     mean, error = float(found.mean()), float(found.std(ddof=1)) / math.sqrt(samples)
     interval = [mean - z * error, mean + z * error]
     quantiles = {f"{q:g}": float(numpy.quantile(found, q)) for q in QUANTILES}
-    influence = {name: _rank_correlation(each, found) for name, each in drawn.items()}
-    answer = {"mean": mean, "interval": interval, "quantiles": quantiles, "influence": influence, "error": error}
-    steps = [
-        f"{samples:,} draws: mean {brief(mean)}, {confidence:.0%} from {brief(interval[0])} to {brief(interval[1])}.",
-        "Quantiles: " + ", ".join(f"{float(q):.0%} {brief(each)}" for q, each in quantiles.items()) + ".",
-        f"Rank correlation with the result: {listed(influence)}.",
-    ]
-    conclusion, sure = f"The mean is {brief(mean)}, from {brief(interval[0])} to {brief(interval[1])}.", confidence
-    flips = [_tornado(name, each, found) for name, each in drawn.items()]
+    answer = {"mean": mean, "interval": interval, "quantiles": quantiles, "error": error}
+    what, told = "mean", f"The mean is {brief(mean)}, from {brief(interval[0])} to {brief(interval[1])}."
+    conclusion = told
     if "condition" in given:
-        met = evaluate("condition", given.text("condition"), {**drawn, "result": found}) * numpy.ones(samples) != 0
-        share = float(met.mean())
-        low, high = wilson(int(met.sum()), samples, z)
+        what, found = "probability", _computed(given, "condition", {**drawn, "result": found}, samples) != 0
+        low, high = wilson(int(found.sum()), samples, z)
+        share = float(found.mean())
         answer |= {"probability": share, "probability_interval": [low, high]}
         conclusion = f"{given.text('condition')} has a probability of {brief(share)} ({brief(low)} to {brief(high)})."
-        flips = [*_split(max(influence, key=lambda name: abs(influence[name])), drawn, met), *flips]
-    half = abs(float(found[: samples // 2].mean()) - float(found[samples // 2 :].mean()))
-    calm = "agree" if half <= 2 * z * error else "differ: draw more"
+    swings = {name: _swing(each, found) for name, each in drawn.items()}
+    order = sorted(swings, key=lambda name: -abs(swings[name][1] - swings[name][0]))
     return Result(
         method="monte-carlo",
         conclusion=conclusion,
-        confidence=sure,
-        steps=tuple(steps),
-        would_change=tuple(flips),
+        confidence=confidence,
+        steps=(
+            f"{samples:,} draws. {told}",
+            "Quantiles: " + ", ".join(f"{float(q):.0%} {brief(each)}" for q, each in quantiles.items()) + ".",
+        ),
+        would_change=tuple(
+            f"The {what} goes from {brief(swings[name][0])} to {brief(swings[name][1])} as {name} goes from its lowest "
+            "to its highest tenth."
+            for name in order[:MOST_SHOWN]
+        ),
         inputs=given.used,
-        answer=answer,
+        answer=answer | {"influence": {name: swings[name][1] - swings[name][0] for name in order}},
         notes=(
-            f"The two halves of the draws {calm}; four times the draws halve the error of {brief(error)}.",
+            f"Four times the draws halve the error of {brief(error)}; what is so rare that no draw met it is missed.",
             "The confidence is the one of the interval; it says nothing about the formula or the distributions.",
             "The variables are drawn independently of each other.",
         ),
     )
 
 
+def _draws(given: Given, samples: int) -> dict[str, Any]:
+    """Every variable drawn; one that is not called by a formula is drawn all the same."""
+    import numpy
+
+    parts = given.by_name("variables", least=1)
+    if "result" in parts:
+        raise InputError("a variable is called result", hint="call it something else: that is what the formula gives")
+    if len(parts) * samples > MOST_NUMBERS:
+        raise InputError(f"{len(parts)} variables × {samples:,} samples are too many", hint="give fewer of either")
+    draws = numpy.random.default_rng(given.whole("seed", 0))
+    return {name: _drawn(part, f"variables.{name}", draws, samples) for name, part in parts.items()}
+
+
+def _computed(given: Given, name: str, drawn: Mapping[str, Any], samples: int) -> Any:
+    """A formula for each draw; one that gives no number somewhere is refused."""
+    import numpy
+
+    found = evaluate(name, given.text(name), drawn) * numpy.ones(samples)
+    if bad := int((~(abs(found) <= LARGEST)).sum()):
+        hint = f"keep it defined and below {LARGEST:g}"
+        raise InputError(f"{name} gives no number in {bad:,} of {samples:,} draws", hint=hint)
+    return found
+
+
 def _drawn(part: Given, place: str, draws: Any, samples: int) -> Any:
     kind = part.choice("is", list(KINDS))
     part.only("is", *KINDS[kind])
     if kind == "discrete":
-        values, chances = part.numbers("values", least=1), part.numbers("chances", low=0, high=1)
+        values = part.numbers("values", low=-LARGEST, high=LARGEST, least=1)
+        chances = part.numbers("chances", low=0, high=1)
         adding_up(f"{place}.chances", {str(i): each for i, each in enumerate(chances)})
         if len(values) != len(chances):
             raise InputError(f"{place} has {len(values)} values and {len(chances)} chances", hint="give as many")
         return draws.choice(values, samples, p=[each / math.fsum(chances) for each in chances])
-    numbers = [part.number(name) for name in KINDS[kind]]
+    most = 100 if kind == "lognormal" else LARGEST
+    numbers = [part.number(name, low=-most, high=most) for name in KINDS[kind]]
     makes_sense = {
         "bernoulli": 0 <= numbers[0] <= 1,
         "beta": min(numbers) > 0,
         "normal": numbers[-1] >= 0,
-        "lognormal": numbers[-1] >= 0 and max(numbers) < 300,
+        "lognormal": 0 <= numbers[-1] <= 10,
     }.get(kind, numbers == sorted(numbers) and numbers[0] < numbers[-1])
     if not makes_sense:
-        wanted = "p from 0 to 1; a, b over 0; sd not negative; low ≤ mode ≤ high"
+        wanted = "p from 0 to 1; a, b over 0; sd not negative, log_sd to 10; low ≤ mode ≤ high"
         raise InputError(f"{place} is {kind} with {', '.join(map(brief, numbers))}", hint=wanted)
     if kind == "bernoulli":
         return draws.binomial(1, numbers[0], samples).astype(float)
@@ -131,37 +147,9 @@ def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def _ranks(values: Any) -> Any:
-    import numpy
-
-    _, places, counts = numpy.unique(values, return_inverse=True, return_counts=True)
-    return (numpy.cumsum(counts) - (counts - 1) / 2)[places]
-
-
-def _rank_correlation(one: Any, other: Any) -> float:
-    import numpy
-
-    first, second = _ranks(one), _ranks(other)
-    is_flat = first.std() == 0 or second.std() == 0
-    return 0.0 if is_flat else float(numpy.corrcoef(first, second)[0, 1])
-
-
-def _tornado(name: str, values: Any, found: Any) -> str:
+def _swing(values: Any, found: Any) -> tuple[float, float]:
+    """What the mean is where a variable is in its lowest and in its highest tenth."""
     import numpy
 
     low, high = numpy.quantile(values, [0.1, 0.9])
-    below, above = float(found[values <= low].mean()), float(found[values >= high].mean())
-    return f"The mean goes from {brief(below)} to {brief(above)} as {name} goes from its lowest to its highest tenth."
-
-
-def _split(name: str, drawn: Mapping[str, Any], met: Any) -> list[str]:
-    """The value of a variable that best parts the draws that meet the condition from those that do not."""
-    import numpy
-
-    order = numpy.argsort(drawn[name], kind="stable")
-    gap = numpy.cumsum(numpy.where(met[order], 1, -1) - met.mean() * 2 + 1)
-    place = int(numpy.abs(gap).argmax())
-    if met.all() or not met.any():
-        return []
-    word = "above" if gap[place] < 0 else "below"
-    return [f"The condition is met mostly where {name} is {word} {brief(float(drawn[name][order[place]]))}."]
+    return float(found[values <= low].mean()), float(found[values >= high].mean())

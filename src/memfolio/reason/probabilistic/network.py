@@ -40,23 +40,10 @@ class Network:
 
     def chances(self, query: str, observed: Mapping[str, str]) -> dict[str, float]:
         """How likely each state of a node is together with what was observed; they add up to the latter's chance."""
-        last = _joined(self._eliminated(observed, query)[0], self.states)
-        return dict(zip(self.states[query], map(float, last.table), strict=True))
-
-    def explanation(self, observed: Mapping[str, str]) -> dict[str, str]:
-        """The states of all other nodes that are together the most probable."""
-        places = {name: self.states[name].index(state) for name, state in observed.items()}
-        for name, around, best in reversed(self._eliminated(observed, None)[1]):
-            places[name] = int(best[tuple(places[each] for each in around)])
-        return {name: states[places[name]] for name, states in self.states.items() if name not in observed}
-
-    def _eliminated(
-        self, observed: Mapping[str, str], keep: str | None
-    ) -> tuple[list[Factor], list[tuple[str, tuple[str, ...], Any]]]:
-        """Sum out all but one; with none to keep, take the best state of each, and which it was."""
-        factors = [self._seen(factor, observed) for factor in self.factors.values()]
-        hidden = [name for name in self.states if name not in observed and name != keep]
-        trail, spent = [], 0
+        # What leads to nothing that is asked for or observed adds up to 1.
+        needed = self._before([query, *observed])
+        factors = [self._seen(self.factors[name], observed) for name in needed]
+        hidden, spent = [name for name in needed if name not in observed and name != query], 0
         while hidden:
             size, name = min((self._size(factors, name), name) for name in hidden)
             spent += size
@@ -66,12 +53,19 @@ class Network:
             hidden.remove(name)
             joined = _joined([each for each in factors if name in each.names], self.states)
             axis = joined.names.index(name)
-            around = joined.names[:axis] + joined.names[axis + 1 :]
-            if keep is None:
-                trail.append((name, around, joined.table.argmax(axis)))
-            left = joined.table.max(axis) if keep is None else joined.table.sum(axis)
-            factors = [each for each in factors if name not in each.names] + [Factor(around, left)]
-        return factors, trail
+            left = Factor(joined.names[:axis] + joined.names[axis + 1 :], joined.table.sum(axis))
+            factors = [*(each for each in factors if name not in each.names), left]
+        return dict(zip(self.states[query], map(float, _joined(factors, self.states).table), strict=True))
+
+    def _before(self, names: list[str]) -> list[str]:
+        """Some nodes and everything that they depend on."""
+        found: dict[str, None] = {}
+        waiting = list(names)
+        while waiting:
+            if (name := waiting.pop()) not in found:
+                found[name] = None
+                waiting += self.factors[name].names[:-1]
+        return list(found)
 
     def _seen(self, factor: Factor, observed: Mapping[str, str]) -> Factor:
         places = [self.states[name].index(observed[name]) if name in observed else slice(None) for name in factor.names]
@@ -131,6 +125,8 @@ def _table(node: Given, name: str, states: list[str], above: list[list[str]], wo
     if (size := math.prod(map(len, above)) * len(states)) > work:
         raise InputError(f"nodes.{name}.table has {size:,} entries", hint="give it fewer parents, or raise reason.work")
     keys = [", ".join(each) if above else "table" for each in product(*above)]
+    if len(set(keys)) < len(keys):
+        raise InputError(f"the rows of nodes.{name}.table cannot be told apart", hint="name states without commas")
     rows = node.part("table") if above else node
     if above:
         rows.only(*keys)

@@ -2,13 +2,13 @@
 
 arguments: their names, as a list, or as an object with what each says
 attacks: pairs [attacker, attacked]
-supports: pairs [supporter, supported]; told, but they do not count
 question: the argument that is asked about; without it, all
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.reason.effort import Effort
@@ -77,14 +77,9 @@ class Framework:
 
 def reason(given: Given, world: World) -> Result:
     """The grounded, complete, preferred and stable extensions, and how each argument stands."""
-    given.only("arguments", "attacks", "supports", "question")
-    is_worded = isinstance(given.value("arguments", wanted="a list of names"), Mapping)
-    part = given.part("arguments") if is_worded else Given()
-    words = {name: f"{name} ({part.text(name)})" for name in part.names()}
-    names = list(words) if is_worded else list(dict.fromkeys(given.texts("arguments", least=1)))
-    if len(names) > MOST:
-        raise InputError(f"there are {len(names):,} arguments", hint=f"give up to {MOST}")
-    attacks, supports = _pairs(given, "attacks", names), _pairs(given, "supports", names)
+    given.only("arguments", "attacks", "question")
+    says = _arguments(given)
+    names, attacks = list(says), _pairs(given, list(says))
     asked = given.choice("question", names) if "question" in given else None
     framework = Framework(names, attacks, Effort(world.settings.work))
     grounded = framework.grounded()
@@ -93,20 +88,32 @@ def reason(given: Given, world: World) -> Result:
     preferred = framework.largest(complete)
     stable = [one for one in complete if (one | framework.attacked(one)).bit_count() == len(names)]
     status = {name: _status(1 << number, grounded, preferred) for number, name in enumerate(names)}
+    lines = {name: f"{name}{f' ({said})' if said != name else ''} is {status[name]}" for name, said in says.items()}
     standing = ", ".join(framework.named(grounded)) or "nothing"
-    lines = [f"{words.get(name, name)} is {status[name]}" for name in names]
     steps = [f"unattacked, or defended by what is, step by step: {standing}"]
     steps += [f"a tenable position: {', '.join(framework.named(each)) or 'to accept nothing'}" for each in preferred]
-    decided = dict.fromkeys(framework.named(grounded), "in") | dict.fromkeys(framework.named(beaten), "out")
-    labels = {name: decided.get(name, "undecided") for name in names}
     sets = {"complete": complete, "preferred": preferred, "stable": stable}
-    answer = {kind: [framework.named(each) for each in found] for kind, found in sets.items()}
+    answer: dict[str, Any] = {kind: [framework.named(each) for each in found] for kind, found in sets.items()}
+    answer |= {"grounded": framework.named(grounded), "status": status}
+    if asked:
+        holds = True if asked in framework.named(grounded) else False if asked in framework.named(beaten) else None
+        answer |= {"holds": holds, "claim": says[asked]}
     notes = [] if stable else ["there is no stable extension: no position answers all that it leaves out"]
-    notes += [f"{one} supports {other}: this is told and does not count" for one, other in supports]
-    conclusion = lines[names.index(asked)] if asked else f"beyond dispute: {standing}"
-    extended = {"grounded": framework.named(grounded), **answer, "labels": labels, "status": status}
+    conclusion = lines[asked] if asked else f"beyond dispute: {standing}"
     change = as_far_as_possible(_changes(names, attacks, asked, framework))
-    return told(given, "argumentation", conclusion, [*steps, *lines], change, extended, notes, None)
+    return told(given, "argumentation", conclusion, [*steps, *lines.values()], change, answer, notes, None)
+
+
+def _arguments(given: Given) -> dict[str, str]:
+    """The names of the arguments, each with what it says."""
+    if isinstance(given.value("arguments", wanted="a list of names"), Mapping):
+        part = given.part("arguments")
+        found = {name: part.text(name) for name in part.names()}
+    else:
+        found = {name: name for name in given.texts("arguments")}
+    if not 1 <= len(found) <= MOST:
+        raise InputError(f"there are {len(found):,} arguments", hint=f"give 1 to {MOST}")
+    return found
 
 
 def _status(argument: int, grounded: int, preferred: Sequence[int]) -> str:
@@ -131,9 +138,10 @@ def _changes(names: Sequence[str], attacks: Sequence[Pair], asked: str | None, f
         yield f"if something that stands attacked {asked}"
 
 
-def _pairs(given: Given, name: str, names: Sequence[str]) -> list[Pair]:
-    found = given.value(name, [])
+def _pairs(given: Given, names: Sequence[str]) -> list[Pair]:
+    found, known = given.value("attacks", []), set(names)
     for at, each in enumerate(found if isinstance(found, list | tuple) else [found]):
-        if not isinstance(each, list | tuple) or len(each) != 2 or any(one not in names for one in each):
-            raise InputError(f"{name}[{at}] is {each!r:.60}", hint="give two names that are among the arguments")
+        is_pair = isinstance(each, list | tuple) and len(each) == 2 and all(isinstance(one, str) for one in each)
+        if not is_pair or not known.issuperset(each):
+            raise InputError(f"attacks[{at}] is {each!r:.60}", hint="give two names that are among the arguments")
     return list(dict.fromkeys((one, other) for one, other in found))

@@ -1,11 +1,9 @@
-"""Game theory: which choices of several players hold each other in place, in exact fractions.
+"""Game theory: which choices of two players hold each other in place, in exact fractions.
 
 row_payoffs: rows of numbers, what the row player gets
 column_payoffs: rows of numbers, what the column player gets; without it, the opposite (a zero-sum game)
 rows: names of the row player's choices
 columns: names of the column player's choices
-players: instead of these four, an object, each player with a list of choices
-outcomes: with players, a list of objects: `play` (the choice of each player) and `payoffs` (a number for each)
 """
 
 from __future__ import annotations
@@ -14,37 +12,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb, prod
+from math import comb, lcm
 
 from memfolio.errors import InputError
 from memfolio.reason.effort import Effort
 from memfolio.reason.given import Given
 from memfolio.reason.result import Result
+from memfolio.reason.social.exact import betters, exact
 from memfolio.reason.world import World
 
-Play = tuple[int, ...]
+Play = tuple[int, int]
 Mix = tuple[Fraction, ...]
 Pair = tuple[Mix, Mix]
-Payoffs = dict[Play, tuple[Fraction, ...]]
+PLAYERS = ("row", "column")
 SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Game:
-    """The players, the choices of each, and what each gets from every play."""
+    """The choices of both players, and what each gets from every play."""
 
-    players: list[str]
-    choices: list[list[str]]
-    payoffs: Payoffs
+    choices: tuple[list[str], list[str]]
+    payoffs: dict[Play, tuple[Fraction, Fraction]]
 
     def margin(self, play: Play, player: int) -> Fraction:
         """How much a player loses by the best other choice; below 0, what is gained."""
         others = [each for each in range(len(self.choices[player])) if each != play[player]]
-        best = max((self.payoffs[_put(play, player, each)][player] for each in others), default=Fraction(0))
-        return self.payoffs[play][player] - best if others else Fraction(0)
+        own = self.payoffs[play][player]
+        return own - max((self.payoffs[_put(play, player, each)][player] for each in others), default=own)
 
     def named(self, play: Play) -> str:
-        return f"({', '.join(names[choice] for names, choice in zip(self.choices, play, strict=True))})"
+        return f"({self.choices[0][play[0]]}, {self.choices[1][play[1]]})"
 
     def told(self, pair: Pair) -> str:
         sides = zip(self.choices, pair, strict=True)
@@ -53,99 +51,63 @@ class Game:
         )
 
     def worth(self, pair: Pair) -> list[Fraction]:
-        each = [(pair[0][r] * pair[1][c], gains) for (r, c), gains in self.payoffs.items()]
+        each = [(pair[0][r] * pair[1][c], gains) for (r, c), gains in self.payoffs.items() if pair[0][r] * pair[1][c]]
         return [sum((share * gains[player] for share, gains in each), Fraction(0)) for player in (0, 1)]
 
 
 def reason(given: Given, world: World) -> Result:
-    """All equilibria of two players, the pure ones of more, and by how much they hold."""
-    given.only("row_payoffs", "column_payoffs", "rows", "columns", "players", "outcomes")
-    effort = Effort(world.settings.work)
-    game = _table(given) if "players" in given else _bimatrix(given)
-    effort.spend(len(game.payoffs) * sum(map(len, game.choices)))
-    pure = [play for play in game.payoffs if all(game.margin(play, p) >= 0 for p in range(len(game.players)))]
-    left, struck = _struck(game, effort)
-    pairs, degenerate = _equilibria(game, effort) if len(game.players) == 2 else ([], False)
-    constant = len({sum(each) for each in game.payoffs.values()}) == 1
-    value = str(game.worth(pairs[0])[0]) if pairs and constant else None
-    found = [game.told(pair) for pair in pairs] or [game.named(play) for play in pure]
-    efficient = [game.named(play) for play in game.payoffs if not _improvable(game, play, effort)]
-    worth = f", worth {value} to {game.players[0]}" if value is not None else ""
+    """All extreme equilibria, pure and mixed, and by how much they hold."""
+    given.only("row_payoffs", "column_payoffs", "rows", "columns")
+    effort, game = Effort(world.settings.work), _game(given)
+    effort.spend(4 * len(game.payoffs) ** 2)
+    pure = [play for play in game.payoffs if all(game.margin(play, player) >= 0 for player in (0, 1))]
+    gains = game.payoffs.values()
+    efficient = [game.named(play) for play, own in game.payoffs.items() if not any(betters(e, own) for e in gains)]
+    pairs, degenerate = _equilibria(game, effort)
+    found = [game.told(pair) for pair in pairs]
+    value = str(game.worth(pairs[0])[0]) if len({sum(each) for each in gains}) == 1 else None
+    worth = f", worth {value} to row" if value is not None else ""
+    several = f"{len(found)} equilibria" if len(found) > 1 else "One equilibrium"
     return Result(
         method="game-theory",
-        conclusion=(f"{len(found)} equilibria: " if len(found) != 1 else "One equilibrium: ")
-        + ("; ".join(found[:SHOWN]) or "none in pure choices")
-        + f"{worth}.",
+        conclusion=f"{several}: {'; '.join(found[:SHOWN])}{worth}.",
         confidence=1.0 if len(found) == 1 and not degenerate else None,
         steps=(
-            *struck,
-            f"Plays that nobody gains by leaving: {', '.join(map(game.named, pure)) or 'none'}.",
+            f"Plays that nobody gains by leaving: {', '.join(map(game.named, pure[:SHOWN])) or 'none'}.",
             *(f"{game.told(each)} gives {' and '.join(map(str, game.worth(each)))}." for each in pairs[:SHOWN]),
-            f"Plays that no other play betters for all: {', '.join(efficient[:SHOWN])}.",
+            f"Plays that no other betters for somebody without loss to the other: {', '.join(efficient[:SHOWN])}.",
         ),
-        would_change=tuple(_would_change(game, pure, pairs)),
+        would_change=tuple(_would_change(game, pairs[:SHOWN])),
         inputs=given.used,
         answer={
+            "best": sorted({game.choices[0][play[0]] for play in pure}),
+            "options": list(game.choices[0]),
             "pure": [game.named(play) for play in pure],
             "equilibria": [[list(map(str, mix)) for mix in pair] for pair in pairs],
             "payoffs": [list(map(str, game.worth(pair))) for pair in pairs],
             "value": value,
-            "left": left,
             "efficient": efficient,
         },
-        notes=tuple(_notes(game, pure, found, efficient, degenerate)),
+        notes=tuple(_notes(found, [game.named(each) for each in pure], efficient, degenerate)),
     )
 
 
-def _bimatrix(given: Given) -> Game:
+def _game(given: Given) -> Game:
     row = given.matrix("row_payoffs")
     column = given.matrix("column_payoffs", [[-each for each in line] for line in row])
-    if [len(line) for line in column] != [len(line) for line in row]:
-        raise InputError("column_payoffs has another shape than row_payoffs", hint="give a number for each play")
     sizes = {"rows": len(row), "columns": len(row[0])}
+    if [len(column), len(column[0])] != [*sizes.values()]:
+        raise InputError("column_payoffs has another shape than row_payoffs", hint="give a number for each play")
     choices = [given.texts(side, [f"{side[:-1]} {n + 1}" for n in range(size)]) for side, size in sizes.items()]
     for names, (side, size) in zip(choices, sizes.items(), strict=True):
         if len(names) != size or len(set(names)) != size:
             raise InputError(f"{side} has {len(set(names))} different names", hint=f"give {size}")
-    plays = product(*map(range, sizes.values()))
-    payoffs: Payoffs = {(r, c): (_exact(row[r][c]), _exact(column[r][c])) for r, c in plays}
-    return Game(players=["row", "column"], choices=choices, payoffs=payoffs)
-
-
-def _table(given: Given) -> Game:
-    part, payoffs = given.part("players"), Payoffs()
-    choices = [part.texts(name, least=1) for name in part.names()]
-    for number, each in enumerate(given.parts("outcomes", least=1)):
-        play, gains = each.texts("play"), each.numbers("payoffs")
-        fits = len(play) == len(gains) == len(choices) > 1
-        if not fits or any(a not in names for a, names in zip(play, choices, strict=True)):
-            raise InputError(f"outcomes[{number}] does not fit players", hint="give a choice and a number for each")
-        payoffs[tuple(names.index(a) for a, names in zip(play, choices, strict=True))] = tuple(map(_exact, gains))
-    if len(payoffs) != prod(map(len, choices)):
-        raise InputError(f"outcomes has {len(payoffs)} different plays", hint="give every combination of choices once")
-    return Game(players=part.names(), choices=choices, payoffs=dict(sorted(payoffs.items())))
-
-
-def _struck(game: Game, effort: Effort) -> tuple[dict[str, list[str]], list[str]]:
-    """What is left when choices that another one beats against everything are struck out, again and again."""
-    left, steps = [list(range(len(names))) for names in game.choices], list[str]()
-
-    def beats(player: int, better: int, worse: int) -> bool:
-        effort.spend(prod(map(len, left)))
-        plays = [play for play in product(*left) if play[player] == worse]
-        return all(game.payoffs[_put(play, player, better)][player] > game.payoffs[play][player] for play in plays)
-
-    def strikes() -> Iterator[tuple[int, int, int]]:
-        for player, own in enumerate(left):
-            yield from ((player, a, b) for a in own for b in own if a != b and beats(player, a, b))
-
-    while found := next(strikes(), None):
-        player, better, worse = found
-        left[player].remove(worse)
-        names = game.choices[player]
-        steps.append(f"For {game.players[player]}, {names[better]} always beats {names[worse]}: it is struck out.")
-    sides = zip(game.players, game.choices, left, strict=True)
-    return {player: [names[each] for each in own] for player, names, own in sides}, steps
+    sides = {"row_payoffs": row, "column_payoffs": column}
+    payoffs = {
+        (r, c): tuple(exact(f"{name}[{r}][{c}]", lines[r][c]) for name, lines in sides.items())
+        for r, c in product(*map(range, sizes.values()))
+    }
+    return Game(choices=(choices[0], choices[1]), payoffs={play: (a, b) for play, (a, b) in payoffs.items()})
 
 
 def _equilibria(game: Game, effort: Effort) -> tuple[list[Pair], bool]:
@@ -163,69 +125,64 @@ def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[in
     found: dict[Mix, set[int]] = {}
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     sizes = range(1, min(len(rows), len(columns)) + 1)
-    effort.spend(sum(comb(len(rows), size) * comb(len(columns), size) * (size + 1) ** 3 // 2 for size in sizes))
+    effort.spend(sum(comb(len(rows), size) * comb(len(columns), size) * (size + 1) ** 2 for size in sizes))
+    scale = lcm(*(each.denominator for line in payoffs for each in line))
+    whole = [[int(each * scale) for each in line] for line in payoffs]
     for size in sizes:
         for own, other in product(combinations(rows, size), combinations(columns, size)):
-            alike = [[*(payoffs[i][j] for i in own), Fraction(-1), Fraction(0)] for j in other]
-            solved = _solved([*alike, [*[Fraction(1)] * size, Fraction(0), Fraction(1)]])
+            alike = [[*(whole[i][j] for i in own), -1, 0] for j in other]
+            solved = _solved([*alike, [*[1] * size, 0, 1]])
             if solved and min(solved[:size]) >= 0:
-                worth = [sum((solved[k] * payoffs[i][j] for k, i in enumerate(own)), Fraction(0)) for j in columns]
+                worth = [sum(solved[k] * whole[i][j] for k, i in enumerate(own)) for j in columns]
                 if max(worth) == solved[size]:
                     mix = tuple(solved[own.index(i)] if i in own else Fraction(0) for i in rows)
                     found[mix] = {j for j in columns if worth[j] == solved[size]}
     return found
 
 
-def _solved(lines: list[list[Fraction]]) -> list[Fraction] | None:
-    """The one solution of linear equations, each with its right side last; None where there is not just one."""
+def _solved(lines: list[list[int]]) -> list[Fraction] | None:
+    """The one solution of linear equations in whole numbers, each with its right side last; None if there is not one.
+
+    Every line is cleared by Bareiss' rule, by which all divisions come out even.
+    """
+    before = 1
     for at in range(len(lines)):
         pivot = next((each for each in range(at, len(lines)) if lines[each][at]), None)
         if pivot is None:
             return None
-        line = lines.pop(pivot)
-        lines.insert(at, [each / line[at] for each in line])
+        lines[at], lines[pivot] = lines[pivot], lines[at]
+        lead, top = lines[at], lines[at][at]
         for other, line in enumerate(lines):
-            if other != at and line[at]:
-                lines[other] = [a - line[at] * b for a, b in zip(line, lines[at], strict=True)]
-    return [line[-1] for line in lines]
+            if other != at:
+                own = line[at]
+                lines[other] = [(a * top - own * b) // before for a, b in zip(line, lead, strict=True)]
+        before = top
+    return [Fraction(line[-1], line[at]) for at, line in enumerate(lines)]
 
 
-def _improvable(game: Game, play: Play, effort: Effort) -> bool:
-    effort.spend(len(game.payoffs))
-    own = game.payoffs[play]
-    return any(gains != own and all(a >= b for a, b in zip(gains, own, strict=True)) for gains in game.payoffs.values())
+def _would_change(game: Game, pairs: list[Pair]) -> Iterator[str]:
+    """By how much less for somebody a pure equilibrium breaks; a mixed one moves with the payoffs."""
+    free = [player for player in (0, 1) if len(game.choices[player]) > 1]
+    for pair in pairs:
+        if any(len(_used(mix)) > 1 for mix in pair):
+            yield f"In {game.told(pair)}, the mix of each side hangs on the payoffs of the other."
+        elif free:
+            play = pair[0].index(Fraction(1)), pair[1].index(Fraction(1))
+            margin, player = min((game.margin(play, each), each) for each in free)
+            yield f"{game.named(play)} breaks once {PLAYERS[player]} gets more than {margin} less there."
 
 
-def _would_change(game: Game, pure: list[Play], pairs: list[Pair]) -> Iterator[str]:
-    """By how much less in a pure equilibrium, or more for a choice that a mixed one leaves out, it breaks."""
-    for play in pure[:SHOWN]:
-        margin, player = min((game.margin(play, each), each) for each in range(len(game.players)))
-        yield f"{game.named(play)} breaks once {game.players[player]} gets more than {margin} less there."
-    for pair in [pair for pair in pairs[:SHOWN] if any(len(_used(mix)) > 1 for mix in pair)]:
-        yield f"In {game.told(pair)}, any change of one side's payoffs moves the other side's mix."
-        for player, choice in ((p, c) for p, mix in enumerate(pair) for c in range(len(mix)) if not mix[c]):
-            alone = tuple(Fraction(each == choice) for each in range(len(pair[player])))
-            gap = game.worth(pair)[player] - game.worth((alone, pair[1]) if player == 0 else (pair[0], alone))[player]
-            yield f"It breaks once {game.choices[player][choice]} gives {game.players[player]} over {gap} more."
-
-
-def _notes(game: Game, pure: list[Play], found: list[str], efficient: list[str], degenerate: bool) -> Iterator[str]:
-    if len(game.players) > 2:
-        yield "With more than two players only pure equilibria are looked for."
+def _notes(found: list[str], pure: list[str], efficient: list[str], degenerate: bool) -> Iterator[str]:
     if degenerate:
         yield "The game is degenerate: mixes between the equilibria that are named may be equilibria too."
     if len(found) > 1:
         yield "There are several equilibria: the payoffs alone do not say which one is played."
-    if bad := [game.named(play) for play in pure if game.named(play) not in efficient]:
-        yield f"All could do better than in {', '.join(bad)}."
+    if bad := [each for each in pure if each not in efficient]:
+        yield f"Another play is better for somebody and worse for nobody than {', '.join(bad[:SHOWN])}."
 
 
 def _put(play: Play, player: int, choice: int) -> Play:
-    return (*play[:player], choice, *play[player + 1 :])
-
-
-def _exact(number: float) -> Fraction:
-    return Fraction(str(number))
+    return (choice, play[1]) if player == 0 else (play[0], choice)
 
 
 def _used(mix: Mix) -> set[int]:

@@ -29,23 +29,20 @@ def heartbeat(options: Options, every_agent: EveryAgent = False, dry_run: DryRun
     def draw(screen: Screen) -> None:
         for result in results:
             screen.diff(result.diff if dry_run else "")
-            screen.say(told(result), "bold")
+            screen.say(_told(result), "bold")
             for line in (*result.notes, *result.problems):
                 screen.say(line, "yellow")
 
     return Answer({"cycles": [*map(asdict, results)], "dry_run": dry_run}, draw)
 
 
-def told(result: BdiCycleResult) -> str:
-    """A cycle in one line."""
-    counts = (
-        f"{counted(result.belief_count, 'belief')} in {counted(result.chunks_processed, 'chunk')}",
-        counted(result.conflicts_detected, "conflict"),
-        f"{result.beliefs_fed} fed by facts",
-        f"{result.stale_intentions_pruned} let go of",
-        f"{result.desires_prioritized} of {counted(result.desire_count, 'desire')} moved",
+def _told(result: BdiCycleResult) -> str:
+    return (
+        f"{result.agent_id}: {counted(result.belief_count, 'belief')}, {result.beliefs_fed} of them fed by facts, "
+        f"{counted(result.conflicts_detected, 'conflict')}; {counted(result.stale_intentions_pruned, 'intention')} "
+        f"let go of; {result.desires_moved} of {counted(result.desire_count, 'desire')} moved"
+        f"{result.digest and f'; {result.digest}'}"
     )
-    return f"{result.agent_id}: {', '.join(counts)}"
 
 
 COMMANDS = (Command(heartbeat, "heartbeat", "heartbeat --every-agent --dry-run"),)

@@ -27,8 +27,6 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", h
 All = Annotated[bool, typer.Option("--all", help="Also what is over.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
 About = Annotated[str, typer.Option("--about", metavar="TEXT", help="What is being talked about.")]
-AFTERWARDS = ("status", "created", "updated", "reason")
-"""Fields that are said of an item later."""
 
 
 def adding(kind: Kind) -> Command:
@@ -43,29 +41,28 @@ def adding(kind: Kind) -> Command:
             item = add(**given, by=PERSON, dry_run=dry_run)
         return told(item, "kept", dry_run=dry_run)
 
-    words = [] if is_persona else [parameter("text", Text, inspect.Parameter.empty), parameter("title", Title)]
-    fields = [field_option(name, value) for name, value in kind.fields.items() if name not in AFTERWARDS]
-    first, last = parameter("options", Options, inspect.Parameter.empty), parameter("dry_run", DryRun, False)
-    run.__signature__ = inspect.Signature([first, *words, *fields, last])  # type: ignore[attr-defined]
+    asked = {} if is_persona else {"text": Text, "title": Title}
+    asked |= {f"{name}_": field_option(name, value) for name, value in kind.fields.items()} | {"dry_run": DryRun}
+    parameters = [parameter("options", Options), *(parameter(name, each) for name, each in asked.items())]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__name__ = kind.verb
     run.__doc__ = "Say who the agent is, at the head of Persona.md." if is_persona else f"Add to {kind.page}.md."
     example = "--role CTO --autonomy high" if is_persona else '"Ask before a deploy" --from M-1794753005001-0c11a2b3'
     return Command(run, f"mind {kind.verb} {example}")
 
 
-def field_option(name: str, value: Value) -> inspect.Parameter:
-    flags = (f"--{name}", *(("--by",) if name == "deadline" else ()))
-    if value is Value.NAMES:
-        option = typer.Option(*flags, metavar="ID", help="An id, or a title in the mind; may be repeated.")
-        return parameter(f"{name}_", Annotated[list[str] | None, option])
-    wanted = "a time, or a topic that brings it up" if name == "when" else WANTED[value]
-    metavar = {Value.SHARE: "N", Value.DAY: "DAY"}.get(value, "TEXT")
-    option = typer.Option(*flags, metavar=metavar, help=f"{wanted[0].upper()}{wanted[1:]}.")
-    return parameter(name, Annotated[str | None, option])
-
-
-def parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+def parameter(name: str, annotation: Any) -> inspect.Parameter:
+    default = {"options": inspect.Parameter.empty, "text": inspect.Parameter.empty, "dry_run": False}.get(name)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def field_option(name: str, value: Value) -> Any:
+    flags = ("--deadline", "--by") if name == "deadline" else (f"--{name}",)
+    if value is Value.NAMES:
+        told = "An id, or a title in the mind; may be repeated."
+        return Annotated[list[str] | None, typer.Option(*flags, metavar="ID", help=told)]
+    wanted = "a time, or a topic that brings it up" if name == "when" else WANTED[value]
+    return Annotated[str | None, typer.Option(*flags, metavar="VALUE", help=f"{wanted[0].upper()}{wanted[1:]}.")]
 
 
 def list_(options: Options, page: Page = None, all: All = False) -> Answer:
@@ -89,16 +86,13 @@ def show(options: Options, name: Name) -> Answer:
         mind = memory.mind
         item = mind.get(name)
         links, path, zone = mind.links(item), mind.path(item.kind), memory.vault.home.zone
-    plain = {name: value for name, value in item.fields.items() if not isinstance(value, tuple)}
-    lines = [
-        f"{item.title}  {item.id}",
-        item.text,
-        *(f"{name:<10} {show_value(plain[name], zone, name)}" for name in plain),
-    ]
+    plain = {name: value for name, value in item.fields.items() if name not in item.kind.links}
+    lines = [f"{item.title}  {item.id}", *filter(None, [item.text])]
+    lines += [f"{name:<10} {show_value(value, zone, name)}" for name, value in plain.items()]
     for link in links:
         state = f" ({link.why_not})" if link.why_not else ""
-        lines.append(f"{link.field:<10} {'← ' if link.back else ''}{link.id}{state}  {link.says}".rstrip())
-    lines = [*filter(None, lines), *item.problems, f"{path}:{item.line}"]
+        lines.append(f"{link.field:<10} {link.id}{state}  {link.says}".rstrip())
+    lines += [*item.problems, f"{path}:{item.line}"]
     tied = [asdict(link) | {"holds": link.holds} for link in links]
     return Answer(document(item) | {"path": path, "links": tied}, lambda screen: screen.say("\n".join(lines)))
 
@@ -107,10 +101,12 @@ def update(
     options: Options, name: Name, text: NewText = None, title: Title = None, set: Set = None, dry_run: DryRun = False
 ) -> Answer:
     """Say something else of an item; what is not given stays as it is."""
-    given = dict(each.partition("=")[::2] for each in set or ())
-    if text is title is None and not given:
+    if text is title is None and not set:
         raise InputError("nothing says what to change", hint="use --set certainty=0.5, --text or --title")
-    values = {f"{key.strip()}_": value.strip() or None for key, value in given.items()}
+    if lost := [each for each in set or () if "=" not in each]:
+        raise InputError(f"{lost[0][:40]!r} has no =", hint="write --set certainty=0.5; --set certainty= takes it away")
+    given = dict(each.split("=", 1) for each in set or ())
+    values = {f"{name.strip()}_": value.strip() or None for name, value in given.items()}
     told_anew = None if text is None else read_text(text)
     with options.memory() as memory:
         item = memory.mind.update(name, text=told_anew, title=title, by=PERSON, dry_run=dry_run, **values)

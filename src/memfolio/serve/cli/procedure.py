@@ -49,8 +49,9 @@ def show(options: Options, name: Name) -> Answer:
     from memfolio.procedures.page import render
 
     with options.memory() as memory:
-        found = memory.procedures.get(name)
-    return said(fields_of(found), (render(found).rstrip("\n"), *found.problems))
+        found, forgotten = memory.procedures.get(name), memory.procedures.forgotten(name)
+    told = [f"{each} was forgotten; its words stay here until the page is edited" for each in forgotten]
+    return said({**fields_of(found), "forgotten": forgotten}, (render(found).rstrip("\n"), *found.problems, *told))
 
 
 def add(
@@ -63,9 +64,10 @@ def add(
     dry_run: DryRun = False,
 ) -> Answer:
     """Make a procedure of steps, or a decision tree."""
-    given = parts(step, tree, trigger, type or ("decision" if tree else "skill"))
+    given = parts(step, tree, trigger)
+    form = type or ("decision" if tree else "skill")
     with options.memory(create=in_empty_folder) as memory:
-        made = memory.procedures.add(title, **given, by=PERSON, dry_run=dry_run)
+        made = memory.procedures.add(title, **given, form=form, by=PERSON, dry_run=dry_run)
     return told(made, "made", dry_run=dry_run)
 
 
@@ -77,11 +79,10 @@ def update(
     step: Steps = None,
     tree: Tree = None,
     trigger: Triggers = None,
-    type: OfType = None,
     dry_run: DryRun = False,
 ) -> Answer:
     """Change parts of a procedure; what is given takes the place of what was there."""
-    given = parts(step, tree, trigger, type)
+    given = parts(step, tree, trigger)
     with options.memory() as memory:
         made = memory.procedures.update(name, reason=reason, kind=kind, **given, by=PERSON, dry_run=dry_run)
     return told(made, f"changed to version {made.version}", dry_run=dry_run)
@@ -128,16 +129,16 @@ def learn(options: Options, dry_run: DryRun = False) -> Answer:
     with options.memory() as memory:
         found = memory.procedures.learn(by=PERSON, dry_run=dry_run)
 
-    lines = [f"{each.procedure.name}: {'refined' if each.before else 'learned'}, {each.why}" for each in found]
+    done = "would be " if dry_run else ""
+    lines = [f"{each.procedure.name}: {done}{'refined' if each.before else 'learned'}, {each.why}" for each in found]
     lessons = [{"name": each.procedure.name, "refined": each.before is not None, "why": each.why} for each in found]
     return said({"learned": lessons}, lines or ["There is nothing to learn."])
 
 
-def parts(step: list[str] | None, tree: str | None, trigger: list[str] | None, type: str | None) -> dict[str, Any]:
+def parts(step: list[str] | None, tree: str | None, trigger: list[str] | None) -> dict[str, Any]:
     """What was given of a procedure."""
     steps = read_text("-") if step == ["-"] else step
-    given = {"steps": steps, "tree": read_text(tree) if tree else None, "triggers": trigger, "form": type}
-    return {name: value for name, value in given.items() if value is not None}
+    return {"steps": steps, "tree": read_text(tree) if tree else None, "triggers": trigger}
 
 
 def told(made: Procedure, done: str, *, dry_run: bool) -> Answer:

@@ -91,6 +91,7 @@ def show(options: Options, method: Name) -> Answer:
 
     found = method_named(method)
     lines = [f"{found.name} ({found.category}): {found.summary}", f"Good for {found.good_for}."]
+    lines += [f"Computes from {found.wants}:"] if found.computes else []
     lines += [f"  {name}: {line}" for name, line in found.inputs.items()] + numbered(found.steps)
     return Answer(fields_of(found), lambda screen: screen.say("\n".join(lines)))
 
@@ -108,9 +109,9 @@ def calibration(options: Options) -> Answer:
     with options.memory() as memory:
         found = memory.reason.calibration()
     rows = [(name, each["count"], f"{each['brier']:.3f}", f"{each['bias']:+.2f}") for name, each in found.items()]
-
     columns = ("method", "judgements", "brier", "too sure by")
-    return Answer({"calibration": found}, lambda screen: screen.table(columns, rows))
+    none = "Of no judgement that says how sure it is an outcome is known."
+    return Answer({"calibration": found}, lambda screen: screen.table(columns, rows) if rows else screen.say(none))
 
 
 def read(given: str) -> dict[str, Any]:

@@ -21,7 +21,6 @@ Id = Annotated[str, typer.Argument(metavar="RUN", help="The run.", show_default=
 Values = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A value; may be repeated.")]
 Result = Annotated[str | None, typer.Option("--result", metavar="TEXT", help="What came of it; JSON where it is.")]
 Error = Annotated[str, typer.Option("--error", metavar="TEXT", help="What went wrong.")]
-WasDone = Annotated[bool, typer.Option("--was-done", help="The step in doubt was done.")]
 Redo = Annotated[bool, typer.Option("--redo", help="The step in doubt was not done: try it again.")]
 Open = Annotated[bool, typer.Option("--open", help="Only those that have not ended.")]
 Of = Annotated[str | None, typer.Argument(metavar="NAME", help="Only those of this procedure.", show_default=False)]
@@ -33,7 +32,7 @@ def start(options: Options, name: Name, set_: Values = None) -> Answer:
 
 
 def done(options: Options, id: Id, result: Result = None) -> Answer:
-    """Say that the step is done that a run waits for, and show the next one."""
+    """Say that the step is done that a run waits for, or of which it does not know, and show the next one."""
     return after(options, lambda runs: runs.done(id, result=read(result) if result else None, by=PERSON))
 
 
@@ -47,12 +46,10 @@ def skip(options: Options, id: Id) -> Answer:
     return after(options, lambda runs: runs.skip(id, by=PERSON))
 
 
-def resume(options: Options, id: Id, set_: Values = None, was_done: WasDone = False, redo: Redo = False) -> Answer:
+def resume(options: Options, id: Id, set_: Values = None, redo: Redo = False) -> Answer:
     """Go on with a run that was interrupted, asks for a value, or does not know whether a step was done."""
-    if was_done and redo:
-        raise InputError("a step was done, or it is done again", hint="give one of --was-done and --redo")
-    if was_done or redo:
-        return after(options, lambda runs: (runs.done if was_done else runs.redo)(id, by=PERSON))
+    if redo:
+        return after(options, lambda runs: runs.redo(id, by=PERSON))
     return after(options, lambda runs: runs.resume(id, pairs(set_), by=PERSON))
 
 
@@ -85,18 +82,14 @@ def stats(options: Options, name: Name) -> Answer:
         runs = memory.runs.list(procedure.name)
         seen, found = measure(runs, memory.vault.config.procedures.window), findings(procedure, runs)
 
-    def draw(screen: Screen) -> None:
-        rate = "" if seen.success_rate is None else f" ({seen.success_rate:.0%}), {seen.average_seconds:g} s on average"
-        screen.say(f"{seen.succeeded} of the latest {seen.runs} runs went well{rate}", "bold")
-        for version, (count, good) in seen.versions.items():
-            screen.say(f"version {version}: {good} of {count}")
-        for step, count in seen.failing_steps.items():
-            screen.say(f"failed at step {step}: {count}")
-        for each in found:
-            sure = "possibly " if each.is_possible else ""
-            screen.say(f"{sure}{each.kind}: {each.text} ({each.runs} runs; up to {each.seconds:g} s a run)")
-
-    return Answer(fields_of(seen) | {"findings": found}, draw)
+    rate = "" if seen.success_rate is None else f" ({seen.success_rate:.0%}), {seen.average_seconds:g} s on average"
+    lines = [
+        f"{seen.succeeded} of the latest {seen.runs} runs went well{rate}",
+        *(f"version {version}: {good} of {count}" for version, (count, good) in seen.versions.items()),
+        *(f"failed at step {step}: {count}" for step, count in seen.failing_steps.items()),
+        *(f"{each.kind}: {each.text} (up to {each.seconds:g} s a run)" for each in found),
+    ]
+    return Answer(fields_of(seen) | {"findings": found}, lambda screen: screen.say("\n".join(lines)))
 
 
 def after(options: Options, act: Callable[[Runs], Run], *, in_full: bool = False) -> Answer:
@@ -107,30 +100,32 @@ def after(options: Options, act: Callable[[Runs], Run], *, in_full: bool = False
     def draw(screen: Screen) -> None:
         state = f"{run.state}: {run.error}" if run.error else run.state
         screen.say(f"{run.id}  {run.procedure} {run.version}: {state}", "bold")
-        if run.page:
-            screen.say(f"The page is {run.page} since it began; it keeps the steps that it began with.", "yellow")
         for step in run.steps if in_full else ():
             went = [each for key, each in run.tried.items() if key.partition(":")[0] == str(step.number)]
             screen.say(f"{step.number:>3}. {step.text}  [{', '.join(each.outcome or 'open' for each in went)}]")
         if waits := run.waiting:
-            screen.say(f"Step {waits.step} of {len(run.steps)}: {waits.text}")
-            told = {"Expect": waits.expect, "Needs": ", ".join(waits.names), **waits.errors}
-            for label in filter(told.get, told):
-                screen.say(f"{label}: {told[label]}")
+            told = {f"Step {waits.step} of {len(run.steps)}": waits.text, "Expect": waits.expect}
+            told |= {"Needs": ", ".join(waits.names), **run.errors}
+            screen.say("\n".join(f"{label}: {each}" for label, each in told.items() if each))
 
     return Answer(document(run), draw)
 
 
 def document(run: Run) -> dict[str, Any]:
-    return fields_of(run) | {"state": run.state, "values": run.values}
+    """A run for programs, with `failure` for its error: a document with an `error` is that of a command that failed."""
+    fields = fields_of(run) | {"state": run.state, "failure": run.error}
+    return {name: value for name, value in fields.items() if name != "error"}
 
 
 def pairs(given: list[str] | None) -> dict[str, Any]:
     """The values of `key=value` texts."""
-    split = [each.partition("=") for each in given or ()]
-    if wrong := next((key for key, sign, _ in split if not (sign and key.strip())), None):
-        raise InputError(f"{wrong[:40]!r} is no value", hint="write it like --set urgent=yes")
-    return {key.strip(): read(value) for key, _, value in split}
+    values: dict[str, Any] = {}
+    for each in given or ():
+        name, sign, value = each.partition("=")
+        if not (sign and name.strip()):
+            raise InputError(f"{each[:40]!r} is no value", hint="write it like --set urgent=yes")
+        values[name.strip()] = read(value)
+    return values
 
 
 def read(text: str) -> Any:
@@ -147,7 +142,7 @@ WORKFLOW = (
     Command(done, "workflow done X-1763217005123-5f2c91ab"),
     Command(failed, 'workflow failed X-1763217005123-5f2c91ab --error "no space left"'),
     Command(skip, "workflow skip X-1763217005123-5f2c91ab"),
-    Command(resume, "workflow resume X-1763217005123-5f2c91ab --was-done"),
+    Command(resume, "workflow resume X-1763217005123-5f2c91ab --set urgent=yes"),
     Command(abandon, "workflow abandon X-1763217005123-5f2c91ab"),
     Command(show, "workflow show X-1763217005123-5f2c91ab"),
     Command(list_, "workflow list --open"),

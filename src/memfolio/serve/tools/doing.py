@@ -74,10 +74,18 @@ def workflow_start(memory: Memory, name: str, values: dict[str, Any] | None = No
 
 
 def workflow_done(
-    memory: Memory, run: str, ok: bool = True, error: str | None = None, result: dict[str, Any] | None = None
+    memory: Memory,
+    run: str,
+    ok: bool = True,
+    error: str | None = None,
+    result: dict[str, Any] | None = None,
+    turn: int | None = None,
 ) -> Any:
-    """Say how the step at hand went; the answer says which one is next, or how the run ended."""
-    return _run(memory.runs.done(run, ok=ok, error=error or "", result=result))
+    """Say how the step at hand went; the answer says which one is next, or how the run ended.
+
+    With turn, that of the step that waits, a call which is repeated does not count for the next step.
+    """
+    return _run(memory.runs.done(run, ok=ok, error=error or "", result=result, turn=turn))
 
 
 def reason(

@@ -1,0 +1,266 @@
+"""Formulas and expressions as a person writes them, read into trees; nothing in them is ever run as code. Pure.
+
+Numbers, texts in quotes, + - * / // % **, = != < <= > >=, calls such as min(a, b), `service is poor`, and between
+truths `rain and not sun implies wet`, iff, or the signs ∧ & ∨ | ¬ ~ ! → -> => ↔ <->.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache, reduce
+from math import e, pi
+from typing import Any, NamedTuple, NoReturn
+
+from memfolio.errors import InputError
+from memfolio.intake import nearest
+
+DEEPEST, LONGEST, MOST, LARGEST = 60, 5_000, 200, 1e300
+"""How deep parentheses may go, how many characters and operators a text may have, and how large its numbers may be."""
+LOGICAL = frozenset("iff implies or and not box name value".split())
+COMPARISONS = frozenset("= != < <= > >=".split())
+MODAL = dict.fromkeys("box necessarily [] □".split(), "box") | dict.fromkeys("diamond possibly <> ◇".split(), "diamond")
+DEONTIC = {"O": "box", "obligatory": "box", "P": "diamond", "permitted": "diamond"}
+DEONTIC |= {"F": "forbidden", "forbidden": "forbidden"}
+_STRENGTHS = """1 iff <-> <=> ↔ ≡; 2 implies -> => → ⊃; 3 or || | ∨; 4 and && & ∧; 6 = ==; 6 != ≠; 6 <= ≤; 6 >= ≥; 6 <
+    6 >; 6 is; 7 +; 7 -; 8 *; 8 /; 8 //; 8 %; 10 **""".replace("\n", ";")
+_ROWS = [row.split() for row in _STRENGTHS.split(";")]
+_INFIX = {sign: (int(strength), op) for strength, op, *others in _ROWS for sign in (op, *others)}
+_NOT = frozenset("not ~ ¬ !".split())
+_SIGNS = sorted({*_INFIX, *_NOT, *MODAL, "(", ")", ","}, key=len, reverse=True)
+_SIGN = "|".join(re.escape(each) for each in _SIGNS if not each[0].isalpha())
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_TOKEN = re.compile(rf"""\s*("[^"]+"|'[^']+'|{_NUMBER}|[^\W\d]\w*|{_SIGN}|$)""")
+
+
+class Term(NamedTuple):
+    """A part of a formula: an operator with its parts, or a name, value or call with what it is called."""
+
+    op: str
+    parts: tuple[Term, ...] = ()
+    value: str | float | bool = ""
+
+    def __str__(self) -> str:
+        inside = [f"({each})" if len(each.parts) > 1 and self.op != "call" else str(each) for each in self.parts]
+        if self.op in ("name", "value", "call"):
+            return f"{self.value}({', '.join(inside)})" if inside else str(self.value)
+        return f" {self.op} ".join(inside) if len(inside) > 1 else f"{self.op} {inside[0]}"
+
+    def within(self) -> Iterator[Term]:
+        """All its parts, the innermost first, and itself."""
+        for each in self.parts:
+            yield from each.within()
+        yield self
+
+    def names(self) -> set[str]:
+        return {str(each.value) for each in self.within() if each.op == "name"}
+
+
+def negation(term: Term) -> Term:
+    return term.parts[0] if term.op == "not" else Term("not", (term,))
+
+
+def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Term:
+    """A formula of propositional logic, with the modal operators that are spelled so; only `box` is left of them.
+
+    What stands in quotes is a name here, of several words.
+    """
+    read = _Reader(text, place, modal or {}).whole()
+    strange = (each for each in read.within() if each.op not in LOGICAL or type(each.value) in (int, float))
+    if alien := next(strange, None):
+        raise InputError(f"{place} has {alien!s:.40}", hint="use and, or, not, implies, iff between names")
+    return read
+
+
+def _truth(value: Any) -> Any:
+    return 1.0 * (value != 0)  # a number, so that truths can be counted
+
+
+Operations = Mapping[str, Callable[..., Any]]
+OPERATORS: Operations = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "neg": operator.neg,
+    "=": lambda left, right: 1.0 * (left == right),
+    "!=": lambda left, right: 1.0 * (left != right),
+    "<": lambda left, right: 1.0 * (left < right),
+    "<=": lambda left, right: 1.0 * (left <= right),
+    ">": lambda left, right: 1.0 * (left > right),
+    ">=": lambda left, right: 1.0 * (left >= right),
+    "not": lambda one: 1 - _truth(one),
+    "and": lambda left, right: _truth(left) * _truth(right),
+    "or": lambda left, right: _truth(_truth(left) + _truth(right)),
+    "implies": lambda left, right: _truth(1 - _truth(left) + _truth(right)),
+    "iff": lambda left, right: 1.0 * (_truth(left) == _truth(right)),
+}
+"""What the signs do, with plain values and with arrays."""
+
+
+@lru_cache(maxsize=1000)
+def expression(text: str, place: str, hint: str = "") -> Term:
+    """An expression over variables; `hint` says what it should look like."""
+    return _Reader(text, place, None, hint).whole()
+
+
+def checked(term: Term, place: str, names: Collection[str], operations: Operations) -> Term:
+    """An expression that speaks of nothing but these names and does nothing but these operations."""
+    for each in term.within():
+        if each.op == "name" and each.value not in names:
+            hint = nearest(str(each.value), sorted(names))
+            raise InputError(f"{place} names {each.value!r:.60}", hint=f"{hint}; texts stand in quotes")
+        if each.op != "name" and (each.value if each.op == "call" else each.op) not in operations:
+            there = ", ".join(name for name in operations if name.isidentifier())
+            raise InputError(f"{place} has {str(each)[:60]!r}", hint=f"use names, numbers, signs and {there}")
+    return term
+
+
+def worked_out(term: Term, values: Mapping[str, Any], operations: Operations) -> Any:
+    """What an expression that was checked comes to; `operations` also says how a `value` in it is taken."""
+    if term.op == "name":
+        return values[str(term.value)]
+    if term.op == "value":
+        return operations["value"](term.value)
+    parts = [worked_out(each, values, operations) for each in term.parts]
+    return operations[str(term.value) if term.op == "call" else term.op](*parts)
+
+
+def evaluate(place: str, text: str, values: Mapping[str, Any]) -> Any:
+    """What an expression comes to with numbers or arrays of numbers; it may be infinite or not a number."""
+    import numpy
+
+    known = {"pi": pi, "e": e, **values}
+    term = checked(expression(text, place), place, known, _numeric())
+    try:
+        with numpy.errstate(all="ignore"):
+            numbers = {name: _number(known[name]) for name in term.names()}
+            return worked_out(term, numbers, _numeric())
+    except (TypeError, ValueError) as error:
+        hint = "reckon with numbers; min and max take several, where(condition, then, else) three, others one"
+        raise InputError(f"{place} cannot be worked out: {text[:60]!r}", hint=hint) from error
+
+
+def _number(value: Any) -> Any:
+    """Floats of numpy: none of their powers grows without end, and a division by 0 is no error."""
+    import numpy
+
+    return numpy.asarray(value, dtype=float)[()]
+
+
+@lru_cache(maxsize=1)
+def _numeric() -> Operations:
+    import numpy
+
+    def alone(name: str) -> Callable[[Any], Any]:
+        return lambda one: getattr(numpy, name)(one)  # a second argument would be written to
+
+    def several(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+        return lambda one, two, *others: reduce(function, (two, *others), one)
+
+    return {
+        **OPERATORS,
+        **{name: alone(name) for name in "abs sqrt exp log sin cos tan floor ceil".split()},
+        "**": operator.pow,
+        "min": several(numpy.minimum),
+        "max": several(numpy.maximum),
+        "where": lambda condition, then, other: numpy.where(condition, then, other),
+        "value": _number,
+    }
+
+
+class _Reader:
+    """Reads from left to right by the strength of the operators; `modal` is None for an expression."""
+
+    def __init__(self, text: str, place: str, modal: Mapping[str, str] | None, hint: str = "") -> None:
+        self._text, self._place, self._modal, self._hint = text, place, modal, hint
+        self._at = self._depth = self._count = 0
+        if len(text) > LONGEST:
+            raise InputError(f"{place} has {len(text):,} characters", hint=f"use up to {LONGEST:,}")
+
+    def whole(self) -> Term:
+        term = self._term(0)
+        if self._text[self._at :].strip():
+            self._fail("an operator")
+        return term
+
+    def _sign(self) -> str:
+        found = _TOKEN.match(self._text, self._at)
+        return found[1] if found else ""
+
+    def _take(self, *wanted: str) -> str:
+        """Go on behind the next word or sign, if it is one of those wanted."""
+        found = _TOKEN.match(self._text, self._at)
+        if not found or (wanted and found[1] not in wanted):
+            return ""
+        self._at = found.end()
+        return found[1]
+
+    def _term(self, least: int) -> Term:
+        self._depth += 1
+        if self._depth > DEEPEST or self._count > MOST:
+            hint = f"use several shorter ones, with up to {MOST} operators"
+            raise InputError(f"{self._place} goes deeper than {DEEPEST}, or is too long", hint=hint)
+        left, compared = self._first(), None
+        while (found := _INFIX.get(self._sign().lower())) and found[0] >= least:
+            self._take()
+            self._count += 1
+            strength, op = found
+            right = self._term(strength + (op not in ("implies", "**")))
+            if compared and op in COMPARISONS:  # a < b < c
+                left = Term("and", (left, Term(op, (compared, right))))
+            else:
+                left = Term(op, (left, right))
+            compared = right if op in COMPARISONS else None
+        self._depth -= 1
+        return left
+
+    def _first(self) -> Term:
+        start, sign = self._at, self._take()
+        if sign[:1] in ("'", '"') and sign:
+            return Term("value" if self._modal is None else "name", (), sign[1:-1])
+        if sign[:1].isdecimal() or sign[:1] == ".":
+            return self._number(sign)
+        if sign == "(":
+            return self._closed([self._term(0)])[0]
+        if self._modal and sign in self._modal:
+            return _modal(self._modal[sign], self._term(5))
+        if sign.lower() in _NOT:
+            return Term("not", (self._term(5),))
+        if sign == "-":
+            return Term("neg", (self._term(9),))
+        if not sign.isidentifier() or sign.lower() in _INFIX:
+            self._at = start
+            self._fail("a name, a value or (")
+        if sign.lower() in ("true", "false"):
+            return Term("value", (), sign.lower() == "true")
+        return Term("name", (), sign) if self._modal is not None or not self._take("(") else self._call(sign)
+
+    def _call(self, name: str) -> Term:
+        parts = [self._term(0)]
+        while self._take(","):
+            parts.append(self._term(0))
+        return Term("call", tuple(self._closed(parts)), name.lower())
+
+    def _number(self, sign: str) -> Term:
+        if not float(sign) < LARGEST:
+            raise InputError(f"{self._place} has {sign:.40}", hint=f"use numbers below {LARGEST:g}")
+        return Term("value", (), int(sign) if sign.isdecimal() else float(sign))
+
+    def _closed(self, parts: list[Term]) -> list[Term]:
+        return parts if self._take(")") else self._fail("`)`")
+
+    def _fail(self, expected: str) -> NoReturn:
+        rest = self._text[self._at :].strip()
+        where = f"before {rest[:30]!r}" if rest else "at the end"
+        hint = self._hint or f"it reads: {self._text[:120]}"
+        raise InputError(f"{self._place}: {expected} is missing {where}", hint=hint)
+
+
+def _modal(op: str, inside: Term) -> Term:
+    """`possibly p` is that not necessarily not p, and `forbidden p` that necessarily not p."""
+    never = Term("box", (negation(inside),))
+    return Term("box", (inside,)) if op == "box" else never if op == "forbidden" else negation(never)
