@@ -17,6 +17,7 @@ PAGES = {
     "redact": "redaction.md",
     "knowledge": "facts.md",
     "reason": "reasoning.md",
+    "exchange": "import.md",
 }
 """Rooms whose page is not called after them: `index.md` is the page that links to all others."""
 TEXTS = [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]

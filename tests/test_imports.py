@@ -53,6 +53,8 @@ LEVELS = (
 
 DISK = "vault/disk.py"
 LOCK = "vault/lock.py"
+HOOK = "serve/hooks/door.py"
+"""What a host waits for at every prompt, which has no time to load the vault and the configuration."""
 
 OWNERS = {
     "pygit2": ("vault/git/",),
@@ -75,10 +77,15 @@ EXCEPTIONS = {
     LOCK: frozenset({"os.open", "os.write", "os.ftruncate"}),
     "index/database.py": frozenset({"os.makedirs", "os.link", "os.rename", "os.unlink", "os.open", "os.fsync"}),
     "bench/scratch.py": frozenset({"tempfile.TemporaryDirectory"}),
+    "exchange/export/folder.py": frozenset({"shutil.rmtree"}),
+    "exchange/in_place.py": frozenset({"workspace.symlink_to"}),
+    HOOK: frozenset({"os.open", "os.write", "os.rename", "os.makedirs", "os.fdopen"}),
     "serve/cli/demo.py": frozenset({"tempfile.mkdtemp", "shutil.rmtree", "story.day.write_text", "soul.write_text"}),
 }
 """The lock has handles of its own; the index lies in the cache, outside every home; measuring happens in
-a folder that is thrown away; the demo plays the person with an editor, in such a folder too."""
+a folder that is thrown away; the demo plays the person with an editor, in such a folder too. An export is put together
+beside its target; a workspace that becomes an agent's folder leaves a link; a hook has no time to load the vault."""
+
 
 
 def name_of(path: Path) -> str:
@@ -169,7 +176,7 @@ def test_disk_is_changed_only_through_the_seam(path: Path) -> None:
     assert [call for call in disk_calls(path) if call.split()[1] not in allowed] == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if name_of(p) != "config.py"], ids=name_of)
+@pytest.mark.parametrize("path", [p for p in FILES if name_of(p) not in ("config.py", HOOK)], ids=name_of)
 def test_environment_is_read_only_by_the_configuration(path: Path) -> None:
     names = {dotted(node) for node in ast.walk(parse(path)) if isinstance(node, ast.Attribute)}
     assert not names & {"os.environ", "os.getenv", "os.environb"}

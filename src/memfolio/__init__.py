@@ -5,8 +5,7 @@ Names load on first use (PEP 562), so `import memfolio` costs next to nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all of this
 
 if TYPE_CHECKING:
     from memfolio.aio import AsyncMemory
@@ -141,6 +140,8 @@ def _home_of(name: str) -> str:
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name not in __all__:
         raise AttributeError(f"module 'memfolio' has no attribute {name!r}")
     value = getattr(import_module(_home_of(name)), name)

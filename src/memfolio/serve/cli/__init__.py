@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import signal
+import os
 import sys
 
 INTERRUPTED = 130
@@ -12,6 +11,14 @@ INTERRUPTED = 130
 
 def main() -> None:
     """The `memfolio` program."""
+    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*sys.argv}:
+        # A host waits for its hooks at every prompt: they pay for nothing that they do not use.
+        from memfolio.serve.hooks.door import main as hook
+
+        os._exit(hook(sys.argv[2:]))
+    import io
+    import signal
+
     for stream in (sys.stdout, sys.stderr):
         # What the terminal's encoding lacks is shown as a question mark, not as an error.
         if isinstance(stream, io.TextIOWrapper):

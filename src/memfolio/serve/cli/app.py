@@ -19,7 +19,11 @@ from memfolio.serve.cli import (
     digest,
     entity,
     explain,
+    export,
     heartbeat,
+    hook,
+    import_,
+    install,
     life,
     mcp,
     mend,
@@ -27,6 +31,7 @@ from memfolio.serve.cli import (
     purge,
     recall,
     reflect,
+    serve,
     status,
     trust,
 )
@@ -78,12 +83,12 @@ PANELS = {
     "Knowing": "path",
     "Doing": "heartbeat",
     "Trust": "log diff undo rollback verify doctor reindex alerts adopt",
-    "World": "mcp demo",
+    "World": "import export mcp serve hook install uninstall demo",
 }
 """The commands in the order in which help lists them."""
 MODULES = (
     *(daily, recall, context, mend, explain, life, digest, checkpoint, archive, purge),
-    *(reflect, proposals, entity, heartbeat, mcp, status, trust, demo),
+    *(reflect, proposals, entity, heartbeat, import_, export, mcp, serve, hook, install, status, trust, demo),
 )
 COMMANDS = {command.name: command for module in MODULES for command in module.COMMANDS}
 for panel, names in PANELS.items():

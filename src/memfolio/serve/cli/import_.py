@@ -49,8 +49,11 @@ def import_(
     path = path.expanduser()
     if in_place:
         return _in_place(options, path, dry_run=dry_run)
+    from memfolio.exchange.restore import is_archive
     from memfolio.exchange.sources import source_of
 
+    if source in (None, "memfolio") and is_archive(path):
+        return _restored(options, path, dry_run=dry_run)
     found = source_of(path, source)
     with options.memory(create=in_empty_folder) as memory:
         from memfolio.exchange.take_in import take_in
@@ -64,6 +67,17 @@ def import_(
             told=lambda done, total: options.wait.step("things", f"Importing from {found.name}", done, total),
         )
     return _answer(report, dry_run=dry_run)
+
+
+def _restored(options: Options, path: Path, *, dry_run: bool) -> Answer:
+    from memfolio.exchange.restore import restore
+
+    with options.memory(create=in_empty_folder) as memory:
+        found = restore(memory, path, dry_run=dry_run)
+    came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"
+    left = f"; left as they are: {', '.join(found.left)}" if found.left else ""
+    line = f"{came}, {counted(found.known, 'other')} there already{left}"
+    return Answer({**asdict(found), "dry_run": dry_run}, lambda screen: screen.say(line, "bold"))
 
 
 def _answer(report: Report, *, dry_run: bool) -> Answer:
