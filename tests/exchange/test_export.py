@@ -22,6 +22,7 @@ from memfolio.errors import ConflictError, InputError, PolicyError
 from memfolio.exchange.export.archive import MANIFEST, MARK, VERSION
 from memfolio.exchange.export.export import FORMS, _still, export
 from memfolio.exchange.restore import is_archive, restore
+from memfolio.exchange.sources import source_named
 from memfolio.exchange.sources.memfolio import Memfolio
 from memfolio.exchange.take_in import take_in
 from memfolio.memory import Memory
@@ -380,3 +381,12 @@ def test_home_that_can_only_be_read_is_exported_unless_somebody_writes(full: Mem
             full.remember("Meanwhile.")
             with pytest.raises(ConflictError):
                 check()
+
+
+def test_layout_of_mabos_comes_back_with_each_memory_once(full: Memory, tmp_path: Path, quick_path: Path) -> None:
+    export(full, tmp_path / "mabos", "mabos", whole_home=True)
+    with Memory.open(quick_path / "again", background=False, speaker="owner") as memory:
+        take_in(memory, source_named("mabos"), tmp_path / "mabos" / "agents" / "main")
+        contents = [item.content for item in memory.vault.entries("main")]
+    assert sorted(contents) == sorted(set(contents))
+    assert "The sky is blue." in contents

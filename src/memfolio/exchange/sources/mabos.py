@@ -73,7 +73,22 @@ def _inside(path: Path) -> Path:
     return agents[0] if len(agents) == 1 else path
 
 
-SOURCE = Layout(
+class Agent(Layout):
+    """A layout in which the days may tell once more what is in the stores."""
+
+    def read(self, path: Path) -> Iterator[Incoming]:
+        """What the files hold; a memory that is in the stores does not come from the log of its day as well."""
+        stored: set[str] = set()
+        for each in Layout.read(self, path):
+            said = " ".join(each.content.split()) if isinstance(each, Note) else ""
+            if each.ref.startswith("memory-store.json"):
+                stored.add(said)
+            elif said and said in stored:
+                continue
+            yield each
+
+
+SOURCE = Agent(
     name="mabos",
     inside=_inside,
     marks=lambda path: sum((path / each).is_file() for each in FILES) > 1,

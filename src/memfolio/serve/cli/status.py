@@ -23,9 +23,20 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 def status(options: Options) -> Answer:
     """Show how the home is doing: what is in it, what waits, and what needs you."""
+    from memfolio.serve.hooks.health import health
+
     with options.memory() as memory:
         found, zone = memory.status(), memory.vault.home.zone
-    return Answer(fields_of(found), lambda screen: draw_status(screen, found, zone))
+    hooks = health(found.home)
+
+    def draw(screen: Screen) -> None:
+        draw_status(screen, found, zone)
+        if hooks.waiting:
+            screen.say(f"{counted(hooks.waiting, 'event')} of hosts wait to be taken up", "yellow")
+        for line in hooks.troubles:
+            screen.say(f"hook: {safe(line)}", "yellow")
+
+    return Answer({**fields_of(found), "hooks": hooks}, draw)
 
 
 def reindex(options: Options) -> Answer:
