@@ -87,7 +87,6 @@ a folder that is thrown away; the demo plays the person with an editor, in such 
 beside its target; a workspace that becomes an agent's folder leaves a link; a hook has no time to load the vault."""
 
 
-
 def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
