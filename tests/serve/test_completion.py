@@ -25,7 +25,7 @@ def complete(line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("memfolio ex", ["explain"]),
+        ("memfolio ex", ["explain", "export"]),
         ("memfolio remember x --type de", ["decision"]),
         ("memfolio recall x --kind ", ["episodic", "semantic", "procedural", "opinion"]),
         ("memfolio recall x --store l", ["long_term"]),
