@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -162,6 +162,14 @@ def day_of(path: str) -> date | None:
         return date.fromisoformat(match["day"])
     except ValueError:
         return None
+
+
+def days_beside(path: str) -> list[str]:
+    """The logs of the day before and the day after that of the log at `path`; none for other files."""
+    agent, day = agent_of(path), day_of(path) if _LOG.fullmatch(path) else None
+    if agent is None or day is None or not date.min < day < date.max:
+        return []
+    return [day_log(agent, day + timedelta(days=step)).part(1) for step in (-1, 1)]
 
 
 def sensitivity(path: str) -> Sensitivity:

@@ -30,7 +30,7 @@ from memfolio.vault.format.mint import Mint
 from memfolio.vault.format.signature import new_id, sign
 from memfolio.vault.intent import Intent, Intents
 from memfolio.vault.lock import FileLock
-from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of
+from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of, days_beside
 from memfolio.vault.plan import Plan, Planned, Tail, fill_parts
 from memfolio.vault.recover import catch_up
 from memfolio.vault.settle import Settler
@@ -106,7 +106,10 @@ class Writer:
     def _make(self, change: Change) -> Receipt:
         for _ in range(ATTEMPTS):
             plan = self._compose(change)
-            # Asked only now: composing has settled the file, and with it what a process that died wrote there.
+            # Asked only now: composing has settled the file, and with it what a process that died wrote there. One that
+            # died at midnight wrote to the log of the day beside.
+            for path in days_beside(plan.files[0].path) if change.key and plan.files else ():
+                self._settler.settle(path)
             if change.key and (line := self._books.made_under(change.key)):
                 return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
             if not self._tells_itself(change, plan):
