@@ -32,13 +32,18 @@ check: $(VENV)/.installed-dev ## Lint, formatting and types
 size: install ## Measure the code: lines, longest functions, broad excepts
 	$(BIN)/python tools/size.py
 
-bench: install ## Measure speed and size, each figure beside its floor
+bench: $(VENV)/.installed-dev ## Measure speed and size, each figure beside its floor
 	$(BIN)/python -m bench.vault
 	$(BIN)/python -m bench.verbs
 	$(BIN)/python -m bench.life
 	$(BIN)/python -m bench.reflect
 	$(BIN)/python -m bench.facts
 	$(BIN)/python -m bench.inference
+	$(BIN)/python -m bench.heartbeat
+	$(BIN)/python -m bench.imports
+	$(BIN)/python -m bench.mcp
+	$(BIN)/python -m bench.http
+	$(BIN)/python -m bench.hooks
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)

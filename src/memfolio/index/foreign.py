@@ -12,7 +12,6 @@ import apsw
 
 from memfolio.errors import InputError
 
-MAGIC = b"SQLite format 3\0"
 LONGEST = 64 << 20
 """Bytes of one value."""
 

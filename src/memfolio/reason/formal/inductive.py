@@ -20,7 +20,7 @@ from memfolio.errors import InputError
 from memfolio.reason.effort import Effort
 from memfolio.reason.formal.telling import told
 from memfolio.reason.given import Given
-from memfolio.reason.probabilistic.monte_carlo import wilson
+from memfolio.reason.interval import wilson
 from memfolio.reason.result import Result
 from memfolio.reason.world import World
 

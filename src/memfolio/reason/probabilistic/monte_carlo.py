@@ -19,6 +19,7 @@ from typing import Any
 from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
 from memfolio.reason.given import Given, adding_up
+from memfolio.reason.interval import wilson
 from memfolio.reason.probabilistic.flips import LARGEST, brief
 from memfolio.reason.result import Result
 from memfolio.reason.world import World
@@ -137,14 +138,6 @@ def _drawn(part: Given, place: str, draws: Any, samples: int) -> Any:
         span = high - low
         return low + span * draws.beta(1 + 4 * (mode - low) / span, 1 + 4 * (high - mode) / span, samples)
     return getattr(draws, kind)(*numbers, samples)
-
-
-def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
-    """The interval of a share (Wilson 1927)."""
-    share, spread = hits / count, z * z / count
-    centre = (share + spread / 2) / (1 + spread)
-    half = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _swing(values: Any, found: Any) -> tuple[float, float]:
