@@ -136,7 +136,7 @@ def _fraction(name: str, value: object) -> float:
 def _tags(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass a list of tags")
-    tags = tuple(_text("a tag", tag).strip().lstrip("#") for tag in value)
+    tags = tuple(_text("a tag", tag).strip().lstrip("#").strip() for tag in value)
     if not all(tags):
         raise InputError("a tag is empty", hint="leave it out")
     return tuple(dict.fromkeys(tags))

@@ -10,7 +10,7 @@ import pytest
 from memfolio.memory import Memory
 from memfolio.serve.cli.app import run
 from memfolio.serve.cli.call import Options, in_empty_folder
-from tests.serve.calls import Run, RunJson
+from tests.serve.calls import Run, RunJson, program
 
 WRITING = [["remember", "x"], ["observe", "user", "x"]]
 
@@ -87,3 +87,11 @@ def test_home_that_another_process_makes_meanwhile_is_used(home: Path) -> None:
 
     with Options(home=str(home)).memory(create=made_by_another) as memory:
         assert memory.vault.config.home == home
+
+
+def test_agent_that_has_nothing_is_told_with_those_that_do(settled: None) -> None:
+    program("remember", "Alex prefers tea")
+    assert program("recall", "tea", "--agent", "mian").stderr == (
+        "memfolio: the agent mian has nothing yet; there is main\n"
+    )
+    assert program("recall", "tea").stderr == ""

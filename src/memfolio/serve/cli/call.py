@@ -18,6 +18,7 @@ from memfolio.serve.cli import complete
 from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.wait import Wait
 from memfolio.types import Approval, Attribution
+from memfolio.vault.paths import SHARED
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -126,7 +127,7 @@ class Options:
                 try:
                     yield memory
                 finally:
-                    self.tell(memory.library.notices())
+                    self.tell([*memory.library.notices(), *unknown_agent(config.home, self.agent)])
         finally:
             self.wait.stop()
 
@@ -158,6 +159,14 @@ def is_home(config: Config) -> bool:
     from memfolio.vault import home
 
     return home.is_home(config.home)
+
+
+def unknown_agent(home: Path, agent: str | None) -> Iterator[str]:
+    """A word on an agent who was named and has nothing where others do: often a name mistyped."""
+    folder = home / "agents"
+    others = sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    if agent and others and agent not in (*others, SHARED):
+        yield f"the agent {agent} has nothing yet; there is {', '.join(others[:5])}{' …' if len(others) > 5 else ''}"
 
 
 def leave_logging_to_us() -> None:
