@@ -334,6 +334,13 @@ def test_environment_names_home_and_agent(home: Path, monkeypatch: pytest.Monkey
     assert list((home / "agents/scout/memory").iterdir())
 
 
+def test_forgetting_what_was_corrected_again_and_again_forgets_all_of_it(memory: Memory) -> None:
+    item = memory.remember("The counter stands at 0")
+    for number in range(1, 121):
+        item = memory.correct(item.id, f"The counter stands at {number}")
+    assert len(memory.forget(item.id).memories) == 121
+
+
 def test_forgetting_a_correction_forgets_what_it_corrected(memory: Memory) -> None:
     old = memory.remember("Priya's number is 0142")
     new = memory.correct(old.id, "Priya's number is 0199")

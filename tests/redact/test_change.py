@@ -61,6 +61,11 @@ def test_name_that_is_a_secret_is_refused(name: str) -> None:
     assert KEY not in f"{caught.value.message} {caught.value.hint}"
 
 
+def test_page_whose_name_has_a_secret_is_refused() -> None:
+    with pytest.raises(InputError, match="the name of the page looks like a secret"):
+        clean(PutPage(f"agents/ada/memory/notes/{KEY}.md", b"tea\n", None))
+
+
 @pytest.mark.parametrize("name", ["session", "user"])
 def test_record_is_refused_where_what_it_is_found_by_is_a_secret(name: str) -> None:
     with pytest.raises(InputError):

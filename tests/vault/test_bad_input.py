@@ -29,7 +29,8 @@ from memfolio.errors import (
     PathError,
 )
 from memfolio.memory import Memory
-from memfolio.types import Attribution, MemoryItem
+from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.vault.change import Change, PutPage
 from memfolio.vault.disk import Disk
 from memfolio.vault.past.digest import write_digest
 from memfolio.vault.paths import audit_ledger, state_ledger
@@ -125,6 +126,14 @@ def test_an_attribution_that_is_prose_is_refused(values: dict[str, str]) -> None
 
 def test_a_change_of_nothing_is_refused(vault: Vault) -> None:
     refuses(vault, InputError, lambda: vault.add("main", list[MemoryItem](), BOT))
+
+
+def test_a_page_below_a_page_is_refused(vault: Vault) -> None:
+    paths = ("agents/main/memory/x.md", "agents/main/memory/x.md/y.md")
+    both = Change(operations=tuple(PutPage(path, b"# X\n", None) for path in paths), by=BOT, action=Action.CREATE)
+    refuses(vault, InputError, lambda: vault.apply(both))
+    vault.put_page(paths[0], b"# X\n", expects=None, by=BOT)
+    refuses(vault, InputError, lambda: vault.put_page(paths[1], b"# Y\n", expects=None, by=BOT))
 
 
 def test_lines_for_the_trail_are_refused(vault: Vault) -> None:

@@ -46,6 +46,8 @@ def _names(change: Change) -> Iterator[tuple[str, str | None]]:
                 yield from zip(NAMES, values, strict=True)
         elif isinstance(operation, AddLines):
             yield from ((name, record.get(name)) for record in operation.records for name in ("session", "user"))
+        elif isinstance(operation, PutPage) and operation.content is not None:
+            yield "name of the page", operation.path
 
 
 def _check_names(names: Iterable[tuple[str, str | None]], redactor: Redactor) -> None:

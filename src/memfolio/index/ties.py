@@ -23,7 +23,7 @@ class Tie(NamedTuple):
 
 def named(connection: apsw.Connection, names: Iterable[str]) -> list[str]:
     """The entities that go by one of these names, which are `name_key`s."""
-    wanted = tuple(names)
+    wanted = tuple(name for name in names if "\0" not in name)  # which no name has, and carray does not take
     sql = "SELECT DISTINCT entity FROM names WHERE name IN carray(?) ORDER BY entity"
     return [entity for (entity,) in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
 

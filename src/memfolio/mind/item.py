@@ -89,7 +89,7 @@ def show_value(value: Any, zone: tzinfo, name: str = "") -> str:
         return iso_of(here) if is_end else here.isoformat(timespec="minutes")
     if isinstance(value, float):
         return f"{value:.4g}"
-    return ", ".join(value) if isinstance(value, tuple | list) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def pick(name: str, items: Sequence[Item], where: str) -> Item:

@@ -10,7 +10,7 @@ from memfolio.index.database import Connection
 from memfolio.index.lookup import Edge, Located, by_id, edges_of, entities_of, lines_about, places
 from memfolio.types import MemoryItem
 
-MAX_CHAIN = 100
+MAX_CHAIN = 10_000
 """How far a chain of sources or of corrections is followed."""
 
 

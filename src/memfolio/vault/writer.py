@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memfolio.clock import to_ms
@@ -169,7 +169,14 @@ class Writer:
         paths = [file.path for file in plan.files]
         if not paths or len(set(paths)) < len(paths):
             raise InputError("a change must touch each of its files once", hint="join the operations on one file")
+        self._check_folders(set(paths), [each.path for each in plan.files if each.start is None and each.was is None])
         return plan
+
+    def _check_folders(self, paths: Container[str], new: Iterable[str]) -> None:
+        """Refuse a page below a file: no disk can hold it, and the change could be neither finished nor taken back."""
+        for folder, below in {str(folder): path for path in new for folder in PurePosixPath(path).parents}.items():
+            if folder in paths or self._books.known(folder):
+                raise InputError(f"{below} would stand below {folder}, which is a file", hint="rename one of them")
 
     def _compose_entries(self, plan: Plan, operation: AddEntries, by: Attribution) -> None:
         agent, ms, taken = operation.agent, to_ms(self._home.now()), self._books.recent.newest_ids
