@@ -95,25 +95,5 @@ def days(board: Board) -> None:
         compare(board, "memories", bare, ours, folder)
 
 
-def singly(board: Board) -> None:
-    """The same pages put one by one, as whoever has no import would do it; a tenth of them, for time."""
-    with a_folder() as folder:
-        count = FILES // 10
-        texts = {f"n{number}.md": text(number) for number in range(count)}
-        (folder / "there").mkdir()
-        for name, content in texts.items():
-            (folder / "there" / name).write_text(content)
-        with Memory.open(folder / "one", background=False, speaker="owner") as memory:
-            floor = timed(
-                lambda: [
-                    memory.vault.put_page(f"agents/main/memory/notes/{name}", each, expects=None, by=OWNER)
-                    for name, each in texts.items()
-                ]
-            )
-        with Memory.open(folder / "other", background=False, speaker="owner") as memory:
-            cost = timed(lambda: take_in(memory, source_named("markdown"), folder / "there"))
-        board.show(f"import of {count:,} files, of the rate of single pages", floor / cost, LEAST, most=False)
-
-
 if __name__ == "__main__":
-    sys.exit(run({"pages": pages, "days": days, "singly": singly}, sys.argv[1:]))
+    sys.exit(run({"pages": pages, "days": days}, sys.argv[1:]))

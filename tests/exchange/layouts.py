@@ -82,6 +82,14 @@ User asked: "Check my calendar for today"
 
 **Event**:
 Gmail API returned rate limit error (429)
+
+---
+
+## Episode Index
+
+| Date | ID |
+|------|-----|
+| 2025-01-16 | 001 |
 """
 STORE = {
     "working": [],

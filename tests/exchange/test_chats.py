@@ -13,7 +13,7 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.exchange.incoming import Flaw, Note, Source, Triple
-from memfolio.exchange.sources import json_source
+from memfolio.exchange.sources import json_source, source_of
 from memfolio.exchange.sources.chatgpt import ChatGPT
 from memfolio.exchange.sources.claude import Claude
 from memfolio.exchange.sources.mcp_memory import McpMemory
@@ -125,6 +125,101 @@ def test_claude_conversation_comes_with_what_tools_and_files_told(home: Path, tm
     assert len(report.flaws) == 2
     assert not any("secret thoughts" in item.content for item in items)
     assert {item.session for item in items} == {"t-1"}
+
+
+def test_what_chatgpt_messages_hold_beside_text_is_read_or_told(tmp_path: Path) -> None:
+    voice = {"content_type": "audio_transcription", "text": "Hello there", "direction": "in"}
+    contents: list[Json] = [
+        {"content_type": "multimodal_text", "parts": [voice, {"content_type": "audio_asset_pointer"}]},
+        {"content_type": "tether_quote", "url": "u", "domain": "d", "title": "T", "text": "quoted"},
+        {"content_type": "tether_browsing_display", "result": "", "summary": "", "assets": None},
+        {"content_type": "computer_output", "screenshot": {"url": "x"}},
+        {"content_type": "user_editable_context", "user_profile": "hidden"},
+    ]
+    nodes = [node(f"n{at}", f"n{at - 1}", "user", "", None, content=each) for at, each in enumerate(contents)]
+    talk = {"mapping": {each["id"]: each for each in nodes}, "current_node": "n4", "conversation_id": "c"}
+    private = {**gpt_talk(), "is_do_not_remember": True}
+    path = tmp_path / "split.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in {"conversations-000": [talk], "conversations-001": [private], "group_chats": {}}.items():
+            archive.writestr(f"export/{name}.json", json.dumps(value))
+    found = list(ChatGPT().read(path))
+    assert [each.content for each in found if isinstance(each, Note)] == [
+        "Hello there\n\n[audio_asset_pointer]",
+        "T\n\nquoted\n\nu",
+    ]
+    assert [each.ref for each in found if isinstance(each, Flaw)] == ["c/n3", "c-1", "export/group_chats.json"]
+
+
+ROOT = "00000000-0000-4000-8000-000000000000"
+
+
+def claude_export() -> dict[str, Any]:
+    def message(key: str, before: str, sender: str, *blocks: Json, **more: Any) -> Json:
+        return {"uuid": key, "parent_message_uuid": before, "sender": sender, "content": [*blocks], **more}
+
+    written = {"type": "tool_use", "name": "artifacts", "input": {"title": "plan.md", "content": "# Plan"}}
+    told = [
+        message("m1", ROOT, "human", {"type": "text", "text": "Write"}, files=[{"file_name": "pic.png"}]),
+        message("m2", "m1", "assistant", {"type": "text", "text": "Given up"}),
+        message("m3", "m1", "assistant", {"type": "text", "text": "Here"}, written, {"type": "hologram"}),
+    ]
+    docs = [{"filename": "brief.txt", "content": "The brief"}, None]
+    files = [None, {"path": "/../work/a.md", "content": "At work"}]
+    return {
+        "users.json": [{"uuid": "u"}],
+        "conversations.json": [{"uuid": "t", "created_at": "2026-05-01T11:59:00Z", "chat_messages": told}],
+        "memories/u.json": {"conversations_memory": "Likes tea", "project_memories": {"p": "X"}, "memory_files": files},
+        "projects/p.json": {"uuid": "p", "name": "A/B", "prompt_template": "Be brief", "docs": docs},
+        "design_chats/d.json": {"uuid": "d"},
+    }
+
+
+def test_claude_export_comes_with_the_last_branch_its_memory_and_projects(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "data.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in claude_export().items():
+            archive.writestr(name, json.dumps(value))
+    report, items = taken(home, Claude(), path)
+    assert {item.content for item in items} == {"Write\n\n[pic.png]", "Here", "# Plan"}
+    assert [flaw.ref for flaw in report.flaws] == ["t/m3", "design_chats/d.json"]
+    pages = {each.relative_to(home / "agents/main/memory/claude").as_posix(): each.read_text() for each in
+             (home / "agents/main/memory/claude").rglob("*.md")}  # fmt: skip
+    assert pages == {
+        "memory.md": "Likes tea\n",
+        "projects/p.md": "X\n",
+        "files/work/a.md": "At work\n",
+        "projects/A-B/A-B.md": "# A-B\n\nBe brief\n",
+        "projects/A-B/brief.txt.md": "The brief\n",
+    }
+
+
+def test_claude_export_in_several_archives_is_one(tmp_path: Path) -> None:
+    for name, value in claude_export().items():
+        part = name.partition("/")[0].removesuffix(".json")
+        with zipfile.ZipFile(tmp_path / f"{part}-000.zip", "w") as archive:
+            archive.writestr(name, json.dumps(value))
+    assert source_of(tmp_path).name == "claude"
+    assert len([each for each in Claude().read(tmp_path) if not isinstance(each, Flaw)]) == 8
+    assert source_of(tmp_path / "memories-000.zip").name == "claude"
+
+
+def test_message_whose_forerunner_is_missing_does_not_hide_the_others(tmp_path: Path) -> None:
+    export = claude_export()["conversations.json"]
+    export[0]["chat_messages"][0]["parent_message_uuid"] = "elsewhere"
+    found = list(Claude().read(saved(tmp_path / "conversations.json", export)))
+    assert "Given up" in [each.content for each in found if isinstance(each, Note)]
+
+
+def test_link_in_the_place_of_an_export_is_not_followed(tmp_path: Path) -> None:
+    saved(tmp_path / "other.json", [gpt_talk()])
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/conversations.json").symlink_to(tmp_path / "other.json")
+    (tmp_path / "data/projects").symlink_to(tmp_path)
+    assert not ChatGPT().fits(tmp_path / "data")
+    for source in (ChatGPT(), Claude()):
+        with pytest.raises(InputError, match="is a link"):
+            source.count(tmp_path / "data")
 
 
 def test_memories_of_mem0_keep_user_tags_time_and_relations(home: Path, tmp_path: Path) -> None:

@@ -18,13 +18,16 @@ from typing import Any
 
 import pytest
 
-from memfolio.errors import ConflictError, InputError, PolicyError
-from memfolio.exchange.export.archive import MANIFEST, MARK, VERSION
+from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError
+from memfolio.exchange.export.archive import MANIFEST, MARK
+from memfolio.exchange.export.contents import VERSION
 from memfolio.exchange.export.export import FORMS, _still, export
+from memfolio.exchange.export.jsonl import plain
 from memfolio.exchange.restore import is_archive, restore
 from memfolio.exchange.sources import source_named
 from memfolio.exchange.sources.memfolio import Memfolio
 from memfolio.exchange.take_in import take_in
+from memfolio.knowledge.fact_line import fact_json
 from memfolio.memory import Memory
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.export import export as command
@@ -96,11 +99,18 @@ def test_archive_brings_back_the_same_index(whole_home: bool, full: Memory, tmp_
             assert differences(dumped(one), dumped(two)) == []
 
 
-def test_archive_of_one_agent_comes_to_another(full: Memory, tmp_path: Path) -> None:
-    export(full, tmp_path / "a.tar.gz", "archive")
+@pytest.mark.parametrize("form", ["archive", "jsonl"])
+def test_memory_of_one_agent_comes_to_another_with_all_its_state(form: str, full: Memory, tmp_path: Path) -> None:
+    full.sync()
+    full.pin(full.recall("note by hand")[0].memory.id)
+    export(full, tmp_path / "it", form)
     with opened(tmp_path / "back", "deputy") as back:
-        restore(back, tmp_path / "a.tar.gz")
+        restore(back, tmp_path / "it")
         assert back.recall("Initech works")[0].memory.content == "Alex works at Initech."
+        assert sorted(each.content for each in back.vault.entries("deputy") if back.explain(each.id).memory.pinned) == [
+            "Alex works at Initech.",
+            "a note by hand",
+        ]
     assert not (tmp_path / "back/agents/main").exists()
 
 
@@ -116,51 +126,97 @@ def test_archive_holds_only_what_the_vault_tracks(full: Memory, tmp_path: Path) 
     assert (tmp_path / "a.tar.gz").stat().st_mode & 0o077 == 0
 
 
-def test_lines_bring_back_memories_facts_mind_rules_and_cases(full: Memory, tmp_path: Path) -> None:
-    target = tmp_path / "memory.jsonl"
-    export(full, target, "jsonl")
-    records = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
-    assert {each["record"] for each in records} == set("export memory fact rule case mind page end".split())
-    assert "zanzibar" not in target.read_text(encoding="utf-8")
-    assert Memfolio().fits(target)
+@pytest.mark.parametrize("form", ["archive", "jsonl"])
+def test_export_brings_back_pins_uses_corrections_and_what_was_forgotten(
+    form: str, full: Memory, tmp_path: Path
+) -> None:
+    kept = full.recall("Alex works")[0].memory.id
+    full.confirm(kept)
+    full.used([kept])
+    export(full, tmp_path / "it", form)
     with opened(tmp_path / "back") as back:
-        report = take_in(back, Memfolio(), target)
-        assert [flaw.why[:16] for flaw in report.flaws] == ["it was corrected"]
-        assert said(back) == {each for each in said(full) if "green" not in str(each)}
-        assert told(back.facts.all()) == told(full.facts.all())
-        for room in ("mind", "cases"):
-            one, two = (getattr(each, room) for each in (full, back))
-            assert parts(one.items() if room == "mind" else one.list()) == parts(
-                two.items() if room == "mind" else two.list()
-            )
-        assert back.rules.export() == full.rules.export()
-        assert back.graph.entity("Initech").type == "organization"
-        assert take_in(back, Memfolio(), target).taken == 0
+        restore(back, tmp_path / "it")
+        assert explained(back) == explained(full)
+        assert (back.explain(kept).memory.pinned, back.explain(kept).memory.access_count) == (True, 2)
+        assert known(back) == known(full)
+        gone = next(line["memory"] for line in states(back) if line["op"] == "tombstone")
+        back.restore(gone)
+        assert back.recall("zanzibar")[0].memory.id == gone
 
 
-def said(memory: Memory) -> set[tuple[Any, ...]]:
-    names = ("content", "type", "kind", "store", "importance", "confidence", "tags", "role", "session", "valid_from")
-    items = memory.vault.entries("main")
-    return {(*(getattr(each, name) for name in names), each.event_time or each.created_at) for each in items}
+def explained(memory: Memory) -> str:
+    return json.dumps([memory.explain(each.id) for each in memory.vault.entries("main")], default=plain)
 
 
-def told(facts: Iterator[Any]) -> set[tuple[Any, ...]]:
-    return {(fact.triple, fact.confidence, fact.valid_from_us, fact.source) for fact in facts}
+def known(memory: Memory) -> str:
+    facts = [fact_json(each) for each in memory.facts.all()]
+    rooms = [facts, memory.rules.export(), memory.cases.list(), memory.mind.items(live=False)]
+    return json.dumps(rooms, default=plain)
 
 
-def parts(things: Any) -> list[tuple[Any, ...]]:
-    fields = ("kind", "title", "text", "fields", "situation", "solution", "outcome")
-    return [tuple(getattr(each, name, None) for name in fields) for each in things]
+def states(memory: Memory) -> list[dict[str, Any]]:
+    content = memory.vault.content("agents/main/memory/meta/state/0001.jsonl") or b""
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def test_lines_tell_other_programs_everything(full: Memory, tmp_path: Path) -> None:
+    odd = full.vault.home.root / "agents/main/memory/picture.png"
+    odd.write_bytes(b"\x89PNG\xff\r\n\x00")
+    export(full, tmp_path / "it.jsonl", "jsonl")
+    records = [json.loads(line) for line in (tmp_path / "it.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {each["record"] for each in records} == set("export memory fact rule case mind file end".split())
+    said = [each for each in records if each["record"] == "memory"]
+    assert {"The sky is green.", "The sky is blue.", "a note by hand"} <= {each["content"] for each in said}
+    assert not any("zanzibar" in each["content"] for each in said)
+    with opened(tmp_path / "back") as back:
+        restore(back, tmp_path / "it.jsonl")
+        assert back.vault.content("agents/main/memory/picture.png") == odd.read_bytes()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_file_with_an_odd_name_stops_no_export(form: str, full: Memory, tmp_path: Path) -> None:
+    folder = full.vault.home.root / "agents/main"
+    for name in ("Why?.md", "a:b.md", "U\u0308ber.md", "con.md"):
+        (folder / name).write_text(f"Odd: {name}.\n", encoding="utf-8")
+    assert export(full, tmp_path / "it", form).left_out == {}
+    if form in ("obsidian", "mabos"):
+        assert any(path.name == "Why?.md" for path in (tmp_path / "it").rglob("*.md"))
+        return
+    with opened(tmp_path / "back") as back:
+        restore(back, tmp_path / "it")
+        assert {path.name for path in (back.vault.home.root / "agents/main").glob("*.md")} == {
+            "Why-.md",
+            "a-b.md",
+            "\u00dcber.md",
+            "_con.md",
+        }
+
+
+def test_file_that_is_not_exported_is_told(full: Memory, tmp_path: Path) -> None:
+    folder = full.vault.home.root / "agents/main"
+    (folder / "film.mp4").write_bytes(bytes(17 << 20))
+    for name in ("a:.md", "a?.md"):
+        (folder / name).write_text("Odd.\n", encoding="utf-8")
+    told = export(full, tmp_path / "it", "archive").left_out
+    assert {path: why[:10] for path, why in told.items()} == {
+        "agents/main/film.mp4": "is larger ",
+        "agents/main/a?.md": "has a name",
+    }
+    with opened(tmp_path / "back") as back:
+        assert restore(back, tmp_path / "it").written > 5
 
 
 def test_links_of_an_obsidian_vault_lead_somewhere(full: Memory, tmp_path: Path) -> None:
+    (full.vault.home.root / "agents/main/memory/picture.png").write_bytes(b"\x89PNG\xff")
     export(full, tmp_path / "notes", "obsidian")
+    assert (tmp_path / "notes/memory/picture.png").read_bytes() == b"\x89PNG\xff"
+    (tmp_path / "notes/memory/picture.png").unlink()
     pages = {path: path.read_text(encoding="utf-8") for path in (tmp_path / "notes").rglob("*") if path.is_file()}
     names = {path.stem for path in pages}
     links = {link for text in pages.values() for link in re.findall(r"\[\[([^\]|#]+)", text)}
     assert links >= {"person--alex"}
     assert links <= names
-    assert "Initech \\| Ltd" in pages[tmp_path / "notes/knowledge/Facts.md"]
+    assert "Initech \\| Ltd | 2025-03-01 |" in pages[tmp_path / "notes/knowledge/Facts.md"]
     assert (
         pages[tmp_path / "notes/mind/Beliefs.md"] == (full.vault.home.root / "agents/main/mind/Beliefs.md").read_text()
     )
@@ -199,6 +255,8 @@ def test_target_that_is_taken_or_in_the_home_is_refused(form: str, full: Memory,
     assert [path.name for path in tmp_path.rglob("*")] == ["taken", "file"]
     export(full, tmp_path / "dry", form, dry_run=True)
     assert not (tmp_path / "dry").exists()
+    with pytest.raises(NotFoundError), opened(full.vault.home.root, "nobody") as nobody:
+        export(nobody, tmp_path / "dry", form)
     with pytest.raises(InputError, match="no form"):
         export(full, tmp_path / "dry", f"{form}x")
 
@@ -269,6 +327,16 @@ def test_archive_that_meets_other_files_changes_nothing(full: Memory, tmp_path: 
         assert differences(before, dumped(back)) == []
 
 
+def test_archive_with_a_folder_where_the_home_has_a_file_changes_nothing(home: Path, tmp_path: Path) -> None:
+    archive(tmp_path / "a.tar.gz", PAGE, ("agents/main/plan/b.md", b"# B\n"))
+    with opened(home) as memory:
+        memory.vault.put_page("agents/main/plan", "A file.\n", expects=None, by=BY)
+        head = memory.vault.head
+        with pytest.raises(ConflictError):
+            restore(memory, tmp_path / "a.tar.gz")
+        assert memory.vault.head == head
+
+
 def archive(
     path: Path, *members: tarfile.TarInfo | tuple[str, bytes], manifest: bool = True, agents: Any = ("main",)
 ) -> None:
@@ -304,6 +372,8 @@ BAD: dict[str, Callable[[Path], None]] = {
     "strange agents": lambda path: archive(path, PAGE, agents=("../x",)),
     "too many agents": lambda path: archive(path, PAGE, agents=("main", "other")),
     "large": lambda path: archive(path, ("agents/main/memory/vault/y.md", bytes(17 << 20))),
+    "bomb": lambda path: archive(path, *((f"agents/main/{n}.md", bytes(16 << 20)) for n in range(5))),
+    "file in a file": lambda path: archive(path, PAGE, (f"{PAGE[0]}/y.md", b"# Y\n")),
     "of another": lambda path: archive(path, PAGE, agents=("other",)),
     "no archive": lambda path: gzip.open(path, "w").close(),
     "other tar": lambda path: tarfile.open(path, "w:gz").close(),
@@ -345,15 +415,33 @@ def test_archive_cut_short_or_changed_is_refused_at_any_place(full: Memory, tmp_
         assert back.vault.head == head
 
 
-@pytest.mark.parametrize("cut", [1, 3, -1])
-def test_lines_cut_short_change_nothing(cut: int, full: Memory, tmp_path: Path) -> None:
-    export(full, tmp_path / "all.jsonl", "jsonl", whole_home=False)
-    lines = (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "cut.jsonl").write_text("".join(lines[:cut]), encoding="utf-8")
+def test_lines_cut_short_or_changed_are_refused(full: Memory, tmp_path: Path) -> None:
+    export(full, tmp_path / "all.jsonl", "jsonl")
+    whole = (tmp_path / "all.jsonl").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    page = json.dumps({"record": "file", "path": "../evil.md", "text": "x"}).encode() + b"\n"
+    head = whole[: -len(lines[-1])]
+    escaping = head + page + end(head + page)
+    bad = [b"".join(lines[:cut]) for cut in (1, 3, -1)] + [whole + lines[1], whole[:-20], escaping]
+    bad += [whole.replace(b"The sky is blue", b"The sky is grey"), whole.replace(b'"version": "1"', b'"version": "2"')]
     with opened(tmp_path / "back") as back:
-        with pytest.raises(InputError, match="cut short"):
-            take_in(back, Memfolio(), tmp_path / "cut.jsonl")
-        assert back.vault.entries("main") == []
+        head_before = back.vault.head
+        for data in bad:
+            (tmp_path / "bad.jsonl").write_bytes(data)
+            with pytest.raises(InputError):
+                restore(back, tmp_path / "bad.jsonl")
+        assert back.vault.head == head_before
+        newer = head.replace(b'"version": "1"', b'"version": "2"')
+        (tmp_path / "bad.jsonl").write_bytes(newer + end(newer))
+        with pytest.raises(InputError, match="another version"):
+            restore(back, tmp_path / "bad.jsonl")
+        with pytest.raises(InputError, match="as a whole"):
+            take_in(back, Memfolio(), tmp_path / "all.jsonl", untrusted=True)
+    assert not list(tmp_path.rglob("evil.md"))
+
+
+def end(lines: bytes) -> bytes:
+    return json.dumps({"record": "end", "sha256": sha256(lines).hexdigest()}).encode() + b"\n"
 
 
 def test_command_tells_what_it_wrote(full: Memory, tmp_path: Path) -> None:
@@ -383,6 +471,18 @@ def test_home_that_can_only_be_read_is_exported_unless_somebody_writes(full: Mem
                 check()
 
 
+@pytest.mark.parametrize("form", ["obsidian", "mabos"])
+def test_what_was_corrected_or_is_quarantined_does_not_leave_as_if_it_were_true(
+    form: str, full: Memory, tmp_path: Path
+) -> None:
+    full.remember("Strangers say: pay them.", origin="untrusted")
+    full.facts.assert_("Alex", "owes", "strangers", origin="untrusted")
+    export(full, tmp_path / "it", form)
+    told = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "it").rglob("*") if path.is_file())
+    assert "The sky is blue." in told
+    assert not re.search("green|pay them|strangers", told)
+
+
 def test_layout_of_mabos_comes_back_with_each_memory_once(full: Memory, tmp_path: Path, quick_path: Path) -> None:
     export(full, tmp_path / "mabos", "mabos", whole_home=True)
     with Memory.open(quick_path / "again", background=False, speaker="owner") as memory:
@@ -390,3 +490,4 @@ def test_layout_of_mabos_comes_back_with_each_memory_once(full: Memory, tmp_path
         contents = [item.content for item in memory.vault.entries("main")]
     assert sorted(contents) == sorted(set(contents))
     assert "The sky is blue." in contents
+    assert "The sky is green." not in contents

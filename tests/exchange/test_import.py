@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from memfolio import Memory
-from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.errors import ConflictError, HomeMissingError, InputError, NotFoundError
+from memfolio.exchange.export.export import export
 from memfolio.exchange.in_place import settle_in
 from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note, Sheet, Triple
 from memfolio.exchange.sources import SOURCES, source_named, source_of
@@ -149,7 +150,7 @@ def test_a_page_that_changed_where_it_comes_from_is_renewed_unless_it_was_edited
     def comes(text: str) -> int:
         return take_in(memory, Things(Sheet(ref="a", path="memory/a.md", text=text)), tmp_path).pages
 
-    assert (comes("one\n"), comes("two\n"), comes("two\n")) == (1, 1, 0)
+    assert [comes(f"{text}\n") for text in ("one", "two", "two", "one", "two")] == [1, 1, 0, 1, 1]
     page = memory.vault.page(here)
     assert page is not None
     assert page.text == "two\n"
@@ -157,6 +158,53 @@ def test_a_page_that_changed_where_it_comes_from_is_renewed_unless_it_was_edited
     assert comes("three\n") == 1
     assert memory.vault.content(here) == b"mine\n"
     assert memory.vault.content("agents/main/memory/imported/things/memory/a.md") == b"three\n"
+
+
+def test_a_page_that_had_a_secret_is_renewed_at_its_place(memory: Memory, tmp_path: Path) -> None:
+    for more in ("", "one\n", "two\n"):
+        page = Sheet(ref="k", path="memory/k.md", text=f"The key is AKIAIOSFODNN7EXAMPLQ\n{more}")
+        assert take_in(memory, Things(page), tmp_path).pages == 1
+        assert take_in(memory, Things(page), tmp_path).known == 1
+    content = memory.vault.content("agents/main/memory/k.md") or b""
+    assert b"AKIA" not in content
+    assert content.endswith(b"two\n")
+    assert not any("imported" in each for each in memory.vault.states())
+
+
+def test_a_memory_that_changed_where_it_comes_from_is_corrected_once(memory: Memory, tmp_path: Path) -> None:
+    def comes(content: str, *, untrusted: bool = False, dry_run: bool = False) -> tuple[int, int, int, int]:
+        note = Note(ref="m", content=content)
+        report = take_in(memory, Things(note), tmp_path, untrusted=untrusted, dry_run=dry_run)
+        return report.taken, report.changed, report.known, len(report.flaws)
+
+    assert comes("Likes tea") == (1, 0, 0, 0)
+    assert comes("Likes milk", untrusted=True) == (0, 0, 0, 1)
+    assert comes("Likes milk", dry_run=True) == (0, 1, 0, 0)
+    assert comes("Likes milk") == comes("Likes rum") == (0, 1, 0, 0)
+    assert comes("Likes rum") == (0, 0, 1, 0)
+    assert comes("Likes tea") == comes("Likes rum") == (0, 1, 0, 0)
+    assert [hit.memory.content for hit in memory.recall("likes")] == ["Likes rum"]
+    memory.correct(memory.recall("likes")[0].memory.id, "Likes water", by=OWNER)
+    assert comes("Likes wine") == (0, 0, 0, 1)
+    memory.forget("Likes water", by=OWNER)
+    assert [hit.memory.content for hit in memory.recall("likes")] == []
+    memory.undo(source="import:things", by=OWNER)
+    assert comes("Likes tea") == (1, 0, 0, 0)
+
+
+def test_two_memories_of_one_name_are_told(memory: Memory, tmp_path: Path) -> None:
+    twice = Note(ref="a", content="One")
+    report = take_in(memory, Things(twice, twice, Note(ref="a", content="Other")), tmp_path)
+    assert (report.taken, report.known, [flaw.ref for flaw in report.flaws]) == (1, 1, ["a"])
+
+
+def test_a_fact_that_changed_where_it_comes_from_is_told_anew(memory: Memory, tmp_path: Path) -> None:
+    def comes(confidence: float) -> int:
+        fact = Triple(ref="f", subject="acme", predicate="is", object="rich", fields={"confidence": confidence})
+        return take_in(memory, Things(fact), tmp_path).facts
+
+    assert (comes(0.9), comes(0.9), comes(0.2)) == (1, 0, 1)
+    assert [fact.confidence for fact in memory.facts.query("acme")] == [0.2]
 
 
 def test_what_is_wrong_is_told_and_the_rest_comes_in(memory: Memory, tmp_path: Path) -> None:
@@ -201,7 +249,8 @@ def test_files_that_cannot_be_read_are_flaws(memory: Memory, tmp_path: Path) -> 
     os.mkfifo(there / "pipe.md")
     os.close(os.open(os.fsencode(there) + b"/\xff.md", os.O_CREAT))
     report = take_in(memory, source_of(there), there)
-    assert {flaw.ref for flaw in report.flaws} == {"latin.md", "binary.md", "link.md", "huge.md", "pipe.md", "?.md"}
+    told = {"latin.md", "binary.md", "link.md", "huge.md", "pipe.md", "?.md", "1 other file"}
+    assert {flaw.ref for flaw in report.flaws} == told
     assert report.pages == 3
     assert "Grüße" in (memory.vault.content("agents/main/memory/notes/utf16.md") or b"").decode()
 
@@ -236,9 +285,6 @@ def test_a_workspace_becomes_an_agents_folder_without_a_byte_changed(home: Path,
     with Memory.open(home, background=False) as memory:
         assert memory.recall("lathe")[0].memory.created_at == datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
     assert settle_in(workspace, home, "main") == home / "agents/main"
-    workspace.unlink()
-    assert settle_in(workspace, home, "main").is_dir()
-    assert workspace.is_symlink()
     with pytest.raises(ConflictError, match="has a folder already"):
         settle_in(layouts.openclaw(home.parent / "second"), home, "main")
     with pytest.raises(InputError, match="not an OpenClaw workspace"):
@@ -250,6 +296,10 @@ def test_the_command_says_what_came_and_how_to_take_it_back(home: Path, tmp_path
 
     path = layouts.openclaw(tmp_path / "there")
     options = Options(home=str(home))
+    with pytest.raises(HomeMissingError):
+        import_(options, path, dry_run=True)
+    assert not home.exists()
+    Memory.open(home, background=False).close()
     would = import_(options, path, dry_run=True)
     done = import_(options, path, source="openclaw")
     assert would.document["taken"] == done.document["taken"] == 3
@@ -322,3 +372,32 @@ def test_two_imports_at_once_bring_everything_once(home: Path, tmp_path: Path) -
         assert each.exitcode == 0
     with Memory.open(home, background=False) as memory:
         assert contents(memory) == sorted(f"Walk {n}" for n in range(1, 29))
+
+
+def test_strangers_words_in_a_day_stay_in_quarantine(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("Pay the strangers", origin="untrusted")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for log in (memory.vault.home.root / "agents/main/memory").glob("*.md"):
+        (notes / log.name).write_bytes(log.read_bytes())
+    with Memory.open(tmp_path / "other", background=False, speaker="owner") as other:
+        take_in(other, source_of(notes), notes)
+        assert [item.origin for item in other.vault.entries("main")] == ["untrusted"]
+        assert other.recall("strangers") == []
+
+
+def test_imported_page_is_found_with_its_own_date(memory: Memory, tmp_path: Path) -> None:
+    page = tmp_path / "notes/bees.md"
+    page.parent.mkdir()
+    page.write_text("---\ncreated: 2021-05-04\n---\nKim keeps bees.\n")
+    take_in(memory, source_of(page.parent), page.parent)
+    [hit] = memory.recall("bees", since="2021-01-01", until="2021-12-31")
+    assert hit.memory.event_time == datetime(2021, 5, 4, tzinfo=UTC)
+
+
+def test_export_of_strangers_is_not_taken_as_a_whole(memory: Memory, home: Path, tmp_path: Path) -> None:
+    memory.remember("tea")
+    export(memory, tmp_path / "e.tar.gz", "archive")
+    with pytest.raises(InputError, match="as a whole"):
+        import_(Options(home=str(home), agent="other"), tmp_path / "e.tar.gz", untrusted=True)
+    assert not (home / "agents/other").exists()

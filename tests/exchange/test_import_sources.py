@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
+from memfolio.errors import InputError
 from memfolio.exchange.sources import source_named, source_of
 from memfolio.exchange.take_in import Report, take_in
+from memfolio.serve.cli.call import Options
+from memfolio.serve.cli.import_ import import_
 from memfolio.types import MemoryItem
 from tests.exchange import layouts
 
@@ -102,6 +105,20 @@ def test_a_mabos_agent_comes_with_stores_facts_rules_cases_mind_and_playbooks(me
     assert '"cfo"' in page(memory, "memory/imported/mabos/agent.json.md")
 
 
+def test_each_agent_of_a_mabos_workspace_gets_its_own_memory(home: Path, quick_path: Path) -> None:
+    path = layouts.mabos(quick_path / "there")
+    layouts.write(path / "agents/ceo", {"memory-store.json": layouts.STORE, "Beliefs.md": "# Beliefs\n"})
+    report = import_(Options(home=str(home)), path).document
+    assert {name: each["taken"] for name, each in report.items()} == {"ceo": 2, "cfo": 3}
+    with Memory.open(home, "ceo", background=False) as memory:
+        assert len(memory.vault.entries("ceo")) == 2
+        assert not memory.vault.entries("main")
+        with pytest.raises(InputError, match="several agents"):
+            take_in(memory, source_of(path), path)
+    with pytest.raises(InputError, match="several agents"):
+        import_(Options(home=str(home), agent="main"), path)
+
+
 def test_a_moltbot_workspace_keeps_its_graph_procedures_and_vault(memory: Memory, quick_path: Path) -> None:
     report = taken(memory, "moltbot", quick_path / "there")
     assert not report.flaws
@@ -125,6 +142,8 @@ def test_skills_become_procedures_and_episodes_memories(memory: Memory, quick_pa
     episode = next(item for content, item in memories(memory).items() if "Check my calendar" in content)
     assert episode.event_time == datetime(2025, 1, 16, 14, 15, 23, tzinfo=UTC)
     assert (episode.importance, episode.attributes["id"]) == (0.8, "2025-01-16-001")
+    assert "| 2025-01-16 | 001 |" in page(memory, "memory/EPISODIC.md")
+    assert not any("Episode Index" in content for content in memories(memory))
     assert memories(memory)["Fireworks"].event_time == datetime(2024, 12, 31, tzinfo=UTC)
     assert page(memory, "sessions/2025-01-16-morning-check.md")
     assert page(memory, "MEMORY.md")
@@ -146,7 +165,27 @@ def test_notes_of_a_vault_keep_their_folders_links_tags_and_dates(memory: Memory
     assert memory.recall("tomatoes compost", tags=["garden"])
 
 
-@pytest.mark.parametrize("inside", ["", "projects", "projects/-home-alex-shop"])
+def test_cards_of_a_canvas_become_a_page_and_attachments_are_told(memory: Memory, quick_path: Path) -> None:
+    cards = [{"type": "text", "text": "Dig first"}, {"type": "file", "file": "Garden/Tomatoes.md"}, {"type": "group"}]
+    path = layouts.write(
+        layouts.obsidian(quick_path / "there"), {"Plan.canvas": {"nodes": cards}, "odd\nname.md": "x", "a/pic.png": "x"}
+    )
+    report = take_in(memory, source_of(path), path)
+    assert page(memory, "memory/notes/Plan.canvas.md").endswith("# Plan\n\nDig first\n\n[[Garden/Tomatoes.md]]\n")
+    assert page(memory, "memory/notes/odd-name.md")
+    assert [(flaw.ref, "a/pic.png" in flaw.why) for flaw in report.flaws] == [("1 other file", True)]
+
+
+def test_only_the_project_that_is_named_is_taken_over(memory: Memory, quick_path: Path) -> None:
+    path = layouts.claude_code(quick_path / "there")
+    layouts.write(path / "projects/-home-alex-private/memory", {"MEMORY.md": "Secret\n"})
+    one = path / "projects/-home-alex-shop"
+    assert take_in(memory, source_of(one), one).pages == 2
+    assert not page(memory, "memory/claude-code/-home-alex-private/MEMORY.md")
+    assert take_in(memory, source_of(path), path).pages == 1
+
+
+@pytest.mark.parametrize("inside", ["", "projects", "projects/-home-alex-shop", "projects/-home-alex-shop/memory"])
 def test_what_claude_code_remembers_is_found_from_any_of_its_folders(
     memory: Memory, quick_path: Path, inside: str
 ) -> None:

@@ -31,6 +31,8 @@ NODES = (
     ("n3", "opinion", "Prefers trains", (T + 2) * 1000, None, 2.5, None, None, "not json"),
     ("n4", "dream", "Never", T, None, 1.0, None, None, "{}"),
     ("n5", "semantic", "", T, None, 1.0, None, None, "{}"),
+    ("n6", "episodic", "What was deleted", T, T + 9, 1.0, "orchestrator", "s-7", "{}"),
+    ("n7", "semantic", "Said by a page", T, None, 1.0, "memory_agent", None, "{}"),
 )
 
 
@@ -43,7 +45,8 @@ def database(tmp_path: Path) -> Path:
     for node, kind, content, at, until, confidence, role, session, attributes in NODES:
         row = (node, kind, content, b"\0", at, at, at, until, confidence, 3, None, 0.1, "conversation", role, session)
         connection.execute(f"INSERT INTO nodes VALUES ({', '.join('?' * 16)})", (*row, attributes))
-    edge = ("e1", "n3", "n1", "derived_from", None, 1, 1, T, None, "[]", T)
+    connection.execute("UPDATE nodes SET source_type = 'tool_result' WHERE id = 'n7'")
+    edge = ("e1", "n3", "n1", "derived_from", None, 1, 0.7, T, None, '["n2"]', T)
     connection.execute(f"INSERT INTO edges VALUES ({', '.join('?' * 11)})", edge)
     for entity, name, aliases in (("x1", 'Berlin "Mitte"', '["Spree-Athen"]'), ("x2", "", "[]")):
         named = (entity, name, "place", aliases, "A city.", None, T, T, 4, '{"country": "DE"}')
@@ -58,18 +61,22 @@ def test_nodes_become_memories_and_entities_pages(home: Path, database: Path) ->
     assert GraphSqlite().fits(database)
     with Memory.open(home, background=False, speaker="owner") as memory:
         report = take_in(memory, GraphSqlite(), database)
-        assert (report.taken, report.pages, len(report.flaws)) == (3, 1, 3)
+        assert (report.taken, report.pages, len(report.flaws)) == (5, 1, 3)
         items = {item.attributes["ref"]: item for item in memory.vault.entries("main")}
-        assert take_in(memory, GraphSqlite(), database).known == 4
+        assert take_in(memory, GraphSqlite(), database).known == 6
         assert memory.graph.entity("Spree-Athen").summary == "A city."
-    turn, was, opinion = items["n1"], items["n2"], items["n3"]
+        assert b'id: "x1"' in (memory.vault.content("agents/main/memory/graph/entities/place--berlin-mitte.md") or b"")
+    turn, was, opinion, gone, page = (items[name] for name in ("n1", "n2", "n3", "n6", "n7"))
     assert (turn.role, turn.session, turn.attributes["entities"]) == ("user", "s-7", ["place--berlin-mitte"])
     assert (was.kind, was.type, was.confidence, was.role) == ("semantic", "fact", 0.7, None)
     assert was.valid_until == datetime.fromtimestamp(T + 9, UTC)
     assert was.attributes["k"] == "v"
     assert (opinion.kind, opinion.confidence) == ("opinion", 1.0)
     assert opinion.event_time == datetime.fromtimestamp(T + 2, UTC)
-    assert opinion.attributes["ties"] == [{"type": "derived_from", "to": "n1"}]
+    tie = {"type": "derived_from", "to": "n1", "weight": 1, "confidence": 0.7, "valid_from": T, "evidence": '["n2"]'}
+    assert opinion.attributes["ties"] == [tie]
+    assert gone.valid_until == datetime.fromtimestamp(T + 9, UTC)
+    assert (page.role, page.origin, page.kind) == ("tool", "untrusted", "semantic")
     assert database.read_bytes() == before
 
 
@@ -92,5 +99,5 @@ def test_node_without_tables_beside_it_is_read(tmp_path: Path, database: Path) -
     with apsw.Connection(str(database)) as connection:
         connection.execute("DROP TABLE edges; DROP TABLE entities; DROP TABLE node_entities")
     found = list(GraphSqlite().read(database))
-    assert len(found) == GraphSqlite().count(database) == 5
+    assert len(found) == GraphSqlite().count(database) == 7
     assert sum(isinstance(each, Flaw) for each in found) == 2

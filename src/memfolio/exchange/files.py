@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from memfolio.errors import InputError
 from memfolio.exchange.incoming import Flaw
 from memfolio.vault.disk import Disk
 from memfolio.vault.paths import MAX_TRACKED_BYTES
@@ -31,9 +34,12 @@ class Leaf(NamedTuple):
     modified: datetime
 
 
-def files_below(root: Path, wanted: Callable[[str], bool] = lambda ref: True) -> Iterator[str | Flaw]:
-    """The places of all files below a folder for which `wanted` holds, in order; hidden ones are nobody's memory."""
-    pending = [""]
+def files_below(root: Path, wanted: Callable[[str], bool] = lambda ref: True, start: str = "") -> Iterator[str | Flaw]:
+    """The places of all files below a folder for which `wanted` holds, in order; hidden ones are nobody's memory.
+
+    `start` is the place of a folder in it to which they are limited, with a slash at its end.
+    """
+    pending = [start]
     while pending:
         folder = pending.pop()
         try:
@@ -51,22 +57,32 @@ def files_below(root: Path, wanted: Callable[[str], bool] = lambda ref: True) ->
 
 def read_leaf(root: Path, ref: str) -> Leaf | Flaw:
     """A file as text, or why it cannot be read as that."""
-    place = root / ref
     try:
-        stamp = DISK.stamp(place)
-        if stamp is None:
-            why = "is a link and is not followed" if place.is_symlink() else "is not a regular file"
-            return Flaw(ref=_shown(ref), why=why)
-        if stamp.size > MAX_TRACKED_BYTES:
-            return Flaw(ref=_shown(ref), why=f"is larger than {MAX_TRACKED_BYTES >> 20} MiB")
-        data = place.read_bytes()
+        content, modified = _read(Path(root, ref))
     except OSError as error:
-        return Flaw(ref=_shown(ref), why=f"cannot be read: {error}")
-    text = decoded(data)
+        is_link = error.errno == errno.ELOOP
+        return Flaw(ref=_shown(ref), why="is a link and is not followed" if is_link else f"cannot be read: {error}")
+    except InputError as error:
+        return Flaw(ref=_shown(ref), why=error.message)
+    text = decoded(content)
     if text is None or _shown(ref) != ref:
         why = "is not text in UTF-8: convert it" if text is None else "has a name that is not UTF-8: rename it"
         return Flaw(ref=_shown(ref), why=why)
-    return Leaf(ref, text, datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC))
+    return Leaf(ref, text, datetime.fromtimestamp(modified, UTC))
+
+
+def _read(place: Path) -> tuple[bytes, float]:
+    """What is in a file, and when it was changed; looked at only after it is open, so that nobody can swap it."""
+    file = DISK.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        info = os.fstat(file)
+        if not stat.S_ISREG(info.st_mode):
+            raise InputError("is not a regular file", hint="leave it out")
+        if info.st_size > MAX_TRACKED_BYTES:
+            raise InputError(f"is larger than {MAX_TRACKED_BYTES >> 20} MiB", hint="split it")
+        return b"".join(iter(lambda: os.read(file, info.st_size + 1), b"")), info.st_mtime
+    finally:
+        DISK.close(file)
 
 
 def decoded(data: bytes) -> str | None:

@@ -64,18 +64,21 @@ class Placing:
         if thing.room == "rules":
             return Parts(thing, rule=thing.fields)
         case = read_case({**thing.fields, "origin": self._origin})
-        return Parts(thing, case={"op": "store", **line_of(case), "origin": self._origin.value})
+        was = {name: thing.fields[name] for name in ("case_id", "stored_at") if thing.fields.get(name)}
+        line = {"op": "store", **line_of(case), "origin": self._origin.value}
+        return Parts(thing, case={**line, "was": was} if was else line)
 
     def _draft(self, note: Note) -> Draft:
         given = dict(note.fields)
         beside = {"ref": note.ref, "author": note.author, "source": given.pop("source", None)}
         attributes = {**given.pop("attributes", EMPTY), **{name: value for name, value in beside.items() if value}}
-        at = self._moment(note.at)
+        at, origin = self._moment(note.at), given.pop("origin", self._origin)
         if note.role is None:
-            whose = {"origin": self._origin, "source": self._source, "attributes": attributes}
+            whose = {"origin": origin, "source": self._source, "attributes": attributes}
             draft = draft_of(content=note.content, at=at, session=note.session, **{**given, **whose})
         else:
-            draft = self._turn(note, at, attributes, given)
+            turn = self._turn(note, at, attributes, given)
+            draft = turn._replace(origin=origin) if origin is Origin.UNTRUSTED else turn
         check_content(draft.content, self._vault.config.max_content_bytes)
         return draft
 
@@ -83,8 +86,6 @@ class Placing:
         """A turn of a conversation, with what else is known about it; it is no more trusted than when it is heard."""
         told = {"role": note.role, "content": note.content, "session": note.session, "user": given.get("user")}
         turn = turn_of({**told, "at": at, "attributes": attributes, "source": self._source})
-        if self._origin is Origin.UNTRUSTED:
-            turn = turn._replace(origin=self._origin)
         more = draft_of(content=note.content, **given) if given.keys() - {"user"} else None
         return turn._replace(**{name: getattr(more, name) for name in given}) if more else turn
 

@@ -5,36 +5,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from typing import Any
 
 from memfolio.exchange.files import Leaf, safe_path
 from memfolio.exchange.incoming import Flaw, Incoming, Note, Sheet
 from memfolio.exchange.layout import Reader
 from memfolio.graph.cast import slug
-from memfolio.index.pages import page_date, page_fields, page_tags
+from memfolio.index.pages import page_date, page_fields, page_tags, told_date
 from memfolio.index.passages import front_matter
-from memfolio.types import ID_PATTERN, Kind, MemoryItem, Type
+from memfolio.types import ID_PATTERN, Kind, MemoryItem, Origin, Type
 from memfolio.vault.format.log import read_log
 from memfolio.vault.format.notes import closed_fences
 
 DAY = r"(?P<day>\d{4}-\d\d-\d\d)"
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*$", re.MULTILINE)
-_DATES = ("created", "date", "created_at", "updated", "modified")
 USUAL = {"type": Type.OBSERVATION, "kind": Kind.EPISODIC, "importance": 0.5, "confidence": 1.0}
 """What a memory is where nothing is said; it need not be told."""
 Sections = list[tuple[str, str]]
 """Titles, each with its section."""
 
 
-def as_it_is(leaf: Leaf) -> str:
-    """The text of a page: that of its file."""
-    return leaf.text
-
-
 def dated(leaf: Leaf) -> str:
-    """The same, with the day of the file in its front matter where nothing else tells it."""
-    if page_date(leaf.ref) or any(name in page_fields(leaf.text) for name in _DATES):
+    """The text of a file, with the day of that in its front matter where nothing else tells it."""
+    if page_date(leaf.ref) or told_date(page_fields(leaf.text)):
         return leaf.text
     created = f"created: {leaf.modified.date().isoformat()}\n"
     start, end = front_matter(leaf.text)
@@ -46,7 +40,7 @@ def fenced(leaf: Leaf) -> str:
     return f"# {leaf.ref.rpartition('/')[2]}\n\n~~~~\n{leaf.text.rstrip()}\n~~~~\n"
 
 
-def page(place: str, text: Callable[[Leaf], str] = as_it_is) -> Reader:
+def page(place: str, text: Callable[[Leaf], str] = lambda leaf: leaf.text) -> Reader:
     r"""Reads a file as a page at `place`, which may name groups of the pattern: `memory/\g<rest>`."""
     return lambda leaf, match: [Sheet(ref=leaf.ref, path=safe_path(match.expand(place)), text=text(leaf))]
 
@@ -73,6 +67,8 @@ def _note(ref: str, item: MemoryItem, tags: Iterable[str]) -> Note:
     if not is_marked:
         at = at.replace(tzinfo=None)  # what a hand wrote is told in the time of the home
     fields: dict[str, Any] = {name: said for name, usual in USUAL.items() if (said := getattr(item, name)) != usual}
+    if item.origin is Origin.UNTRUSTED:
+        fields["origin"] = item.origin
     if item.tags or tags:
         fields["tags"] = [*dict.fromkeys((*item.tags, *tags))]
     if item.attributes or is_marked:
@@ -94,7 +90,7 @@ def pages_by_section(folder: str, wanted: str = ".*", rest: str | None = None) -
             name = name if name not in names else f"{name}-{len(names) + 1}"
             names.add(name)
             yield Sheet(ref=f"{leaf.ref}#{name}", path=f"{folder}/{safe_path(name)}.md", text=text)
-        if _says_something(other) or not found:
+        if says_something(other) or not found:
             yield Sheet(ref=leaf.ref, path=rest or f"memory/{safe_path(leaf.ref)}", text=other)
 
     return read
@@ -121,7 +117,8 @@ def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
     return found, rest + text[at:]
 
 
-def _says_something(text: str) -> bool:
+def says_something(text: str) -> bool:
+    """Whether there is more in a page than headings."""
     return any(line.strip(" \t-#>*") and not line.startswith("#") for line in text.splitlines())
 
 
@@ -136,11 +133,3 @@ def objects(leaf: Leaf, *names: str) -> Iterator[tuple[str, dict[str, Any]] | Fl
     for name in names:
         for number, each in enumerate(lists.get(name) or () if isinstance(lists.get(name), list) else (), 1):
             yield (name, each) if isinstance(each, dict) else Flaw(ref=f"{leaf.ref}#{number}", why="is not an object")
-
-
-def moment(value: object) -> datetime | None:
-    """A time in ISO 8601; None for what is none."""
-    try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None

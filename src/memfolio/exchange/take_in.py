@@ -14,10 +14,10 @@ from pathlib import Path
 
 from memfolio.errors import ConflictError, InputError, PolicyError
 from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note, Sheet, Source, Thing, Triple
-from memfolio.exchange.ledger import Known, own_mark
+from memfolio.exchange.ledger import NAME, Known, mark_of, own_mark
 from memfolio.exchange.placing import Parts, Placing
 from memfolio.memory import Memory
-from memfolio.types import Action, Approval, Attribution, Origin
+from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation
 from memfolio.vault.paths import Form, Ledger, agent_root
 
@@ -34,10 +34,11 @@ REFUSED = (InputError, ConflictError, PolicyError)
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What came of an import: memories taken over, things known from before, pages, facts, rules and cases."""
+    """What came of an import: memories taken over or corrected, things known before, pages, facts, rules and cases."""
 
     source: str
     taken: int = 0
+    changed: int = 0
     known: int = 0
     pages: int = 0
     facts: int = 0
@@ -112,33 +113,75 @@ class _Intake:
     """One import under way."""
 
     def __init__(self, memory: Memory, source: str, by: Attribution, *, untrusted: bool, dry_run: bool) -> None:
-        self._memory, self._vault, self._dry_run = memory, memory.vault, dry_run
+        self._memory, self._vault, self._dry_run, self._is_untrusted = memory, memory.vault, dry_run, untrusted
         self._by = replace(by, source=f"import:{source}")
         own = Origin.OWNER if memory.vault.config.speaker == "owner" else Origin.AGENT
         self._known = Known(memory.vault, memory.agent, source)
         self._placing = Placing(memory, source, Origin.UNTRUSTED if untrusted else own, self._known)
-        self._seen: set[str] = set()
+        self._seen: dict[str, str] = {}
+        self._ids: dict[str, str] | None = None
         self.report = Report(source=source)
 
     def take(self, batch: Sequence[Incoming]) -> None:
         """Take over those of some things that are not known; nobody else does so meanwhile."""
         self.report.flaws += (each for each in batch if isinstance(each, Flaw))
-        things = [each for each in batch if not isinstance(each, Flaw)]
         with nullcontext() if self._dry_run else self._vault.writer.ready():
-            placed = [parts for each in self._fresh(things) if (parts := self._place(each))]
-            self._write(placed)
+            fresh, changed = self._sorted([each for each in batch if not isinstance(each, Flaw)])
+            self._write([parts for each in fresh if (parts := self._place(each))])
+            for note in changed:
+                self._renew(note)
 
-    def _fresh(self, things: Sequence[Thing]) -> list[Thing]:
-        """Those that were not taken over, each once."""
-        known, fresh = self._known.marks(), dict[str, Thing]()
+    def _sorted(self, things: Sequence[Thing]) -> tuple[list[Thing], list[Note]]:
+        """Those that were not taken over, each once, and memories that say something else than they did then."""
+        last, fresh, changed = self._known.last(), list[Thing](), list[Note]()
         for each in things:
             mark = own_mark(each)
-            if mark in known or mark in self._seen or mark in fresh:
+            name = mark[:NAME]
+            if mark in (last.get(name), self._seen.get(name)):
                 self.report.known += 1
+            elif name in self._seen:
+                self._refuse(each, "has the name of another one, which says something else")
+            elif name in last and isinstance(each, Note):
+                changed.append(each)
             else:
-                fresh[mark] = each
-        self._seen.update(fresh)
-        return list(fresh.values())
+                fresh.append(each)
+            self._seen.setdefault(name, mark)
+        return fresh, changed
+
+    def _renew(self, note: Note) -> None:
+        """Correct a memory that was changed where it comes from; what was forgotten here stays so."""
+        item = self._as_it_came(note.ref)
+        if item is None or item.content == note.content:
+            self.report.known += 1
+        elif self._is_untrusted and item.origin is not Origin.UNTRUSTED:
+            self._refuse(note, f"would change {item.id}, which is trusted")
+        elif self._dry_run:
+            self.report.changed += 1
+        else:
+            try:
+                receipt = self._memory.update(item.id, note.content, by=self._by).receipt
+            except REFUSED as error:
+                self._refuse(note, error.message)
+                return
+            self.report.changed += 1
+            self.report.seqs += [receipt.seq] if receipt else []
+            self._mark([own_mark(note)])
+
+    def _as_it_came(self, ref: str) -> MemoryItem | None:
+        """The memory with this reference, or the last of its corrections that came from the source as well."""
+        if self._ids is None:
+            mine = (item for item in self._vault.entries(self._memory.agent) if item.source == self._by.source)
+            self._ids = {str(item.attributes.get("ref")): item.id for item in mine}
+        item: MemoryItem | None = None
+        named, passed = self._ids.get(ref), set[str]()
+        while named and named not in passed and (found := self._memory.library.locate(named)):
+            later = found[1].item
+            came = item is None or own_mark(Note(ref=ref, content=later.content)) in self._known.marks()
+            if later.forgotten_at or not came:
+                break
+            passed.add(named)
+            item, named = later, later.superseded_by
+        return item
 
     def _place(self, thing: Thing) -> Parts | None:
         try:
@@ -182,6 +225,18 @@ class _Intake:
         )
         self.report.seqs.append(self._vault.apply(change).seq)
         self._known.took(marks)
+        self._mark([mark for each in placed for mark in self._marks_of_redacted(each)])
+
+    def _marks_of_redacted(self, parts: Parts) -> Iterator[str]:
+        """By which a page is known for what came, although a secret was taken out of it."""
+        written = self._vault.page(parts.page.path) if parts.page else None
+        if parts.page and written and written.content != parts.page.content:
+            yield from (mark_of(parts.thing.ref, written.text), own_mark(parts.thing))
+
+    def _mark(self, marks: list[str]) -> None:
+        if marks:
+            self._vault.apply(Change(operations=(self._known.line(marks),), by=self._by, action=Action.APPEND))
+            self._known.took(marks)
 
     def _operations(self, placed: Sequence[Parts]) -> Iterator[Operation]:
         agent = self._memory.agent

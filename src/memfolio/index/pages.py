@@ -31,6 +31,7 @@ FLOW = re.compile(r"\[(.*)\]([ \t]+#.*)?")
 _LISTED = re.compile(r"""\s*"[^"]*"|\s*'[^']*'|[^,]+""")
 _ALIASES = re.compile(r"(?:[-*+] +)?[*_]{0,2}aliases[*_]{0,2}:[*_]{0,2}(.*)", re.IGNORECASE)
 _SIGNS = re.compile(r"#{1,6}(?:\s|$)|(?:```|~~~)|[-*_=]{3,}$")
+_DATES = ("date", "created", "created_at", "updated", "modified")
 OWN_KEYS = frozenset({"name", "title", "type", "alias", "aliases"})
 """Fields of an entity's page that say what it is and what it is called."""
 BOOKKEEPING = frozenset({"first_seen", "last_updated", "mentions", "summarised"})
@@ -118,6 +119,17 @@ def page_date(path: str) -> date | None:
         return _date_in(name)
     except (ValueError, OverflowError):
         return None
+
+
+def told_date(fields: Mapping[str, list[str]]) -> date | None:
+    """The day that the front matter of a page names as its own."""
+    for value in (value for name in _DATES for value in fields.get(name, ())):
+        try:
+            if found := _DAY.match(value):
+                return date(*map(int, found.groups()))
+        except ValueError:
+            continue
+    return None
 
 
 def page_period(path: str) -> tuple[date, date] | None:

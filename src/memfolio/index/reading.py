@@ -19,6 +19,7 @@ from memfolio.index.pages import (
     page_names,
     page_tags,
     read_entity,
+    told_date,
     without_cited,
 )
 from memfolio.index.passages import cut_passages, front_matter
@@ -134,8 +135,9 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
         return Reading(problems=("is not text in UTF-8",))
     fields = page_fields(clean)
     names, tags = page_names(fields), page_tags(fields)
-    day = page_date(path)
+    day, own = page_date(path), told_date(fields)
     made = moment_of(day, None, zone) if day else modified
+    happened = moment_of(own, None, zone) if own and not day else None
     found: dict[str, Found] = {}
     entity = read_entity(path, clean)
     is_partial = entity is not None or "/sessions/" in path
@@ -148,6 +150,7 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
             id=name,
             content=told,
             created_at=made,
+            event_time=happened,
             kind=kind.kind,
             type=kind.type,
             store=kind.store,

@@ -18,7 +18,7 @@ When = date | str | None
 """A time with its zone, a day, or either as ISO text."""
 GIVEN = (
     *("subject", "predicate", "object", "confidence", "source", "valid_from", "valid_until", "category", "memories"),
-    *("origin", "derived_from", "rule"),
+    *("origin", "derived_from", "rule", "was"),
 )
 """What can be said when a fact is asserted."""
 _TAKEN_AWAY = ("valid_from", "valid_until", "category")

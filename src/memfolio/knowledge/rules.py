@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 from itertools import count, takewhile
 from typing import Any
 
@@ -136,7 +136,7 @@ class Rules:
                 try:
                     rule = as_rule(said)
                     if render(rule) not in texts:
-                        made.append(_admit(rule, taken, where))
+                        made.append(replace(_admit(rule, taken, where), created_at=_created(said)))
                 except InputError as error:
                     problems.append(f"{where}: {error.message}")
             if problems:
@@ -199,6 +199,11 @@ def as_rule(said: Said) -> Rule:
         check_fields(said)
         said = read_rule(said)
     return replace(said, id="", kept=False, created_at=None, updated_at=None)
+
+
+def _created(said: Said) -> datetime | None:
+    """When a rule that comes from elsewhere was made there."""
+    return read_moment(str(said.get("created_at")), UTC) if isinstance(said, Mapping) else None
 
 
 def fold(lines: Iterable[Mapping[str, Any]]) -> Folded:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
-from memfolio.errors import ConflictError, InputError
+from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.exchange.export.archive import write_archive
 from memfolio.exchange.export.contents import Contents
 from memfolio.exchange.export.folder import write_folder
@@ -23,6 +24,7 @@ from memfolio.vault.home import agents_of
 from memfolio.vault.paths import agent_of
 from memfolio.vault.vault import Vault
 
+Told = Callable[[int, int], None]
 Write = Callable[[Contents, Path, Disk], None]
 FORMS: Mapping[str, Write] = {
     "archive": write_archive,
@@ -35,18 +37,23 @@ FOLDERS = ("obsidian", "mabos")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What was exported, or would be: where to, whose, how many files of the home, and which could not be read."""
+    """What was exported, or would be: where to, whose, how many files of the home, and why some could not be."""
 
     target: Path
-    form: str
     agents: tuple[str, ...]
     files: int
-    bytes: int
-    is_written: bool
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str]
 
 
-def export(memory: Memory, target: Path, form: str, *, whole_home: bool = False, dry_run: bool = False) -> Exported:
+def export(
+    memory: Memory,
+    target: Path,
+    form: str,
+    *,
+    whole_home: bool = False,
+    dry_run: bool = False,
+    told: Told = lambda done, total: None,
+) -> Exported:
     """Export one agent, or all whose memory whoever speaks may read; the target must not be there, or be empty."""
     if form not in FORMS:
         raise InputError(f"{form[:40]!r} is no form of export", hint=nearest(form, [*FORMS]))
@@ -55,23 +62,15 @@ def export(memory: Memory, target: Path, form: str, *, whole_home: bool = False,
     if vault.can_write:  # what takes long is done before nobody may write
         vault.survey() if form == "archive" else memory.sync()
     with _still(vault) as check:
-        contents = _contents(memory, check, whole_home=whole_home)
+        contents = _contents(memory, check, told, whole_home=whole_home)
         if not dry_run:
             disk = Disk()
             disk.private = target.parent  # a memory is its owner's alone
             with disk_errors(target.parent):
                 disk.sweep(target)
                 FORMS[form](contents, target, disk)
-        sizes = [(vault.home.root / path).stat().st_size for path in contents.files if path not in contents.left_out]
-    return Exported(
-        target=target,
-        form=form,
-        agents=contents.agents,
-        files=len(sizes),
-        bytes=sum(sizes),
-        is_written=not dry_run,
-        left_out=contents.left_out,
-    )
+    files = sum(path not in contents.left_out for path in contents.files)
+    return Exported(target=target, agents=contents.agents, files=files, left_out=contents.left_out)
 
 
 def _check_target(vault: Vault, target: Path, *, is_folder: bool) -> None:
@@ -103,7 +102,7 @@ def _still(vault: Vault) -> Iterator[Callable[[], None]]:
     yield check
 
 
-def _contents(memory: Memory, check: Callable[[], None], *, whole_home: bool) -> Contents:
+def _contents(memory: Memory, check: Callable[[], None], told: Told, *, whole_home: bool) -> Contents:
     """What whoever speaks may see of what is asked for: the owner everything, an agent what it reads."""
     vault = memory.vault
     indexes = {index.agent: index for index in memory.library.indexes()}
@@ -112,6 +111,9 @@ def _contents(memory: Memory, check: Callable[[], None], *, whole_home: bool) ->
     chosen = dict(sorted(indexes.items())) if whole_home else {memory.agent: memory.library.index}
     owners = {*chosen, *([None] if whole_home else [])}
     files = [path for path in sorted(vault.states()) if agent_of(path) in owners and vault.shows(path)]
+    done = count(1)
+    if not files:
+        raise NotFoundError(f"the agent {memory.agent} has nothing to export", hint="`memfolio agent list` names all")
     return Contents(
         vault=vault,
         indexes=chosen,
@@ -119,4 +121,6 @@ def _contents(memory: Memory, check: Callable[[], None], *, whole_home: bool) ->
         whole_home=whole_home,
         now=vault.home.now(),
         check=check,
+        left_out={path: why for path, why in vault.problems.items() if agent_of(path) in owners and path not in files},
+        step=lambda: told(next(done), len(files)),
     )

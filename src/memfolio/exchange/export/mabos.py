@@ -8,11 +8,14 @@ from typing import Any
 
 from memfolio.exchange.export.contents import Contents
 from memfolio.exchange.export.jsonl import memory_record, plain
+from memfolio.index.filter import ARCHIVED
 from memfolio.index.lookup import Located
 from memfolio.index.passages import body_text
+from memfolio.knowledge.case import Case
 from memfolio.knowledge.fact_line import fact_json
 from memfolio.knowledge.rule_line import rule_record
 from memfolio.types import Store
+from memfolio.vault.paths import Form, agent_root, form_of
 
 TYPES = frozenset({"event", "decision", "outcome", "lesson", "fact", "observation"})
 """What a memory can be about there; whatever else is an observation."""
@@ -20,7 +23,7 @@ TOLD: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from"
 MOVED = {"mind/": "", "memory/conflicts/": "memory/bdi-conflicts/"}
 KEPT = ("memory/checkpoints/", "memory/weekly/", "memory/monthly/", "memory/quarterly/")
 PROCEDURES = "memory/procedures/"
-OURS = ("memory/meta/", "sessions/", "memory/graph/index.md", "memory/graph/relations.md")
+OURS = ("sessions/", "memory/graph/index.md", "memory/graph/relations.md")
 """Pages that are made from others."""
 
 
@@ -28,20 +31,25 @@ def mabos_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The files of each agent."""
     for agent in contents.agents:
         for name, content in _files(contents, agent):
-            text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-            yield f"agents/{agent}/{name}", text.encode("utf-8", "replace")
+            said = content if isinstance(content, str) else _json(content)
+            yield f"agents/{agent}/{name}", said.encode("utf-8", "replace")
 
 
 def _files(contents: Contents, agent: str) -> Iterator[tuple[str, Any]]:
     version = contents.vault.head
-    memories = [each for each in contents.memories(agent) if not each.item.superseded_by]
+    memories = contents.memories(agent, ARCHIVED)
     settings = contents.vault.settings(agent)
     yield "agent.json", {"id": agent, "role": settings.role, "commitment_strategy": settings.commitment}
     yield "memory-store.json", {**_stores(memories), "version": version}
     yield "facts.json", {"facts": [_fact(fact_json(each)) for each in contents.facts(agent)], "version": version}
-    yield "rules.json", {"rules": [_rule(each) for each in contents.rules(agent)], "version": version}
-    yield "cases.json", [_case(plain(each)) for each in contents.cases(agent)]
+    rules = [{"id": each.id, "description": "", **rule_record(each)} for each in contents.rules(agent)]
+    yield "rules.json", {"rules": rules, "version": version}
+    yield "cases.json", [*map(_case, contents.cases(agent))]
     yield from _pages(contents, agent)
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2, default=plain) + "\n"
 
 
 def _stores(memories: list[Located]) -> dict[str, list[dict[str, Any]]]:
@@ -54,9 +62,9 @@ def _stores(memories: list[Located]) -> dict[str, list[dict[str, Any]]]:
 
 def _item(found: Located) -> dict[str, Any]:
     item, record = found.item, memory_record(found)
-    happened = plain(item.event_time or item.created_at)
+    happened = item.event_time or item.created_at
     own = {"type": record["type"] if record["type"] in TYPES else "observation", "created_at": happened}
-    own |= {"accessed_at": plain(item.accessed_at) or happened, "access_count": item.access_count}
+    own |= {"accessed_at": item.accessed_at or happened, "access_count": item.access_count}
     told = {name: record[name] for name in TOLD if name in record}
     return {**told, **own, "tags": list(item.tags)}
 
@@ -67,23 +75,21 @@ def _fact(record: dict[str, Any]) -> dict[str, Any]:
     return {renamed.get(name, name): value for name, value in record.items() if name not in left and value is not None}
 
 
-def _rule(rule: Any) -> dict[str, Any]:
-    return {"id": rule.id, "description": "", **rule_record(rule)}
-
-
-def _case(record: dict[str, Any]) -> dict[str, Any]:
-    parts = {name: record[name] for name in ("situation", "solution", "outcome")}
-    return {"case_id": record["id"], **parts, "stored_at": record["created_at"]}
+def _case(case: Case) -> dict[str, Any]:
+    parts = {name: getattr(case, name) for name in ("situation", "solution", "outcome")}
+    return {"case_id": case.id, **parts, "stored_at": case.created_at}
 
 
 def _pages(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
     """Days and pages at their places; those that have none are sections of two pages."""
-    yield from contents.days(agent)
     joined: dict[str, list[str]] = {"Playbooks.md": [], "Knowledge.md": []}
-    for path, text in contents.pages(agent):
+    for path, data in contents.pages(agent):
+        text, whole = data.decode("utf-8", "replace"), f"{agent_root(agent)}/{path}"
         moved = next((f"{to}{path.removeprefix(start)}" for start, to in MOVED.items() if path.startswith(start)), None)
-        if moved or path.startswith(KEPT) or "/" not in path:
+        if not path.endswith(".md"):
+            contents.left_out[whole] = "has no place in this layout"
+        elif moved or path.startswith(KEPT) or "/" not in path or form_of(whole) is Form.LOG:
             yield moved or path, text
-        elif path.endswith(".md") and not path.startswith(OURS):
+        elif not path.startswith(OURS):
             joined["Playbooks.md" if path.startswith(PROCEDURES) else "Knowledge.md"].append(body_text(text).strip())
     yield from ((name, "\n\n".join(texts) + "\n") for name, texts in joined.items() if texts)

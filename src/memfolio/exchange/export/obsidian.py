@@ -1,8 +1,9 @@
-"""A vault for Obsidian: pages and days as they are, and facts, rules and cases as pages that can be read."""
+"""A vault for Obsidian: pages, days and attachments as they are, and facts, rules and cases as pages to be read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from memfolio.exchange.export.contents import Contents
 from memfolio.index.facts import Fact
@@ -11,7 +12,7 @@ from memfolio.knowledge.case import Case
 from memfolio.knowledge.rule_text import render
 
 ENTITIES = "memory/graph/entities"
-OURS = "memory/meta/"
+COLUMNS = ("subject", "predicate", "object", "from", "until", "confidence", "source")
 
 
 def obsidian_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
@@ -19,43 +20,45 @@ def obsidian_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     yield ".obsidian/app.json", b"{}\n"
     for agent in contents.agents:
         folder = f"{agent}/" if contents.whole_home else ""
-        for path, text in _pages(contents, agent):
-            yield f"{folder}{path}", text.encode()
+        yield from ((f"{folder}{path}", data) for path, data in _pages(contents, agent))
+        yield from ((f"{folder}knowledge/{name}.md", text.encode()) for name, text in _knowledge(contents, agent))
 
 
-def _pages(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
+def _pages(contents: Contents, agent: str) -> Iterator[tuple[str, bytes]]:
     linked, there = dict[str, None](), set[str]()
-    for path, text in (*contents.pages(agent), *contents.days(agent)):
-        if path.endswith(".md") and not path.startswith(OURS):
+    for path, data in contents.pages(agent):
+        if path.endswith(".md"):
             there.add(path.rpartition("/")[2].removesuffix(".md"))
-            linked |= dict.fromkeys(mentions(text))
-            yield path, text
-    for name in linked:  # every link leads somewhere
+            linked |= dict.fromkeys(mentions(data.decode("utf-8", "replace")))
+        yield path, data
+    for name in linked:  # every link to an entity leads somewhere
         if name not in there:
             title = name.partition("--")[2].replace("-", " ")
-            yield f"{ENTITIES}/{name}.md", f"# {title}\n\nNothing is written about this yet.\n"
-    yield from _knowledge(contents, agent)
+            yield f"{ENTITIES}/{name}.md", f"# {title}\n\nNothing is written about this yet.\n".encode()
 
 
 def _knowledge(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
-    if facts := facts_table(contents.facts(agent)):
-        yield "knowledge/Facts.md", f"# Facts\n\n{facts}"
+    if rows := "".join(map(_row, contents.facts(agent))):
+        yield "Facts", f"# Facts\n\n{_line(COLUMNS)}{_line('---' for _ in COLUMNS)}{rows}"
     if rules := contents.rules(agent):
         listed = "".join(f"## {rule.name or rule.id}\n\n`{render(rule)}`\n\n" for rule in rules)
-        yield "knowledge/Rules.md", f"# Rules\n\n{listed}"
+        yield "Rules", f"# Rules\n\n{listed}"
     if cases := contents.cases(agent):
-        yield "knowledge/Cases.md", "# Cases\n\n" + "".join(map(_case, cases))
+        yield "Cases", "# Cases\n\n" + "".join(map(_case, cases))
 
 
-def facts_table(facts: Iterable[Fact]) -> str:
-    """Facts as a table; nothing where there are none."""
-    rows = [(fact.subject, fact.predicate, fact.object, f"{fact.confidence:.2f}", fact.source) for fact in facts]
-    head = "| subject | predicate | object | confidence | source |\n|---|---|---|---|---|\n"
-    return head + "".join(f"| {' | '.join(map(_cell, row))} |\n" for row in rows) if rows else ""
+def _row(fact: Fact) -> str:
+    held = (_day(fact.valid_from), _day(fact.valid_until), f"{fact.confidence:.2f}")
+    return _line((*fact.triple, *held, fact.source))
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+def _day(at: datetime | None) -> str:
+    return at.date().isoformat() if at else ""
+
+
+def _line(cells: Iterable[str]) -> str:
+    escaped = (" ".join(each.replace("|", "\\|").split()) for each in cells)
+    return f"| {' | '.join(escaped)} |\n"
 
 
 def _case(case: Case) -> str:

@@ -9,10 +9,12 @@ from memfolio.exchange.readers import dated, page
 
 
 def _inside(path: Path) -> Path:
-    """The folder above those of the projects, whichever of the folders in between is named."""
+    """The folder above those of the projects, whichever of the folders around and in it is named."""
     if (path / "projects").is_dir():
         return path / "projects"
-    return path.parent if (path / "memory" / "MEMORY.md").is_file() and path.parent.name == "projects" else path
+    project = path.parent if path.name == "memory" else path
+    is_project = (project / "memory" / "MEMORY.md").is_file() and project.parent.name == "projects"
+    return project.parent if is_project else path
 
 
 def _holds_projects(path: Path) -> bool:
@@ -21,7 +23,7 @@ def _holds_projects(path: Path) -> bool:
 
 SOURCE = Layout(
     name="claude-code",
-    marks=lambda path: _holds_projects(path),
+    marks=_holds_projects,
     inside=_inside,
     rules=((r"(?P<project>[^/]+)/memory/(?P<rest>.+\.md)", page(r"memory/claude-code/\g<project>/\g<rest>", dated)),),
 )

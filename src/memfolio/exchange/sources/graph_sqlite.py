@@ -22,6 +22,8 @@ TYPES = {"episodic": "event", "semantic": "fact", "opinion": "preference", "proc
 ROLES = {"orchestrator": "assistant", "agent": "assistant"}
 NEEDED = {"id", "type", "content", "event_time"}
 KEPT = ("id", "decay_rate", "access_count", "last_accessed", "source_type", "created_at")
+OF_EDGES = ("predicate", "weight", "confidence", "valid_from", "valid_until", "evidence")
+OF_ENTITIES = ("id", "first_seen", "last_updated", "mention_count")
 MENTIONS = "SELECT n.node_id, e.* FROM node_entities n JOIN entities e ON e.id = n.entity_id ORDER BY 1, 2"
 Row = Mapping[str, Any]
 
@@ -60,9 +62,9 @@ def _beside(database: Foreign) -> Mapping[str, dict[str, list[Any]]]:
     found: defaultdict[str, dict[str, list[Any]]] = defaultdict(dict)
     if database.columns("edges"):
         for edge in database.rows("SELECT * FROM edges WHERE relation_type != 'temporal' ORDER BY id"):
-            tie = {"type": edge["relation_type"], "to": edge["target_id"], "predicate": edge.get("predicate")}
-            told = {name: value for name, value in tie.items() if value}
-            found[edge["source_id"]].setdefault("ties", []).append(told)
+            told = {name: edge[name] for name in OF_EDGES if edge.get(name) not in (None, "", "[]")}
+            tie = {"type": edge["relation_type"], "to": edge["target_id"], **told}
+            found[edge["source_id"]].setdefault("ties", []).append(tie)
     if database.columns("node_entities") and database.columns("entities"):
         for row in database.rows(MENTIONS):
             found[row["node_id"]].setdefault("entities", []).append(_entity_id(row))
@@ -73,17 +75,21 @@ def _note(node: Row, beside: Mapping[str, list[Any]]) -> Incoming:
     ref, kind, content = str(node["id"]), str(node["type"]), text_in(node["content"])
     if kind not in TYPES or not content:
         return Flaw(ref=ref, why=f"a node of the type {kind[:40]!r} cannot be read" if content else "it is empty")
-    role = str(node.get("source_role") or "")
+    is_turn, role = kind == "episodic", str(node.get("source_role") or "")
+    if node.get("source_type") == "tool_result":
+        is_turn, role = True, "tool"  # nobody in the conversation said it
     kept = {name: node[name] for name in KEPT if node.get(name) is not None}
     fields: dict[str, Any] = {"attributes": {**_json(node.get("attributes"), {}), **beside, "node": kept}}
+    if until := moment_in(node.get("valid_until")):
+        fields["valid_until"] = until
     if kind != "episodic":
-        times = {name: moment_in(node.get(name)) for name in ("valid_from", "valid_until")}
-        fields |= {"kind": kind, "type": TYPES[kind], "confidence": _share(node.get("confidence")), **times}
+        fields |= {"kind": kind, "type": TYPES[kind], "confidence": _share(node.get("confidence"))}
+        fields["valid_from"] = moment_in(node.get("valid_from"))
     return Note(
         ref=ref,
         content=content,
         at=moment_in(node.get("event_time")) or moment_in(node.get("created_at")),
-        role=ROLES.get(role, token_in(role)) if kind == "episodic" else None,
+        role=ROLES.get(role, token_in(role)) if is_turn else None,
         session=token_in(node.get("session_id")),
         fields=fields,
     )
@@ -93,7 +99,8 @@ def _page(entity: Row) -> Incoming:
     name = " ".join(text_in(entity.get("canonical_name")).split())
     if not name:
         return Flaw(ref=str(entity["id"]), why="the entity has no name")
-    known = {"name": name, "aliases": _json(entity.get("aliases"), []), **_json(entity.get("attributes"), {})}
+    kept = {key: entity.get(key) for key in OF_ENTITIES}
+    known = {**kept, **_json(entity.get("attributes"), {}), "name": name, "aliases": _json(entity.get("aliases"), [])}
     plain = {key: value for key, value in known.items() if re.fullmatch(r"\w+", key) and value}
     told = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in plain.items())
     summary = text_in(entity.get("summary"))

@@ -54,12 +54,35 @@ def glance(path: Path, names: re.Pattern[str]) -> str:
     return ""
 
 
-def _streams(path: Path, names: re.Pattern[str]) -> Iterator[BinaryIO]:
+def unread(path: Path, names: re.Pattern[str]) -> list[str]:
+    """The files in JSON of a folder or an archive that have other names."""
     if path.is_dir():
-        files = sorted(each for each in path.iterdir() if names.fullmatch(each.name) and each.is_file())
+        found = [each.relative_to(path).as_posix() for each in _files(path)]
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            found = archive.namelist()
     else:
-        files = [path]
-    for each in files:
+        found = []
+    shown = [each for each in found if not each.rpartition("/")[2].startswith(".")]
+    return [each for each in shown if each.endswith(".json") and not _is_named(each, names)]
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder, and those in JSON of the folders in it."""
+    return sorted(each for each in (*folder.iterdir(), *folder.glob("*/*.json")) if each.is_file())
+
+
+def _is_named(place: str, names: re.Pattern[str]) -> bool:
+    """Whether a file has one of these names; an archive may have all its files in one folder."""
+    return bool(names.fullmatch(place) or names.fullmatch(place.partition("/")[2]))
+
+
+def _streams(path: Path, names: re.Pattern[str]) -> Iterator[BinaryIO]:
+    for each in _files(path) if path.is_dir() else [path]:
+        if each != path and not names.fullmatch(each.relative_to(path).as_posix()):
+            continue
+        if not each.resolve().is_relative_to(path.resolve()):
+            raise InputError(f"{each} is a link and is not followed", hint="copy the file to its place")
         _check_size(path, each.stat().st_size)
         with io.BufferedReader(io.FileIO(each), CHUNK) as file:
             if file.peek(4)[:4] != _ZIP:
@@ -73,7 +96,7 @@ def _streams(path: Path, names: re.Pattern[str]) -> Iterator[BinaryIO]:
 
 def _members(path: Path, archive: zipfile.ZipFile, names: re.Pattern[str]) -> list[zipfile.ZipInfo]:
     """The files of an archive with these names; one that leads out of it, or unpacks to far more, is refused."""
-    found = [each for each in archive.infolist() if names.fullmatch(each.filename.rpartition("/")[2])]
+    found = [each for each in archive.infolist() if _is_named(each.filename, names)]
     if not found:
         raise InputError(f"{path} has no file that is called {names.pattern}", hint="name the export itself")
     for each in found:
@@ -152,8 +175,10 @@ class JsonSource(ABC):
 
     name: str
     files: str
-    """The pattern of the names that its files have in a folder or an archive."""
+    """The pattern of the places that its files have in a folder or an archive."""
     mark: str
+    passed: str = ""
+    """The same for files in which there is nothing to remember; of an export that has such, all others are told."""
     inside: tuple[str, ...] = ()
     """Lists that an object may have in place of the objects themselves."""
 
@@ -178,6 +203,8 @@ class JsonSource(ABC):
                 number += 1
                 found = list(self.incoming(each, f"item {number}")) if isinstance(each, Mapping) else []
                 yield from found or [Flaw(ref=f"item {number}", why="there is nothing in it that can be read")]
+        for name in unread(path, re.compile(f"{self.files}|{self.passed}")) if self.passed else ():
+            yield Flaw(ref=name, why="is a part of the export that is not taken over")
 
 
 def listed(of: object, name: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""An agent of MABOS: its three stores, facts, rules and cases as JSON, its mind, playbooks and days as Markdown."""
+"""Agents of MABOS: their three stores, facts, rules and cases as JSON, their minds, playbooks and days as Markdown."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from memfolio.errors import InputError
 from memfolio.exchange.files import Leaf
 from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note, Triple
 from memfolio.exchange.layout import Layout
-from memfolio.exchange.readers import DAY, fenced, ignored, log, moment, objects, page, pages_by_section
+from memfolio.exchange.readers import DAY, fenced, ignored, log, objects, page, pages_by_section
+from memfolio.exchange.sources.json_source import moment_in
 
 STORES = {"long_term": "long_term", "short_term": "short_term", "working": "short_term"}
 """What was at hand when the store was written is not at hand here."""
@@ -35,7 +37,7 @@ def _memory(ref: str, store: str, item: Mapping[str, Any]) -> Incoming:
     return Note(
         ref=f"{ref}#{name}",
         content=content,
-        at=moment(item.get("created_at")),
+        at=moment_in(item.get("created_at")),
         fields={**fields, "store": STORES[store], "attributes": attributes},
     )
 
@@ -51,6 +53,8 @@ def _fact(ref: str, fact: Mapping[str, Any]) -> Incoming:
         case [str(subject), str(predicate), str(object)]:
             named = ("confidence", "source", "valid_from", "valid_until", "category")
             fields = {name: fact[name] for name in named if fact.get(name) is not None}
+            if was := {name: fact[name] for name in ("id", "created_at", "updated_at", "rule_id") if fact.get(name)}:
+                fields["was"] = was
             ref = f"{ref}#{fact.get('id') or (subject, predicate, object)}"
             return Triple(ref=ref, subject=subject, predicate=predicate, object=object, fields=fields)
     return Flaw(ref=f"{ref}#{fact.get('id')}", why="is a fact that lacks one of its three terms")
@@ -67,10 +71,14 @@ def lore(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
             yield Lore(ref=f"{leaf.ref}#{name}", room=room, fields=found[1])
 
 
-def _inside(path: Path) -> Path:
-    """The folder of the agent, where a workspace has only one."""
-    agents = sorted((path / "agents").glob("*/")) if (path / "agents").is_dir() else []
-    return agents[0] if len(agents) == 1 else path
+def agents_of(path: Path) -> dict[str, Path]:
+    """The folders of the agents in a workspace, by their names."""
+    found = sorted((path / "agents").glob("*/")) if (path / "agents").is_dir() else []
+    return {each.name: each for each in found if _is_agent(each)}
+
+
+def _is_agent(path: Path) -> bool:
+    return sum((path / each).is_file() for each in FILES) > 1
 
 
 class Agent(Layout):
@@ -78,6 +86,8 @@ class Agent(Layout):
 
     def read(self, path: Path) -> Iterator[Incoming]:
         """What the files hold; a memory that is in the stores does not come from the log of its day as well."""
+        if len(agents := agents_of(path)) > 1:
+            raise InputError(f"{path} has several agents: {', '.join(agents)}", hint="take them over one by one")
         stored: set[str] = set()
         for each in Layout.read(self, path):
             said = " ".join(each.content.split()) if isinstance(each, Note) else ""
@@ -90,8 +100,8 @@ class Agent(Layout):
 
 SOURCE = Agent(
     name="mabos",
-    inside=_inside,
-    marks=lambda path: sum((path / each).is_file() for each in FILES) > 1,
+    inside=lambda path: next(iter(agents_of(path).values()), path),
+    marks=_is_agent,
     rules=(
         (r"memory-store\.json", memories),
         (r"facts\.json", facts),

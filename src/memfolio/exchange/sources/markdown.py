@@ -27,4 +27,4 @@ def _has_some(path: Path) -> bool:
     return any(isinstance(each, str) for each in files_below(path, lambda ref: ref.endswith((".md", ".markdown"))))
 
 
-SOURCE = Markdown(name="markdown", rules=RULES, marks=_has_some)
+SOURCE = Markdown(name="markdown", rules=RULES, marks=_has_some, tells_rest=True)

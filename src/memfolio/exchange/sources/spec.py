@@ -11,11 +11,11 @@ from typing import Any
 from memfolio.exchange.files import Leaf
 from memfolio.exchange.incoming import Incoming, Note, Sheet
 from memfolio.exchange.layout import Layout
-from memfolio.exchange.readers import DAY, fenced, ignored, log, page, pages_by_section, sections
+from memfolio.exchange.readers import DAY, fenced, ignored, log, page, pages_by_section, says_something, sections
 
 KINDS = ("SEMANTIC.md", "PROCEDURAL.md", "EPISODIC.md")
 IMPORTANCE = {"critical": 0.95, "high": 0.8, "medium": 0.5, "low": 0.3}
-_EPISODE = re.compile(r"(?i)episode\b")
+_EPISODE = re.compile(r"(?i)episode\s*:")
 _FIELD = re.compile(r"(?m)^\*\*(Timestamp|Type|Importance|Embedding)\*\*:[ \t]*(.*)\n?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 _ZONE = {"UTC": "+00:00", "EST": "-05:00", "EDT": "-04:00", "CST": "-06:00", "PST": "-08:00", "PDT": "-07:00"}
@@ -37,7 +37,7 @@ def episodes(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
             at=_moment(fields.get("timestamp", "") or title),
             fields=told,
         )
-    if not found:
+    if says_something(rest) or not found:
         yield Sheet(ref=leaf.ref, path="memory/EPISODIC.md", text=rest)
 
 

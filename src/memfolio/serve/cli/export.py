@@ -31,20 +31,25 @@ def export(
     from memfolio.exchange.export.export import export as write
 
     with options.memory() as memory:
-        done = write(memory, target.expanduser(), as_, whole_home=whole_home, dry_run=dry_run)
-    document = {"path": done.target, "as": done.form, "agents": done.agents, "files": done.files, "bytes": done.bytes}
+        done = write(
+            memory,
+            target.expanduser(),
+            as_,
+            whole_home=whole_home,
+            dry_run=dry_run,
+            told=lambda done, total: options.wait.step("files", f"Exporting to {target.name}", done, total),
+        )
+    document = {"path": done.target, "as": as_, "agents": done.agents, "files": done.files}
     more = {"dry_run": dry_run, "left_out": dict(done.left_out)}
-    return Answer({**document, **more}, lambda screen: _show(screen, done))
+    return Answer({**document, **more}, lambda screen: _show(screen, done, dry_run=dry_run))
 
 
-def _show(screen: Screen, done: Exported) -> None:
+def _show(screen: Screen, done: Exported, *, dry_run: bool) -> None:
     for path, why in done.left_out.items():
         screen.say(f"left out: {path} {why}", "yellow")
     what = f"{counted(done.files, 'file')} of {', '.join(done.agents)}"
-    if done.is_written:
-        screen.say(f"{what} exported to {done.target}", "bold")
-    else:
-        screen.say(f"{what} would be exported to {done.target}. Nothing was written.", "bold")
+    said = "would be exported to {}. Nothing was written." if dry_run else "exported to {}"
+    screen.say(f"{what} {said.format(done.target)}", "bold")
 
 
 COMMANDS = (Command(export, "export memory.tar.gz", "export notes --as obsidian --whole-home"),)

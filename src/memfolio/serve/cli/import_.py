@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder
+from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder, nowhere
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
+    from memfolio.exchange.incoming import Source
     from memfolio.exchange.take_in import Report
 
 FLAWS = 20
@@ -46,33 +48,55 @@ def import_(
     dry_run: DryRun = False,
 ) -> Answer:
     """Take over memories from elsewhere: what was taken over before does not come again."""
-    path = path.expanduser()
+    path = path.expanduser().absolute()
     if in_place:
         return _in_place(options, path, dry_run=dry_run)
     from memfolio.exchange.restore import is_archive
     from memfolio.exchange.sources import source_of
 
-    if source in (None, "memfolio") and is_archive(path):
+    if not untrusted and source in (None, "memfolio") and is_archive(path):
         return _restored(options, path, dry_run=dry_run)
     found = source_of(path, source)
-    with options.memory(create=in_empty_folder) as memory:
-        from memfolio.exchange.take_in import take_in
+    places = _agents(options, found.name, path)
+    reports = {
+        agent: _taken(replace(options, agent=agent), found, place, dry_run=dry_run, untrusted=untrusted)
+        for agent, place in places.items()
+    }
+    return _answer(reports, dry_run=dry_run)
 
-        report = take_in(
+
+def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]:
+    """Who takes over what: of a workspace with several agents, each its own."""
+    from memfolio.errors import InputError
+    from memfolio.exchange.sources.mabos import agents_of
+    from memfolio.vault.paths import check_agent
+
+    found = agents_of(path) if source == "mabos" else {}
+    if len(found) < 2:
+        return {options.agent: path}
+    if options.agent:
+        raise InputError(f"{path} has several agents: {', '.join(found)}", hint="name the folder of one, or no --agent")
+    return {check_agent(name): place for name, place in found.items()}
+
+
+def _taken(options: Options, source: Source, path: Path, *, dry_run: bool, untrusted: bool) -> Report:
+    from memfolio.exchange.take_in import take_in
+
+    with options.memory(create=nowhere if dry_run else in_empty_folder) as memory:
+        return take_in(
             memory,
-            found,
+            source,
             path,
             dry_run=dry_run,
             untrusted=untrusted,
-            told=lambda done, total: options.wait.step("things", f"Importing from {found.name}", done, total),
+            told=lambda done, total: options.wait.step("things", f"Importing from {source.name}", done, total),
         )
-    return _answer(report, dry_run=dry_run)
 
 
 def _restored(options: Options, path: Path, *, dry_run: bool) -> Answer:
     from memfolio.exchange.restore import restore
 
-    with options.memory(create=in_empty_folder) as memory:
+    with options.memory(create=nowhere if dry_run else in_empty_folder) as memory:
         found = restore(memory, path, dry_run=dry_run)
     came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"
     left = f"; left as they are: {', '.join(found.left)}" if found.left else ""
@@ -80,19 +104,27 @@ def _restored(options: Options, path: Path, *, dry_run: bool) -> Answer:
     return Answer({**asdict(found), "dry_run": dry_run}, lambda screen: screen.say(line, "bold"))
 
 
-def _answer(report: Report, *, dry_run: bool) -> Answer:
-    document: dict[str, Any] = {**asdict(report), "dry_run": dry_run}
+def _answer(reports: Mapping[str | None, Report], *, dry_run: bool) -> Answer:
+    """What came; of several agents, for each."""
+    documents = {str(agent): {**asdict(report), "dry_run": dry_run} for agent, report in reports.items()}
 
     def draw(screen: Screen) -> None:
-        for each in report.shown if dry_run else ():
-            screen.say(each)
-        for flaw in report.flaws[:FLAWS]:
-            screen.say(f"{flaw.ref}: {flaw.why}", "yellow")
-        if len(report.flaws) > FLAWS:
-            screen.say(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all", "yellow")
-        screen.say(_sentence(report, dry_run=dry_run), "bold")
+        for agent, report in reports.items():
+            if len(reports) > 1:
+                screen.say(f"{agent}:")
+            _draw(screen, report, dry_run=dry_run)
 
-    return Answer(document, draw)
+    return Answer(documents if len(documents) > 1 else next(iter(documents.values())), draw)
+
+
+def _draw(screen: Screen, report: Report, *, dry_run: bool) -> None:
+    for each in report.shown if dry_run else ():
+        screen.say(each)
+    for flaw in report.flaws[:FLAWS]:
+        screen.say(f"{flaw.ref}: {flaw.why}", "yellow")
+    if len(report.flaws) > FLAWS:
+        screen.say(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all", "yellow")
+    screen.say(_sentence(report, dry_run=dry_run), "bold")
 
 
 def _sentence(report: Report, *, dry_run: bool) -> str:
@@ -100,6 +132,7 @@ def _sentence(report: Report, *, dry_run: bool) -> str:
         counted(number, one, several)
         for number, one, several in (
             (report.taken, "memory", "memories"),
+            (report.changed, "corrected memory", "corrected memories"),
             (report.pages, "page", "pages"),
             (report.facts, "fact", "facts"),
             (report.lore, "rule or case", "rules and cases"),
@@ -117,7 +150,7 @@ def _sentence(report: Report, *, dry_run: bool) -> str:
 
 
 def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
-    from memfolio.exchange.in_place import check_in_place, settle_in
+    from memfolio.exchange.in_place import AFTER, check_in_place, settle_in
     from memfolio.vault.paths import agent_root
 
     config = options.config(create=in_empty_folder)
@@ -132,7 +165,8 @@ def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
         inside = f"{agent_root(config.agent)}/"
         files = sum(each.startswith(inside) for each in memory.vault.states())
     document = {"home": config.home, "agent": config.agent, "place": place, "files": files, "dry_run": False}
-    return Answer(document, lambda screen: screen.say(f"{path} is the folder of {config.agent} now: {place}", "bold"))
+    words = f"{path} is the folder of {config.agent} now: {place}\n{AFTER}"
+    return Answer(document, lambda screen: screen.say(words, "bold"))
 
 
 import_.__name__ = "import"
