@@ -76,21 +76,23 @@ def prompt(board: Board) -> None:
 
 
 def others(board: Board) -> None:
-    """What a host waits for at the end, and what the first event of all takes, which starts the warm process."""
+    """What a host waits for at the end, and while there is no warm process."""
     with a_folder() as folder:
         fill(home := folder / "home", SIZES[0])
-        first = timed(partial(hook, home, "SessionStart", session_id="a", source="startup"))
-        board.show("the first event of all", first, 5, unit=" s")
+        for event, most in (("SessionStart", 5), ("UserPromptSubmit", 1.5)):
+            first = timed(partial(hook, home, event, session_id="a", prompt=sentence(97, 60)))
+            board.show(f"{event} with no warm process", first, most, unit=" s")
+            stop(home)
         ends = [timed(partial(hook, home, "SessionEnd", session_id=f"e-{nth}")) for nth in range(5)]
         board.show("the end of a conversation", max(ends), 1, unit=" s")
         stop(home)
 
 
 def stop(home: Path) -> None:
-    """End the warm process, so that nothing of it is left when its home is thrown away."""
-    subprocess.run([*program(), "hook", "stop", "--home", str(home)], stdout=subprocess.DEVNULL, check=True)
-    while (home / ".memfolio/hooks/socket").exists():
+    """End the warm process, which may just be starting."""
+    while not (home / ".memfolio/hooks/socket").exists():
         time.sleep(0.05)
+    subprocess.run([*program(), "hook", "stop", "--home", str(home)], stdout=subprocess.DEVNULL, check=True)
 
 
 BENCHES = {"prompt": prompt, "others": others}

@@ -6,21 +6,27 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from memfolio.memory import Memory
 from memfolio.recall.context.fence import fenced
-from memfolio.serve.hooks.desk import answer_once
+from memfolio.serve.hooks.cold import answer_here
+from memfolio.serve.hooks.event import read_parcel
 from memfolio.serve.hooks.health import health
 from memfolio.serve.hooks.hosts import ACTS, MOST_CHARACTERS, shaped
+from memfolio.serve.hooks.kept import keep
 from memfolio.serve.hooks.transcript import turns_of
 from memfolio.vault.disk import Disk
 from memfolio.vault.lock import FileLock
@@ -29,14 +35,18 @@ from tests.pages import surroundings
 
 CALL = "import sys; from memfolio.serve.hooks.door import main; sys.exit(main(sys.argv[1:]))"
 SESSION = "0b5e0f0c-6a2e-4c38-9d1e-7a2f3c4d5e6f"
+SOCKET = ".memfolio/hooks/socket"
+SECRET = "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"
 Hook = Callable[..., Any]
 
 
+def environ(home: Path) -> dict[str, str]:
+    return {name: value for name, value in surroundings(home.parent).items() if name != "TZ"}
+
+
 def run(home: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    environ = surroundings(home.parent) | {"MEMFOLIO_CACHE": os.environ["MEMFOLIO_CACHE"]}
-    del environ["TZ"]  # so that both have the same, and nobody builds the index anew
     command = [sys.executable, "-c", CALL, *args]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=30, check=False, env=environ)
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=30, check=False, env=environ(home))
 
 
 def until(condition: Callable[[], object], seconds: float = 10) -> None:
@@ -46,36 +56,71 @@ def until(condition: Callable[[], object], seconds: float = 10) -> None:
         time.sleep(0.02)
 
 
-@pytest.fixture
-def hook(home: Path) -> Iterator[Hook]:
-    """Calls a hook as a host does: it must end with 0 and print one JSON object, and nothing else."""
+def caller(home: Path, session: str = SESSION) -> Hook:
+    """Calls a hook as a host does: it must end with 0 and print one JSON object, or nothing where it must."""
 
     def call(host: str, event: str, said: object = None, *options: str) -> Any:
-        data = said if isinstance(said, bytes) else json.dumps({"session_id": SESSION, **(said or {})}).encode()  # type: ignore[dict-item]
+        data = said if isinstance(said, bytes) else json.dumps({"session_id": session, **(said or {})}).encode()  # type: ignore[dict-item]
         done = run(home, host, event, *options, stdin=data)
         assert (done.returncode, done.stderr) == (0, b"")
-        answer = json.loads(done.stdout)
+        assert (event == "PreCompact") == (done.stdout == b"")
+        answer = json.loads(done.stdout or b"{}")
         assert isinstance(answer, dict)
         return answer
 
-    yield call
-    stop(home)
+    return call
 
 
-def warm_up(hook: Hook) -> None:
-    """Start the process that a prompt does not wait for as long as a beginning does."""
-    hook("claude-code", "SessionStart", {"session_id": "before"})
+@pytest.fixture
+def hook(home: Path) -> Hook:
+    """Calls hooks of a home that is this test's own."""
+    return caller(home)
 
 
-def stop(home: Path) -> None:
-    """End the process that a hook may have started a moment ago."""
-    while warm_processes(home):
-        run(home, "stop")
+@contextmanager
+def warmth(home: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The process that hooks ask, started here."""
+    command = [sys.executable, "-m", "memfolio.serve.hooks.warm", str(home), *options]
+    with subprocess.Popen(command, env=environ(home)) as process:
+        try:
+            until((home / SOCKET).exists)
+            yield process
+        finally:
+            process.terminate()
 
 
-def warm_processes(home: Path) -> list[int]:
-    found = subprocess.run(["pgrep", "-f", f"hooks.warm {home}$"], capture_output=True, text=True, check=False)
-    return list(map(int, found.stdout.split()))
+@pytest.fixture
+def warm(filled: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with warmth(filled) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Path]:
+    """A home with a warm process, in which each test has its own conversation."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMFOLIO_CACHE", f"{folder}/cache")
+        with warmth(fill(Path(folder, "home"))):
+            yield Path(folder, "home")
+
+
+@pytest.fixture
+def session() -> str:
+    return str(uuid4())
+
+
+@pytest.fixture
+def ask(shared: Path, session: str) -> Hook:
+    """Calls hooks of the home that tests share."""
+    return caller(shared, session)
+
+
+@pytest.fixture
+def cold(filled: Path) -> Iterator[Path]:
+    """A home without such a process; the one that a hook starts is ended."""
+    yield filled
+    until((filled / SOCKET).exists)
+    until(lambda: run(filled, "stop").stdout == b"{}\n" and not (filled / SOCKET).exists())
 
 
 def kept(home: Path) -> list[str]:
@@ -91,14 +136,22 @@ def said(home: Path, session: str = SESSION) -> list[tuple[str | None, str]]:
     return [(hit.memory.role, hit.memory.content) for hit in reversed(found)]
 
 
-@pytest.fixture
-def filled(home: Path) -> Path:
+def files_with(home: Path, words: bytes) -> list[Path]:
+    return [path for path in home.rglob("*") if path.is_file() and words in path.read_bytes()]
+
+
+def fill(home: Path) -> Path:
     with Memory.open(home, background=False, speaker="owner") as memory:
         memory.core.add("identity", "Alex is allergic to walnuts")
         memory.checkpoint("Migrating the login to passkeys", next_steps=["Write the rollback"])
         memory.remember("The staging database of Kestrel is called heron", type="fact")
         memory.remember("Marmalade is what Alex wants for breakfast", type="preference")
     return home
+
+
+@pytest.fixture
+def filled(home: Path) -> Path:
+    return fill(home)
 
 
 @contextmanager
@@ -114,61 +167,130 @@ def injected(answer: Any) -> str:
     return str(answer["hookSpecificOutput"]["additionalContext"])
 
 
-def test_a_conversation_begins_with_core_memory_and_where_work_was_left(filled: Path, hook: Hook) -> None:
-    text = injected(hook("claude-code", "SessionStart", {"source": "startup"}))
+def test_a_conversation_begins_with_core_memory_and_where_work_was_left(ask: Hook) -> None:
+    text = injected(ask("claude-code", "SessionStart", {"source": "startup"}))
     assert text.startswith("<memfolio-")
     assert "allergic to walnuts" in text
     assert "Write the rollback" in text
     assert len(text) <= MOST_CHARACTERS
 
 
-def test_a_prompt_brings_what_is_remembered_about_it_once_in_a_conversation(filled: Path, hook: Hook) -> None:
-    warm_up(hook)
+def test_a_prompt_brings_what_is_remembered_about_it_once_in_a_conversation(ask: Hook) -> None:
     asked = {"prompt": "What is the staging database of Kestrel called?"}
-    assert "heron" in injected(hook("claude-code", "UserPromptSubmit", asked))
-    assert hook("claude-code", "UserPromptSubmit", asked) == {}
-    assert "heron" in injected(hook("claude-code", "UserPromptSubmit", {**asked, "session_id": "another"}))
+    assert "heron" in injected(ask("claude-code", "UserPromptSubmit", asked))
+    assert ask("claude-code", "UserPromptSubmit", asked) == {}
+    assert "heron" in injected(ask("claude-code", "UserPromptSubmit", {**asked, "session_id": "another"}))
 
 
-def test_every_host_gets_its_own_form_and_no_other_keys(filled: Path, hook: Hook) -> None:
-    warm_up(hook)
+def test_every_host_gets_its_own_form_and_no_other_keys(ask: Hook) -> None:
     asked = {"prompt": "What does Alex want for breakfast?"}
     for host, event in (("claude-code", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")):
-        answer = hook(host, event, {**asked, "session_id": host})
+        answer = ask(host, event, {**asked, "session_id": host})
         assert answer == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": injected(answer)}}
-    assert hook("cursor", "sessionStart", {"conversation_id": "c"}).keys() == {"additional_context"}
-    assert hook("cursor", "beforeSubmitPrompt", {"conversation_id": "c", **asked}) == {}
+    assert ask("cursor", "sessionStart", {"conversation_id": "c"}).keys() == {"additional_context"}
+    assert ask("cursor", "beforeSubmitPrompt", {"conversation_id": "d", **asked}).keys() == {"additional_context"}
+    # What the opening told is not told again with the first prompt.
+    assert ask("cursor", "beforeSubmitPrompt", {"conversation_id": "c", **asked}) == {}
 
 
-def test_both_sides_of_a_conversation_are_noted_and_what_was_injected_is_not(filled: Path, hook: Hook) -> None:
-    warm_up(hook)
-    told = injected(hook("claude-code", "UserPromptSubmit", {"prompt": "Which database does Kestrel have?"}))
-    hook("claude-code", "UserPromptSubmit", {"prompt": f"{told}\nUse the second one."})
-    hook("claude-code", "Stop", {"last_assistant_message": f"Done. {fenced(['- [M-1] heron'])}"})
-    assert said(filled) == [
+def test_both_sides_of_a_conversation_are_noted_without_what_was_injected(
+    shared: Path, ask: Hook, session: str
+) -> None:
+    told = injected(ask("claude-code", "UserPromptSubmit", {"prompt": "Which database does Kestrel have?"}))
+    ask("claude-code", "UserPromptSubmit", {"prompt": f"{told}\nUse the second one."})
+    ask("claude-code", "Stop", {"last_assistant_message": f"Done. {fenced(['- [M-1] heron'])}"})
+    assert said(shared, session) == [
         ("user", "Which database does Kestrel have?"),
         ("user", "Use the second one."),
         ("assistant", "Done."),
     ]
 
 
-def test_a_turn_that_two_hooks_report_is_noted_once(filled: Path, hook: Hook) -> None:
+def test_what_gemini_passes_back_of_what_it_was_told_is_not_learned(shared: Path, ask: Hook) -> None:
+    told = injected(ask("gemini", "BeforeAgent", {"session_id": "e", "prompt": "Which database does Kestrel have?"}))
+    escaped = told.replace("<", "&lt;").replace(">", "&gt;")
+    back = f"<hook_context>{escaped}</hook_context>\n\nUse the second one."
+    ask("gemini", "BeforeAgent", {"session_id": "e", "prompt": back})
+    assert said(shared, "e")[-1] == ("user", "Use the second one.")
+
+
+def test_a_turn_that_two_hooks_report_is_noted_once(shared: Path, ask: Hook) -> None:
     turn = {"conversation_id": "c-1", "generation_id": "g-1", "prompt": "Rename the heron database"}
-    hook("cursor", "beforeSubmitPrompt", turn)
-    hook("claude-code", "UserPromptSubmit", {**turn, "cursor_version": "3.1"})
+    ask("cursor", "beforeSubmitPrompt", turn)
+    ask("claude-code", "UserPromptSubmit", {**turn, "cursor_version": "3.1"})
     for _ in range(2):  # without a number for the turn
-        hook("gemini", "BeforeAgent", {"session_id": "g", "prompt": "continue"})
-    hook("gemini", "AfterAgent", {"session_id": "g", "prompt_response": "Going on."})
-    hook("gemini", "BeforeAgent", {"session_id": "g", "prompt": "continue"})
-    assert said(filled, "c-1") == [("user", "Rename the heron database")]
-    assert said(filled, "g") == [("user", "continue"), ("assistant", "Going on."), ("user", "continue")]
+        ask("gemini", "BeforeAgent", {"session_id": "g", "prompt": "continue"})
+    ask("gemini", "AfterAgent", {"session_id": "g", "prompt_response": "Going on."})
+    ask("gemini", "BeforeAgent", {"session_id": "g", "prompt": "continue"})
+    assert said(shared, "c-1") == [("user", "Rename the heron database")]
+    assert said(shared, "g") == [("user", "continue"), ("assistant", "Going on."), ("user", "continue")]
 
 
-def test_sub_agents_are_heard_only_where_that_is_asked_for(filled: Path, hook: Hook) -> None:
-    hook("claude-code", "Stop", {"agent_id": "a-1", "last_assistant_message": "Explored the folder"})
-    assert said(filled) == []
-    hook("claude-code", "Stop", {"agent_id": "a-1", "last_assistant_message": "Explored the folder"}, "--subagents")
-    assert said(filled) == [("assistant", "Explored the folder")]
+def test_sub_agents_are_heard_only_where_that_is_asked_for(shared: Path, ask: Hook, session: str) -> None:
+    ask(
+        "claude-code",
+        "Stop",
+        {"agent_id": "a-1", "last_assistant_message": "Explored the folder"},
+    )
+    assert said(shared, session) == []
+    ask(
+        "claude-code",
+        "Stop",
+        {"agent_id": "a-1", "last_assistant_message": "Explored the folder"},
+        "--subagents",
+    )
+    assert said(shared, session) == [("assistant", "Explored the folder")]
+
+
+def test_two_conversations_at_once_are_both_answered_and_noted(shared: Path, ask: Hook, session: str) -> None:
+    def talk(session: str) -> list[tuple[str | None, str]]:
+        for nth in range(4):
+            asked = {"session_id": session, "prompt": f"Is heron the {nth}. database of {session}?"}
+            assert nth or "heron" in injected(ask("claude-code", "UserPromptSubmit", {**asked, "prompt": "heron?"}))
+            ask("claude-code", "UserPromptSubmit", asked)
+        return [("user", "heron?"), *[("user", f"Is heron the {nth}. database of {session}?") for nth in range(4)]]
+
+    with ThreadPoolExecutor() as pool:
+        expected = dict(zip("ab", pool.map(talk, "ab"), strict=True))
+    assert {session: said(shared, session) for session in "ab"} == expected
+
+
+def test_no_secret_is_written_anywhere_not_even_while_it_waits(cold: Path, hook: Hook) -> None:
+    with held(cold):
+        hook("claude-code", "UserPromptSubmit", {"prompt": f"My token is {SECRET}", "tool_input": SECRET})
+        until((cold / SOCKET).exists)
+        hook("claude-code", "Stop", {"last_assistant_message": f"It is {SECRET}, I see"})
+        assert len(kept(cold)) == 2
+        assert not files_with(cold, SECRET.encode())
+    turns = said(cold)
+    assert [words.partition("[redacted:github-token:")[0] for _, words in turns] == ["My token is ", "It is "]
+    assert turns[0][1][12:] in turns[1][1]
+    assert not files_with(cold, SECRET.encode())
+
+
+def test_a_secret_that_the_longest_memory_would_cut_is_not_noted_in_part(filled: Path, hook: Hook) -> None:
+    (filled / "memfolio.toml").write_text("max_content_bytes = 1000\n", encoding="utf-8")
+    with warmth(filled):
+        for session, size in (("a", 2_000), ("b", 20_000)):
+            words = f"{'x ' * 495}{SECRET} {'y ' * size}"
+            hook("claude-code", "UserPromptSubmit", {"session_id": session, "prompt": words})
+            ((_, noted),) = said(filled, session)
+            assert "[redacted:".startswith(noted[990:])
+    assert not files_with(filled, SECRET[:8].encode())
+
+
+def test_with_broken_settings_all_that_may_be_taken_out_is_and_the_turn_waits(cold: Path, hook: Hook) -> None:
+    settings = cold / "memfolio.toml"
+    settings.write_text("context = [broken", encoding="utf-8")
+    words = f"{SECRET} is of berta@example.org, write to her"
+    assert hook("claude-code", "UserPromptSubmit", {"prompt": words}) == {}
+    assert len(kept(cold)) == 1
+    assert not files_with(cold, SECRET.encode()) + files_with(cold, b"berta@")
+    settings.unlink()
+    hook("claude-code", "Stop", {"last_assistant_message": "I did."})
+    turns = said(cold)
+    assert turns[0][1].endswith(", write to her")
+    assert turns[1:] == [("assistant", "I did.")]
 
 
 TRANSCRIPTS: dict[str, list[dict[str, Any]]] = {
@@ -211,6 +333,7 @@ def test_of_a_long_transcript_the_end_is_read_and_what_is_broken_left_out(tmp_pa
 
 
 @pytest.mark.parametrize("host", ["claude-code", "gemini"])
+@pytest.mark.usefixtures("warm")
 def test_what_a_conversation_held_is_saved_before_it_is_cut_and_told_after(
     filled: Path, hook: Hook, host: str, tmp_path: Path
 ) -> None:
@@ -232,106 +355,168 @@ def written(host: str, folder: Path) -> Path:
     return path
 
 
-def test_a_conversation_that_is_over_is_learned_from_by_a_process_of_its_own(filled: Path, hook: Hook) -> None:
-    hook("claude-code", "UserPromptSubmit", {"prompt": "Berta leads the Kestrel project and lives in Graz."})
+def test_a_conversation_that_is_over_is_learned_from_by_a_process_of_its_own(shared: Path, ask: Hook) -> None:
+    ask(
+        "claude-code",
+        "UserPromptSubmit",
+        {"prompt": "Berta leads the Kestrel project and lives in Graz."},
+    )
     began = time.monotonic()
-    assert hook("claude-code", "SessionEnd", {"reason": "exit"}) == {}
+    assert ask("claude-code", "SessionEnd", {"reason": "exit"}) == {}
     assert time.monotonic() - began < 1
-    until(lambda: list((filled / "agents/main/sessions").glob("*.md")), 20)
+    until(lambda: list((shared / "agents/main/sessions").glob("*.md")), 20)
 
 
 def test_without_a_home_nothing_is_said_and_nothing_is_made(home: Path, hook: Hook) -> None:
-    for host, events in ACTS.items():
-        assert {event: hook(host, event, {"prompt": "hello"}) for event in events} == {event: {} for event in events}
+    for host, (start, _, _, _, end) in ACTS.items():
+        assert (hook(host, start, {"prompt": "hello"}), hook(host, end)) == ({}, {})
     assert not home.exists()
 
 
-def test_whatever_a_host_says_the_answer_is_empty_json(filled: Path, hook: Hook) -> None:
-    for data in (b"", b"{", b"[1, 2]", b"null", b"\xff\xfe\x00", b'{"prompt": 7, "session_id": []}', b"[" * 100_000):
-        assert hook("claude-code", "UserPromptSubmit", data) == {}
-        assert hook("claude-code", "Stop", data) == {}
-    until(lambda: not kept(filled))
+def test_whatever_a_host_says_the_answer_is_empty_json(shared: Path, ask: Hook, session: str) -> None:
+    for data in (b"", b"{", b"[1, 2]", b"\xff\xfe\x00", b'{"prompt": 7, "session_id": []}', b"[" * 100_000):
+        assert ask("claude-code", "UserPromptSubmit", data) == {}
+        assert ask("claude-code", "Stop", data) == {}
+    assert ask("claude-code", "UserPromptSubmit", {"prompt": "x" * (17 << 20)}) == {}
+    assert said(shared, session) == []
 
 
-def test_unknown_hosts_and_events_and_options_are_answered_with_nothing(filled: Path, hook: Hook) -> None:
-    assert hook("claude-code", "PostToolUse", {"prompt": "x"}) == {}
-    assert hook("emacs", "SessionStart") == {}
-    assert hook("", "") == {}
-    assert hook("claude-code", "PreCompact", {"transcript_path": "/nowhere/at/all\u0000"}) == {}
-    assert hook("claude-code", "SessionStart", {}, "--agent", "No Such Agent!") == {}
-    until(lambda: not kept(filled))
-    assert health(filled).waiting == 0
-    assert "No Such Agent" in health(filled).troubles[-1]
-
-
-def test_a_huge_prompt_is_answered_and_noted_as_far_as_a_memory_goes(filled: Path, hook: Hook) -> None:
-    warm_up(hook)
-    text = injected(
-        hook("claude-code", "UserPromptSubmit", {"prompt": "The staging database of Kestrel? " + "ä" * 2_000_000})
+def test_unknown_hosts_and_events_and_options_are_answered_with_nothing(shared: Path, ask: Hook) -> None:
+    assert ask("claude-code", "PostToolUse", {"prompt": "x"}) == {}
+    assert ask("emacs", "SessionStart") == {}
+    assert ask("", "") == {}
+    assert ask("claude-code", "PreCompact", {"transcript_path": "/nowhere/at/all\u0000"}) == {}
+    assert (
+        ask(
+            "claude-code",
+            "SessionStart",
+            {},
+            "--agent",
+            "No Such Agent!",
+        )
+        == {}
     )
-    assert len(text) <= MOST_CHARACTERS
-    ((role, content),) = said(filled)
+    until(lambda: not kept(shared))
+    assert "No Such Agent" in health(shared).troubles[-1]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "> /dev/full"])
+def test_a_host_that_does_not_listen_or_speak_is_not_failed(filled: Path, closed: str) -> None:
+    line = f'"$0" -c "$1" claude-code Stop < /dev/null {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, CALL], capture_output=True, env=environ(filled), timeout=20
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_host_that_never_ends_what_it_says_is_not_waited_for(filled: Path) -> None:
+    command = [sys.executable, "-c", CALL, "claude-code", "Stop"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ(filled)) as process:
+        assert (process.wait(20), process.stdout and process.stdout.read()) == (0, b"{}\n")
+
+
+def test_a_huge_prompt_is_answered_and_noted_as_far_as_a_memory_goes(shared: Path, ask: Hook, session: str) -> None:
+    words = "The staging database of Kestrel? " + "ä" * 2_000_000
+    assert len(injected(ask("claude-code", "UserPromptSubmit", {"prompt": words}))) <= MOST_CHARACTERS
+    ((role, content),) = said(shared, session)
     assert role == "user"
     assert content.startswith("The staging database of Kestrel? ää")
 
 
-def test_more_than_any_prompt_has_is_read_to_its_end_and_left(filled: Path, hook: Hook) -> None:
-    assert hook("claude-code", "UserPromptSubmit", {"prompt": "x" * (17 << 20)}) == {}
-
-
+@pytest.mark.usefixtures("warm")
 def test_what_was_said_while_the_home_is_held_is_noted_later(filled: Path, hook: Hook) -> None:
     with held(filled):
         began = time.monotonic()
         assert hook("claude-code", "Stop", {"last_assistant_message": "Said while it was locked"}) == {}
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 1
         assert "walnuts" in injected(hook("claude-code", "SessionStart", {"source": "startup"}))
         assert kept(filled)
     hook("claude-code", "Stop", {"last_assistant_message": "Said afterwards"})
     assert said(filled) == [("assistant", "Said while it was locked"), ("assistant", "Said afterwards")]
 
 
-def test_what_was_said_is_not_lost_when_the_warm_process_is_killed(filled: Path, hook: Hook) -> None:
-    with held(filled):
+def test_what_was_said_is_neither_lost_nor_doubled_when_the_warm_process_is_killed(cold: Path, hook: Hook) -> None:
+    with held(cold), warmth(cold) as process:
         hook("claude-code", "UserPromptSubmit", {"prompt": "Remember the blue door"})
-        os.kill(warm_processes(filled)[0], signal.SIGKILL)
-    assert kept(filled)
+        process.kill()
+        process.wait()
+        assert kept(cold)
+        assert (cold / SOCKET).exists()  # and nobody listens at it
+    (name,) = kept(cold)
+    again = (cold / ".memfolio/hooks/new" / name).read_bytes()
     hook("claude-code", "Stop", {"last_assistant_message": "I will."})
-    assert said(filled) == [("user", "Remember the blue door"), ("assistant", "I will.")]
+    assert said(cold) == [("user", "Remember the blue door"), ("assistant", "I will.")]
+    (cold / ".memfolio/hooks/new" / name).write_bytes(again)  # killed between noting it and dropping it
+    hook("claude-code", "Stop", {"last_assistant_message": "I said so."})
+    assert [role for role, _ in said(cold)] == ["user", "assistant", "assistant"]
 
 
-def test_there_is_one_warm_process_and_it_ends_by_itself(filled: Path) -> None:
-    command = [sys.executable, "-m", "memfolio.serve.hooks.warm", str(filled), "1.5"]
-    first = subprocess.Popen(command)
-    until((filled / ".memfolio/hooks/socket").exists)
-    assert subprocess.run(command, timeout=20, check=False).returncode == 0
-    assert first.wait(20) == 0
-    assert not (filled / ".memfolio/hooks/socket").exists()
+def test_a_warm_process_that_hangs_costs_a_little_time_and_no_turn(
+    warm: subprocess.Popen[bytes], filled: Path, hook: Hook
+) -> None:
+    warm.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    hook("claude-code", "Stop", {"last_assistant_message": "Nobody listens"})
+    assert time.monotonic() - began < 2
+    assert len(kept(filled)) == 1
+    warm.send_signal(signal.SIGCONT)
+    assert said(filled) == [("assistant", "Nobody listens")]
 
 
-def test_the_warm_process_ends_when_another_version_speaks_to_it(filled: Path, hook: Hook) -> None:
-    import socket
+def test_what_lies_among_what_waits_and_is_none_of_it_is_in_nobodys_way(filled: Path, hook: Hook) -> None:
+    folder = filled / ".memfolio/hooks/new"
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / ".DS_Store").write_bytes(b"\0")
+    (folder / f".{1:020d}-1.00ff00ff00ff.tmp").write_text("half writ", encoding="utf-8")
+    (folder / f"{1:020d}-1").write_text('{"version": "of another time"}', encoding="utf-8")
+    with warmth(filled):
+        hook("claude-code", "Stop", {"last_assistant_message": "It goes on"})
+        until(lambda: kept(filled) == [".DS_Store"])
+    assert health(filled).waiting == 0
+    (folder / ".DS_Store").unlink()
+    assert said(filled) == [("assistant", "It goes on")]
 
-    hook("claude-code", "SessionStart", {"source": "startup"})
-    (number,) = warm_processes(filled)
+
+def test_there_is_one_warm_process_which_takes_up_what_was_kept_meanwhile_and_ends_by_itself(filled: Path) -> None:
+    with warmth(filled, "1") as first:
+        _, _, event = read_parcel(b'0\t1\tclaude-code\tStop\n{"session_id": "s", "last_assistant_message": "late"}')
+        keep(filled, f"{time.time_ns():020d}-1", event)
+        command = [sys.executable, "-m", "memfolio.serve.hooks.warm", str(filled)]
+        assert subprocess.run(command, timeout=20, check=False).returncode == 0
+        assert first.wait(20) == 0
+    assert not (filled / SOCKET).exists()
+    assert said(filled, "s") == [("assistant", "late")]
+
+
+def test_it_stays_while_a_conversation_is_not_over(filled: Path, hook: Hook) -> None:
+    with warmth(filled, "0.2") as process:
+        hook("claude-code", "SessionStart", {"source": "startup"})
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.8)
+        hook("claude-code", "SessionEnd", {"reason": "exit"})
+        assert process.wait(20) == 0
+
+
+def test_the_warm_process_ends_when_another_version_speaks_to_it(warm: subprocess.Popen[bytes], filled: Path) -> None:
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(str(filled / ".memfolio/hooks/socket"))
-        connection.sendall(b"0.0.1\tpoke\n")
+        connection.connect(os.path.relpath(filled / SOCKET))
+        connection.sendall(b"0.0.1\tx\n")
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(10) == b""
-    until(lambda: not Path(f"/proc/{number}").exists())
+    assert warm.wait(10) == 0
 
 
 def test_a_home_that_is_gone_is_not_made_anew(filled: Path, hook: Hook) -> None:
-    hook("claude-code", "SessionStart")
-    shutil.rmtree(filled)
-    assert hook("claude-code", "UserPromptSubmit", {"prompt": "Where is the staging database?"}) == {}
-    subprocess.run([sys.executable, "-m", "memfolio.serve.hooks.warm", str(filled)], check=True, timeout=20)
-    until(lambda: not warm_processes(filled))
+    with warmth(filled, "0.2") as process:
+        hook("claude-code", "SessionStart")
+        shutil.rmtree(filled)
+        assert hook("claude-code", "UserPromptSubmit", {"prompt": "Where is the staging database?"}) == {}
+        assert process.wait(10) == 0
     assert not filled.exists()
 
 
+@pytest.mark.usefixtures("warm")
 def test_settings_that_change_count_for_the_next_prompt(filled: Path, hook: Hook) -> None:
-    warm_up(hook)
     asked = {"prompt": "What is the staging database of Kestrel called?"}
     assert hook("claude-code", "UserPromptSubmit", asked)
     (filled / "memfolio.toml").write_text("context = 7\n", encoding="utf-8")
@@ -341,24 +526,36 @@ def test_settings_that_change_count_for_the_next_prompt(filled: Path, hook: Hook
 
 
 def test_where_nothing_can_be_kept_or_warm_the_hook_answers_by_itself(filled: Path, hook: Hook) -> None:
-    folder = filled / INTERNAL / "hooks"
-    folder.write_text("in the way", encoding="utf-8")
+    (filled / INTERNAL / "hooks").write_text("in the way", encoding="utf-8")
     assert hook("claude-code", "Stop", {"last_assistant_message": "Nobody can keep this"}) == {}
     assert "walnuts" in injected(hook("claude-code", "SessionStart", {"source": "startup"}))
-    folder.unlink()
 
 
 def test_nothing_is_written_behind_a_link(filled: Path, hook: Hook, tmp_path: Path) -> None:
     (filled / INTERNAL / "hooks").symlink_to(tmp_path)
     assert hook("claude-code", "Stop", {"last_assistant_message": "Not there"}) == {}
-    assert hook("claude-code", "SessionStart") == {}
+    assert hook("claude-code", "SessionStart") != {}
     assert not list(tmp_path.iterdir())
 
 
+def test_nobody_is_asked_in_a_folder_that_others_can_write_to(filled: Path, hook: Hook) -> None:
+    folder = filled / INTERNAL / "hooks"
+    folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(folder / "socket"))
+        listener.listen()
+        listener.setblocking(False)
+        folder.chmod(0o777)
+        assert "walnuts" in injected(hook("claude-code", "SessionStart", {"source": "startup"}))
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
 def test_a_hook_that_answers_by_itself_does_not_take_longer_than_it_may(filled: Path) -> None:
-    parcel = b'0\tclaude-code\tSessionStart\n{"session_id": "s"}'
-    assert answer_once(str(filled), parcel, 0) == b"{}"
-    assert b"walnuts" in answer_once(str(filled), parcel, 10)
+    _, _, event = read_parcel(b'0\t1\tclaude-code\tSessionStart\n{"session_id": "s"}')
+    assert event
+    assert answer_here(filled, event, 0) == b"{}"
+    assert b"walnuts" in answer_here(filled, event, 10)
 
 
 def test_an_answer_without_text_is_empty_for_every_host() -> None:

@@ -24,9 +24,9 @@ PROGRAM = "from memfolio.serve.cli import main; main()"
 
 def take_up(memory: Memory, event: Event, name: str) -> None:
     """Do what is to be done about an event that was kept under this name. Doing it twice changes nothing."""
-    if event.act in ROLES and event.is_heard:
+    if event.act in ROLES:
         _note(memory, event, name)
-    elif event.act == CUT and event.is_heard and (turns := turns_of(event.transcript)):
+    elif event.act == CUT and (turns := turns_of(event.transcript)):
         memory.flush(turns, session=event.session)
     elif event.act == END and event.session:
         _finish(memory, event.session)
@@ -42,7 +42,7 @@ def _note(memory: Memory, event: Event, name: str) -> None:
     turn = turn_of({"role": role, "content": words, "session": event.session, "at": at})
     whose = "\0".join((event.session or "", event.turn or name, role, words))
     memory.library.attend()
-    by = replace(LISTENER, session=event.session) if event.session else LISTENER
+    by = replace(LISTENER, session=event.session)
     memory.vault.add(memory.agent, [turn], by, key=f"hook-{blake2b(whose.encode(), digest_size=16).hexdigest()}")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
-import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,59 +13,62 @@ from memfolio.config import FILE_NAME, load_config
 from memfolio.errors import ConflictError, HomeMissingError, InputError, MemfolioError, RefusedError
 from memfolio.recall.context.alerts import TITLE
 from memfolio.serve.hooks.capture import take_up
-from memfolio.serve.hooks.door import EMPTY, FOLDER, INSIDE, KEPT, note
-from memfolio.serve.hooks.event import Event, read_event, read_parcel
-from memfolio.serve.hooks.hosts import CUT, START, begins_again, shaped, tells
+from memfolio.serve.hooks.door import EMPTY, INSIDE
+from memfolio.serve.hooks.event import Event
+from memfolio.serve.hooks.health import disk_of, note
+from memfolio.serve.hooks.hosts import CUT, END, START, TOLD, begins_again, shaped
 from memfolio.serve.hooks.inject import opening, remembered
-from memfolio.vault.disk import Disk, Stamp
+from memfolio.serve.hooks.kept import drop, read_kept, waiting
+from memfolio.vault.disk import Stamp
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
 
 LOCKED = 1.0
 """Seconds that a writer is waited for; what is kept can wait until the next time."""
-TOGETHER = 10.0
-"""Seconds within which a conversation that begins twice was reported by two hooks."""
 FLUSHING = 3.0
 """Seconds for which a conversation that begins again after a cut waits for what was kept of it."""
+_ID = re.compile(r"\[([A-Z]-[0-9a-f-]+)\]")
+"""What is told stands behind its id in brackets."""
 
 
 class Desk:
     """Answers for one home. Threads may share it."""
 
     def __init__(self, home: Path) -> None:
-        self._home, self._kept = home, home / FOLDER / KEPT
-        self._disk = Disk()
-        self._disk.root, self._disk.private = home, home / INSIDE
+        self._home = home
         self._memories: dict[str | None, Memory] = {}
         self._settings: Stamp | None = None
         self._opening, self._taking = threading.Lock(), threading.Lock()
-        self._begun: dict[str | None, float] = {}
         self._told: dict[str | None, set[str]] = {}
         self._cut: set[str | None] = set()
-        self.note = partial(note, str(home))
 
-    def answer(self, words: tuple[str, ...], said: bytes) -> bytes:
+    @property
+    def is_in_conversation(self) -> bool:
+        """Whether a conversation is not over, as far as we know."""
+        return bool(self._told)
+
+    def answer(self, event: Event) -> bytes:
         """What the host is told, in its own form."""
-        event, text = read_event(words, said), None
-        if event is None or not tells(event.host, event.act):
+        text = None
+        if event.act == END:
+            self._told.pop(event.session, None)
+        elif event.act == START or event.session not in self._told:
+            self._told[event.session] = set()
+        if event.act not in TOLD:
             return EMPTY
         try:
             text = self._begin(event) if event.act == START else self._remind(event)
         except MemfolioError as error:
-            self.note(error.message)
+            note(self._home, error.message)
         return json.dumps(shaped(event.host, event.name, text)).encode()
 
     def _begin(self, event: Event) -> str | None:
-        now, is_cut = time.monotonic(), event.source == "compact"
-        is_double = now - self._begun.get(event.session, -TOGETHER) < TOGETHER
-        if event.session and is_double and not is_cut:
-            return None
-        self._begun[event.session] = now
-        self._told.pop(event.session, None)
-        if is_cut:
+        if event.source == "compact":
             self.take_up(patience=FLUSHING)
-        return opening(self._memory(event.agent), event.session)
+        text = opening(self._memory(event.agent), event.session)
+        self._told[event.session].update(_ID.findall(text or ""))
+        return text
 
     def _remind(self, event: Event) -> str | None:
         include = ("core", "checkpoint") if event.session in self._cut else ()
@@ -86,28 +88,27 @@ class Desk:
         if not self._taking.acquire(timeout=patience):
             return
         try:
-            for name in self._disk.names(self._kept):
-                if not name.endswith(".part"):
-                    self._take(name)
+            for name in waiting(self._home):
+                self._take(name)
         except (MemfolioError, OSError) as error:
-            self.note(f"what was said waits: {error}")
+            note(self._home, f"what was said waits: {error}")
         finally:
             self._taking.release()
 
     def _take(self, name: str) -> None:
-        _, words, said = read_parcel(self._disk.read(self._kept / name) or b"")
-        event, trouble = read_event(words, said), "what the host said makes no sense"
-        try:
-            if event is not None:
+        if event := read_kept(self._home, name):
+            try:
                 take_up(self._memory(event.agent), event, name)
-                trouble = ""
-        except (InputError, RefusedError, ConflictError) as error:
-            trouble = error.message
-        if trouble:
-            self.note(f"{' '.join(words[:2])}: {trouble}")
-        if event is not None and event.act == CUT and not begins_again(event.host):
-            self._cut.add(event.session)
-        self._disk.remove(self._kept / name)
+            except (InputError, RefusedError, ConflictError) as error:
+                note(self._home, f"{event.host} {event.name}: {error.message}")
+            except (MemfolioError, OSError):
+                raise
+            except Exception as error:  # noqa: BLE001 - the outer edge: whatever it is, the next is taken up
+                note(self._home, f"{event.host} {event.name} waits: {type(error).__name__}: {error}")
+                return
+            if event.act == CUT and not begins_again(event.host):
+                self._cut.add(event.session)
+        drop(self._home, name)
 
     def _memory(self, agent: str | None) -> Memory:
         """The memory of an agent; opened again where the settings of the home have changed."""
@@ -117,9 +118,9 @@ class Desk:
         if not (self._home / INSIDE).is_dir():
             raise HomeMissingError(f"{self._home} is gone", hint="bring the folder or disk back")
         with self._opening:
-            stamp = self._disk.stamp(self._home / FILE_NAME)
+            stamp = disk_of(self._home).stamp(self._home / FILE_NAME)
             if stamp != self._settings:
-                self._close()
+                self.close()
             self._settings = stamp
             if agent not in self._memories:
                 # Without vectors: a question must not wait for those that are missing.
@@ -130,24 +131,7 @@ class Desk:
 
     def close(self) -> None:
         """Let go of the home."""
-        with self._opening:
-            self._close()
-
-    def _close(self) -> None:
         for memory in self._memories.values():
             with suppress(MemfolioError):
                 memory.close()
         self._memories.clear()
-
-
-def answer_once(home: str, parcel: bytes, seconds: float) -> bytes:
-    """The answer where no process can be kept warm; nothing where it takes too long."""
-    found = [EMPTY]
-
-    def answer() -> None:
-        found[0] = Desk(Path(home)).answer(*read_parcel(parcel)[1:])
-
-    thread = threading.Thread(target=answer, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return found[0]

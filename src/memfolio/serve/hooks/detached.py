@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 
-def run(args: Sequence[str], folder: str) -> subprocess.Popen[bytes]:
+def run(args: Sequence[str], folder: str) -> None:
     """Have this Python run something in a folder; nobody waits for it, and nobody hears it."""
-    return subprocess.Popen(
+    subprocess.Popen(
         [sys.executable, "-P", *args],  # -P: the folder in which a host works has no say in what is imported
         cwd=folder,
         stdin=subprocess.DEVNULL,

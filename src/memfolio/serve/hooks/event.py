@@ -15,6 +15,8 @@ WORDS = {PROMPT: ("prompt",), ANSWER: ("last_assistant_message", "prompt_respons
 """Under which names hosts pass on what was said; the names of the rest follow."""
 SESSION, TURN = ("conversation_id", "session_id"), ("turn_id", "generation_id", "prompt_id")
 SUBAGENT = ("agent_id", "subagent_id")
+_TOLD = re.compile(r"<hook_context>[^<]*+</hook_context>")
+"""What hooks told an agent of Gemini CLI, as it stands before or behind a prompt: without any other `<`."""
 _UNFIT = re.compile(r"[^A-Za-z0-9._:-]")
 
 
@@ -36,15 +38,14 @@ class Event:
     """Whether it is to be remembered: not what a sub-agent says, unless that was asked for."""
 
 
-def read_parcel(parcel: bytes) -> tuple[str, tuple[str, ...], bytes]:
-    """The version of who packed it, the words of its first line, and what the host said."""
+def read_parcel(parcel: bytes) -> tuple[str, str, Event | None]:
+    """The version of who packed it, the name under which to keep it, and the event, if it is one of ours."""
     line, _, said = parcel.partition(b"\n")
-    version, *words = line.decode("utf-8", "replace").split("\t")
-    return version, tuple(words), said
+    version, name, *words = line.decode("utf-8", "replace").split("\t")
+    return version, name, _event(words, said)
 
 
-def read_event(words: tuple[str, ...], said: bytes) -> Event | None:
-    """The event of a parcel; None where it is none of ours, or not in the form that hosts use."""
+def _event(words: list[str], said: bytes) -> Event | None:
     host, name, agent, subagents = (*words, "", "", "", "")[:4]
     act, payload = ACTS.get(host, {}).get(name), _object(said)
     if act is None or payload is None:
@@ -76,6 +77,11 @@ def _text(payload: dict[str, Any], *names: str) -> str:
     return next((found for name in names if isinstance(found := payload.get(name), str) and found.strip()), "")
 
 
+def without_told(words: str) -> str:
+    """What was said without what hooks put into it, ours and others'."""
+    return strip_fences(_TOLD.sub("", words) if "<hook_context>" in words else words)
+
+
 def _clean(words: str) -> str:
     """What was said without what we put into it, and without what no file can hold."""
-    return without_surrogates(strip_fences(words)).replace("\0", "\ufffd").strip()
+    return without_surrogates(without_told(words)).replace("\0", "\ufffd").strip()

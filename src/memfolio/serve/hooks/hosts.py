@@ -11,17 +11,16 @@ _NAMES = {
     "gemini": ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
     "cursor": ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "sessionEnd"),
 }
+TOLD = (START, PROMPT)
+"""When an agent can be told something."""
+MUTE = "PreCompact"
+"""When nothing may be printed: Claude Code takes it for an instruction on how to sum the conversation up."""
 ACTS = {host: dict(zip(names, ORDER, strict=True)) for host, names in _NAMES.items()}
 """What the events of each host are; it has others, which mean nothing to us."""
 MOST_CHARACTERS = 9_500
 """What every host takes: Claude Code up to 10,000 characters."""
 MOST_TOKENS = 2_000
 """By estimate; Codex puts what has more than 2,500 into a file."""
-
-
-def tells(host: str, act: str) -> bool:
-    """Whether the host lets its agent be told something then."""
-    return act == START or (act == PROMPT and host != "cursor")
 
 
 def begins_again(host: str) -> bool:

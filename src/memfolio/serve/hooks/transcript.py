@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from memfolio.serve.hooks.event import without_told
 from memfolio.vault.disk import Disk
 
 MOST_BYTES = 4 << 20
@@ -66,4 +67,4 @@ def _turn(record: dict[str, Any]) -> dict[str, object] | None:
 def _words(content: object) -> str:
     blocks = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
     texts = [each.get("text") for each in blocks if isinstance(each, dict) and "think" not in str(each.get("type"))]
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+    return without_told("\n".join(text for text in texts if isinstance(text, str))).strip()

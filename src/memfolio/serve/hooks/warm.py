@@ -11,17 +11,19 @@ import socket
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from memfolio import __version__
 from memfolio.serve.hooks.desk import Desk
-from memfolio.serve.hooks.door import EMPTY, FOLDER, INSIDE, MOST_BYTES, POKE, SOCKET, STOP
-from memfolio.serve.hooks.event import read_parcel
-from memfolio.vault.disk import Disk
+from memfolio.serve.hooks.door import EMPTY, FOLDER, INSIDE, MOST_BYTES, SOCKET, STOP, ask, is_private
+from memfolio.serve.hooks.event import Event, read_parcel
+from memfolio.serve.hooks.health import disk_of, note
+from memfolio.serve.hooks.kept import keep, sweep
 from memfolio.vault.lock import FileLock
 
-IDLE = 20 * 60.0
-"""Seconds after which nobody needs it."""
+IDLE, TALKING = 20 * 60.0, 12 * 60 * 60.0
+"""Seconds after which nobody needs it; while a conversation is not over, its next prompt may take long to come."""
 LOOK = 2.0
 """Every how many seconds it looks whether it is still wanted."""
 AGAIN = 30.0
@@ -34,86 +36,99 @@ class Warm:
     """One such process: the socket it listens at, and the desk that answers."""
 
     def __init__(self, home: Path, listener: socket.socket) -> None:
-        self._place, self._listener, self._desk = home / FOLDER / SOCKET, listener, Desk(home)
-        self._is_wanted, self._work = True, threading.Event()
-        self._work.set()
+        self._home, self._listener, self._desk = home, listener, Desk(home)
+        self._work, self._over = threading.Event(), threading.Event()
+        self._last = time.monotonic()
 
-    def serve(self, idle: float) -> None:
+    def run(self, idle: float) -> None:
         """Answer until nobody needs it."""
-        taker = threading.Thread(target=self._take_up, name="memfolio-hooks")
+        taker = threading.Thread(target=self._take_up)
         taker.start()
-        last, mine = time.monotonic(), _inode(self._place)
-        self._listener.settimeout(min(LOOK, idle))
-        while self._is_wanted and time.monotonic() - last < idle and _inode(self._place) == mine:
-            try:
-                connection, _ = self._listener.accept()
-            except TimeoutError:
-                continue
-            with connection:
-                self._answer(connection)
-            last = time.monotonic()
-        self._listener.close()
-        self._is_wanted = False
+        threading.Thread(target=self._listen, daemon=True).start()
+        place = self._home / FOLDER / SOCKET
+        while place.exists() and not self._is_idle(idle) and not self._over.wait(min(LOOK, idle)):
+            pass
+        disk_of(self._home).discard(place)
+        self._over.set()
         self._work.set()
         taker.join()
         self._desk.close()
 
-    def _answer(self, connection: socket.socket) -> None:
+    def _is_idle(self, idle: float) -> bool:
+        return time.monotonic() - self._last > (TALKING if self._desk.is_in_conversation else idle)
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                connection, _ = self._listener.accept()
+                self._last = time.monotonic()
+                threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
+        finally:
+            self._over.set()  # who cannot listen must not be asked
+
+    def _hear(self, connection: socket.socket) -> None:
         connection.settimeout(SLOW)
         try:
-            with connection.makefile("rb") as file:
-                version, words, said = read_parcel(file.read(MOST_BYTES + 4096))
-            self._is_wanted = version == __version__ and words != (STOP,)
-            if self._is_wanted:
-                connection.sendall(EMPTY if words == (POKE,) else self._desk.answer(words, said))
+            with connection, connection.makefile("rb") as file:
+                if parcel := file.read(MOST_BYTES + 4096):
+                    self._serve(connection, parcel)
         except OSError:
             pass  # who asked does not wait any more
         except Exception as error:  # noqa: BLE001 - the outer edge: whatever is wrong with this one, the next is answered
-            self._desk.note(f"{type(error).__name__}: {error}")
-        self._work.set()
+            note(self._home, f"{type(error).__name__}: {error}")
+        self._work.set()  # when the host is served: taking up what it said takes longer
+
+    def _serve(self, connection: socket.socket, parcel: bytes) -> None:
+        version, name, event = read_parcel(parcel)
+        if version == __version__ and name != STOP:
+            connection.sendall(self._answer(name, event))
+        else:
+            self._over.set()
+            connection.detach()  # the end of the process ends it, so that who asked knows when that is
+
+    def _answer(self, name: str, event: Event | None) -> bytes:
+        with ThreadPoolExecutor(1) as pool:  # the disk is slow enough to find the answer meanwhile
+            keeping = pool.submit(keep, self._home, name, event)
+            answer = self._desk.answer(event) if event else EMPTY
+            keeping.result()
+        return answer
 
     def _take_up(self) -> None:
-        while self._is_wanted:
-            self._work.wait(AGAIN)
+        while not self._over.is_set():
             self._work.clear()
-            try:
-                self._desk.take_up()
-            except Exception as error:  # noqa: BLE001 - the outer edge: whatever it is, the next is taken up
-                self._desk.note(f"{type(error).__name__}: {error}")
-
-
-def _inode(place: Path) -> int:
-    """What tells this socket from another in its place; differs each time where there is none."""
-    try:
-        return place.lstat().st_ino
-    except OSError:
-        return -time.monotonic_ns()
+            self._desk.take_up()
+            self._work.wait(AGAIN)
 
 
 def main(home: Path, idle: float = IDLE) -> None:
     """Take up what was kept, and stay where a host can reach it."""
-    folder, disk = home / FOLDER, Disk()
-    disk.root, disk.private = home, home / INSIDE
+    folder, disk = home / FOLDER, disk_of(home)
     if not (home / INSIDE).is_dir():
         return  # the home is gone since
     disk.make_dirs(folder)
     with FileLock(folder / "lock", disk, timeout=0).if_free() as is_first:
         if not is_first:
+            ask(str(home), b"", SLOW)  # the other may have looked before the last event was kept
             return
         disk.discard(folder / SOCKET)
+        sweep(home)
         try:
             listener = _listening(folder)
-        except (OSError, AttributeError):  # a system or a disk without such sockets
+        except (OSError, AttributeError) as error:  # a system or a disk without such sockets
+            note(home, f"no process can be kept for the hooks: {error}")
             Desk(home).take_up()
-            raise
-        Warm(home, listener).serve(idle)
-        disk.discard(folder / SOCKET)
+            return
+        Warm(home, listener).run(idle)
 
 
 def _listening(folder: Path) -> socket.socket:
+    if not is_private(str(folder)):
+        raise PermissionError(f"others can write to {folder}")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     os.chdir(folder)  # the way to a socket may have no more than about 100 letters
+    before = os.umask(0o077)
     listener.bind(SOCKET)
+    os.umask(before)
     listener.listen(64)
     os.chdir(folder.anchor)
     return listener

@@ -1,0 +1,46 @@
+"""What a hook does where no warm process answers: it keeps what was said, answers by itself, and starts one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from memfolio.serve.hooks.detached import run
+from memfolio.serve.hooks.door import EMPTY
+from memfolio.serve.hooks.event import Event, read_parcel
+from memfolio.serve.hooks.health import note
+from memfolio.serve.hooks.hosts import TOLD
+from memfolio.serve.hooks.kept import keep
+
+
+def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
+    """Keep an event, and answer it within so many seconds; empty where that is too soon."""
+    logging.disable()  # a host may take what is said beside the answer for a failure
+    answer = EMPTY
+    try:
+        _, name, event = read_parcel(parcel)
+        keep(home, name, event)
+        if event is None:
+            return EMPTY
+        if event.act in TOLD:
+            answer = answer_here(home, event, seconds)
+        run(["-m", "memfolio.serve.hooks.warm", str(home)], str(home))
+    except Exception as error:  # noqa: BLE001 - the outer edge: whatever it is, the host must not suffer
+        note(home, f"{type(error).__name__}: {error}")
+    return answer
+
+
+def answer_here(home: Path, event: Event, seconds: float) -> bytes:
+    """The answer of this very process; nothing where it takes too long."""
+    from memfolio.serve.hooks.desk import Desk
+
+    found = [EMPTY]
+
+    def answer() -> None:
+        found[0] = Desk(home).answer(event)
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    thread.join(max(0, seconds))
+    return found[0]

@@ -1,0 +1,83 @@
+"""What was said and waits to be taken up: a file for each event, without secrets, which survives a loss of power."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import asdict, replace
+from functools import lru_cache
+from pathlib import Path
+
+from memfolio.clock import SystemClock
+from memfolio.config import FILE_NAME, load_config
+from memfolio.errors import MemfolioError
+from memfolio.redact.redactor import Redactor
+from memfolio.serve.hooks.door import FOLDER, KEPT
+from memfolio.serve.hooks.event import Event
+from memfolio.serve.hooks.health import disk_of, note
+from memfolio.serve.hooks.hosts import START
+from memfolio.tuning import PERSONAL, Redaction
+from memfolio.vault.disk import Stamp
+from memfolio.vault.home import Home
+
+MARGIN = 4096
+"""Characters beside the longest memory that are looked at, since a secret that is cut is not known for one."""
+_NAME = re.compile(r"[0-9]{20}-[0-9]+")
+
+
+def keep(home: Path, name: str, event: Event | None) -> None:
+    """Keep an event under this name, once, if there is anything to remember in it; returns when it is safe."""
+    if event is None:
+        return note(home, "what the host said makes no sense")
+    if event.act == START or not event.is_heard:
+        return None
+    disk = disk_of(home)
+    try:
+        redactor, most = _rules(home, disk.stamp(home / FILE_NAME))
+        if redactor.secret_in(f"{event.session}\n{event.turn}"):
+            return note(home, "the name of the conversation or turn looks like a secret")
+        words = redactor.clean(event.words[: most + MARGIN])
+        kept = replace(event, words=words if len(event.words) <= most + MARGIN else words[:-MARGIN])
+        disk.create(home / FOLDER / KEPT / name, json.dumps(asdict(kept)).encode())
+    except OSError as error:
+        note(home, f"what was said could not be kept: {error.strerror}")
+
+
+@lru_cache(maxsize=1)
+def _rules(home: Path, _settings: Stamp | None) -> tuple[Redactor, int]:
+    """What is taken out of texts, and how many characters one may have; with broken settings, all there is."""
+    disk = disk_of(home)
+    try:
+        config = load_config(home)
+        place = Home(home, config, SystemClock(), disk)
+    except MemfolioError:
+        return Redactor(Redaction(personal=PERSONAL)), 1 << 20
+    place.load()
+    return Redactor(config.redact, place.hash if place.is_founded() else None), config.max_content_bytes
+
+
+def waiting(home: Path) -> list[str]:
+    """The names of what waits, in the order in which it was said."""
+    return [name for name in disk_of(home).names(home / FOLDER / KEPT) if _NAME.fullmatch(name)]
+
+
+def sweep(home: Path) -> None:
+    """Throw away what was left half written by who was killed; who asked a killed process keeps it anew."""
+    disk, folder, before = disk_of(home), home / FOLDER / KEPT, f".{time.time_ns() - 60 * 10**9:020d}"
+    for name in disk.names(folder):
+        if name.startswith(".0") and name < before:
+            disk.discard(folder / name)
+
+
+def read_kept(home: Path, name: str) -> Event | None:
+    """What is kept under a name; None where it is broken, or of another version."""
+    try:
+        return Event(**json.loads(disk_of(home).read(home / FOLDER / KEPT / name) or b""))
+    except (ValueError, TypeError):
+        return None
+
+
+def drop(home: Path, name: str) -> None:
+    """Keep it no longer."""
+    disk_of(home).remove(home / FOLDER / KEPT / name)
