@@ -20,6 +20,7 @@ SKILL = ROOT / "tools" / "skill.md"
 """What an agent is told about remembering, in the words that every host gets."""
 WORDS = "Long-term memory in Markdown files that a person can open, read, edit, diff and undo."
 ABOUT = {"name": NAME, "version": __version__, "description": WORDS, "license": "Apache-2.0"}
+OWNER = {"name": f"The {NAME} project"}
 SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 
 
@@ -31,15 +32,17 @@ def servers(host: Host) -> dict[str, Any]:
 
 def packages() -> dict[str, str]:
     """Every file by its path below plugins/."""
-    market = {"name": NAME, "owner": {"name": NAME}, "plugins": [{"name": NAME, "source": "./", "description": WORDS}]}
+    market = {"name": NAME, "description": WORDS, "owner": OWNER, "plugins": [{"name": NAME, "source": "./"}]}
+    codex_market = {"name": NAME, "plugins": [{"name": NAME, "source": {"source": "local", "path": "./"}}]}
     parts = {"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json"}
     agent_servers = servers(CLAUDE_CODE) | {"$schema": f"{SCHEMAS}/mcp.schema.json"}
     documents: dict[str, dict[str, Any]] = {
-        "claude-code/.claude-plugin/plugin.json": ABOUT,
+        "claude-code/.claude-plugin/plugin.json": ABOUT | {"author": OWNER},
         "claude-code/.claude-plugin/marketplace.json": market,
         "claude-code/.mcp.json": servers(CLAUDE_CODE),
         "claude-code/hooks/hooks.json": CLAUDE_CODE.hooks_of(Program()),
         "codex/.codex-plugin/plugin.json": ABOUT | parts,
+        "codex/.agents/plugins/marketplace.json": codex_market,
         "codex/.mcp.json": servers(CODEX),
         "codex/hooks/hooks.json": CODEX.hooks_of(Program()),
         "gemini/gemini-extension.json": ABOUT | servers(GEMINI),

@@ -98,6 +98,11 @@ class Config:
         return ZoneInfo(self.timezone)
 
 
+def named_folder(variable: str) -> Path | None:
+    """The folder that a variable of another program names; None where it names none."""
+    return expand(named, os.environ) if variable and (named := os.environ.get(variable)) else None
+
+
 def load_config(
     home: str | Path | None = None,
     *,

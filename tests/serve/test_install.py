@@ -204,8 +204,40 @@ def test_file_that_changes_meanwhile_is_not_overwritten_and_the_others_are_taken
     changes = edit.changes(HOSTS["cursor"], "user", user, Program())
     put(user, ".cursor/hooks.json", b'{"version": 1}')
     with pytest.raises(ConflictError, match="somebody else"):
-        files.apply(changes)
+        files.apply(changes, is_private=True)
     assert written(user) == {".cursor/hooks.json": b'{"version": 1}'}
+
+
+def test_two_installs_at_once_do_not_undo_each_other(user: Path) -> None:
+    first, second = (edit.changes(HOSTS["cursor"], "user", user, Program()) for _ in range(2))
+    files.apply(first[1:], is_private=True)
+    files.apply(second, is_private=True)
+    files.apply(first[:1], is_private=True)
+    assert sorted(written(user)) == sorted(SETTINGS["cursor"])
+    assert edit.changes(HOSTS["cursor"], "user", user, Program()) == []
+
+
+@pytest.mark.parametrize(("host", "variable"), [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")])
+def test_host_that_keeps_its_files_elsewhere_gets_them_there(
+    host: str, variable: str, cli: Run, user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path / "else where"))
+    cli("install", host)
+    there = sorted(path.name for path in (tmp_path / "else where").iterdir())
+    assert there == sorted(Path(name).name for name in SETTINGS[host])
+    assert written(user) == {}
+    cli("uninstall", host)
+    assert not list((tmp_path / "else where").iterdir())
+
+
+def test_new_settings_are_for_their_owner_alone_because_hosts_come_to_keep_keys_in_them(
+    cli: Run, user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("install", "claude-code")
+    assert stat.S_IMODE((user / ".claude.json").stat().st_mode) == 0o600
+    monkeypatch.chdir(tmp_path)
+    cli("install", "claude-code", "--scope", "project")
+    assert stat.S_IMODE((tmp_path / ".mcp.json").stat().st_mode) != 0o600
 
 
 def test_project_gets_a_program_that_its_other_people_have_too(

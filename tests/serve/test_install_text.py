@@ -196,7 +196,21 @@ def test_a_part_of_another_home_is_replaced_and_not_doubled() -> None:
     other = Settings(host=CLAUDE_CODE, path=Path("a.json"), wanted=CLAUDE_CODE.hooks_of(Program(path="/old/memfolio")))
     edited = settings(CLAUDE_CODE).with_ours(other.with_ours('{"a": 1}'))
     assert "/old/" not in edited
-    assert edited == settings(CLAUDE_CODE).with_ours('{"a": 1}')
+    assert json.loads(edited) == json.loads(settings(CLAUDE_CODE).with_ours('{"a": 1}'))
+
+
+def test_what_a_person_changed_in_our_parts_stays_when_it_is_installed_again() -> None:
+    claude, document = settings(CLAUDE_CODE), json.loads(settings(CLAUDE_CODE).with_ours("{}"))
+    group, server = document["hooks"]["SessionStart"][0], document["mcpServers"]["memfolio"]
+    group["matcher"], group["hooks"][0]["timeout"], server["env"] = "startup", 30, {"A": "1"}
+    server["args"] += ["--tools", "all"]
+    text = "// mine\n" + json.dumps(document)
+    assert claude.with_ours(text) == text
+    new = Program(path="/new/memfolio", options=PROGRAM.options)
+    moved = Settings(
+        host=CLAUDE_CODE, path=Path("a.json"), wanted=CLAUDE_CODE.servers_of(new) | CLAUDE_CODE.hooks_of(new)
+    )
+    assert moved.with_ours(text) == text.replace("/opt/", "/new/").replace(', "--tools", "all"', "")
 
 
 TOML = [
@@ -231,6 +245,18 @@ def test_what_a_person_writes_around_the_table_stays() -> None:
         codex.with_ours('model = "x"\n') + '\n# mine\n[mcp_servers.memfolio.env]\nA = "1"\n\n# z\n[z]\nb = [\n  1,\n]\n'
     )
     assert codex.without_ours(edited) == 'model = "x"\n\n# mine\n\n# z\n[z]\nb = [\n  1,\n]\n'
+
+
+def test_what_a_person_changed_in_the_table_stays_when_it_is_installed_again() -> None:
+    codex = settings(CODEX, "config.toml")
+    mine = '[mcp_servers.memfolio]\nargs = [ # old\n  "mcp",\n]\ntool_timeout_sec = 9\ncommand = "/old/memfolio"\n'
+    rest = '\n[mcp_servers.memfolio.env]\nA = "1"\n\n[other]\ncommand = "x"\n'
+    renewed = codex.with_ours(mine + rest)
+    server = {"command": "/opt/memfolio", "args": ["mcp", "--home", "/a b"], "tool_timeout_sec": 9, "env": {"A": "1"}}
+    assert tomllib.loads(renewed) == {"mcp_servers": {"memfolio": server}, "other": {"command": "x"}}
+    assert renewed.endswith(rest)
+    told = renewed.replace('"/a b"]', '"/a b", "--tools", "all"]')
+    assert codex.with_ours(told) == told
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,6 +14,7 @@ from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
     from memfolio.serve.install.files import Change
+    from memfolio.serve.install.hosts import Host
     from memfolio.serve.install.program import Program
 
 Name = Annotated[str, typer.Argument(metavar="HOST", help="claude-code, codex, gemini, cursor or openclaw.")]
@@ -24,33 +26,36 @@ Scope = Annotated[
 
 def install(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun = False) -> Answer:
     """Have a host use this memory: its tools, and its hooks where it has any."""
-    from memfolio.serve.install import edit, hosts
-
-    program, title = program_of(options, scope), hosts.host_of(host).title
-    changes = edit.changes(hosts.host_of(host), scope, root_of(scope), program)
+    program = program_of(options, scope)
+    told, changes = changes_of(host, scope, program)
     config = options.config(create=anywhere if dry_run else in_empty_folder)
     made = "" if dry_run or is_home(config) else f"made a home in {config.home}\n"
     if made:  # hooks keep silent where there is no home
         with options.memory(create=in_empty_folder):
             pass
-    words = f"{title} uses memfolio: {hosts.host_of(host).after}" if changes else f"{title} uses memfolio already"
+    words = f"{told.title} uses memfolio: {told.after}" if changes else f"{told.title} uses memfolio already"
     if scope == "project" and shutil.which(program.path) is None:
-        words += f"\n{program.path} is not on the path, on which {title} looks for it"
-    return answer(host, changes, made + words, dry_run=dry_run)
+        words += f"\n{program.path} is not on the path, on which {told.title} looks for it"
+    if find_spec("mcp") is None:
+        words += "\nits tools need a library that is not installed: `pip install memfolio[mcp]`"
+    return answer(host, scope, changes, made + words, dry_run=dry_run)
 
 
 def uninstall(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun = False) -> Answer:
     """Take back what install wrote for a host; the memory itself stays."""
+    told, changes = changes_of(host, scope, None)
+    words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
+    return answer(host, scope, changes, f"{told.title} {words}", dry_run=dry_run)
+
+
+def changes_of(name: str, scope: str, program: Program | None) -> tuple[Host, list[Change]]:
+    """The host, and what has to change in its files."""
+    from memfolio.config import named_folder
     from memfolio.serve.install import edit, hosts
 
-    changes = edit.changes(hosts.host_of(host), scope, root_of(scope), None)
-    title = hosts.host_of(host).title
-    words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
-    return answer(host, changes, f"{title} {words}", dry_run=dry_run)
-
-
-def root_of(scope: str) -> Path:
-    return Path.home() if scope == "user" else Path.cwd()
+    host, is_own = hosts.host_of(name), scope == "user"
+    root, moved = (Path.home(), named_folder(host.variable)) if is_own else (Path.cwd(), None)
+    return host, edit.changes(host, scope, root, program, moved=moved)
 
 
 def program_of(options: Options, scope: str) -> Program:
@@ -63,12 +68,12 @@ def program_of(options: Options, scope: str) -> Program:
     return Program(path=installed(), options=told) if is_own else Program(options=told)
 
 
-def answer(host: str, changes: list[Change], words: str, *, dry_run: bool) -> Answer:
+def answer(host: str, scope: str, changes: list[Change], words: str, *, dry_run: bool) -> Answer:
     """Make the changes, or show them."""
     from memfolio.serve.install import files
 
     if not dry_run:
-        files.apply(changes)
+        files.apply(changes, is_private=scope == "user")
 
     def draw(screen: Screen) -> None:
         for each in changes:

@@ -11,7 +11,7 @@ from memfolio.errors import ConflictError
 from memfolio.serve.install import files, json_text, toml_text
 from memfolio.serve.install.files import Change, HostFileError
 from memfolio.serve.install.hosts import Host
-from memfolio.serve.install.program import NAME, Program
+from memfolio.serve.install.program import NAME, Program, renewed
 
 _MARK = "\ufeff"
 """What some editors put before a text in UTF-8."""
@@ -30,11 +30,6 @@ class Settings:
         """The name of our server's table, in a file of tables; empty in others."""
         return ".".join(self.host.place) if self.path.suffix == ".toml" else ""
 
-    def parsed(self, text: str) -> Any:
-        if self.table:
-            return tomllib.loads(text)
-        return json_text.scan(text).plain if text.strip() else {}
-
     def server(self, settings: Any) -> Any:
         """What stands under our name among the servers."""
         for key in self.host.place:
@@ -43,21 +38,22 @@ class Settings:
 
     def with_ours(self, text: str) -> str:
         """The text with our parts as they should be; the same text where they are so already."""
-        bare = self.without_ours(text)
-        if self.server(self.parsed(bare)) is not None:
+        said = tomllib.loads(text) if self.table else json_text.scan(text).plain if text.strip() else {}
+        server, wanted = self.server(said), self.server(self.wanted)
+        if server is not None and not self.host.is_ours(self.host.place, server):
             hint = "rename or delete that server, then install again"
             raise ConflictError(f"{self.path} has a server {NAME} that runs something else", hint=hint)
-        if self.table:
-            new = toml_text.merged(bare, self.table, self.server(self.wanted))
-        else:
-            new = json_text.merged(bare, self.wanted)
-        return text if self.parsed(new) == self.parsed(text) else new
+        if not self.table:
+            return json_text.merged(text, self.wanted, self.host.is_ours, renewed)
+        if server is None:
+            return toml_text.merged(text, self.table, wanted)
+        return toml_text.renewed(text, self.table, renewed(server, wanted))
 
     def without_ours(self, text: str) -> str:
         """The text without our parts; the same text where there are none."""
         if not self.table:
             return json_text.without(text, self.host.is_ours) if text.strip() else text
-        is_ours = self.host.is_ours(self.host.place, self.server(self.parsed(text)))
+        is_ours = self.host.is_ours(self.host.place, self.server(tomllib.loads(text)))
         return toml_text.without(text, self.table) if is_ours else text
 
     def installed(self, old: bytes | None, saved: bytes | None) -> Change:
@@ -77,18 +73,22 @@ class Settings:
         return Change(path=self.path, old=old, new=(mark + bare).encode(), saved=saved)
 
 
-def changes(host: Host, scope: str, root: Path, program: Program | None) -> list[Change]:
-    """What has to change so that the host runs this program, or nothing of memfolio; only what does change."""
+def changes(host: Host, scope: str, root: Path, program: Program | None, *, moved: Path | None = None) -> list[Change]:
+    """What has to change so that the host runs this program, or nothing of memfolio; only what does change.
+
+    `moved` is the folder in which the person has put what the host else keeps in a folder of its own below `root`.
+    """
     found = []
     for name, wanted in host.wanted(scope, program or Program()).items():
-        settings = Settings(host=host, path=root / name, wanted=wanted)
-        old, saved = (files.read(each, root) for each in (settings.path, files.backup_of(settings.path)))
+        path = moved / name.rpartition("/")[2] if moved else root / name
+        settings = Settings(host=host, path=path, wanted=wanted)
+        old, saved = (files.read(each, moved or root) for each in (path, files.backup_of(path)))
         try:
             found.append(settings.installed(old, saved) if program else settings.uninstalled(old, saved))
         except (ValueError, RecursionError) as error:
             kind = "TOML" if settings.table else "JSON"
             hint = f"correct it as {host.title} wants it, then try again; nothing was changed"
-            raise HostFileError(f"{settings.path} cannot be edited as {kind}: {error}", hint=hint) from error
+            raise HostFileError(f"{path} cannot be edited as {kind}: {error}", hint=hint) from error
     return [each for each in found if each.old != each.new]
 
 

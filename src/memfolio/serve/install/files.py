@@ -61,18 +61,19 @@ def read(path: Path, root: Path) -> bytes | None:
     return data
 
 
-def apply(changes: Sequence[Change]) -> None:
-    """Make all changes or none; raises ConflictError where a file is not what the change was made for."""
+def apply(changes: Sequence[Change], *, is_private: bool) -> None:
+    """Make all changes or none; raises ConflictError where a file is not what the change was made for.
+
+    With `is_private`, a file that was not there is for its owner alone: hosts come to keep keys in it.
+    """
     done: list[Change] = []
     try:
         for change in changes:
             with disk_errors(change.path.parent):
-                if Disk().read(change.path) != change.old:
-                    raise ConflictError(f"{change.path} was changed by somebody else", hint="end the host, try again")
-                done.append(change)
-                if change.saved is not None:
-                    _put(backup_of(change.path), change.saved, is_private=True)
-                _put(change.path, change.new)
+                # Another install may have done the same meanwhile, and must not be undone by what fails here.
+                if (found := Disk().read(change.path)) != change.new:
+                    _make(change, found, is_private=is_private)
+                    done.append(change)
     except MemfolioError:
         for change in done:
             with disk_errors(change.path.parent):
@@ -83,11 +84,18 @@ def apply(changes: Sequence[Change]) -> None:
             Disk().discard(backup_of(change.path))
 
 
+def _make(change: Change, found: bytes | None, *, is_private: bool) -> None:
+    if found != change.old:
+        raise ConflictError(f"{change.path} was changed by somebody else", hint="end the host, then try again")
+    if change.saved is not None:
+        _put(backup_of(change.path), change.saved, is_private=True)
+    _put(change.path, change.new, is_private=is_private)
+
+
 def _put(path: Path, data: bytes | None, *, is_private: bool = False) -> None:
     disk = Disk()
-    if is_private:  # hosts keep keys in their settings
-        disk.private = path.parent
+    disk.private = path.parent if is_private else None
     if data is None:
         disk.remove(path)
-    elif disk.read(path) != data:
+    else:
         disk.put(path, data)

@@ -29,12 +29,14 @@ class Host:
     server: Mapping[str, Any] = field(default_factory=dict)
     """What it wants to know of a server beside its command."""
     hooks: str = ""
-    matcher: str = ""
-    """Which beginnings of a conversation it is to tell of, where it wants to know."""
+    matchers: Mapping[str, str] = field(default_factory=dict)
+    """Which kinds of an event it is to tell of, where that matters."""
     ticks: int = 1
     """How many of its units of time make a second."""
     is_flat: bool = False
     """Whether a hook stands by itself, and not in a group."""
+    variable: str = ""
+    """What names another folder for the files of its own, where the person wants that."""
     after: str = "start it anew; /mcp and /hooks show memfolio"
     """What is left for the person to do."""
 
@@ -54,7 +56,7 @@ class Host:
         hook = {"command": program.line("hook", self.name, event), "timeout": SECONDS[act] * self.ticks}
         if self.is_flat:
             return hook
-        matcher = {"matcher": self.matcher} if self.matcher and act == START else {}
+        matcher = {"matcher": self.matchers[act]} if act in self.matchers else {}
         return {**matcher, "hooks": [{"type": "command", **hook}]}
 
     def wanted(self, scope: str, program: Program) -> dict[str, dict[str, Any]]:
@@ -82,7 +84,8 @@ CLAUDE_CODE = Host(
     servers={"user": ".claude.json", "project": ".mcp.json"},
     server={"type": "stdio"},
     hooks=".claude/settings.json",
-    matcher=BEGINNINGS,
+    matchers={START: BEGINNINGS},
+    variable="CLAUDE_CONFIG_DIR",
 )
 CODEX = Host(
     name="codex",
@@ -90,14 +93,17 @@ CODEX = Host(
     servers=dict.fromkeys(("user", "project"), ".codex/config.toml"),
     place=("mcp_servers", NAME),
     hooks=".codex/hooks.json",
-    matcher=BEGINNINGS,
-    after="start it anew and say /hooks there: it runs hooks only after you have trusted them",
+    matchers={START: BEGINNINGS},
+    variable="CODEX_HOME",
+    after="start it anew and trust its hooks when it asks: until then it does not run them",
 )
 GEMINI = Host(
     name="gemini",
     title="Gemini CLI",
     servers=dict.fromkeys(("user", "project"), ".gemini/settings.json"),
     hooks=".gemini/settings.json",
+    # It says "auto" before each call of a model, whether the conversation is cut then or not.
+    matchers={CUT: "manual"},
     ticks=1000,
 )
 CURSOR = Host(
@@ -113,6 +119,7 @@ OPENCLAW = Host(
     title="OpenClaw",
     servers={"user": ".openclaw/openclaw.json"},
     place=("mcp", "servers", NAME),
+    variable="OPENCLAW_STATE_DIR",
     after="say: openclaw gateway restart",
 )
 HOSTS = {each.name: each for each in (CLAUDE_CODE, CODEX, GEMINI, CURSOR, OPENCLAW)}

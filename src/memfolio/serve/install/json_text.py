@@ -14,6 +14,8 @@ from typing import Any
 
 Ours = Callable[[tuple[str, ...], Any], bool]
 """Whether what stands at a path is ours; elements of lists have no name of their own in it."""
+Renewed = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+"""What has to change in a part of ours, by its key, for it to do what is wanted."""
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _LINE_END = re.compile(r"[ \t]*\r?\n")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|' + r"'(?:[^'\\\n]|\\.)*'", re.DOTALL)
@@ -112,105 +114,122 @@ def _member(text: str, at: int) -> Node:
 
 
 def without(text: str, ours: Ours) -> str:
-    """The text without what is ours, and without objects and lists that this leaves empty."""
-    cuts: list[tuple[int, int]] = []
-    _cut(text, scan(text), (), ours, cuts)
-    for start, end in sorted(cuts, reverse=True):
-        text = text[:start] + text[end:]
-    return text
+    """The text without what is ours, and without objects and lists that have nothing else in them."""
+    draft = Draft(text=text, ours=ours)
+    draft.cut(scan(text), ())
+    return draft.done()
 
 
-def _cut(text: str, node: Node, path: tuple[str, ...], ours: Ours, cuts: list[tuple[int, int]]) -> list[Node]:
-    """Note what is to be cut out of an object or a list; returns the items that stay."""
-    stay, gone = [], []
-    for item in node.items:
-        here, inner = (*path, item.key), list[tuple[int, int]]()
-        left = _cut(text, item, here, ours, inner) if item.items else [item]
-        # A comment keeps an empty object or list, but not a group of hooks.
-        is_empty = not left and ("" in here or not _has_notes(text, item))
-        if ours(here, item.plain) or is_empty or _is_idle(item, left):
-            gone.append(item)
-        else:
-            stay.append(item)
-            cuts += inner
-    if gone and not stay and not _has_notes(text, node):
-        cuts.append((node.body + 1, node.end - 1))
-    else:
-        cuts += [(_beginning(text, each), each.after) for each in gone]
-    if gone and stay and gone[-1] is node.items[-1] and gone[-1].comma is None and stay[-1].comma is not None:
-        cuts.append((stay[-1].comma, stay[-1].comma + 1))
-    return stay
-
-
-def _has_notes(text: str, node: Node) -> bool:
-    """Whether comments stand between the items."""
-    ends, starts = [node.body + 1, *(each.after for each in node.items)], [each.start for each in node.items]
-    return any(text[end:start].strip() for end, start in zip(ends, [*starts, node.end - 1], strict=True))
-
-
-def _is_idle(item: Node, left: list[Node]) -> bool:
-    """Whether a group of hooks has lost all its hooks, so that the rest of it means nothing to its host."""
-    had, has = ({each.key for each in items} for items in (item.items, left))
-    return not item.key and "hooks" in had - has
-
-
-def _beginning(text: str, item: Node) -> int:
-    """From where an item is cut out: with the blanks before it, but for a line end that a comment may need."""
-    begin = _behind(text, item.start)
-    return item.start if "\n" in text[begin : item.start] and not _LINE_END.match(text, item.after) else begin
-
-
-def _behind(text: str, at: int) -> int:
-    """Where the blanks before a place begin."""
-    while at and text[at - 1].isspace():
-        at -= 1
-    return at
-
-
-def merged(text: str, wanted: dict[str, Any]) -> str:
-    """The text with what is wanted: missing members are added, elements are appended to lists that are there.
+def merged(text: str, wanted: dict[str, Any], ours: Ours, renewed: Renewed) -> str:
+    """The text with what is wanted: what is missing is added, what is ours already is renewed where it stands.
 
     Raises ValueError where something of another kind stands in the way.
     """
     if not text.strip():
-        return json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
-    added: list[tuple[int, str]] = []
-    _merge(text, scan(text), wanted, "it", added)
-    pieces, last = [], 0
-    for at, piece in sorted(added, key=lambda each: each[0]):
-        pieces += [text[last:at], piece]
-        last = at
-    return "".join([*pieces, text[last:]])
+        return _json(wanted, "  ") + "\n"
+    draft = Draft(text=text, ours=ours, renewed=renewed)
+    draft.merge(scan(text), wanted, ())
+    return draft.done()
 
 
-def _merge(text: str, node: Node, wanted: Any, name: str, added: list[tuple[int, str]]) -> None:
-    if type(node.plain) is not type(wanted):
-        raise ValueError(f"{name} is not {'an object' if isinstance(wanted, dict) else 'a list'}")
-    if isinstance(wanted, list):
-        _add(text, node, [("", each) for each in wanted], added)
-        return
-    there = {item.key: item for item in node.items}
-    for key, value in wanted.items():
-        if key in there and isinstance(value, dict | list):
-            _merge(text, there[key], value, key, added)
-    new = [(f"{json.dumps(key)}: ", value) for key, value in wanted.items() if key not in there]
-    _add(text, node, new, added)
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """A text, and what is to be written in place of some of its characters."""
+
+    text: str
+    ours: Ours
+    renewed: Renewed = lambda had, wanted: {}
+    edits: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def done(self) -> str:
+        pieces, last = list[str](), 0
+        for start, end, piece in sorted(self.edits, key=lambda each: each[:2]):
+            pieces += [self.text[last:start], piece]
+            last = end
+        return "".join([*pieces, self.text[last:]])
+
+    def cut(self, node: Node, path: tuple[str, ...]) -> None:
+        """Take out of an object or a list what is ours."""
+        gone, stay = list[Node](), list[Node]()
+        for each in node.items:
+            (gone if self._is_all_ours(each, (*path, each.key)) else stay).append(each)
+        for each in stay:
+            self.cut(each, (*path, each.key))
+        if gone and not stay and not self._has_notes(node):
+            self.edits.append((node.body + 1, node.end - 1, ""))
+            return
+        self.edits += [(self._beginning(each), each.after, "") for each in gone]
+        if gone and stay and gone[-1] is node.items[-1] and gone[-1].comma is None and stay[-1].comma is not None:
+            self.edits.append((stay[-1].comma, stay[-1].comma + 1, ""))
+
+    def _is_all_ours(self, node: Node, path: tuple[str, ...]) -> bool:
+        """Whether nothing in it is somebody else's; a comment is, but not in a group of hooks, nor what else it has."""
+        if self.ours(path, node.plain):
+            return True
+        inner = [each for each in node.items if each.key == "hooks"] or node.items
+        has_others = not inner or not all(self._is_all_ours(each, (*path, each.key)) for each in inner)
+        return not has_others and ("" in path or not self._has_notes(node))
+
+    def _has_notes(self, node: Node) -> bool:
+        """Whether comments stand between the items."""
+        ends, starts = [node.body + 1, *(each.after for each in node.items)], [each.start for each in node.items]
+        return any(self.text[end:start].strip() for end, start in zip(ends, [*starts, node.end - 1], strict=True))
+
+    def _beginning(self, item: Node) -> int:
+        """From where an item is cut out: with the blanks before it, but for a line end that a comment may need."""
+        begin = self._behind(item.start)
+        is_needed = "\n" in self.text[begin : item.start] and not _LINE_END.match(self.text, item.after)
+        return item.start if is_needed else begin
+
+    def _behind(self, at: int) -> int:
+        """Where the blanks before a place begin."""
+        return len(self.text[:at].rstrip())
+
+    def merge(self, node: Node, wanted: Any, path: tuple[str, ...]) -> None:
+        """Put into an object or a list what is wanted there."""
+        if type(node.plain) is not type(wanted):
+            kind = "an object" if isinstance(wanted, dict) else "a list"
+            raise ValueError(f"{path[-1] if path else 'it'} is not {kind}")
+        if self.ours(path, node.plain):
+            new = self.renewed(node.plain, wanted)
+            self.edits += [(each.body, each.end, _json(new[each.key])) for each in node.items if each.key in new]
+        elif isinstance(wanted, list):
+            mine = [each for each in node.items if self._has_ours(each, (*path, ""))]
+            for each in mine:
+                self.merge(each, wanted[0], (*path, ""))
+            self._add(node, [] if mine else [("", each) for each in wanted])
+        else:
+            self._merge_object(node, wanted, path)
+
+    def _merge_object(self, node: Node, wanted: dict[str, Any], path: tuple[str, ...]) -> None:
+        there = {each.key: each for each in node.items}
+        for key, value in wanted.items():
+            if key in there and isinstance(value, dict | list):
+                self.merge(there[key], value, (*path, key))
+        if "" not in path:  # what a group of hooks lacks, the person has taken away
+            self._add(node, [(f"{_json(key)}: ", value) for key, value in wanted.items() if key not in there])
+
+    def _has_ours(self, node: Node, path: tuple[str, ...]) -> bool:
+        return self.ours(path, node.plain) or any(self._has_ours(each, (*path, each.key)) for each in node.items)
+
+    def _add(self, node: Node, new: list[tuple[str, Any]]) -> None:
+        """Add items to an object or a list: behind the others, each on a line of its own."""
+        if not new:
+            return
+        text, last = self.text, node.items[-1] if node.items else None
+        newline, unit, base = "\r\n" if "\r\n" in text else "\n", _unit(text), _indent(text, node.body)
+        lead = newline + (_indent(text, last.start) if last and "\n" in text[node.body : last.start] else base + unit)
+        shown = [lead + key + _json(each, unit).replace("\n", lead) for key, each in new]
+        at = self._behind(node.end - 1)
+        if last and last.comma is None:
+            self.edits.append((last.end, last.end, ","))
+        comma = "," if last and last.comma is not None else ""
+        close = "" if "\n" in text[at : node.end] else newline + base
+        self.edits.append((at, at, ",".join(shown) + comma + close))
 
 
-def _add(text: str, node: Node, new: list[tuple[str, Any]], added: list[tuple[int, str]]) -> None:
-    """Note where new items of an object or a list go: behind the others, each on a line of its own."""
-    if not new:
-        return
-    newline, unit = "\r\n" if "\r\n" in text else "\n", _unit(text)
-    last, base = node.items[-1] if node.items else None, _indent(text, node.body)
-    lead = newline + (_indent(text, last.start) if last and "\n" in text[node.body : last.start] else base + unit)
-    shown = [lead + key + json.dumps(each, indent=unit, ensure_ascii=False).replace("\n", lead) for key, each in new]
-    at = _behind(text, node.end - 1)
-    if last and last.comma is None:
-        added.append((last.end, ","))
-    comma = "," if last and last.comma is not None else ""
-    close = "" if "\n" in text[at : node.end] else newline + base
-    added.append((at, ",".join(shown) + comma + close))
+def _json(value: Any, indent: str | None = None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False)
 
 
 def _indent(text: str, at: int) -> str:

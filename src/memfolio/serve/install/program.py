@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from memfolio.serve.service import tend_command
 
@@ -29,6 +30,13 @@ class Program:
         """A command as the system's shell reads it."""
         command = [self.path, *self.args(*words)]
         return subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command)
+
+
+def renewed(had: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """What has to change in a command of ours for it to run what is wanted; what it is told beside that stays."""
+    told, needed = ([*each.get("command", "").split(), *map(str, each.get("args", ()))] for each in (had, wanted))
+    is_current = set(needed) <= set(told) and not {"--home", "--agent"} & {*told} - {*needed}
+    return {} if is_current else {key: wanted[key] for key in ("command", "args") if key in wanted}
 
 
 def installed() -> str:
