@@ -38,6 +38,12 @@ def test_what_makes_no_sense_is_refused(home: Path) -> None:
                 tokens.create(name, "main", scope, now=now)
         with pytest.raises(NotFoundError):
             tokens.revoke("T-00000000", now=now)
-        (home / ".memfolio" / "tokens.json").write_text("{", encoding="utf-8")
+        (path := home / ".memfolio" / "tokens.json").write_text("{", encoding="utf-8")
         with pytest.raises(HomeError):
-            tokens.all()
+            tokens.create("phone", "main", now=now)
+        assert path.read_text(encoding="utf-8") == "{"
+
+
+def test_list_of_tokens_is_for_its_owner_alone(cli_json: RunJson, home: Path) -> None:
+    cli_json("token", "create", "my phone")
+    assert (home / ".memfolio" / "tokens.json").stat().st_mode & 0o777 == 0o600

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -11,12 +12,13 @@ from urllib.parse import quote, urlsplit
 from memfolio.errors import InputError, MemfolioError
 
 Json = dict[str, Any]
+NOTHING: Mapping[str, str] = {}
 
 
 class ServerError(MemfolioError):
     """What the server answered in place of what was asked for; `status` is its HTTP code."""
 
-    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
+    def __init__(self, status: int, code: str, message: str, hint: str, **_: str) -> None:
         super().__init__(message, hint=hint)
         self.status, self.code = status, code
 
@@ -30,11 +32,14 @@ class Client:
 
     def __init__(self, address: str, token: str, *, timeout: float = 60) -> None:
         parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            self._host, self._port = parts.hostname, parts.port
+        except ValueError:
+            self._host = None
+        if parts.scheme not in ("http", "https") or not self._host:
             raise InputError(f"{address[:80]!r} is no address", hint="pass one such as http://127.0.0.1:8765")
         self._connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._host, self._port, self._timeout = parts.hostname, parts.port, timeout
-        self._base = parts.path.rstrip("/")
+        self._base, self._timeout = parts.path.rstrip("/"), timeout
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
@@ -49,36 +54,38 @@ class Client:
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """One request and its answer; raises ServerError where that is an error."""
-        connection = self._connect(self._host, self._port, timeout=self._timeout)
+        with self._asked(method, path, body) as answer:
+            document: Json = json.loads(answer.read())
+        return document.get("result", document)
+
+    def events(self, after: int | None = None) -> Generator[Json, None, None]:
+        """Changes as they come, until the server ends or the token is revoked; first those after a `seq`.
+
+        Where those are too many, `{"after": …, "until": …}` stands for them.
+        """
+        last = {} if after is None else {"Last-Event-ID": str(after)}
+        with self._asked("GET", "/v1/events", headers=last) as answer:
+            for line in answer:
+                if line.startswith(b"data: "):
+                    yield json.loads(line[6:])
+
+    @contextmanager
+    def _asked(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] = NOTHING
+    ) -> Iterator[HTTPResponse]:
+        data = None if body is None else json.dumps(body, default=_plain).encode()
+        connection = self._connect(self._host or "", self._port, timeout=self._timeout)
         try:
-            answer: Json = json.loads(self._asked(connection, method, path, body).read())
-        except (OSError, HTTPException, ValueError) as error:
+            connection.request(method, self._base + path, data, {**self._headers, **headers})
+            answer = connection.getresponse()
+            if answer.status >= 300:
+                raise ServerError(answer.status, **json.loads(answer.read())["error"])
+            yield answer
+        except (OSError, HTTPException, ValueError, TypeError, LookupError) as error:
             hint = "`memfolio serve` starts it"
             raise ServerError(0, "unreachable", f"the server does not answer: {error}", hint) from error
         finally:
             connection.close()
-        return answer.get("result", answer)
-
-    def events(self) -> Iterator[Json]:
-        """Changes as they come, until the server ends or the token is revoked."""
-        connection = self._connect(self._host, self._port, timeout=self._timeout)
-        try:
-            for line in self._asked(connection, "GET", "/v1/events", None):
-                if line.startswith(b"data: "):
-                    yield json.loads(line[6:])
-        finally:
-            connection.close()
-
-    def _asked(
-        self, connection: HTTPConnection, method: str, path: str, body: Mapping[str, Any] | None
-    ) -> HTTPResponse:
-        data = None if body is None else json.dumps(body, default=_plain).encode()
-        connection.request(method, self._base + path, data, self._headers)
-        answer = connection.getresponse()
-        if answer.status < 300:
-            return answer
-        error = json.loads(answer.read())["error"]
-        raise ServerError(answer.status, error["code"], error["message"], error["hint"])
 
 
 def _plain(value: Any) -> Any:

@@ -12,8 +12,9 @@ from datetime import datetime
 from hashlib import blake2b
 from hmac import compare_digest
 
-from memfolio.errors import HomeError, InputError, NotFoundError
+from memfolio.errors import HomeError, InputError, MemfolioError, NotFoundError
 from memfolio.intake import nearest
+from memfolio.vault.disk import disk_errors
 from memfolio.vault.home import Home
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import check_agent
@@ -22,6 +23,7 @@ FILE, LOCK = "tokens.json", "tokens.lock"
 SCOPES = ("read", "write", "admin")
 """What a token lets its bearer do; each includes the one before."""
 PREFIX = "mf_"
+_HASH = re.compile("[0-9a-f]{64}")
 _FORM = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 
 
@@ -36,6 +38,12 @@ class Token:
     created_at: str
     hash: str
     revoked_at: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what was written by hand and means nothing."""
+        check_agent(self.agent)
+        if self.scope not in SCOPES or not _HASH.fullmatch(self.hash):
+            raise ValueError(f"the token {self.id} has no scope or no hash")
 
     def lets(self, scope: str) -> bool:
         """Whether it is enough for something."""
@@ -53,7 +61,7 @@ class Tokens:
         """All tokens, the revoked ones too, oldest first."""
         try:
             return [Token(**each) for each in json.loads(self._home.disk.read(self._path) or b"[]")]
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError, OSError, MemfolioError) as error:
             raise HomeError(f"{FILE} cannot be read", hint="remove it, and create the tokens again") from error
 
     def create(self, name: str, agent: str, scope: str = "write", *, now: datetime) -> tuple[Token, str]:
@@ -92,11 +100,18 @@ class Tokens:
         mark = _hash(secret)
         return next((each for each in self.all() if each.revoked_at is None and compare_digest(each.hash, mark)), None)
 
+    def has(self, token: Token) -> bool:
+        """Whether a token is still good; not where that cannot be told."""
+        try:
+            return token in self.all()
+        except HomeError:
+            return False
+
     @contextmanager
     def _changing(self) -> Iterator[list[Token]]:
         lock = FileLock(self._home.internal / LOCK, self._home.disk, timeout=self._home.config.lock_timeout)
         try:
-            with lock():
+            with disk_errors(self._home.root), lock():
                 known = [*self.all()]
                 yield known
                 self._home.disk.put(self._path, json.dumps([asdict(each) for each in known], indent=1).encode())

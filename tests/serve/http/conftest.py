@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from socket import socket
 
 import pytest
 
@@ -18,8 +19,9 @@ from memfolio.config import load_config
 from memfolio.memory import Memory
 from memfolio.serve.client import Client
 from memfolio.serve.http.app import build
+from memfolio.serve.http.gate import Names
 from memfolio.serve.http.limits import Limits
-from memfolio.serve.http.server import listen, server_of
+from memfolio.serve.http.server import Server, listen, server_of
 from memfolio.serve.tokens import Tokens
 
 QUICK = Limits(head_seconds=0.6, body_seconds=0.6, linger_seconds=0.2, send_seconds=2)
@@ -60,18 +62,23 @@ def serving(home: Path, limits: Limits = QUICK, settings: str = "") -> Iterator[
     secrets, ids = furnished(home)
     if settings:
         (home / "memfolio.toml").write_text(settings, encoding="utf-8")
-    app = build(load_config(home), limits)
-    with listen("127.0.0.1", 0) as door:
-        server = server_of(app, limits)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
-        thread.start()
-        until(lambda: server.started)
-        try:
-            yield Served(home=home, port=door.getsockname()[1], secrets=secrets, ids=ids)
-        finally:
-            server.should_exit = True
-            thread.join(30)
-            assert not thread.is_alive()
+    app = build(load_config(home), limits, Names())
+    with listen("127.0.0.1", 0) as door, in_thread(server_of(app, limits, app.state.hall.end_streams), door):
+        yield Served(home=home, port=door.getsockname()[1], secrets=secrets, ids=ids)
+
+
+@contextmanager
+def in_thread(server: Server, door: socket) -> Iterator[None]:
+    """A server that runs as long as this lasts."""
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+    thread.start()
+    until(lambda: server.started)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
 
 
 def until(is_so: Callable[[], object], seconds: float = 10) -> None:

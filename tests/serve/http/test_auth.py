@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 
+from memfolio.serve.http.errors import Refusal
+from memfolio.serve.http.gate import Names
 from memfolio.serve.http.verbs import VERBS
 from memfolio.serve.tokens import SCOPES
+from memfolio.serve.tools.sets import READING, tools_of
 from tests.serve.http.conftest import Served
 
-VERB_ROUTES = [("POST", f"/v1/{name.replace('_', '-')}", scope) for scope, verbs in VERBS.items() for name in verbs]
+PLACES = {name: name.replace("_", "-").replace(".", "-") for verbs in VERBS.values() for name in verbs}
 ROUTES = [
-    *VERB_ROUTES,
-    *(("GET", "/v1/tools", "read"), ("GET", "/v1/events", "read"), ("GET", "/metrics", "admin")),
-    *(("POST", "/v1/tools/recall", "read"), ("POST", "/v1/tools/remember", "write")),
+    *(("POST", f"/v1/{PLACES[name]}", scope) for scope, verbs in VERBS.items() for name in verbs),
+    *(("POST", f"/v1/tools/{name}", "read" if name in READING else "write") for name in tools_of("all")),
+    *(("GET", "/v1/events", "read"), ("GET", "/metrics", "admin")),
 ]
 STATES = {
     "none": None,
@@ -62,7 +67,8 @@ def test_route_lets_in_whoever_may(served: Served, method: str, path: str, scope
     for good in SCOPES[SCOPES.index(scope) :]:
         headers = {"Authorization": f"bearer {served.secrets[good]}"}
         body: dict[str, Any] = {"json": {"no such field": 1}} if method == "POST" else {}
-        with httpx.stream(method, f"{served.address}{path}?agent=main", headers=headers, **body) as answer:
+        url = f"{served.address}{path}?agent=main"
+        with httpx.stream(method, url, headers=headers, verify=False, **body) as answer:
             assert answer.status_code == (422 if method == "POST" else 200)
 
 
@@ -75,8 +81,7 @@ def test_matrix_has_every_route_that_needs_a_token(served: Served) -> None:
         if operation.get("security") == [{"bearer": []}]
     }
     assert set(paths) - {path for _, path in guarded} == {"/health"}
-    tested = {(method, path): scope for method, path, scope in ROUTES if not path.startswith("/v1/tools/")}
-    assert guarded == tested | {("POST", "/v1/tools/{name}"): "by tool"}
+    assert guarded == {(method, path): scope for method, path, scope in ROUTES}
 
 
 def test_token_for_one_agent_neither_reads_nor_writes_another(served: Served) -> None:
@@ -103,6 +108,9 @@ def test_token_for_one_agent_neither_reads_nor_writes_another(served: Served) ->
         ({"Host": "evil.example"}, "host"),
         ({"Host": "localhost.evil.example:80"}, "host"),
         ({"Host": "[::1"}, "host"),
+        ({"Host": "evil.example@localhost"}, "host"),
+        ({"Host": "localhost/evil.example"}, "host"),
+        ({"Host": "0.0.0.0"}, "host"),
         ({"Origin": "https://evil.example"}, "origin"),
         ({"Origin": "null"}, "origin"),
         ({"Origin": "http://localhost:1"}, "origin"),
@@ -113,6 +121,49 @@ def test_request_for_another_host_or_from_a_page_elsewhere_is_turned_away(
 ) -> None:
     answer = httpx.get(f"{served.address}/health", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, code)
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "127.0.0.1:1", "[::1]", "[::1]:8765", "memory.example:443"])
+def test_server_goes_by_its_names_at_any_port(host: str) -> None:
+    Names(hosts=["Memory.Example", "0.0.0.0"]).check(Headers({"Host": host}))
+
+
+def test_page_that_the_owner_allows_may_ask() -> None:
+    names = Names(origins=["https://App.example/"])
+    names.check(Headers({"Host": "localhost:1", "Origin": "https://app.example"}))
+    with pytest.raises(Refusal):
+        names.check(Headers({"Host": "localhost:1", "Origin": "https://app.example:8443"}))
+
+
+BROKEN = {
+    "no JSON": "{",
+    "too deep": "[" * 100_000,
+    "no list": "5",
+    "odd scope": '"scope": "all"',
+    "odd hash": '"hash": 5',
+}
+
+
+@pytest.mark.parametrize("case", [*BROKEN, "a link"])
+def test_nobody_is_let_in_while_the_list_of_tokens_is_broken(served: Served, case: str) -> None:
+    path = served.home / ".memfolio" / "tokens.json"
+    good = path.read_text()
+    if case == "a link":
+        (moved := path.with_name("elsewhere")).write_text(good)
+        path.unlink()
+        path.symlink_to(moved)
+    else:
+        said = BROKEN[case]
+        path.write_text(re.sub(said.partition(":")[0] + ": [^,\\n]+", said, good) if ":" in said else said)
+    try:
+        headers = {"Authorization": f"Bearer {served.secrets['admin']}"}
+        answer = httpx.post(f"{served.address}/v1/recall", headers=headers, json={"query": "tea"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "home")
+        assert str(served.home) not in answer.text
+    finally:
+        path.unlink()
+        path.write_text(good)
+    assert served.client("read").recall(query="tea")["hits"]
 
 
 def test_page_of_the_same_origin_may_ask(served: Served) -> None:

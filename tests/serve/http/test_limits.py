@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import socket
 import time
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.serve.http.conftest import QUICK, Served, until
+from memfolio.serve.http.limits import Limits
+from tests.serve.http.conftest import QUICK, Served, serving, until
 
 
 def post(served: Served, path: str, content: bytes, **more: str) -> httpx.Response:
@@ -56,9 +59,17 @@ def test_wrong_input_gets_a_clear_error_and_changes_nothing(served: Served, case
     assert files(served) == before
 
 
+@pytest.mark.parametrize("path", ["/v1/graph-entity", "/v1/graph-neighbours", "/v1/tools/fact_explain"])
+@pytest.mark.parametrize("name", [b"a\\u0000b", b"\\ud800"])
+def test_text_that_no_memory_can_hold_is_refused_everywhere(served: Served, path: str, name: bytes) -> None:
+    answer = post(served, path, b'{"%s": "%s"}' % (b"name" if b"graph" in path.encode() else b"fact_id", name))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "input")
+
+
 def test_unknown_routes_tools_and_methods_are_said_to_be_unknown(served: Served) -> None:
     assert post(served, "/v1/nothing", b"{}").json()["error"]["code"] == "not-found"
-    assert "did you mean" in post(served, "/v1/tools/recal", b"{}").json()["error"]["hint"]
+    assert post(served, "/v1/tools/recal", b"{}").json()["error"]["code"] == "not-found"
+    assert post(served, "/v1/recall/", b"{}").json()["error"]["code"] == "not-found"
     assert httpx.get(f"{served.address}/v1/recall").status_code == 405
     assert post(served, "/v1/explain", b'{"id": "M-1-00000000"}').status_code == 404
 
@@ -115,6 +126,17 @@ def test_many_slow_clients_do_not_keep_others_out(served: Served) -> None:
     for each in idle:
         assert each.recv(65536).startswith(b"HTTP/1.1 408 ")
         each.close()
+
+
+def test_connection_too_many_gets_an_error_like_all_others(home: Path) -> None:
+    with serving(home, Limits(connections=2)) as served, ExitStack() as open_ones:
+        for _ in range(2):
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=5))
+        until(lambda: httpx.get(f"{served.address}/health").status_code == 503)
+        answer = httpx.get(f"{served.address}/health")
+        assert (answer.json()["error"]["code"], answer.headers["retry-after"]) == ("busy", "1")
+        open_ones.close()
+        until(lambda: httpx.get(f"{served.address}/health").status_code == 200)
 
 
 def test_head_that_is_too_long_is_refused(served: Served) -> None:

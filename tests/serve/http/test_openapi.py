@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.serve.http.conftest import Served
+from tests.serve.http.test_auth import ROUTES
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 GOOD, BAD = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
@@ -41,7 +42,7 @@ def hold(operation: Any, mode: GenerationMode, headers: dict[str, str], examples
 def test_no_route_fails_and_each_answers_as_it_says(served: Served, api: Any, examples: int) -> None:
     headers = {"Authorization": f"Bearer {served.secrets['admin']}"}
     operations = [found.ok() for found in api.get_all_operations()]
-    assert len(operations) == 27
+    assert len(operations) == len(ROUTES)
     for operation in operations:
         for mode in (GOOD, BAD) if operation.method == "post" else (GOOD,):
-            hold(operation, mode, headers, examples)
+            hold(operation, mode, headers, examples if "/tools/" not in operation.path else examples // 3)

@@ -10,8 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,10 @@ import httpx
 import pytest
 
 from bench.http import SERVE, over_http, prepare, question
-from memfolio.config import load_config
-from memfolio.errors import HomeBusyError, InputError
+from memfolio.errors import InputError
 from memfolio.memory import Memory
 from memfolio.serve.client import Client, ServerError
-from memfolio.serve.http.hall import Hall
-from memfolio.serve.http.limits import Limits
+from memfolio.serve.http import events
 from memfolio.serve.tokens import Tokens
 from tests.serve.http.conftest import Served, furnished, serving, until
 
@@ -100,6 +97,41 @@ def test_changes_are_told_as_they_come_until_the_token_is_revoked(served: Served
     assert heard[0]["paths"] == [f"agents/main/memory/{heard[0]['at'][:10]}.md"]
 
 
+def test_listener_who_was_away_hears_what_it_missed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = served.client()
+    before = client.audit_log(limit=1)[0]["seq"]
+    kept = [client.remember(text=f"Note {number}")["id"] for number in range(3)]
+    served.client("other").remember(text="Told to nobody else")
+    with closing(client.events(after=before)) as heard:
+        assert [next(heard)["ids"] for _ in kept] == [[each] for each in kept]
+        again = client.remember(text="Note 3")["id"]
+        assert next(heard)["ids"] == [again]
+    monkeypatch.setattr(events, "WAITING", 2)
+    last = client.audit_log(limit=1)[0]["seq"]
+    with closing(client.events(after=before)) as heard:
+        assert next(heard) == {"after": before, "until": last}
+
+
+def test_rooms_are_open_over_http(served: Served) -> None:
+    client = served.client("admin")
+    assert "Alex is vegan" in client.core_add(block="Critical Facts", text="Alex is vegan")["diff"]
+    assert "Alex is vegan" in client.core_read()["text"]
+    assert client.core_replace(block="Critical Facts", old="vegan", new="vegetarian")["receipt"]
+    assert client.core_remove(block="Critical Facts", text="vegetarian")["memory"]["blocks"]
+    assert client.graph_entities() == []
+    with pytest.raises(ServerError, match="nobody"):
+        client.graph_entity(name="nobody")
+    proposal = client.propose(text="Kim moved to Rome")
+    assert proposal["id"] in [each["id"] for each in client.proposals_pending()]
+    assert client.proposals_get(id=proposal["id"])["id"] == proposal["id"]
+    assert "Kim moved to Rome" in client.audit_diff(seq=client.audit_log(limit=1)[0]["seq"])
+    client.forget(what=served.ids[1])
+    assert client.restore(id=served.ids[1])["memories"]
+    with pytest.raises(ServerError) as caught:
+        served.client("other").audit_diff(seq=client.audit_log(limit=1)[0]["seq"])
+    assert (caught.value.status, caught.value.code) == (404, "not-found")
+
+
 def test_long_call_tells_how_far_it_is(served: Served) -> None:
     headers = {"Authorization": f"Bearer {served.secrets['write']}", "Accept": "text/event-stream"}
     told = httpx.post(f"{served.address}/v1/tend", headers=headers, json={"jobs": ["consolidate"]}).text
@@ -110,36 +142,16 @@ def test_long_call_tells_how_far_it_is(served: Served) -> None:
 
 
 def test_client_says_what_is_wrong(served: Served) -> None:
-    with pytest.raises(InputError):
-        Client("localhost:1", "secret")
+    for wrong in ("localhost:1", "http://localhost:one", "http://"):
+        with pytest.raises(InputError):
+            Client(wrong, "secret")
     with pytest.raises(ServerError, match="does not answer"):
         Client("http://127.0.0.1:9", "secret").status()
+    with pytest.raises(ServerError, match="does not answer"):
+        next(Client("http://127.0.0.1:9", "secret").events())
     with pytest.raises(ServerError) as caught:
         Client(served.address, "secret").status()
     assert (caught.value.status, caught.value.code) == (401, "token")
-
-
-def test_more_requests_at_once_than_allowed_are_put_off(home: Path) -> None:
-    with serving(home, Limits(requests=2)) as served, ThreadPoolExecutor(12) as pool:
-
-        def ask(_: int) -> int:
-            headers = {"Authorization": f"Bearer {served.secrets['read']}"}
-            return httpx.post(f"{served.address}/v1/recall", headers=headers, json={"query": "tea"}).status_code
-
-        assert set(pool.map(ask, range(48))) == {200, 503}
-
-
-def test_only_so_many_memories_stay_open(home: Path) -> None:
-    furnished(home)
-    hall = Hall(load_config(home), Limits(agents=2))
-    try:
-        for agent in ("a", "b", "c", "a"):
-            assert hall.on_memory(agent, lambda memory: memory.agent) == agent
-        with hall.held("a"), hall.held("b"), pytest.raises(HomeBusyError):
-            hall.on_memory("c", lambda memory: None)
-        assert hall.on_memory("c", lambda memory: memory.agent) == "c"
-    finally:
-        hall.close()
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])

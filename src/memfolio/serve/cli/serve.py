@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -38,16 +37,16 @@ def serve(
     leave_logging_to_us()
     try:
         from memfolio.serve.http.app import build
+        from memfolio.serve.http.gate import Names
         from memfolio.serve.http.limits import Limits
-        from memfolio.serve.http.server import listen, server_of
+        from memfolio.serve.http.server import address, listen, run, server_of
     except ImportError as error:
         raise MemfolioError("the libraries of the server are not installed", hint=INSTALL) from error
-    limits = Limits()
+    limits, names = Limits(), Names(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
     with listen(host, port) as door:
-        server = server_of(build(config, limits, hosts=allow_host or (), origins=allow_origin or ()), limits)
-        Screen(errors=True).say(f"http://{host}:{door.getsockname()[1]} serves {config.home}; Ctrl-C ends it")
-        with suppress(KeyboardInterrupt):  # which is how a person ends it
-            server.run(sockets=[door])
+        app = build(config, limits, names)
+        Screen(errors=True).say(f"{address(door)} serves {config.home}; Ctrl-C ends it")
+        run(server_of(app, limits, app.state.hall.end_streams), door)
     return Answer({}, lambda screen: None)
 
 

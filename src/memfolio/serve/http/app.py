@@ -1,45 +1,47 @@
-"""The application: all routes behind the door, and what they say of themselves as OpenAPI."""
+"""The application: all routes behind the gate, and what they say of themselves as OpenAPI."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import warnings
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, create_model
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from memfolio import __version__
 from memfolio.config import Config
-from memfolio.errors import InputError, NotFoundError
-from memfolio.intake import nearest
-from memfolio.memory import Memory
+from memfolio.errors import MemfolioError
 from memfolio.serve.cli.output import as_json
-from memfolio.serve.http.auth import AGENT, BY_TOOL, GuardedRoute, foreign, needed_for
-from memfolio.serve.http.errors import HANDLED, RESPONSES, answer_to
+from memfolio.serve.http.auth import foreign
+from memfolio.serve.http.errors import answer_to, reply, told
 from memfolio.serve.http.events import MEDIA, Told, changes, progress
+from memfolio.serve.http.gate import Gate, Names
 from memfolio.serve.http.hall import Hall
-from memfolio.serve.http.limits import Door, Limits
-from memfolio.serve.http.verbs import LONG, VERBS, body_of, call, packed
-from memfolio.serve.tools.sets import tools_of
+from memfolio.serve.http.limits import Limits
+from memfolio.serve.http.routes import GuardedRoute, add
+from memfolio.serve.http.verbs import LONG, VERBS, body_of, call, check, packed, verb
+from memfolio.serve.tools.sets import READING, tools_of
 from memfolio.serve.tools.tool import AGENT as AGENT_ID
+from memfolio.serve.tools.tool import Tool
 
 BEARER = {"type": "http", "scheme": "bearer", "description": "The secret that `memfolio token create` showed."}
-WHOSE = {"name": AGENT, "in": "query", "required": False, "schema": {"type": "string"}}
-WHOSE["description"] = "Whose memory is meant, which is only ever that of the token's own agent."
 TOOLS = tools_of("all")
 JSON = "application/json"
 
 
-def build(config: Config, limits: Limits, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()) -> FastAPI:
+def build(config: Config, limits: Limits, names: Names) -> FastAPI:
     """The application over a home, which is open from now until the application ends."""
-    hall = Hall(config, limits)
+    hall = Hall(config)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -47,45 +49,41 @@ def build(config: Config, limits: Limits, *, hosts: Sequence[str] = (), origins:
         hall.close()
 
     app = FastAPI(title="memfolio", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.router.redirect_slashes = False
     app.router.route_class = GuardedRoute
     app.state.hall = hall
-    app.add_middleware(Door, limits=limits, metrics=hall.metrics, hosts=hosts, origins=origins)
-    for kind in HANDLED:
-        app.add_exception_handler(kind, answer_to)
-    for scope, verbs in VERBS.items():
-        for name, gives in verbs.items():
-            add(app, "POST", name, _verb(hall, name), scope, gives, {MEDIA: {}} if name in LONG else None)
-    add(app, "GET", "tools", list_tools, "read", list[dict[str, Any]])
-    add(app, "POST", "tools/{name}", call_tool, BY_TOOL, Any)
-    add(app, "GET", "events", events, "read", None, {MEDIA: {}})
-    add(app, "GET", "/metrics", metrics, "admin", None, {"text/plain": {}})
-    app.add_api_route("/health", health, response_model=dict[str, str], operation_id="health")
+    app.add_middleware(Gate, limits=limits, names=names, metrics=hall.metrics)
+    for kind in (MemfolioError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, answered)
+    _furnish(app, hall)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
 
-def add(
-    app: FastAPI,
-    method: str,
-    name: str,
-    endpoint: Callable[..., Any],
-    scope: str,
-    gives: Any,
-    content: dict[str, Any] | None = None,
-) -> None:
-    """Add a route that needs a token of a scope; what it gives stands in `result`."""
-    mark = name.strip("/").replace("tools/{name}", "call_tool")
-    answer = None if gives is None else create_model(f"{mark.title().replace('_', '')}Answer", result=(gives, ...))
-    app.add_api_route(
-        name if name.startswith("/") else f"/v1/{name.replace('_', '-')}",
-        endpoint,
-        methods=[method],
-        response_model=answer,
-        operation_id=mark,
-        description=inspect.getdoc(getattr(Memory, name, endpoint)) or "",
-        responses=RESPONSES | ({200: {"content": content}} if content else {}),
-        openapi_extra={"x-scope": scope, "security": [{"bearer": []}]},
-    )
+def _furnish(app: FastAPI, hall: Hall) -> None:
+    for scope, verbs in VERBS.items():
+        for name, kind in verbs.items():
+            path = f"/v1/{name.replace('_', '-').replace('.', '-')}"
+            answer = create_model(f"{body_of(name).__name__}Answer", result=(kind, ...))
+            told = {"response_model": answer, "description": inspect.getdoc(verb(name)) or ""}
+            add(app, path, _verb(hall, name), scope, {MEDIA: {}} if name in LONG else {}, **told)
+    for name, tool in TOOLS.items():
+        answer_shape = {"type": "object", "properties": {"result": tool.output}, "required": ["result"]}
+        extra = {"requestBody": {"content": {JSON: {"schema": tool.schema}}}}
+        scope, content = "read" if name in READING else "write", {JSON: {"schema": answer_shape}}
+        add(app, f"/v1/tools/{name}", _tool(hall, tool), scope, content, extra=extra, description=tool.description)
+    add(app, "/v1/events", events, "read", {MEDIA: {}}, methods=["GET"])
+    add(app, "/metrics", metrics, "admin", {"text/plain": {}}, methods=["GET"])
+    app.add_api_route("/health", health, response_model=dict[str, str], operation_id="health")
+
+
+async def answered(_: Request, error: Exception) -> Response:
+    """What is answered in place of what was asked for."""
+    if not isinstance(error, RequestValidationError):
+        return answer_to(error)
+    first = error.errors()[0]
+    place = ".".join(str(each)[:40] for each in first["loc"])
+    return reply(422, told("input", f"{place}: {first['msg'][:200]}", "/openapi.json says what each route takes"))
 
 
 def _verb(hall: Hall, name: str) -> Callable[..., Any]:
@@ -93,47 +91,39 @@ def _verb(hall: Hall, name: str) -> Callable[..., Any]:
 
     async def endpoint(request: Request, given: BaseModel) -> Response:
         agent, arguments = request.state.token.agent, given.model_dump(exclude_unset=True)
+        check(arguments)
 
-        def work(told: Told) -> bytes:
-            more = {"told": told} if name == "tend" else {}
-            return hall.on_memory(agent, lambda memory: packed(call(memory, name, arguments | more)))
+        def begin(told: Told | None = None) -> asyncio.Future[bytes]:
+            more = {"told": told} if told is not None and name == "tend" else {}
+            return hall.run(agent, lambda memory: packed(call(memory, name, arguments | more)), is_long=name in LONG)
 
         if name in LONG and MEDIA in request.headers.get("accept", ""):
-            return StreamingResponse(progress(name, work, hall.long), media_type=MEDIA)
-        body = await hall.run(agent, lambda memory: packed(call(memory, name, arguments)), is_long=name in LONG)
-        return Response(body, media_type=JSON)
+            return StreamingResponse(progress(name, begin), media_type=MEDIA)
+        return Response(await begin(), media_type=JSON)
 
     endpoint.__annotations__ |= {"request": Request, "given": body_of(name)}
     return endpoint
 
 
-async def list_tools() -> Response:
-    """What agents call by name, each with the schema of its arguments and the scope that it needs."""
-    told = [
-        {"name": name, "description": tool.description, "scope": needed_for(name), "schema": tool.schema}
-        for name, tool in TOOLS.items()
-    ]
-    return Response(packed(told), media_type=JSON)
+def _tool(hall: Hall, tool: Tool) -> Callable[..., Any]:
+    """The endpoint of a tool, which checks its arguments itself."""
 
+    async def endpoint(request: Request, arguments: dict[str, Any]) -> Response:
+        agent = request.state.token.agent
+        if arguments.get(AGENT_ID, agent) != agent:
+            raise foreign(agent)
+        check(arguments)
+        told = await hall.run(agent, lambda memory: as_json({"result": tool(memory, arguments)}))
+        return Response(told.encode("utf-8", "replace"), media_type=JSON)
 
-async def call_tool(request: Request, name: str, arguments: dict[str, Any]) -> Response:
-    """Call a tool by its name; its arguments are checked against its schema, which GET /v1/tools shows."""
-    hall, agent, tool = request.app.state.hall, request.state.token.agent, TOOLS.get(name)
-    if tool is None:
-        raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(TOOLS)))
-    if arguments.get(AGENT_ID, agent) != agent:
-        raise foreign(agent)
-    try:
-        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError as error:
-        raise InputError("the arguments have text or numbers that are not valid", hint="mend them") from error
-    told = await hall.run(agent, lambda memory: as_json({"result": tool(memory, arguments)}))
-    return Response(told.encode("utf-8", "replace"), media_type=JSON)
+    return endpoint
 
 
 async def events(request: Request) -> Response:
     """Changes of the agent's memory as they come, as server-sent events called `change`."""
-    return StreamingResponse(changes(request.app.state.hall, request.state.token), media_type=MEDIA)
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isascii() and last.isdigit() and len(last) < 16 else None
+    return StreamingResponse(changes(request.app.state.hall, request.state.token, after), media_type=MEDIA)
 
 
 async def metrics(request: Request) -> Response:
@@ -153,8 +143,5 @@ def described(app: FastAPI) -> dict[str, Any]:
             warnings.simplefilter("ignore")  # defaults of our own values that JSON has no form for
             document = get_openapi(title=app.title, version=app.version, routes=app.routes)
         document["components"]["securitySchemes"] = {"bearer": BEARER}
-        for operation in (each for methods in document["paths"].values() for each in methods.values()):
-            if "security" in operation:
-                operation.setdefault("parameters", []).append(WHOSE)
         app.openapi_schema = document
     return app.openapi_schema

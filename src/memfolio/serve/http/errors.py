@@ -6,10 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi.exceptions import RequestValidationError
 from pydantic import create_model
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 
 from memfolio import errors
@@ -63,7 +61,7 @@ def reply(status: int, document: Mapping[str, Any], headers: Mapping[str, str] |
     return Response(json.dumps(document), status, headers, "application/json")
 
 
-async def answer_to(_: Request, error: Exception) -> Response:
+def answer_to(error: Exception) -> Response:
     """What is answered in place of what was asked for."""
     if isinstance(error, MemfolioError):
         status = next(status for kind, status in STATUS.items() if isinstance(error, kind))
@@ -72,15 +70,10 @@ async def answer_to(_: Request, error: Exception) -> Response:
         return reply(error.status_code, error.document, error.headers)
     if isinstance(error, HTTPException):
         return reply(error.status_code, told(*PLAIN.get(error.status_code, ("http", error.detail, ""))), error.headers)
-    if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        place = ".".join(str(each)[:40] for each in first["loc"])
-        return reply(422, told("input", f"{place}: {first['msg'][:200]}", "/openapi.json says what each route takes"))
     # A mistake of ours, which the server logs and strangers are not told.
     return reply(500, told("internal", "something went wrong here", "the server's log has more"))
 
 
-HANDLED = (MemfolioError, HTTPException, RequestValidationError, Exception)
 Error = create_model("Error", code=(str, ...), message=(str, ...), hint=(str, ...), policy=(str, ""))
 Failure = create_model("Failure", error=(Error, ...))
 Proposed = create_model("Proposed", proposed=(str, ...), policy=(str, ...), hint=(str, ...))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Executor
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import MemfolioError
@@ -14,13 +14,14 @@ from memfolio.serve.tokens import Token
 from memfolio.vault.audit import TrailLine
 
 if TYPE_CHECKING:
+    from memfolio.memory import Memory
     from memfolio.serve.http.hall import Hall
 
 MEDIA = "text/event-stream"
 PING = b": still here\n\n"
 PING_SECONDS = 10.0
 WAITING = 1000
-"""Events that wait for a slow reader; one that falls further behind is let go."""
+"""Events that wait for a reader; one who is slower is let go, and one who was away for longer hears of that alone."""
 Told = Callable[[str, int, int], None]
 
 
@@ -29,6 +30,22 @@ def event(name: str, data: bytes | dict[str, Any], id: int | None = None) -> byt
     text = data if isinstance(data, bytes) else json.dumps(data).encode()
     mark = b"" if id is None else b"id: %d\n" % id
     return mark + b"event: %s\ndata: %s\n\n" % (name.encode(), text)
+
+
+def change(line: TrailLine) -> bytes:
+    """A change as listeners are told of it."""
+    by = {"actor": line.by.actor, "trigger": line.by.trigger, "session": line.by.session}
+    data = {"seq": line.seq, "at": line.at, "action": line.action, **by, "paths": line.paths, "ids": list(line.ids)}
+    return event("change", data, line.seq)
+
+
+def missed(memory: Memory, after: int) -> list[bytes]:
+    """The changes since the one that was heard last; where those are too many, only that there were some."""
+    newest = takewhile(lambda line: line.seq > after, memory.vault.trail.newest_first())
+    lines = [*islice(newest, WAITING + 1)]
+    if len(lines) > WAITING:
+        return [event("missed", {"after": after, "until": lines[0].seq}, lines[0].seq)]
+    return [change(line) for line in memory.vault.told(reversed(lines))]
 
 
 class Listener:
@@ -46,7 +63,8 @@ class Listener:
             return
 
     def _put(self, event: bytes | None) -> None:
-        self._queue.put_nowait(None if self._queue.qsize() >= WAITING else event)
+        if (waiting := self._queue.qsize()) <= WAITING:
+            self._queue.put_nowait(event if waiting < WAITING else None)
 
     async def events(self, is_welcome: Callable[[], bool] = lambda: True) -> AsyncIterator[bytes]:
         """Events until the end, with signs of life between them; ends early for whoever is not welcome any more."""
@@ -60,52 +78,29 @@ class Listener:
             yield heard
 
 
-class Changes:
-    """Those who listen to the changes of one memory."""
-
-    def __init__(self) -> None:
-        self.listeners: set[Listener] = set()
-
-    def tell(self, line: TrailLine) -> None:
-        """Tell all of a change; called by the writer, which must not wait."""
-        for each in [*self.listeners]:
-            each.hear(event("change", change(line), line.seq))
-
-    def end(self) -> None:
-        """Let all of them come to an end."""
-        for each in [*self.listeners]:
-            each.hear(None)
-
-
-def change(line: TrailLine) -> dict[str, Any]:
-    """A change as listeners are told of it."""
-    by = {"actor": line.by.actor, "trigger": line.by.trigger, "session": line.by.session}
-    return {"seq": line.seq, "at": line.at, "action": line.action, **by, "paths": line.paths, "ids": list(line.ids)}
-
-
-async def changes(hall: Hall, token: Token) -> AsyncIterator[bytes]:
-    """Changes of the memory that a token is for, as long as the token is good."""
-    listener = Listener()
-    with hall.held(token.agent) as kept:
-        kept.changes.listeners.add(listener)
-        try:
-            await hall.run(token.agent, lambda memory: None)
-            yield b": listening\n\n"
-            async for heard in listener.events(lambda: token in hall.tokens.all()):
+async def changes(hall: Hall, token: Token, after: int | None) -> AsyncIterator[bytes]:
+    """Changes of the memory that a token is for, as long as the token is good; first those after one of them."""
+    listener, room = Listener(), hall.room(token.agent)
+    room.listeners.add(listener)
+    try:
+        before = await hall.run(token.agent, lambda memory: [] if after is None else missed(memory, after))
+        yield b"".join([b": listening\n\n", *before])
+        async for heard in listener.events(lambda: hall.tokens.has(token)):
+            if heard not in before:
                 yield heard
-        finally:
-            kept.changes.listeners.discard(listener)
+    finally:
+        room.listeners.discard(listener)
 
 
-async def progress(name: str, work: Callable[[Told], bytes], pool: Executor) -> AsyncIterator[bytes]:
+async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) -> AsyncIterator[bytes]:
     """How far a call is, then what it answers, as `result` or `error`."""
-    listener, loop = Listener(), asyncio.get_running_loop()
+    listener = Listener()
 
     def told(job: str, done: int, total: int) -> None:
         listener.hear(event("progress", {"job": job, "done": done, "total": total}))
 
     told(name, 0, 1)
-    future = loop.run_in_executor(pool, work, told)
+    future = begin(told)
     future.add_done_callback(lambda _: listener.hear(None))
     async for heard in listener.events():
         yield heard

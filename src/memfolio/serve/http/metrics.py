@@ -6,16 +6,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memfolio.serve.http.exchange import Exchange
 
 NAME = "memfolio_http"
 METHODS = ("GET", "POST", "HEAD")
-
-
-class Answered(Protocol):
-    """An answer whose status is known when it was sent."""
-
-    status: int
 
 
 class Metrics:
@@ -28,7 +25,7 @@ class Metrics:
         self._gauges = {"in_flight": lambda: self.in_flight, **gauges}
 
     @contextmanager
-    def measured(self, scope: MutableMapping[str, Any], answer: Answered) -> Iterator[None]:
+    def measured(self, scope: MutableMapping[str, Any], answer: Exchange) -> Iterator[None]:
         """Count what happens inside as one request."""
         began = time.perf_counter()
         self.in_flight += 1

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import socket
-from typing import Any
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 
 import h11
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memfolio.errors import InputError
-from memfolio.serve.http.errors import told
+from memfolio.serve.http.errors import reply, told
 from memfolio.serve.http.limits import Limits
 
 GRACE_SECONDS = 20
 KEEP_SECONDS = 30
-BACKLOG = 128
+ADDRESS = "take an address of this machine and a port that is free, such as 127.0.0.1:8765"
+
+
+async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers on a connection that is one too many."""
+    headers = {"retry-after": "1", "connection": "close"}
+    await reply(503, told("busy", "too many connections at once", "try again in a moment"), headers)(
+        scope, receive, send
+    )
 
 
 def patient(limits: Limits) -> type[H11Protocol]:
@@ -31,6 +42,8 @@ def patient(limits: Limits) -> type[H11Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            if len(self.connections) > limits.connections:
+                self.app = crowded
             # Else the body of an answer waits until the client acknowledges its head, which takes 40 ms.
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._patience = self.loop.call_later(limits.head_seconds, self._give_up)
@@ -67,10 +80,13 @@ def patient(limits: Limits) -> type[H11Protocol]:
 class Server(uvicorn.Server):
     """Ends streams before it waits for them."""
 
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_streams = end_streams
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, let what runs come to its end, close the memories."""
-        app: Any = self.config.app
-        app.state.hall.end_streams()
+        self._end_streams()
         await super().shutdown(sockets)
 
 
@@ -78,14 +94,20 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that programs can connect to from now on."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        hint = "choose another --port, or an address of this machine"
-        raise InputError(f"cannot listen on {host}:{port}: {error.strerror or error}", hint=hint) from error
+        return socket.create_server((host, port), family=family)
+    except (OSError, UnicodeError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot listen on {host[:80]}:{port}: {told}", hint=ADDRESS) from error
 
 
-def server_of(app: FastAPI, limits: Limits) -> Server:
-    """A server of an application; `run(sockets=[…])` serves until it is told to end."""
+def address(door: socket.socket) -> str:
+    """Where programs find a socket that listens."""
+    host, port, *_ = door.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def server_of(app: ASGIApp, limits: Limits, end_streams: Callable[[], None] = lambda: None) -> Server:
+    """A server of an application; `end_streams` ends those that would go on for ever."""
     config = uvicorn.Config(
         app,
         http=patient(limits),
@@ -96,8 +118,14 @@ def server_of(app: FastAPI, limits: Limits) -> Server:
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=limits.head,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=KEEP_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    return Server(config)
+    return Server(config, end_streams)
+
+
+def run(server: Server, door: socket.socket) -> None:
+    """Serve until the process is told to end, by a signal or by a person who presses Ctrl-C."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the library raises it again when it has ended
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[door])

@@ -1,23 +1,31 @@
-"""The verbs of a memory as routes: who may call each, and what it takes and gives, read off its signature."""
+"""The verbs of a memory and its rooms as routes: who may call each; what it takes is read off its signature."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from functools import cache
+from math import isfinite
+from operator import attrgetter
 from typing import Annotated, Any, cast, get_type_hints
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, create_model
 from pydantic_core import to_json
 
-from memfolio.errors import NotFoundError
+from memfolio.errors import InputError, NotFoundError
 from memfolio.govern.proposals.proposal import Proposal
+from memfolio.govern.proposals.proposals import Proposals
 from memfolio.govern.reflection.reflections import Pending
+from memfolio.graph.graph import Entity, Graph
+from memfolio.graph.walk import Neighbour, Step
+from memfolio.index.graph import Node
 from memfolio.memory import Memory
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.serve.cli.recall import FURTHER, document, hit_document
 from memfolio.status import Status
+from memfolio.stores.core import Core, CoreEdit, CoreMemory
 from memfolio.stores.flush import Flushed
 from memfolio.stores.mend import Mended
 from memfolio.stores.situation import AgentContext
@@ -25,6 +33,8 @@ from memfolio.tend.consolidate.consolidate import Consolidated
 from memfolio.tend.sessions.session import Heard
 from memfolio.tend.tend import Tending
 from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.vault.past.past import Past
+from memfolio.vault.past.view import LogEntry
 from memfolio.vault.purge.purge import Purged
 
 OF_MEMORY = {"id", "content", "kind", "type", "store", "created_at", "tags", "attributes", *FURTHER}
@@ -47,18 +57,26 @@ class Found(BaseModel):
 
 VERBS: Mapping[str, Mapping[str, Any]] = {
     "read": {"recall": Found, "context": str | None, "get": MemoryItem, "explain": Explanation}
-    | {"status": Status, "load_context": AgentContext, "should_flush": bool},
+    | {"status": Status, "load_context": AgentContext, "should_flush": bool, "core.read": CoreMemory}
+    | {"graph.entities": list[Node], "graph.entity": Entity, "graph.neighbours": list[Neighbour]}
+    | {"graph.path": list[Step] | None, "proposals.pending": list[Proposal], "proposals.get": Proposal}
+    | {"audit.log": list[LogEntry]},
     "write": {"observe": MemoryItem, "observe_many": list[MemoryItem], "remember": MemoryItem, "forget": Mended}
     | {"correct": MemoryItem, "confirm": MemoryItem, "pin": MemoryItem, "checkpoint": str, "propose": Proposal}
     | {"consolidate": Consolidated, "tend": Tending, "reflect": Pending, "flush": Flushed}
-    | {"save_context": Heard | None, "sync": list[str]},
-    "admin": {"purge": Purged},
+    | {"save_context": Heard | None, "sync": list[str], "restore": Mended}
+    | {"core.add": CoreEdit, "core.replace": CoreEdit, "core.remove": CoreEdit},
+    "admin": {"purge": Purged, "audit.diff": str},
 }
-"""What each verb gives, below the scope that a token needs for it."""
+"""What each verb gives, below the scope that a token needs for it; the rooms that have tools are behind those."""
 LONG = frozenset("consolidate tend reflect flush save_context sync purge".split())
 """Verbs that may take their time."""
-LEFT_OUT = ("self", "by", "told", "origin", "tier")
+ROOMS = {"core": Core, "graph": Graph, "proposals": Proposals, "audit": Past}
+LEFT_OUT = ("self", "by", "told", "origin", "tier", "wanted")
 """What a caller has no say in: who speaks, and whose word it is, follow from the token."""
+
+
+UNSOUND = re.compile("[\0\ud800-\udfff]")
 
 
 def _only_text(value: object) -> object:
@@ -91,10 +109,17 @@ FORMS = Forms(
 )
 
 
+def verb(name: str) -> Callable[..., Any]:
+    """A verb of a memory, such as `recall`, or of one of its rooms, such as `core.read`."""
+    room, _, own = name.rpartition(".")
+    found: Callable[..., Any] = getattr(ROOMS[room] if room else Memory, own)
+    return found
+
+
 @cache
 def parameters(name: str) -> dict[str, inspect.Parameter]:
     """What a verb takes, with types as JSON has them; `propose` takes all that `remember` takes."""
-    signature = inspect.signature(getattr(Memory, name), locals=FORMS, eval_str=True)
+    signature = inspect.signature(verb(name), locals=FORMS, eval_str=True)
     taken = {each.name: each for each in signature.parameters.values() if each.name not in LEFT_OUT}
     if taken.pop("fields", None):
         taken = parameters("remember") | taken
@@ -107,7 +132,7 @@ def body_of(name: str) -> type[BaseModel]:
     taken: Any = {each.name: _field(each) for each in parameters(name).values()}
     if name == "observe_many":
         taken["turns"] = (list[body_of("observe")], ...)  # type: ignore[misc]
-    return create_model(name.title().replace("_", ""), __config__=ConfigDict(extra="forbid"), **taken)
+    return create_model(name.title().replace("_", "").replace(".", ""), __config__=ConfigDict(extra="forbid"), **taken)
 
 
 def _field(parameter: inspect.Parameter) -> tuple[Any, Any]:
@@ -115,6 +140,20 @@ def _field(parameter: inspect.Parameter) -> tuple[Any, Any]:
     if parameter.kind is parameter.VAR_POSITIONAL:
         return Annotated[list[kind], Field(min_length=1)], ...
     return kind, ... if parameter.default is parameter.empty else parameter.default
+
+
+def check(given: Mapping[str, Any]) -> None:
+    """Raise InputError for text and numbers that JSON may name and no memory can hold."""
+    waiting: list[Any] = [given]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list):
+            waiting += each
+        elif (isinstance(each, str) and UNSOUND.search(each)) or (isinstance(each, float) and not isfinite(each)):
+            hint = "leave out NUL, half characters, NaN and Infinity"
+            raise InputError("the body has text or numbers that are not valid", hint=hint)
 
 
 def call(memory: Memory, name: str, given: dict[str, Any]) -> Any:
@@ -125,7 +164,7 @@ def call(memory: Memory, name: str, given: dict[str, Any]) -> Any:
             in_order += given.pop(each)
         elif taken[each].kind is inspect.Parameter.POSITIONAL_ONLY:
             in_order.append(given.pop(each))
-    return _shown(name, given, getattr(memory, name)(*in_order, **given))
+    return _shown(name, given, attrgetter(name)(memory)(*in_order, **given))
 
 
 def _shown(name: str, given: Mapping[str, Any], value: Any) -> Any:
