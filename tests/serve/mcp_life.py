@@ -10,6 +10,7 @@ from typing import Any
 from memfolio.knowledge.goals import EXAMPLE
 from memfolio.memory import Memory
 from memfolio.serve.tools.sets import OUTSIDE
+from memfolio.types import HUMAN
 
 Call = Callable[..., Awaitable[Any]]
 CASE = {
@@ -26,11 +27,13 @@ BETS = {"payoffs": {"tea": {"sun": 2, "rain": 5}, "ice": {"sun": 4, "rain": 0}}}
 
 
 def furnish(home: Path) -> None:
-    """Make what only a person makes: a procedure, a decision tree, core memory."""
+    """Make what only a person makes: a procedure, a decision tree, core memory, a page about somebody."""
     with Memory.open(home, background=False, speaker="owner") as memory:
         memory.procedures.add("Deploy", steps=["Build it", "Copy it"])
         memory.procedures.add("Choose", tree="Is it urgent?\n- yes: Run\n- no: Wait")
         memory.core.add("Identity", "Name: Alex")
+        page = "---\nid: person--alex\nname: Alex\ntype: person\n---\n# Alex\n"
+        memory.vault.put_page("agents/main/memory/graph/entities/person--alex.md", page, expects=None, by=HUMAN)
 
 
 def told(result: Any) -> dict[str, Any]:
@@ -81,6 +84,15 @@ async def _daily(good: Call) -> None:
     await good("memory_build_hierarchy", scope="week")
     await good("memory_hierarchy_search", query="note", level="daily")
     await good("memory_status")
+    fact = await good("remember_fact", content="The port is 8080")
+    right = await good("correct_fact", id=fact["id"], content="The port is 8081")
+    await good("confirm_fact", id=right["id"])
+    assert (await good("explain_fact", id=right["id"]))["supersedes"][0]["id"] == fact["id"]
+    found = await good("search_memory", query="port", type="semantic", after="yesterday")
+    assert [hit["id"] for hit in found["hits"]][:1] == [right["id"]]
+    assert (await good("get_entity_info", name="Alex"))["name"] == "Alex"
+    assert (await good("memory_stats"))["entities"] == 1
+    await good("weak_facts")
     await good("memory_tend", jobs=["digest"], dry_run=True)
     assert (await good("memory_reindex"))["files"]
 
@@ -108,7 +120,7 @@ async def _know(good: Call) -> None:
     await good("ontology_list_proposals")
     await good("ontology_validate_proposal", proposal_id=term["id"])
     await good("ontology_merge_approved", proposal_id=term["id"], shown=term["shown"])
-    await good("goal_seed_business", goals=GOALS, dry_run=True)
+    await good("goal_seed_business", goals=GOALS)
     for name, arguments in (("status", {}), ("sync_schema", {}), ("query", {"query": "match $x;"})):
         await good(f"typedb_{name}", **arguments)
     await good("typedb_sync_agent_data", dry_run=True)

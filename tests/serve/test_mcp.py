@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,6 +39,14 @@ async def host(home: Path, *options: str) -> AsyncIterator[ClientSession]:
     async with stdio_client(started) as streams, ClientSession(*streams) as session:
         await session.initialize()
         yield session
+
+
+NOTHING = f"""
+memfolio://day/1999-01-01 memfolio://day/2026-13-45 memfolio://mind/Secrets memfolio://mind/../../memfolio.toml
+memfolio://entity/.. memfolio://entity/person--other memfolio://../other/memory/graph/entities/person--other.md
+memfolio://entity/a--b/../../c memfolio://checkpoint/../../../memfolio.toml memfolio://day/..%2f..%2fmemfolio
+memfolio://nothing file:///etc/hostname core memfolio://core/ memfolio://entity/a--{"b" * 300}
+""".split()
 
 
 def text_of(result: Any) -> str:
@@ -81,10 +90,8 @@ def test_what_there_is_is_listed_and_read_and_nothing_else(home: Path) -> None:
         memory.remember("Alex prefers tea", type="preference")
         memory.mind.believe("Tea is served at four")
         memory.checkpoint("Half way through")
-        for agent in ("main", "other"):
-            path = f"agents/{agent}/memory/graph/entities/person--{agent}.md"
-            text = f"---\nid: person--{agent}\nname: {agent}\ntype: person\n---\n# Page of {agent}\n"
-            memory.vault.put_page(path, text, expects=None, by=HUMAN)
+        page = "---\nid: person--other\nname: other\ntype: person\n---\n# Page of other\n"
+        memory.vault.put_page("agents/other/memory/graph/entities/person--other.md", page, expects=None, by=HUMAN)
     (home / "agents/main/mind/Secrets.md").symlink_to("/etc/hostname")
 
     async def run() -> None:
@@ -92,29 +99,13 @@ def test_what_there_is_is_listed_and_read_and_nothing_else(home: Path) -> None:
             listed = [str(each.uri) for each in (await session.list_resources()).resources]
             found = {uri: text_of(await session.read_resource(uri)) for uri in listed}
             kinds = [uri.removeprefix("memfolio://").partition("/")[0] for uri in listed]
-            assert kinds == ["core", "checkpoint", "day", "checkpoint", "entity"]
-            for text, words in zip(
-                found.values(), ("Name: Alex", "Half", "prefers tea", "Half", "Page of main"), strict=True
-            ):
-                assert words in text
+            assert kinds == ["core", "checkpoint", "checkpoint", "day", "entity"]
+            wanted = ("Name: Alex", "Half", "Half", "prefers tea", "# Alex")
+            assert all(words in text for text, words in zip(found.values(), wanted, strict=True))
             assert "served at four" in text_of(await session.read_resource("memfolio://mind/Beliefs"))
-            for address in (
-                *(
-                    "day/1999-01-01",
-                    "day/2026-01-01",
-                    "mind/Secrets",
-                    "mind/../../memfolio.toml",
-                    "entity/..",
-                    "nothing",
-                ),
-                *(
-                    "../other/memory/graph/entities/person--other.md",
-                    "checkpoint/../../../memfolio.toml",
-                    "entity/a--b/../../c",
-                ),
-            ):
+            for address in NOTHING:
                 with pytest.raises(Exception, match="there is nothing at"):
-                    await session.read_resource(f"memfolio://{address}")
+                    await session.read_resource(address)
             prompt = await session.get_prompt("recall-before-answering", {"question": "What does Alex drink?"})
             assert "Alex prefers tea" in text_of(prompt)
             assert "checkpoint" in text_of(await session.get_prompt("checkpoint-before-compaction"))
@@ -123,6 +114,49 @@ def test_what_there_is_is_listed_and_read_and_nothing_else(home: Path) -> None:
                     await session.get_prompt(name, {})
 
     anyio.run(run)
+
+
+def test_a_home_without_checkpoints_lists_none(home: Path) -> None:
+    async def run() -> None:
+        async with host(home) as session:
+            assert [str(each.uri) for each in (await session.list_resources()).resources] == ["memfolio://core"]
+
+    anyio.run(run)
+
+
+def test_every_line_of_a_host_is_answered_whatever_it_says(home: Path) -> None:
+    def call(number: int, text: str) -> str:
+        arguments = f'{{"name": "remember", "arguments": {{"text": {text}}}}}'
+        return f'{{"method": "tools/call", "params": {arguments}, "jsonrpc": "2.0", "id": {number}}}'
+
+    lines = [
+        *(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}),),
+        *('{"jsonrpc": "2.0", "method": "notifications/initialized"}', "no JSON", "[]", "\xff"),
+        *(
+            call(2, '"Half an emoji: \\ud83d"'),
+            call(3, "[" * 5000 + "]" * 5000),
+            call(4, "9" * 5000),
+            call(5, '"Whole"'),
+        ),
+    ]
+    said = "".join(f"{line}\n" for line in lines).encode("latin-1")
+    command = [*PROGRAM, "--home", str(home), "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(said)
+        server.stdin.flush()
+        patience = threading.Timer(20, server.kill)  # what is not answered must not be waited for
+        patience.start()
+        answers = [json.loads(server.stdout.readline() or "{}") for _ in lines[1:]]
+        patience.cancel()
+        server.stdin.close()
+    assert all(answers), "a line was not answered"
+    failed = [each["id"] for each in answers if "error" in each]
+    assert sorted(each["id"] for each in answers if "result" in each) == [1, 2, 5]
+    assert (sorted(filter(None, failed)), failed.count(None)) == ([3, 4], 3)
+    with Memory.open(home, background=False) as memory:
+        assert {item.content for item in memory.vault.entries("main")} == {"Half an emoji: ?", "Whole"}
 
 
 def test_long_call_tells_how_far_it_is_and_a_cancelled_one_is_finished_but_not_waited_for(home: Path) -> None:
@@ -175,6 +209,19 @@ def test_server_ends_when_its_host_is_killed_and_leaves_no_lock(home: Path) -> N
     with Memory.open(home, background=False) as memory:
         memory.remember("After the end")
         assert [item.content for item in memory.vault.entries("main")] == ["Before the end", "After the end"]
+
+
+def test_ctrl_c_ends_a_server_that_was_started_by_hand(home: Path) -> None:
+    command = [*PROGRAM, "--home", str(home), "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode())
+        server.stdin.write(b"\n")
+        server.stdin.flush()
+        server.stdout.readline()
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == -signal.SIGINT
 
 
 TYPIST = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from memfolio import __version__
-from memfolio.errors import ConflictError
+from memfolio.clock import SettableClock
+from memfolio.errors import ConflictError, InputError
 from memfolio.memory import Memory
 from memfolio.recall.context.fence import strip_fences
 from memfolio.serve.mcp.caller import Caller
@@ -36,6 +38,10 @@ BAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("correct", {"id": "../../etc/passwd", "text": "Tea"}),
     ("checkpoint", {"context": " "}),
     ("remember", {"text": "Tea", "agent_id": ["main"]}),
+    ("remember", {"text": "Tea", "tags": ["a\0b"]}),
+    ("get_entity_info", {"name": "\0"}),
+    ("fact_query", {"limit": 0}),
+    ("infer_forward", {"limit": -1}),
     ("memory_search", {"query": "tea"}),
 )
 
@@ -120,6 +126,29 @@ def test_a_secret_is_kept_once_without_it(memory: Memory) -> None:
     assert first == again
     assert "Xk9" not in first["content"]
     assert len(memory.vault.entries("main")) == 1
+
+
+@pytest.mark.parametrize("name", ["remember", "memory_store_item"])
+def test_a_request_that_is_repeated_after_midnight_is_one_memory_and_a_day_later_another(home: Path, name: str) -> None:
+    clock = SettableClock(datetime(2026, 11, 15, 23, 59, 50, tzinfo=UTC))
+    given: dict[str, Any] = (
+        {"text": "Tea"} if name == "remember" else {"content": "Tea", "type": "fact", "importance": 1}
+    )
+    with Memory.open(home, background=False, speaker="agent", clock=clock) as memory:
+        counts = []
+        for seconds in (0, 5, 20, 86_400):
+            clock.advance(seconds=seconds)
+            ALL[name](memory, given)
+            counts.append(len(memory.vault.entries("main")))
+        assert counts == [1, 1, 1, 2]
+
+
+def test_a_tool_about_terms_decides_on_nothing_else(memory: Memory) -> None:
+    other = memory.propose("Kim drinks coffee")
+    for name in ("ontology_validate_proposal", "ontology_merge_approved"):
+        with pytest.raises(InputError, match="proposes no term"):
+            ALL[name](memory, {"proposal_id": other.id} | ({"shown": other.shown} if "merge" in name else {}))
+    assert [each.id for each in memory.proposals.pending(all=True)] == [other.id]
 
 
 def test_bad_input_is_told_and_changes_nothing(home: Path, caller: Caller) -> None:

@@ -18,8 +18,15 @@ memory_status fact_assert fact_retract fact_query fact_explain rule_create rule_
 policy_eval infer_forward infer_backward infer_abductive knowledge_explain cbr_retrieve cbr_store
 ontology_propose_concept ontology_validate_proposal ontology_merge_approved ontology_list_proposals
 ontology_scaffold_domain typedb_status typedb_sync_schema typedb_query typedb_sync_agent_data goal_seed_business
-reason
+reason search_memory remember_fact correct_fact confirm_fact get_entity_info memory_stats explain_fact weak_facts
 """.split()
+LEFT_OUT = """
+is_session_consolidated get_session_episodes save_nodes_batch extract_and_link_entities detect_conflicts
+resolve_conflict mark_session_consolidated save_causal_edges update_entity_summary memory_search memory_get
+create_episode get_episodes add_entity query_knowledge learn_skill execute_workflow search load_context save_context
+consolidate archive_old_memories
+""".split()
+DOCS = Path(__file__).parents[2] / "docs" / "mcp.md"
 
 
 @pytest.fixture
@@ -28,8 +35,10 @@ def memory(home: Path) -> Any:
         yield memory
 
 
-def test_the_tools_of_the_specification_are_there_under_their_names() -> None:
+def test_the_tools_of_the_specification_are_there_or_named_as_left_out() -> None:
     assert set(NAMED) <= set(TOOLS)
+    assert not set(LEFT_OUT) & set(TOOLS)
+    assert all(f"`{name}`" in DOCS.read_text("utf-8") for name in LEFT_OUT)
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -77,6 +86,12 @@ def test_who_speaks_as_an_agent_acts_as_no_other(home: Path, capsys: Any, monkey
     assert "cannot act as 'main'" in capsys.readouterr().err
     monkeypatch.delenv("MEMFOLIO_SPEAKER")
     assert run(["--home", str(home), "tool", "call", "fact_retract", arguments]) == 0
+
+
+@pytest.mark.parametrize("arguments", ["[" * 5000 + "]" * 5000, "{", "[]", "9" * 5000])
+def test_arguments_that_are_no_json_object_are_refused(home: Path, capsys: Any, arguments: str) -> None:
+    assert run(["--home", str(home), "tool", "call", "recall", arguments]) == 2
+    assert "the arguments are no JSON" in capsys.readouterr().err
 
 
 def test_business_vocabulary_and_its_rules_come_together_or_not_at_all(memory: Memory) -> None:

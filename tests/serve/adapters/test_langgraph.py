@@ -29,9 +29,16 @@ from memfolio.types import HUMAN
 PLACES = [(("users", "alex"), "a b"), (("users", "Alex"), "a-b"), (("users",), "key"), (("users", "alex", "x"), "key")]
 VALUES: list[dict[str, Any]] = [
     {"text": "Alex drinks oolong", "n": 1},
-    {"n": 2, "deep": {"list": [1, {"a": None}], "flag": True}},
+    {"n": 2, "deep": {"list": [1, {"a": 3}], "flag": True}},
     {"n": 2.5, "text": "line\n\n# heading · ü"},
     {},
+]
+FILTERS: list[dict[str, Any]] = [
+    {"n": 2},
+    {"n": {"$gt": 1, "$lt": 2.5}},
+    {"n": {"$ne": 1}},
+    {"deep": {"flag": True}},
+    {"deep": {"list": (1, {"a": {"$gt": 2}})}},
 ]
 
 
@@ -52,7 +59,7 @@ def test_any_order_of_operations_gives_what_the_store_of_the_library_gives(memor
         assert (found and found.value) == (wanted and wanted.value)
         for prefix in ((), ("users",), ("users", "alex"), ("user",)):
             assert known(ours, prefix) == known(theirs, prefix)
-        for wanted_fields in ({"n": 2}, {"n": {"$gt": 1, "$lt": 2.5}}, {"deep": {"flag": True}}, {"n": {"$ne": 1}}):
+        for wanted_fields in FILTERS:
             assert known(ours, filter=wanted_fields) == known(theirs, filter=wanted_fields)
         live = {namespace for namespace, _ in known(ours)}
         assert set(ours.list_namespaces()) == live
@@ -91,6 +98,9 @@ def test_put_again_changes_nothing_and_another_value_keeps_when_it_was_made(home
         first, before = store.get(("users",), "a"), memory.vault.head
         store.put(("users",), "a", VALUES[1])
         assert memory.vault.head == before
+        for value in (True, 1, 1.0):
+            store.put(("users",), "b", {"n": value})
+            assert type(known(store)[("users",), "b"]["n"]) is type(value)
         store.put(("users",), "a", VALUES[0])
     with Memory.open(home, background=False) as memory:
         item = MemfolioStore(memory).get(("users",), "a")
@@ -116,6 +126,21 @@ def test_deleted_value_is_forgotten_with_its_versions_and_can_be_brought_back(me
     assert item.value == {"text": "Alex drinks sencha"}
     memory.audit.undo(before, by=HUMAN)
     assert known(store) == {(("users",), "alex"): {"text": "Alex drinks oolong"}}
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+def test_value_with_many_versions_is_gone_when_it_is_forgotten(memory: Memory, by_person: bool) -> None:
+    store = MemfolioStore(memory)
+    for number in range(120):
+        store.put(("users",), "count", {"text": f"Alex drank {number} cups"})
+    if by_person:
+        memory.forget(memory.recall("Alex drank 119 cups")[0].memory.id, by=HUMAN)
+    else:
+        store.delete(("users",), "count")
+        assert not memory.recall("Alex drank cups", include=["superseded"])
+    assert store.get(("users",), "count") is None
+    assert known(store) == {}
+    assert store.search(("users",), query="Alex drank cups") == []
 
 
 def test_search_by_words_finds_the_best_first_within_its_namespace(memory: Memory) -> None:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
@@ -48,11 +49,12 @@ def test_items_come_back_as_they_were_in_their_order_and_with_a_limit(memory: Me
             await session.add_items(ITEMS[:4])
             await session.add_items([])
             await session.add_items(ITEMS[4:])
-        for limit in (None, 1, 3, 0, 100):
+        for limit in (None, 1, 3, 0, 100, -1, -7):
             assert await ours.get_items(limit) == await theirs.get_items(limit), limit
         assert await ours.get_items() == ITEMS
         ours.session_settings = SessionSettings(limit=2)
         assert await ours.get_items() == ITEMS[-2:]
+        assert await MemfolioSession("s-1", memory, session_settings={"limit": 3}).get_items() == ITEMS[-3:]
         assert await MemfolioSession("s-2", memory).get_items() == []
 
     asyncio.run(live())
@@ -102,6 +104,44 @@ def test_what_was_undone_is_gone_and_what_was_archived_is_still_told(memory: Mem
         assert await session.get_items() == ITEMS[:3]
 
     asyncio.run(live())
+
+
+def test_words_of_a_message_stand_in_the_file_once_and_an_edit_of_them_counts(home: Path) -> None:
+    said = [{"role": "user", "content": "I drink oolong"}, {"role": "user", "content": "  with \r\n milk\n"}]
+    with Memory.open(home, background=False) as memory:
+        asyncio.run(MemfolioSession("s-1", memory).add_items(cast(Any, said)))
+    [log] = home.glob("agents/main/memory/*.md")
+    assert log.read_text().count("I drink oolong") == 1
+    log.write_text(log.read_text().replace("oolong", "sencha"))
+    with Memory.open(home, background=False) as memory:
+        found = asyncio.run(MemfolioSession("s-1", memory).get_items())
+    assert found == [{"role": "user", "content": "I drink sencha"}, said[1]]
+
+
+def test_what_others_noted_in_a_session_is_no_item_and_hides_none(memory: Memory) -> None:
+    async def live() -> None:
+        session = MemfolioSession("s-1", memory)
+        await session.add_items(ITEMS[:3])
+        memory.observe_many([{"role": "user", "content": f"noted {n}", "session": "s-1"} for n in range(20)])
+        assert await session.get_items(2) == ITEMS[1:3]
+        await session.add_items(ITEMS[3:])
+        assert await session.get_items() == ITEMS
+
+    asyncio.run(live())
+
+
+def test_last_items_of_a_long_session_cost_what_those_of_a_short_one_cost(memory: Memory) -> None:
+    def seconds(session: MemfolioSession) -> float:
+        started = time.perf_counter()
+        asyncio.run(session.get_items(2))
+        return time.perf_counter() - started
+
+    short, long = MemfolioSession("short", memory), MemfolioSession("long", memory)
+    asyncio.run(short.add_items(ITEMS))
+    for start in range(0, 4000, 500):
+        asyncio.run(long.add_items([{"role": "user", "content": f"turn {n}"} for n in range(start, start + 500)]))
+    assert asyncio.run(long.get_items(1)) == [{"role": "user", "content": "turn 3999"}]
+    assert min(seconds(long) for _ in range(20)) < 3 * min(seconds(short) for _ in range(20))
 
 
 async def add_five(memory: Memory, name: str) -> None:

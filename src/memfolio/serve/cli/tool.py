@@ -14,6 +14,8 @@ from memfolio.serve.cli.output import Screen, as_json
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The tool.", show_default=False)]
 Arguments = Annotated[str, typer.Argument(metavar="JSON", help="Its arguments as a JSON object; - reads them.")]
 
+LIKE = 'write them like {"query": "tea"}'
+
 
 def list_(options: Options) -> Answer:
     """List the tools."""
@@ -32,8 +34,9 @@ def show(options: Options, name: Name) -> Answer:
     def draw(screen: Screen) -> None:
         screen.say(tool.description)
         for each, schema in tool.schema["properties"].items():
-            needed = "  (needed)" if each in tool.schema["required"] else ""
-            screen.say(f"  {each}: {' | '.join(schema['enum']) if 'enum' in schema else schema['type']}{needed}")
+            needed = ", needed" if each in tool.schema["required"] else ""
+            form = " | ".join(schema["enum"]) if "enum" in schema else schema["type"]
+            screen.say(f"  {each} ({form}{needed}): {schema['description']}")
 
     return Answer(document, draw)
 
@@ -73,10 +76,10 @@ def _tool(name: str) -> Any:
 def _arguments(text: str) -> dict[str, Any]:
     try:
         given = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"the arguments are no JSON: {error}", hint='write them like {"query": "tea"}') from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the arguments are no JSON: {error}", hint=LIKE) from error
     if not isinstance(given, dict):
-        raise InputError("the arguments are no JSON object", hint='write them like {"query": "tea"}')
+        raise InputError("the arguments are no JSON object", hint=LIKE)
     return given
 
 

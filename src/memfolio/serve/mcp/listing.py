@@ -1,4 +1,4 @@
-"""Tools and prompts as the protocol lists them."""
+"""Tools as the protocol lists them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import mcp_types as types
 
-from memfolio.serve.mcp.prompts import Prompt
 from memfolio.serve.tools.sets import ONCE, OUTSIDE, READING, REMOVING
 from memfolio.serve.tools.tool import Tool
 
@@ -42,12 +41,3 @@ def _or_proposed(shape: dict[str, Any]) -> dict[str, Any]:
 
 def _output(shape: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {"result": shape}, "required": ["result"]}
-
-
-def asked(prompt: Prompt) -> types.Prompt:
-    """A prompt with what it asks for."""
-    arguments = [
-        types.PromptArgument(name=each.name, description=each.description, required=each.required)
-        for each in prompt.arguments
-    ]
-    return types.Prompt(name=prompt.name, description=prompt.description, arguments=arguments)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from memfolio.errors import HomeError, NotFoundError
+from mcp_types import Resource, ResourceTemplate
+
+from memfolio.errors import MemfolioError, NotFoundError
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -16,24 +18,25 @@ RECENT = 14
 """How many days, entities and checkpoints are listed; all others can be read by their names."""
 
 
-class Place(NamedTuple):
-    """Something that can be read: its address, in which a name may stand in braces, and what it is."""
-
-    address: str
-    name: str
-    description: str
+MARKDOWN = "text/markdown"
 
 
-FIXED = (
-    Place(f"{SCHEME}core", "core memory", "What the agent always has before its eyes."),
-    Place(f"{SCHEME}checkpoint", "latest checkpoint", "Where work was left."),
-)
-NAMED = (
-    Place(f"{SCHEME}day/{{date}}", "day", "The log of a day, such as 2026-11-15."),
-    Place(f"{SCHEME}entity/{{id}}", "person or thing", "The page of an entity, such as person--alex."),
-    Place(f"{SCHEME}checkpoint/{{name}}", "checkpoint", "A checkpoint, such as 2026-11-15-143000."),
-    Place(f"{SCHEME}mind/{{page}}", "page of the mind", "One of the nine pages, such as Beliefs."),
-)
+def _page(inside: str, name: str, description: str) -> Resource:
+    return Resource(uri=SCHEME + inside, name=name, description=description, mime_type=MARKDOWN)
+
+
+def _pages(inside: str, name: str, description: str) -> ResourceTemplate:
+    return ResourceTemplate(uri_template=SCHEME + inside, name=name, description=description, mime_type=MARKDOWN)
+
+
+CORE = _page("core", "core memory", "What the agent always has before its eyes.")
+LATEST = _page("checkpoint", "latest checkpoint", "Where work was left.")
+TEMPLATES = [
+    _pages("day/{date}", "day", "The log of a day, such as 2026-11-15."),
+    _pages("entity/{id}", "person or thing", "The page of an entity, such as person--alex."),
+    _pages("checkpoint/{name}", "checkpoint", "A checkpoint, such as 2026-11-15-143000."),
+    _pages("mind/{page}", "page of the mind", "One of the nine pages, such as Beliefs."),
+]
 _PATHS = {
     re.compile(r"day/(\d{4}-\d\d-\d\d(?:-\d{1,4})?)", re.ASCII): "memory/{}.md",
     re.compile(r"entity/(\w[\w.-]*--\w[\w.-]*)"): "memory/graph/entities/{}.md",
@@ -42,12 +45,12 @@ _PATHS = {
 }
 
 
-def listed(memory: Memory) -> list[Place]:
-    """What there is to read: what always is, then the newest days and checkpoints and who is mentioned most."""
-    return [*FIXED, *_days(memory), *_checkpoints(memory), *_entities(memory)]
+def listed(memory: Memory) -> list[Resource]:
+    """What there is to read: core memory, the newest checkpoints and days, and who is mentioned most."""
+    return [CORE, *_checkpoints(memory), *_days(memory), *_entities(memory)]
 
 
-def _days(memory: Memory) -> Iterator[Place]:
+def _days(memory: Memory) -> Iterator[Resource]:
     from memfolio.vault.paths import agent_root, day_of
 
     root = agent_root(memory.agent)
@@ -55,38 +58,40 @@ def _days(memory: Memory) -> Iterator[Place]:
     days = {path: day for path in logs if (day := day_of(path))}
     for path in sorted(days, reverse=True)[:RECENT]:
         name = path.rpartition("/")[2].removesuffix(".md")
-        yield Place(f"{SCHEME}day/{name}", name, f"What happened on {days[path]:%A, %d %B %Y}.")
+        yield _page(f"day/{name}", name, f"What happened on {days[path]:%A, %d %B %Y}.")
 
 
-def _checkpoints(memory: Memory) -> Iterator[Place]:
+def _checkpoints(memory: Memory) -> Iterator[Resource]:
     from memfolio.recall.context.standing import checkpoints
     from memfolio.vault.paths import agent_root
 
-    for inside in checkpoints(memory.vault, agent_root(memory.agent))[:RECENT]:
+    found = checkpoints(memory.vault, agent_root(memory.agent))[:RECENT]
+    if found:
+        yield LATEST
+    for inside in found:
         name = inside.rpartition("/")[2].removesuffix(".md")
-        yield Place(f"{SCHEME}checkpoint/{name}", f"checkpoint {name}", "Where work stood then.")
+        yield _page(f"checkpoint/{name}", f"checkpoint {name}", "Where work stood then.")
 
 
-def _entities(memory: Memory) -> Iterator[Place]:
+def _entities(memory: Memory) -> Iterator[Resource]:
     from memfolio.vault.paths import agent_of
 
     mine = [each for each in memory.graph.entities() if agent_of(each.path) == memory.agent]
     for node in sorted(mine, key=lambda each: -each.mentions)[:RECENT]:
         name = node.path.rpartition("/")[2].removesuffix(".md")
-        yield Place(f"{SCHEME}entity/{name}", node.name, f"What is known about {node.name}, a {node.type}.")
+        yield _page(f"entity/{name}", node.name, f"What is known about {node.name}, a {node.type}.")
 
 
 def read(memory: Memory, address: str) -> str:
     """The Markdown at an address; NotFoundError where there is nothing that this agent may read."""
     from memfolio.vault.recent import to_text
 
-    name = address.removeprefix(SCHEME)
-    if name == "core":
+    if address == CORE.uri:
         return memory.core.read().text
-    path = _path(memory, name)
+    path = _path(memory, address.removeprefix(SCHEME)) if address.startswith(SCHEME) else None
     try:
         page = memory.vault.page(path) if path and memory.vault.shows(path) else None
-    except HomeError:  # a link, or a folder: where it leads is not for agents to know
+    except MemfolioError:  # a link, a folder, a name that no file can have: what is there is not for agents to know
         page = None
     if page is None:
         raise NotFoundError(f"there is nothing at {address[:120]!r}", hint="list the resources to see what there is")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memfolio.serve.tools import doing, knowing, remembering
-from memfolio.serve.tools.tool import table
+from memfolio.serve.tools.sets import tools_of
 
-TOOLS = table((*remembering.TOOLS, *knowing.TOOLS, *doing.TOOLS))
+TOOLS = tools_of("all")

@@ -1,10 +1,15 @@
-"""The tools about an agent's mind, about what it knows how to do, and about problems to be thought through."""
+"""The tools about an agent's mind, and about what it knows how to do."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
 from memfolio.memory import Memory
+from memfolio.mind.heartbeat import BdiCycleResult
+from memfolio.mind.item import Item
+from memfolio.procedures.decide import Decided
+from memfolio.serve.cli.mind import document
+from memfolio.serve.cli.workflow import document as run_document
 
 Kind = Literal["persona", "capability", "belief", "desire", "goal", "intention", "plan", "commitment", "learning"]
 Ending = Literal["done", "dropped", "retired"]
@@ -12,65 +17,62 @@ Ending = Literal["done", "dropped", "retired"]
 
 def mind_add(
     memory: Memory, kind: Kind, text: str, title: str | None = None, fields: dict[str, Any] | None = None
-) -> Any:
+) -> dict[str, Any]:
     """Note something that the agent believes, wants, intends, plans, promised, learned or is able to do.
 
     Fields are such as certainty, priority, deadline, when (a time or a topic that brings it up) and from (the ids of
-    the memories and facts that it rests on).
+    the memories and facts that it rests on). What is there in the same words gets these fields instead.
     """
-    from memfolio.serve.cli.mind import document
-
     given = {f"{name}_": value for name, value in (fields or {}).items()}
+    if known := _known(memory, kind, text, title):
+        is_said = all(known.fields.get(name) == value for name, value in (fields or {}).items())
+        return document(known if is_said else memory.mind.update(known.id, **given))
     return document(memory.mind.add(kind, text, title=title, **given))
 
 
-def mind_list(memory: Memory, kind: Kind | None = None, all: bool = False) -> Any:
+def mind_list(memory: Memory, kind: Kind | None = None, all: bool = False) -> dict[str, Any]:
     """List what the agent believes, wants and has taken on, with what on its pages makes no sense."""
-    from memfolio.serve.cli.mind import document
-
     found = memory.mind.items(kind, live=not all)
     return {"items": [document(each) for each in found], "problems": memory.mind.problems()}
 
 
-def mind_update(memory: Memory, item: str, text: str | None = None, fields: dict[str, Any] | None = None) -> Any:
-    """Say something else of an item, named by its id or title; a field of null is taken away."""
-    from memfolio.serve.cli.mind import document
-
+def mind_update(
+    memory: Memory, item: str, text: str | None = None, fields: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Change the text or the fields of an item of the mind; a field of null is taken away."""
     given = {f"{name}_": value for name, value in (fields or {}).items()}
     return document(memory.mind.update(item, text=text, **given))
 
 
-def mind_end(memory: Memory, item: str, status: Ending = "done", reason: str | None = None) -> Any:
-    """Note that something is done, dropped, or does not hold any more."""
-    from memfolio.serve.cli.mind import document
-
+def mind_end(memory: Memory, item: str, status: Ending = "done", reason: str | None = None) -> dict[str, Any]:
+    """End an item of the mind that is done, dropped, or does not hold any more; it stays readable on its page."""
     return document(memory.mind.retire(item, status, reason=reason))
 
 
-def mind_due(memory: Memory, about: str = "") -> Any:
-    """What comes up now: what is due, and what was to be done when this topic comes up."""
+def mind_due(memory: Memory, about: str = "") -> list[dict[str, Any]]:
+    """What comes up now: what is due by the clock, and what was to be done when this topic comes up, each with why."""
     return [{"id": each.item.id, "title": each.item.title, "why": each.why} for each in memory.mind.due(about)]
 
 
-def bdi_heartbeat(memory: Memory, dry_run: bool = False) -> Any:
+def bdi_heartbeat(memory: Memory, dry_run: bool = False) -> BdiCycleResult:
     """Bring the mind up to date: let go of what is over, rank desires, check beliefs, find contradictions."""
     return memory.heartbeat(dry_run=dry_run)
 
 
-def procedure_match(memory: Memory, text: str, limit: int = 3) -> Any:
-    """Find the procedures that a request calls for, with their steps."""
+def procedure_match(memory: Memory, text: str, limit: int = 3) -> list[dict[str, Any]]:
+    """Find procedures for a request, with their steps; look before you begin a task that may have been done before."""
     found = memory.procedures.match(text, limit=limit)
     return [{"why": each.why, "score": each.score, "procedure": each.procedure} for each in found]
 
 
-def procedure_decide(memory: Memory, name: str, answers: dict[str, Any] | None = None) -> Any:
-    """Follow a decision tree with given answers: the path, and the conclusion or the next question."""
+def procedure_decide(memory: Memory, name: str, answers: dict[str, Any] | None = None) -> Decided:
+    """Follow a decision tree with the answers given so far; it tells the conclusion, or the next question to answer."""
     return memory.procedures.decide(name, answers or {})
 
 
-def workflow_start(memory: Memory, name: str, values: dict[str, Any] | None = None) -> Any:
+def workflow_start(memory: Memory, name: str, values: dict[str, Any] | None = None) -> dict[str, Any]:
     """Begin a procedure; the answer says which step is to be done first. Call workflow_done after each step."""
-    return _run(memory.runs.run(name, values or {}, checklist=True))
+    return run_document(memory.runs.run(name, values or {}, checklist=True))
 
 
 def workflow_done(
@@ -80,51 +82,21 @@ def workflow_done(
     error: str | None = None,
     result: dict[str, Any] | None = None,
     turn: int | None = None,
-) -> Any:
+) -> dict[str, Any]:
     """Say how the step at hand went; the answer says which one is next, or how the run ended.
 
     With turn, that of the step that waits, a call which is repeated does not count for the next step.
     """
-    return _run(memory.runs.done(run, ok=ok, error=error or "", result=result, turn=turn))
+    return run_document(memory.runs.done(run, ok=ok, error=error or "", result=result, turn=turn))
 
 
-def reason(
-    memory: Memory,
-    problem: str,
-    method: str | None = None,
-    given: dict[str, Any] | None = None,
-    problem_classification: dict[str, Any] | None = None,
-    multi_method: bool = False,
-    methods: list[str] | None = None,
-    store: bool = False,
-) -> Any:
-    """Think a problem through: by a method, by the one that fits its classification, or by several that are weighed.
-
-    A method that computes needs its inputs in given; without them it answers with what it needs and the steps to take.
-    """
-    return memory.reason(
-        problem,
-        method=method,
-        given=given,
-        problem_classification=problem_classification,
-        multi_method=multi_method,
-        methods=methods or (),
-        store=store,
-    )
-
-
-def reason_outcome(memory: Memory, judgement: str, came_true: float) -> Any:
-    """Say whether a stored conclusion came true, as 1, 0 or a share; methods are calibrated by it."""
-    return memory.reason.outcome(judgement, came_true)
-
-
-def _run(run: Any) -> Any:
-    from memfolio.serve.cli.workflow import document
-
-    return document(run)
+def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> Item | None:
+    """What says the same already."""
+    said = (each for each in memory.mind.items(kind) if text.strip() in (each.title, each.text))
+    return next((each for each in said if title in (None, each.title)), None)
 
 
 TOOLS = (
     *(mind_add, mind_list, mind_update, mind_end, mind_due, bdi_heartbeat),
-    *(procedure_match, procedure_decide, workflow_start, workflow_done, reason, reason_outcome),
+    *(procedure_match, procedure_decide, workflow_start, workflow_done),
 )

@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypedDict, cast
 
+from memfolio.errors import InputError
+from memfolio.govern.proposals.proposal import Proposal
+from memfolio.index.facts import Fact as KnownFact
+from memfolio.knowledge.case import Case
+from memfolio.knowledge.check import as_triple
+from memfolio.knowledge.fact_line import fact_json
+from memfolio.knowledge.goals import seed_goals
+from memfolio.knowledge.ontology.term import Term, term_from
+from memfolio.knowledge.ontology.validate import Report
+from memfolio.knowledge.tree import as_document
+from memfolio.knowledge.typedb.mirror import MirrorStatus
 from memfolio.memory import Memory
+from memfolio.recall.asking.arguments import number
 from memfolio.serve.tools.tool import as_moment
 from memfolio.types import Attribution
-
-if TYPE_CHECKING:
-    from memfolio.govern.proposals.proposal import Proposal
 
 Method = Literal["user_confirmation", "cross_reference", "temporal_check", "consistency_check"]
 RuleType = Literal["inference", "constraint", "policy"]
 REVIEWER = Attribution(actor="bot:review", trigger="review")
+MANY = 10_000
+"""How many facts one answer may have."""
+TERMS = "ontology."
+"""How the verbs begin that are about terms."""
 NodeType = Literal["class", "object_property", "datatype_property"]
+
+
+class Fact(TypedDict):
+    """The main of a fact; what it rests on comes beside."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: Any
+    confidence: float
+    source: str
+    origin: str
+    valid_from: str | None
+    valid_until: str | None
+    derived: bool
+
+
+class Facts(TypedDict):
+    facts: list[Fact]
+    is_cut: bool
+
+
+class Terms(TypedDict):
+    added: list[str]
 
 
 def fact_assert(
@@ -26,23 +63,22 @@ def fact_assert(
     source: str | None = None,
     valid_from: str | None = None,
     valid_until: str | None = None,
-) -> Any:
-    """Assert a fact, or update what is given of the one that says the same."""
-    from memfolio.knowledge.fact_line import fact_json
+) -> Fact:
+    """Assert a fact as a triple such as Acme, locatedIn, Lisbon; what is known already is updated, not doubled.
 
+    For what you would say in a sentence use `remember`; rules and inference work on triples.
+    """
     fact = memory.facts.assert_(
         subject, predicate, object, confidence=confidence, source=source, valid_from=valid_from, valid_until=valid_until
     )
-    return fact_json(fact)
+    return _fact(fact)
 
 
 def fact_retract(
     memory: Memory, fact_id: str | None = None, subject: str | None = None, predicate: str | None = None
-) -> Any:
-    """Retract facts by id, subject or predicate; what is given must all fit."""
-    from memfolio.knowledge.fact_line import fact_json
-
-    return [fact_json(each) for each in memory.facts.retract(fact_id, subject=subject, predicate=predicate)]
+) -> list[Fact]:
+    """Retract facts by id, subject or predicate, and answer with them; what is given must all fit."""
+    return [_fact(each) for each in memory.facts.retract(fact_id, subject=subject, predicate=predicate)]
 
 
 def fact_query(
@@ -55,10 +91,9 @@ def fact_query(
     as_of: str | None = None,
     include_derived: bool = True,
     limit: int = 50,
-) -> Any:
-    """Find facts by pattern (* and ? stand for anything), confidence and validity."""
-    from memfolio.knowledge.fact_line import fact_json
-
+) -> Facts:
+    """Find facts by pattern (* and ? stand for anything), confidence and validity; `is_cut` says there are more."""
+    most = number("limit", limit, 1, MANY)
     found = memory.facts.query(
         subject,
         predicate,
@@ -67,24 +102,24 @@ def fact_query(
         valid_at=as_moment(memory, "valid_at", valid_at),
         as_of=as_moment(memory, "as_of", as_of),
         include_derived=include_derived,
-        limit=min(limit, 10_000) + 1,
+        limit=most + 1,
     )
-    return {"facts": [fact_json(each) for each in found[:limit]], "is_cut": len(found) > limit}
+    return {"facts": [_fact(each) for each in found[:most]], "is_cut": len(found) > most}
 
 
-def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> Any:
-    """Tell from which facts and by which rules a fact follows."""
-    return _plain(memory.facts.explain(fact_id, depth=depth))
+def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> dict[str, Any]:
+    """Tell from which facts and by which rules a fact follows, as a tree."""
+    return _document(memory.facts.explain(fact_id, depth=depth))
 
 
-def fact_verify(memory: Memory, fact_id: str, method: Method, confirmed: bool | None = None) -> Any:
-    """Check a fact with the person's answer, other sources, the calendar or the other facts, and note that."""
-    return _plain(memory.verify_fact(fact_id, method, confirmed=confirmed))
+def fact_verify(memory: Memory, fact_id: str, method: Method, confirmed: bool | None = None) -> dict[str, Any]:
+    """Check a fact with the person's answer, other sources, the calendar or the other facts; that is noted with it."""
+    return _document(memory.verify_fact(fact_id, method, confirmed=confirmed))
 
 
-def fact_infer(memory: Memory, premise: str, limit: int = 10) -> Any:
+def fact_infer(memory: Memory, premise: str, limit: int = 10) -> list[dict[str, Any]]:
     """Guess what might follow from a premise; nothing of that is stored."""
-    return [_plain(each) for each in memory.infer(premise, limit=limit)]
+    return [_document(each) for each in memory.infer(premise, limit=limit)]
 
 
 def rule_create(
@@ -101,7 +136,7 @@ def rule_create(
     escalate: bool | None = None,
     confidence_factor: float | None = None,
     domain: str | None = None,
-) -> Any:
+) -> dict[str, Any]:
     """Make an inference, constraint or policy rule, from its text or from conditions and what follows."""
     fields = {
         "type": type,
@@ -117,48 +152,47 @@ def rule_create(
     return memory.rules.as_json(rule)
 
 
-def rule_list(memory: Memory, type: RuleType | None = None) -> Any:
-    """List the rules."""
+def rule_list(memory: Memory, type: RuleType | None = None) -> list[dict[str, Any]]:
+    """List the rules, each with its id and its text."""
     return [memory.rules.as_json(each) for each in memory.rules.list(type=type)]
 
 
-def rule_toggle(memory: Memory, rule_id: str, enabled: bool | None = None) -> Any:
-    """Switch a rule on or off."""
+def rule_toggle(memory: Memory, rule_id: str, enabled: bool | None = None) -> dict[str, Any]:
+    """Switch a rule on or off; say which with enabled, else it becomes what it is not."""
     return memory.rules.as_json(memory.rules.toggle(rule_id, enabled=enabled))
 
 
-def constraint_check(memory: Memory, domain: str | None = None) -> Any:
+def constraint_check(memory: Memory, domain: str | None = None) -> dict[str, Any]:
     """Which constraints are violated by what is known, the worst first."""
-    return _plain(memory.inference.check(domain=domain))
+    return _document(memory.inference.check(domain=domain))
 
 
-def policy_eval(memory: Memory, context: list[list[str]] | None = None, domain: str | None = None) -> Any:
-    """What policies ask for; `context` has facts that count for this call only, as [subject, predicate, object]."""
-    from memfolio.knowledge.check import as_triple
-
+def policy_eval(memory: Memory, context: list[list[str]] | None = None, domain: str | None = None) -> dict[str, Any]:
+    """What the policy rules ask for in a situation; ask before you act on somebody's behalf."""
     given = [as_triple(tuple(each)) for each in context or ()]
-    return _plain(memory.inference.evaluate(given, domain=domain))
+    return _document(memory.inference.evaluate(given, domain=domain))
 
 
-def infer_forward(memory: Memory, persist: bool = False, domain: str | None = None, limit: int = 100) -> Any:
+def infer_forward(memory: Memory, persist: bool = False, domain: str | None = None, limit: int = 100) -> dict[str, Any]:
     """What follows from the facts by the rules; with `persist` it is kept, for as long as it follows."""
-    return _plain(memory.inference.forward(persist=persist, domain=domain, limit=limit))
+    most = number("limit", limit, 1, MANY)
+    return _document(memory.inference.forward(persist=persist, domain=domain, limit=most))
 
 
-def infer_backward(memory: Memory, subject: str, predicate: str, object: str) -> Any:
+def infer_backward(memory: Memory, subject: str, predicate: str, object: str) -> dict[str, Any]:
     """Whether something holds or follows, why, and what is missing; subject and object may be ?variables."""
-    return _plain(memory.inference.backward(subject, predicate, object))
+    return _document(memory.inference.backward(subject, predicate, object))
 
 
-def infer_abductive(memory: Memory, subject: str, predicate: str, object: str) -> Any:
-    """What would explain an observation, the best supported first."""
-    return [_plain(each) for each in memory.inference.abduce(subject, predicate, object)]
+def infer_abductive(memory: Memory, subject: str, predicate: str, object: str) -> list[dict[str, Any]]:
+    """What would explain an observation, the best supported first; each names what it assumes."""
+    return [_document(each) for each in memory.inference.abduce(subject, predicate, object)]
 
 
-def knowledge_explain(memory: Memory, question: str) -> Any:
-    """One answer to a question from facts, rules, gaps and hypotheses, with its sources."""
+def knowledge_explain(memory: Memory, question: str) -> dict[str, Any]:
+    """Answer a question from facts and rules, with sources and what is missing; `text` says it in words."""
     found = memory.inference.explain(question)
-    return _plain(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
+    return _document(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
 
 
 def cbr_store(
@@ -167,8 +201,11 @@ def cbr_store(
     solution: dict[str, Any],
     outcome: dict[str, Any],
     importance: float = 0.5,
-) -> Any:
-    """Store a case: its situation (beliefs, desires, context), solution (plan_id, actions) and outcome."""
+) -> Case:
+    """Store how a problem was solved: situation (beliefs, desires, context), solution (plan_id, actions) and outcome.
+
+    The same solution of the same situation counts as a further use of its case.
+    """
     return memory.cases.store(situation, solution, outcome, importance=importance)
 
 
@@ -178,8 +215,8 @@ def cbr_retrieve(
     desires: list[str] | None = None,
     context: str = "",
     max_results: int = 5,
-) -> Any:
-    """Find cases that are like a situation; those that went wrong are marked as warnings."""
+) -> dict[str, Any]:
+    """Find how situations like this one were solved, and how that went; what went wrong is marked as a warning."""
     found = memory.cases.retrieve(beliefs or (), desires or (), context, limit=max_results)
     cases = [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
     return {"cases": cases, "degraded": list(found.degraded)}
@@ -197,10 +234,8 @@ def ontology_propose_concept(
     range: str | None = None,
     sbvr_definition: str | None = None,
     sbvr_synonyms: list[str] | None = None,
-) -> Any:
+) -> dict[str, Any]:
     """Propose a class or a property for the ontology, for somebody to decide on."""
-    from memfolio.knowledge.ontology.term import term_from
-
     fields = {
         "domain": domain,
         "node_type": node_type,
@@ -215,40 +250,38 @@ def ontology_propose_concept(
     return _proposal(memory.propose_term(term_from(fields), rationale=rationale))
 
 
-def ontology_validate_proposal(memory: Memory, proposal_id: str) -> Any:
+def ontology_validate_proposal(memory: Memory, proposal_id: str) -> Report:
     """What is wrong with a proposed term, and what to think of before it is approved."""
-    from memfolio.knowledge.ontology.term import term_from
-
-    proposal = memory.proposals.get(proposal_id)
-    return memory.ontology.validate(term_from(proposal.intent.arguments))
+    return memory.ontology.validate(_term(memory, proposal_id))
 
 
-def ontology_merge_approved(memory: Memory, proposal_id: str, shown: str) -> Any:
+def ontology_merge_approved(memory: Memory, proposal_id: str, shown: str) -> Terms:
     """Approve a proposed term as it was shown, by its hash, and write it into its ontology."""
+    _term(memory, proposal_id)
     added = memory.proposals.commit(proposal_id, shown=shown, by=REVIEWER)
     return {"added": [each.id for each in getattr(added, "terms", ())]}
 
 
-def ontology_list_proposals(memory: Memory) -> Any:
+def ontology_list_proposals(memory: Memory) -> list[dict[str, Any]]:
     """List the terms that wait for a decision."""
     waiting = memory.proposals.pending(all=True)
-    return [_proposal(each) for each in waiting if each.intent.verb.startswith("ontology.")]
+    return [_proposal(each) for each in waiting if each.intent.verb.startswith(TERMS)]
 
 
 def ontology_scaffold_domain(
     memory: Memory, domain: str, template: Literal["saas", "ecommerce", "consulting", "agency", "business"]
-) -> Any:
+) -> dict[str, list[str]]:
     """Begin the ontology of a domain with a template."""
     added, rules = memory.scaffold(domain, template)
     return {"added": [each.id for each in added.terms], "rules": [each.id for each in rules]}
 
 
-def typedb_status(memory: Memory) -> Any:
+def typedb_status(memory: Memory) -> MirrorStatus:
     """How the TypeDB server and the copy on it stand."""
     return memory.typedb.status()
 
 
-def typedb_sync_schema(memory: Memory) -> Any:
+def typedb_sync_schema(memory: Memory) -> dict[str, Any]:
     """Define the base model and the ontology on the TypeDB server."""
     return {"changed": memory.typedb.sync_schema()}
 
@@ -259,21 +292,28 @@ def typedb_query(memory: Memory, query: str) -> Any:
 
 
 def typedb_sync_agent_data(memory: Memory, dry_run: bool = False) -> Any:
-    """Bring the copy on the TypeDB server in line with what is known here."""
+    """Bring the copy on the TypeDB server in line with what is known here; only the copy changes."""
     return memory.typedb.sync_data(dry_run=dry_run)
 
 
 def goal_seed_business(memory: Memory, goals: dict[str, Any], dry_run: bool = False) -> Any:
     """Seed strategic, tactical and operational goals with what motivates them and the plans for them, as facts."""
-    from memfolio.knowledge.goals import seed_goals
-
     return seed_goals(memory.facts, goals, agent=memory.agent, dry_run=dry_run)
 
 
-def _plain(value: object) -> Any:
-    from memfolio.knowledge.tree import as_document
+def _fact(fact: KnownFact) -> Fact:
+    return cast("Fact", fact_json(fact))
 
-    return as_document(value)
+
+def _document(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", as_document(value))
+
+
+def _term(memory: Memory, proposal_id: str) -> Term:
+    proposal = memory.proposals.get(proposal_id)
+    if not proposal.intent.verb.startswith(TERMS):
+        raise InputError(f"{proposal_id} proposes no term", hint="`ontology_list_proposals` lists those that do")
+    return term_from(proposal.intent.arguments)
 
 
 def _proposal(proposal: Proposal) -> dict[str, Any]:

@@ -23,7 +23,6 @@ AGENT = "agent_id"
 TOLD = "told"
 """The parameter by which a tool tells how far it is; no caller names it."""
 Told = Callable[[str], None]
-_PLAIN: Mapping[type, str] = {str: "string", float: "number", int: "integer", bool: "boolean"}
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,15 @@ class Tool:
     @cached_property
     def _parameters(self) -> dict[str, inspect.Parameter]:
         _, *others = self._signature.parameters.values()
-        return {each.name: each for each in others if each.name != TOLD}
+        return {each.name: each.replace(annotation=_needed(each.annotation)) for each in others if each.name != TOLD}
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
-        properties: dict[str, Any] = {AGENT: {"type": "string"}}
-        properties |= {name: _schema(each.annotation) for name, each in self._parameters.items()}
-        for name, each in properties.items():
-            each |= {"description": words_for(self.name, name)}
+        properties = {AGENT: {"type": "string", "description": words_for(self.name, AGENT)}}
+        for name, each in self._parameters.items():
+            default = {} if each.default in (None, "", each.empty) else {"default": each.default}
+            properties[name] = shape_of(each.annotation) | {"description": words_for(self.name, name)} | default
         needed = [name for name, each in self._parameters.items() if each.default is each.empty]
         return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
@@ -72,8 +71,10 @@ class Tool:
             if name not in self._parameters:
                 raise InputError(f"{self.name} has no {name[:40]!r}", hint=nearest(name, list(self._parameters)))
             if not _fits(value, annotation := self._parameters[name].annotation):
-                wanted = _schema(annotation)
+                wanted = shape_of(annotation)
                 raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=f"pass {_told(wanted)}")
+            if any("\0" in each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)):
+                raise InputError(f"{name} of {self.name} has a NUL byte", hint="leave it out; text has none")
         for name in self.schema["required"]:
             if name not in given:
                 raise InputError(f"{self.name} lacks its {name}", hint="`memfolio tool show` lists what it takes")
@@ -94,29 +95,21 @@ def as_moment(memory: Memory, name: str, text: str | None) -> datetime | None:
     return read_moment(memory.vault.config, text, name=name)
 
 
-def _schema(annotation: Any) -> dict[str, Any]:
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin in (Union, UnionType):
-        return _schema(next(each for each in args if each is not NoneType))
-    if origin is Literal:
-        return {"type": "string", "enum": list(args)}
-    if origin is list:
-        return {"type": "array", "items": _schema(args[0])}
-    return {"type": _PLAIN.get(annotation, "object")}
+def _needed(annotation: Any) -> Any:
+    """What a value must be that is given at all."""
+    if get_origin(annotation) in (Union, UnionType):
+        return next(each for each in get_args(annotation) if each is not NoneType)
+    return annotation
 
 
 def _fits(value: Any, annotation: Any) -> bool:
     origin, args = get_origin(annotation), get_args(annotation)
-    if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in args if each is not NoneType)
     if origin is Literal:
         return value in args
     if origin is list:
         return isinstance(value, list) and all(_fits(each, args[0]) for each in value)
-    if annotation is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if annotation is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if annotation in (int, float):
+        return isinstance(value, int | annotation) and not isinstance(value, bool)
     return isinstance(value, origin or annotation)
 
 
