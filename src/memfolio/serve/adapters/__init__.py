@@ -9,11 +9,14 @@ from typing import Any
 
 from memfolio.errors import ContentError, MemfolioError
 from memfolio.index.filter import ARCHIVED, QUARANTINED, SUPERSEDED, Filter
-from memfolio.index.lookup import Located, located
 from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tools.sets import tools_of
 from memfolio.serve.tools.tool import AGENT, Tool
+from memfolio.stores import mend
+from memfolio.stores.kin import kin_of
+from memfolio.tend.cited import without_citations
+from memfolio.types import Attribution
 
 Given = Memory | str | Path | None
 """A memory, or the home of one to open; None is the home of the configuration."""
@@ -46,16 +49,22 @@ def schema_of(tool: Tool) -> dict[str, Any]:
     return {**tool.schema, "properties": properties}
 
 
-def held(memory: Memory, rest: str, *values: object, **wanted: Any) -> list[Located]:
-    """The agent's own memories that were neither forgotten nor undone, whatever else became of them."""
+def held(memory: Memory, columns: str, rest: str, *values: object, **wanted: Any) -> list[tuple[Any, ...]]:
+    """Columns of the agent's own memories that were neither forgotten nor undone, whatever else became of them."""
     condition, given = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
-    sql = f"WHERE {condition} AND {_HOLDS} {rest}"
-    return memory.library.index.read(lambda connection: list(located(connection, sql, (*given, *values))))
+    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {_HOLDS} {rest}"
+    return memory.library.index.read(lambda connection: list(connection.execute(sql, (*given, *values))))
 
 
-def plain(value: Any) -> Any:
-    """What was read from a file, as values that the caller may change."""
-    return json.loads(json.dumps(value, default=dict))
+def forget_all(memory: Memory, ids: Sequence[str], by: Attribution) -> None:
+    """Forget memories as one change, with what was made of them alone; whoever calls this holds the write lock."""
+    vault, library = memory.vault, memory.library
+    kin = kin_of(library.index, ids)
+    going = [found[1] for name in (*ids, *kin.going) if (found := library.locate(name))]
+    with_places = [(each, library.places(library.index, each.item.id)) for each in going]
+    mend.forget(vault, with_places, by, freed=kin.freed, dry_run=False)
+    if pages := without_citations(vault, library.index, [each.item.id for each in going], by):
+        vault.apply(pages)
 
 
 def check_size(memory: Memory, value: Any) -> None:

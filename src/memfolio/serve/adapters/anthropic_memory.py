@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from posixpath import normpath
 from typing import Any
 
 from memfolio.errors import MemfolioError
@@ -87,7 +88,7 @@ class Notes:
         path, old = self._file(given), _field(given, "old_str")
         new = "" if getattr(given, "new_str", None) is None else _field(given, "new_str")
         text = self._text(given.path, path)
-        lines = [text.count("\n", 0, at) + 1 for at in range(len(text)) if old and text.startswith(old, at)]
+        lines = list(_lines_with(old, text))
         if not lines:
             told = f"old_str `{old}` did not appear verbatim in {given.path}."
             raise ToolError(f"No replacement was performed, {told}")
@@ -148,12 +149,10 @@ class Notes:
         path = _field(given, name)
         if path != ROOT and not path.startswith(f"{ROOT}/"):
             raise ToolError(f"Path must start with /memories, got: {path}")
-        kept: list[str] = []
-        for part in path.removeprefix(ROOT).split("/"):
-            if part == ".." and not kept:
-                raise ToolError(f"Path {path} would escape /memories directory")
-            kept = kept[:-1] if part == ".." else kept if part in ("", ".") else [*kept, part]
-        return check_path("/".join((self._root, *kept)))
+        whole = normpath(path)
+        if whole != ROOT and not whole.startswith(f"{ROOT}/"):
+            raise ToolError(f"Path {path} would escape /memories directory")
+        return check_path(f"{self._root}{whole.removeprefix(ROOT)}")
 
     def _file(self, given: Any) -> str:
         path = self._path(given, "path")
@@ -213,6 +212,15 @@ def _field(given: Any, name: str) -> str:
     if not isinstance(value, str):
         raise ToolError(f"`{name}` is missing, or is no text")
     return value
+
+
+def _lines_with(old: str, text: str) -> Iterator[int]:
+    """The number of the line of each place where a text has this, also where two of them overlap."""
+    line, before, at = 1, 0, text.find(old) if old else -1
+    while at >= 0:
+        line, before = line + text.count("\n", before, at), at
+        yield line
+        at = text.find(old, at + 1)
 
 
 def _with_numbers(lines: Sequence[str], before: int) -> str:

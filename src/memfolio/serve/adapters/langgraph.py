@@ -8,14 +8,16 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
+from memfolio.index.rows import from_us
 from memfolio.intake import draft_of, nearest
-from memfolio.serve.adapters import OUT_OF_SIGHT, Given, check_size, held, memory_of, missing, plain
+from memfolio.serve.adapters import OUT_OF_SIGHT, Given, check_size, forget_all, held, memory_of, missing
 from memfolio.sources import CORRECTION
 from memfolio.state import Op
-from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.types import Action, Attribution
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.format.fields import plain_object
@@ -31,7 +33,42 @@ PUTTER = Attribution(actor="bot:langgraph", trigger="put")
 FORGETTER = Attribution(actor="bot:langgraph", trigger="delete")
 MOST = 1000
 """How many memories a search by words looks at."""
+_IS_VALUE = "".join(
+    f" AND json_type(m.more, '$.attributes.{name}') = '{kind}'"
+    for name, kind in (("namespace", "array"), ("key", "text"), ("value", "object"), ("version", "integer"))
+)
+"""Whether a memory is a value, and nobody has changed its attributes beyond use."""
+_HOLDS = """ AND (m.superseded_by IS NULL OR EXISTS (SELECT 1 FROM memories n
+    WHERE n.id = m.superseded_by AND json_type(n.more, '$.attributes.version') IS NULL))"""
+"""What a later version took the place of is past, even when that one is forgotten.
+
+What something else took the place of, such as a fact that was learned later, is a value all the same.
+"""
 ORDERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+
+
+class Version(NamedTuple):
+    """One version of a value, as its memory holds it."""
+
+    id: str
+    made_us: int
+    attributes: dict[str, Any]
+
+    @property
+    def place(self) -> Place:
+        return tuple(self.attributes["namespace"]), self.attributes["key"]
+
+    @property
+    def created(self) -> str:
+        """When the first version was made."""
+        return str(self.attributes.get("created") or from_us(self.made_us).isoformat())
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The value as the library has it."""
+        namespace, key = self.place
+        times = {"created_at": datetime.fromisoformat(self.created), "updated_at": from_us(self.made_us)}
+        return {"namespace": namespace, "key": key, "value": self.attributes["value"], **times}
 
 
 class MemfolioStore(base.BaseStore):
@@ -64,43 +101,51 @@ class MemfolioStore(base.BaseStore):
     def _read(self, op: base.Op) -> base.Result:
         if isinstance(op, base.GetOp):
             found = self._at((tuple(op.namespace), op.key))
-            return base.Item(**_fields(found)) if found else None
+            return base.Item(**found.fields) if found else None
         if isinstance(op, base.SearchOp):
             return self._search(op)
         return self._namespaces(op) if isinstance(op, base.ListNamespacesOp) else None
 
-    def _at(self, place: Place) -> MemoryItem | None:
+    def _values(self, condition: str = _HOLDS, *values: object, **wanted: Any) -> Iterator[Version]:
+        """The values for which a condition holds, the last that were written last."""
+        columns = "m.id, m.created_at, json_extract(m.more, '$.attributes')"
+        rest = f"{condition} {_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
+        for name, made_us, attributes in held(self.memory, columns, rest, *values, **wanted):
+            yield Version(name, made_us, json.loads(attributes))
+
+    def _versions(self, place: Place, condition: str = "") -> list[Version]:
+        """What stood and stands under a namespace and key."""
+        return [each for each in self._values(condition, tags=(_tag(*place),)) if each.place == place]
+
+    def _at(self, place: Place) -> Version | None:
         """What stands under a namespace and key."""
-        return self._current(_tag(*place)).get(place)
+        return next(reversed(self._versions(place, _HOLDS)), None)
 
-    def _current(self, tag: str) -> dict[Place, MemoryItem]:
-        """The values with a tag, oldest first: of several versions of one, the last.
-
-        What something else took the place of, such as a fact that was learned later, is a value all the same.
-        """
-        rest = "ORDER BY json_extract(m.more, '$.attributes.version'), m.created_at, m.file, m.ordinal"
-        found = [each.item for each in held(self.memory, rest, tags=(tag,)) if _is_value(each.item.attributes)]
-        return {(tuple(item.attributes["namespace"]), item.attributes["key"]): item for item in found}
+    def _below(self, prefix: tuple[str, ...]) -> Iterable[Version]:
+        """All values below a namespace, the last that were written last."""
+        return {each.place: each for each in self._values(tags=(_tag(prefix),))}.values()
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         prefix = tuple(op.namespace_prefix)
-        fitting = {
-            item.id: item
-            for (namespace, _), item in self._current(_tag(prefix)).items()
-            if namespace[: len(prefix)] == prefix and _fits(item.attributes["value"], op.filter or {})
-        }
-        scores = self._scores(op.query, _tag(prefix)) if op.query else dict.fromkeys(fitting)
-        found = [base.SearchItem(**_fields(fitting[name]), score=scores[name]) for name in scores if name in fitting]
-        return found[op.offset : op.offset + op.limit]
+        found = self._answers(op.query, prefix) if op.query else ((each, None) for each in self._below(prefix))
+        fitting = (
+            base.SearchItem(**each.fields, score=score)
+            for each, score in found
+            if each.place[0][: len(prefix)] == prefix and _fits(each.attributes["value"], op.filter or {})
+        )
+        return list(islice(fitting, op.offset, op.offset + op.limit))
 
-    def _scores(self, query: str, tag: str) -> dict[str, float | None]:
-        """What answers a question, best first."""
+    def _answers(self, query: str, prefix: tuple[str, ...]) -> Iterator[tuple[Version, float | None]]:
+        """The values that answer a question, best first."""
         agents = [self.memory.agent]
-        hits = self.memory.recall(query, tags=[tag], limit=MOST, agents=agents, include=OUT_OF_SIGHT)
-        return {hit.memory.id: hit.score for hit in hits}
+        for hit in self.memory.recall(query, tags=[_tag(prefix)], limit=MOST, agents=agents, include=OUT_OF_SIGHT):
+            for found in self._values(f"{_HOLDS} AND m.id = ?", hit.memory.id):
+                yield found, hit.score
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
-        known = {namespace for namespace, _ in self._current(_tag(()))}
+        columns = "DISTINCT json_extract(m.more, '$.attributes.namespace')"
+        named = held(self.memory, columns, _HOLDS + _IS_VALUE, tags=(_tag(()),))
+        known = [tuple(json.loads(namespace)) for (namespace,) in named]
         fitting = [each for each in known if all(_matches(each, one) for one in op.match_conditions or ())]
         return sorted({each[: op.max_depth] for each in fitting})[op.offset : op.offset + op.limit]
 
@@ -108,11 +153,11 @@ class MemfolioStore(base.BaseStore):
         with self.memory.vault.writer.ready():  # of several who put the same key, each finds what the one before put
             old = {place: self._at(place) for place in ops}
             self._write([(op, old[place]) for place, op in ops.items() if op.value is not None])
-            for place, op in ops.items():
-                if op.value is None and (item := old[place]):
-                    self.memory.forget(item.id, by=FORGETTER)
+            deleted = [place for place, op in ops.items() if op.value is None and old[place]]
+            if going := [each.id for place in deleted for each in self._versions(place)]:
+                forget_all(self.memory, going, FORGETTER)
 
-    def _write(self, puts: Sequence[tuple[base.PutOp, MemoryItem | None]]) -> None:
+    def _write(self, puts: Sequence[tuple[base.PutOp, Version | None]]) -> None:
         """Write the values that differ from what is held, each in the place of what stood there."""
         fresh = [(op, old) for op, old in puts if old is None or not _is_same(op, old)]
         if not fresh:
@@ -131,25 +176,21 @@ class MemfolioStore(base.BaseStore):
         self.memory.vault.apply(change)
 
 
-def _draft(op: base.PutOp, old: MemoryItem | None) -> Draft:
+def _draft(op: base.PutOp, old: Version | None) -> Draft:
     namespace = tuple(op.namespace)
     attributes: dict[str, Any] = {"namespace": list(namespace), "key": op.key, "value": dict(op.value or {})}
     attributes |= {} if op.index is None else {"index": op.index}
-    attributes |= {"version": old.attributes["version"] + 1, "created": _created(old)} if old else {"version": 1}
+    attributes |= {"version": old.attributes["version"] + 1, "created": old.created} if old else {"version": 1}
     tags = [_tag(namespace[:depth]) for depth in range(len(namespace) + 1)]
     source = CORRECTION if old else "langgraph"  # a correction goes with what it corrects when it is forgotten
     return draft_of(content=_text(op), tags=[*tags, _tag(namespace, op.key)], attributes=attributes, source=source)
 
 
-def _is_value(attributes: Mapping[str, Any]) -> bool:
-    """Whether these are the attributes of a value, as nobody has changed them beyond use."""
-    kinds = {"namespace": list | tuple, "key": str, "value": Mapping, "version": int}
-    return all(isinstance(attributes.get(name), kind) for name, kind in kinds.items())
-
-
-def _is_same(op: base.PutOp, old: MemoryItem) -> bool:
+def _is_same(op: base.PutOp, old: Version) -> bool:
+    """Whether a put would change nothing; to JSON, `1`, `1.0` and `true` are three things."""
     given = plain_object({"value": op.value, "index": op.index}, "value")
-    return bool(given == plain({"value": old.attributes["value"], "index": old.attributes.get("index")}))
+    known = {name: old.attributes.get(name) for name in ("value", "index")}
+    return json.dumps(given, sort_keys=True) == json.dumps(known, sort_keys=True)
 
 
 def _text(op: base.PutOp) -> str:
@@ -171,19 +212,7 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
 def _tag(namespace: Sequence[str], key: str | None = None) -> str:
     """The tag of all below a namespace, or of one key; others may have the same, so what has it is looked at."""
     parts = (*namespace, *(() if key is None else ("key", key)))
-    return "/".join(("store", *(re.sub(r"[^\w-]", "-", each) for each in parts)))
-
-
-def _created(item: MemoryItem) -> str:
-    """When the first version of a value was made."""
-    return str(item.attributes.get("created") or item.created_at.isoformat())
-
-
-def _fields(item: MemoryItem) -> dict[str, Any]:
-    """A value as the library has it."""
-    given = plain({name: item.attributes[name] for name in ("namespace", "key", "value")})
-    created = datetime.fromisoformat(_created(item))
-    return {**given, "namespace": tuple(given["namespace"]), "created_at": created, "updated_at": item.created_at}
+    return "/".join(("store", *(re.sub(r"[^\w-]", "-", str(each)) for each in parts)))
 
 
 def _matches(namespace: tuple[str, ...], condition: base.MatchCondition) -> bool:
@@ -194,16 +223,18 @@ def _matches(namespace: tuple[str, ...], condition: base.MatchCondition) -> bool
 
 def _fits(value: Any, wanted: Any) -> bool:
     """Whether a value has what a filter names, field by field; `{"$gte": 3}` and the like compare numbers."""
-    if not isinstance(wanted, Mapping):
-        return bool(plain(value) == plain(wanted))
-    if any(name.startswith("$") for name in wanted):
-        return all(_compares(value, name, bound) for name, bound in wanted.items())
-    return isinstance(value, Mapping) and all(_fits(value.get(name), each) for name, each in wanted.items())
+    if isinstance(wanted, Mapping):
+        if any(str(name).startswith("$") for name in wanted):
+            return all(_compares(value, name, bound) for name, bound in wanted.items())
+        return isinstance(value, Mapping) and all(_fits(value.get(name), each) for name, each in wanted.items())
+    if isinstance(wanted, list | tuple):
+        return isinstance(value, list) and len(value) == len(wanted) and all(map(_fits, value, wanted))
+    return bool(value == wanted)
 
 
 def _compares(value: Any, name: str, bound: Any) -> bool:
     if name in ("$eq", "$ne"):
-        return (plain(value) == plain(bound)) is (name == "$eq")
+        return (value == bound) is (name == "$eq")
     if name not in ORDERS:
         raise InputError(f"{name[:20]!r} is no comparison", hint=nearest(name, ["$eq", "$ne", *ORDERS]))
     try:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
+from memfolio.clock import EPOCH
 from memfolio.errors import InputError
-from memfolio.index.lookup import Located
+from memfolio.index.rows import from_us
 from memfolio.memory import Memory
-from memfolio.serve.adapters import Given, caller_of, check_size, held, memory_of, missing, plain, schema_of
+from memfolio.serve.adapters import Given, caller_of, check_size, forget_all, held, memory_of, missing, schema_of
 from memfolio.serve.cli.output import as_json
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tools.tool import Tool
-from memfolio.stores import mend
-from memfolio.stores.kin import kin_of
-from memfolio.tend.cited import without_citations
 from memfolio.types import Attribution, check_token
+from memfolio.vault.format.content import normalise_content
 
 try:
     from agents import FunctionTool, SessionSettings, TResponseInputItem
@@ -26,12 +26,41 @@ except ImportError as error:
     raise missing("openai-agents", "openai-agents") from error
 
 BY = Attribution(actor="bot:openai-agents", trigger="session")
-ITEM, PLACE = "item", "place"
-_IN_ORDER = """AND json_type(m.more, '$.attributes.item') = 'object'
-    AND json_type(m.more, '$.attributes.place') = 'integer'
-    ORDER BY json_extract(m.more, '$.attributes.place')"""
+ALL = -1
+"""How many items SQLite takes for no limit, as it does every number below 0."""
+_LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
+    AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
+    ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
+_RECENT = """AND m.row IN (
+    WITH RECURSIVE each(file) AS (
+        SELECT max(file) FROM memories WHERE session = ?
+        UNION ALL
+        SELECT (SELECT max(file) FROM memories WHERE session = ? AND file < each.file) FROM each WHERE file IS NOT NULL
+    ) SELECT n.row FROM each JOIN memories n ON n.row IN (SELECT row FROM memories
+        WHERE session = ? AND file = each.file ORDER BY happened_at DESC, ordinal DESC LIMIT ?))"""
+"""The last of a session in each file, without a look at all the others: places are in JSON, and reading it is slow."""
+BESIDE = 8
+"""How much may be among the last of a session that is no item, such as what was learned from it."""
 LONGEST = 20_000
 """Characters of an item that are searched; all of it is kept."""
+
+
+class Held(NamedTuple):
+    """An item as its memory holds it: whole, or a message without the words, which are the memory's own text."""
+
+    id: str
+    happened_us: int
+    text: str
+    attributes: str
+
+    @property
+    def place(self) -> int:
+        return int(json.loads(self.attributes)["place"])
+
+    @property
+    def item(self) -> Any:
+        given = json.loads(self.attributes)
+        return given["item"] if "item" in given else {**given["message"], "content": self.text}
 
 
 class MemfolioSession:
@@ -48,19 +77,18 @@ class MemfolioSession:
         memory: Given = None,
         *,
         user: str | None = None,
-        session_settings: SessionSettings | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         self.session_id = check_token("session", session_id)
         self.memory = memory_of(memory)
         self.user = user
-        self.session_settings = session_settings or SessionSettings()
+        self.session_settings = SessionSettings().resolve(session_settings)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The items in their order; with `limit`, the latest so many."""
+        """The items in their order; with `limit`, the latest so many, where less than none are all."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        found = await asyncio.to_thread(self._latest, limit)
-        return [plain(each.item.attributes[ITEM]) for each in found]
+        return [each.item for each in await asyncio.to_thread(self._latest, limit)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Note items as one change: all of them, or none."""
@@ -69,44 +97,45 @@ class MemfolioSession:
     async def pop_item(self) -> TResponseInputItem | None:
         """Forget the latest item and return it; None where there is none."""
         found = await asyncio.to_thread(self._forget, 1)
-        return plain(found[0].item.attributes[ITEM]) if found else None
+        return found[0].item if found else None
 
     async def clear_session(self) -> None:
         """Forget all items, and what was learned from them alone."""
-        await asyncio.to_thread(self._forget, None)
+        await asyncio.to_thread(self._forget, ALL)
 
-    def _latest(self, limit: int | None) -> list[Located]:
-        if limit is not None and limit <= 0:
-            return []
-        most = -1 if limit is None else limit
-        return held(self.memory, f"{_IN_ORDER} DESC LIMIT ?", most, session=self.session_id)[::-1]
+    def _latest(self, limit: int | None) -> list[Held]:
+        most = ALL if limit is None else limit
+        names = (self.session_id,) * 3
+        found = self._last(most, _RECENT, *names, most + BESIDE) if most > 0 else []
+        return found if len(found) == most else self._last(most, "AND m.session = ?", self.session_id)
+
+    def _last(self, most: int, condition: str, *values: object) -> list[Held]:
+        columns = "m.id, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
+        found = held(self.memory, columns, f"{condition} {_LAST_FIRST}", *values, most)
+        return [Held(*each) for each in reversed(found)]
 
     def _add(self, items: Sequence[Any]) -> None:
         with self.memory.vault.writer.ready():  # of several who add at once, each takes the places after the last
-            last = self._latest(1)
-            first = last[0].item.attributes[PLACE] + 1 if last else 0
-            self.memory.observe_many(self._turn(item, place) for place, item in enumerate(items, first))
+            last = next(iter(self._latest(1)), None)
+            first, then = (last.place + 1, from_us(last.happened_us)) if last else (0, EPOCH)
+            at = then if self.memory.vault.home.clock.now() < then else None  # nothing happens before what came before
+            self.memory.observe_many(self._turn(item, place, at) for place, item in enumerate(items, first))
 
-    def _turn(self, item: Any, place: int) -> dict[str, Any]:
+    def _turn(self, item: Any, place: int, at: datetime | None) -> dict[str, Any]:
         if not isinstance(item, Mapping):
             raise InputError(f"an item is a {type(item).__name__}", hint="pass dictionaries, as the SDK does")
         check_size(self.memory, item)
         role = item.get("role") or "tool"  # calls, their results and reasoning are nobody's word
-        turn = {"role": role, "content": _text(item)[:LONGEST], "session": self.session_id, "user": self.user}
-        return {**turn, "attributes": {ITEM: dict(item), PLACE: place}}
+        text, rest = _text(item)[:LONGEST], {name: each for name, each in item.items() if name != "content"}
+        is_text = item.get("content") == text == normalise_content(text)
+        attributes = {"place": place, **({"message": rest} if is_text else {"item": dict(item)})}
+        turn = {"role": role, "content": text, "session": self.session_id, "user": self.user}
+        return {**turn, "at": at, "attributes": attributes}
 
-    def _forget(self, limit: int | None) -> list[Located]:
-        vault, library = self.memory.vault, self.memory.library
-        with vault.writer.ready():
-            found = self._latest(limit)
-            if not found:
-                return []
-            kin = kin_of(library.index, [each.item.id for each in found])
-            going = [*found, *(each[1] for name in kin.going if (each := library.locate(name)))]
-            with_places = [(each, library.places(library.index, each.item.id)) for each in going]
-            mend.forget(vault, with_places, BY, freed=kin.freed, dry_run=False)
-            if pages := without_citations(vault, library.index, [each.item.id for each in going], BY):
-                vault.apply(pages)
+    def _forget(self, limit: int) -> list[Held]:
+        with self.memory.vault.writer.ready():
+            if found := self._latest(limit):
+                forget_all(self.memory, [each.id for each in found], BY)
         return found
 
 
