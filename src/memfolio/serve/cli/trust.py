@@ -149,7 +149,8 @@ def verify(options: Options) -> Answer:
 
 
 def doctor(options: Options) -> Answer:
-    """Check everything that verify does, the configuration, and what the home depends on."""
+    """Check everything that verify does, the configuration, what the home depends on, and the hosts that use it."""
+    from memfolio.serve.cli.doors import doors
     from memfolio.vault.past.report import Finding
 
     try:
@@ -158,7 +159,7 @@ def doctor(options: Options) -> Answer:
         # Nothing else can be looked at without it.
         return findings([Finding("error", "configuration", error.message, error.hint)])
     with options.memory() as memory:
-        return findings(memory.vault.doctor())
+        return findings([*memory.vault.doctor(), *doors(options, memory.vault.home.root)])
 
 
 def alerts(
