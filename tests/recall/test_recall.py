@@ -38,6 +38,15 @@ def test_answer_that_shares_no_word_is_found_beside_the_question_that_does(memor
     assert "text" in strategies(hits, "Oh, the big one with four strings.")
 
 
+def test_question_that_was_asked_before_does_not_stand_before_its_answer(memory: Memory) -> None:
+    talk(memory, "s-1", ("user", "I drink oolong tea every morning"))
+    talk(memory, "s-2", ("user", "What do I drink?"), start=START + timedelta(days=1))
+    hits = memory.recall("What do I drink?")
+    assert [hit.memory.session for hit in hits] == ["s-1", "s-2"]
+    assert "echo" in strategies(hits, "What do I drink?")
+    assert memory.recall("I drink oolong tea every morning")[0].memory.session == "s-1"
+
+
 def test_turn_of_the_named_speaker_comes_first(memory: Memory) -> None:
     talk(memory, "s-1", ("Mel", "I adopted a puppy"), ("Kim", "I adopted a puppy too"))
     assert memory.recall("What did Kim adopt?")[0].memory.role == "Kim"

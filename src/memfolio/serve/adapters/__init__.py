@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from memfolio.errors import ContentError, MemfolioError
-from memfolio.index.filter import ARCHIVED, QUARANTINED, SUPERSEDED, Filter
 from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tools.sets import tools_of
@@ -20,9 +19,6 @@ from memfolio.types import Attribution
 
 Given = Memory | str | Path | None
 """A memory, or the home of one to open; None is the home of the configuration."""
-OUT_OF_SIGHT = (ARCHIVED, QUARANTINED, SUPERSEDED)
-_HOLDS = "(m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"
-"""What was undone lies in the archive, too, but nobody archived it."""
 
 
 def missing(library: str, extra: str) -> MemfolioError:
@@ -47,13 +43,6 @@ def schema_of(tool: Tool) -> dict[str, Any]:
     """The arguments of a tool where only one agent's memory can be meant."""
     properties = {name: each for name, each in tool.schema["properties"].items() if name != AGENT}
     return {**tool.schema, "properties": properties}
-
-
-def held(memory: Memory, columns: str, rest: str, *values: object, **wanted: Any) -> list[tuple[Any, ...]]:
-    """Columns of the agent's own memories that were neither forgotten nor undone, whatever else became of them."""
-    condition, given = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
-    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {_HOLDS} {rest}"
-    return memory.library.index.read(lambda connection: list(connection.execute(sql, (*given, *values))))
 
 
 def forget_all(memory: Memory, ids: Sequence[str], by: Attribution) -> None:

@@ -7,14 +7,17 @@ import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from memfolio.errors import InputError
+from memfolio.index.held import OUT_OF_SIGHT, Held, namespaces, value, values
 from memfolio.index.rows import from_us
 from memfolio.intake import draft_of, nearest
-from memfolio.serve.adapters import OUT_OF_SIGHT, Given, check_size, forget_all, held, memory_of, missing
+from memfolio.serve.adapters import Given, check_size, forget_all, memory_of, missing
 from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.types import Action, Attribution
@@ -33,26 +36,22 @@ PUTTER = Attribution(actor="bot:langgraph", trigger="put")
 FORGETTER = Attribution(actor="bot:langgraph", trigger="delete")
 MOST = 1000
 """How many memories a search by words looks at."""
-_IS_VALUE = "".join(
-    f" AND json_type(m.more, '$.attributes.{name}') = '{kind}'"
-    for name, kind in (("namespace", "array"), ("key", "text"), ("value", "object"), ("version", "integer"))
-)
-"""Whether a memory is a value, and nobody has changed its attributes beyond use."""
-_HOLDS = """ AND (m.superseded_by IS NULL OR EXISTS (SELECT 1 FROM memories n
-    WHERE n.id = m.superseded_by AND json_type(n.more, '$.attributes.version') IS NULL))"""
-"""What a later version took the place of is past, even when that one is forgotten.
-
-What something else took the place of, such as a fact that was learned later, is a value all the same.
-"""
 ORDERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
 
 
-class Version(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Version:
     """One version of a value, as its memory holds it."""
 
-    id: str
-    made_us: int
-    attributes: dict[str, Any]
+    held: Held
+
+    @property
+    def id(self) -> str:
+        return self.held.id
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return self.held.attributes
 
     @property
     def place(self) -> Place:
@@ -61,13 +60,13 @@ class Version(NamedTuple):
     @property
     def created(self) -> str:
         """When the first version was made."""
-        return str(self.attributes.get("created") or from_us(self.made_us).isoformat())
+        return str(self.attributes.get("created") or from_us(self.held.made).isoformat())
 
     @property
     def fields(self) -> dict[str, Any]:
         """The value as the library has it."""
         namespace, key = self.place
-        times = {"created_at": datetime.fromisoformat(self.created), "updated_at": from_us(self.made_us)}
+        times = {"created_at": datetime.fromisoformat(self.created), "updated_at": from_us(self.held.made)}
         return {"namespace": namespace, "key": key, "value": self.attributes["value"], **times}
 
 
@@ -106,24 +105,22 @@ class MemfolioStore(base.BaseStore):
             return self._search(op)
         return self._namespaces(op) if isinstance(op, base.ListNamespacesOp) else None
 
-    def _values(self, condition: str = _HOLDS, *values: object, **wanted: Any) -> Iterator[Version]:
-        """The values for which a condition holds, the last that were written last."""
-        columns = "m.id, m.created_at, json_extract(m.more, '$.attributes')"
-        rest = f"{condition} {_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
-        for name, made_us, attributes in held(self.memory, columns, rest, *values, **wanted):
-            yield Version(name, made_us, json.loads(attributes))
+    def _values(self, tag: str, *, past: bool = False) -> list[Version]:
+        """The values with a tag, the last that were written last."""
+        index = self.memory.library.index
+        return index.read(lambda connection: [*map(Version, values(connection, tag, past=past))])
 
-    def _versions(self, place: Place, condition: str = "") -> list[Version]:
-        """What stood and stands under a namespace and key."""
-        return [each for each in self._values(condition, tags=(_tag(*place),)) if each.place == place]
+    def _versions(self, place: Place, *, past: bool = False) -> list[Version]:
+        """What stands under a namespace and key, and with `past` also what stood there."""
+        return [each for each in self._values(_tag(*place), past=past) if each.place == place]
 
     def _at(self, place: Place) -> Version | None:
         """What stands under a namespace and key."""
-        return next(reversed(self._versions(place, _HOLDS)), None)
+        return next(reversed(self._versions(place)), None)
 
     def _below(self, prefix: tuple[str, ...]) -> Iterable[Version]:
         """All values below a namespace, the last that were written last."""
-        return {each.place: each for each in self._values(tags=(_tag(prefix),))}.values()
+        return {each.place: each for each in self._values(_tag(prefix))}.values()
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         prefix = tuple(op.namespace_prefix)
@@ -139,13 +136,11 @@ class MemfolioStore(base.BaseStore):
         """The values that answer a question, best first."""
         agents = [self.memory.agent]
         for hit in self.memory.recall(query, tags=[_tag(prefix)], limit=MOST, agents=agents, include=OUT_OF_SIGHT):
-            for found in self._values(f"{_HOLDS} AND m.id = ?", hit.memory.id):
-                yield found, hit.score
+            if found := self.memory.library.index.read(partial(value, id=hit.memory.id)):
+                yield Version(found), hit.score
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
-        columns = "DISTINCT json_extract(m.more, '$.attributes.namespace')"
-        named = held(self.memory, columns, _HOLDS + _IS_VALUE, tags=(_tag(()),))
-        known = [tuple(json.loads(namespace)) for (namespace,) in named]
+        known = self.memory.library.index.read(lambda connection: namespaces(connection, _tag(())))
         fitting = [each for each in known if all(_matches(each, one) for one in op.match_conditions or ())]
         return sorted({each[: op.max_depth] for each in fitting})[op.offset : op.offset + op.limit]
 
@@ -154,7 +149,7 @@ class MemfolioStore(base.BaseStore):
             old = {place: self._at(place) for place in ops}
             self._write([(op, old[place]) for place, op in ops.items() if op.value is not None])
             deleted = [place for place, op in ops.items() if op.value is None and old[place]]
-            if going := [each.id for place in deleted for each in self._versions(place)]:
+            if going := [each.id for place in deleted for each in self._versions(place, past=True)]:
                 forget_all(self.memory, going, FORGETTER)
 
     def _write(self, puts: Sequence[tuple[base.PutOp, Version | None]]) -> None:

@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from memfolio.clock import EPOCH
 from memfolio.errors import InputError
+from memfolio.index.held import ALL, Held, session_items
 from memfolio.index.rows import from_us
 from memfolio.memory import Memory
-from memfolio.serve.adapters import Given, caller_of, check_size, forget_all, held, memory_of, missing, schema_of
+from memfolio.serve.adapters import Given, caller_of, check_size, forget_all, memory_of, missing, schema_of
 from memfolio.serve.cli.output import as_json
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tools.tool import Tool
@@ -26,41 +27,8 @@ except ImportError as error:
     raise missing("openai-agents", "openai-agents") from error
 
 BY = Attribution(actor="bot:openai-agents", trigger="session")
-ALL = -1
-"""How many items SQLite takes for no limit, as it does every number below 0."""
-_LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
-    AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
-    ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
-_RECENT = """AND m.row IN (
-    WITH RECURSIVE each(file) AS (
-        SELECT max(file) FROM memories WHERE session = ?
-        UNION ALL
-        SELECT (SELECT max(file) FROM memories WHERE session = ? AND file < each.file) FROM each WHERE file IS NOT NULL
-    ) SELECT n.row FROM each JOIN memories n ON n.row IN (SELECT row FROM memories
-        WHERE session = ? AND file = each.file ORDER BY happened_at DESC, ordinal DESC LIMIT ?))"""
-"""The last of a session in each file, without a look at all the others: places are in JSON, and reading it is slow."""
-BESIDE = 8
-"""How much may be among the last of a session that is no item, such as what was learned from it."""
 LONGEST = 20_000
 """Characters of an item that are searched; all of it is kept."""
-
-
-class Held(NamedTuple):
-    """An item as its memory holds it: whole, or a message without the words, which are the memory's own text."""
-
-    id: str
-    happened_us: int
-    text: str
-    attributes: str
-
-    @property
-    def place(self) -> int:
-        return int(json.loads(self.attributes)["place"])
-
-    @property
-    def item(self) -> Any:
-        given = json.loads(self.attributes)
-        return given["item"] if "item" in given else {**given["message"], "content": self.text}
 
 
 class MemfolioSession:
@@ -88,7 +56,7 @@ class MemfolioSession:
         """The items in their order; with `limit`, the latest so many, where less than none are all."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        return [each.item for each in await asyncio.to_thread(self._latest, limit)]
+        return [_item(each) for each in await asyncio.to_thread(self._latest, limit)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Note items as one change: all of them, or none."""
@@ -97,27 +65,20 @@ class MemfolioSession:
     async def pop_item(self) -> TResponseInputItem | None:
         """Forget the latest item and return it; None where there is none."""
         found = await asyncio.to_thread(self._forget, 1)
-        return found[0].item if found else None
+        return _item(found[0]) if found else None
 
     async def clear_session(self) -> None:
         """Forget all items, and what was learned from them alone."""
         await asyncio.to_thread(self._forget, ALL)
 
     def _latest(self, limit: int | None) -> list[Held]:
-        most = ALL if limit is None else limit
-        names = (self.session_id,) * 3
-        found = self._last(most, _RECENT, *names, most + BESIDE) if most > 0 else []
-        return found if len(found) == most else self._last(most, "AND m.session = ?", self.session_id)
-
-    def _last(self, most: int, condition: str, *values: object) -> list[Held]:
-        columns = "m.id, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
-        found = held(self.memory, columns, f"{condition} {_LAST_FIRST}", *values, most)
-        return [Held(*each) for each in reversed(found)]
+        most = ALL if limit is None else max(ALL, limit)
+        return self.memory.library.index.read(lambda connection: session_items(connection, self.session_id, most))
 
     def _add(self, items: Sequence[Any]) -> None:
         with self.memory.vault.writer.ready():  # of several who add at once, each takes the places after the last
             last = next(iter(self._latest(1)), None)
-            first, then = (last.place + 1, from_us(last.happened_us)) if last else (0, EPOCH)
+            first, then = (int(last.attributes["place"]) + 1, from_us(last.happened)) if last else (0, EPOCH)
             at = then if self.memory.vault.home.clock.now() < then else None  # nothing happens before what came before
             self.memory.observe_many(self._turn(item, place, at) for place, item in enumerate(items, first))
 
@@ -159,6 +120,12 @@ def memory_tools(memory: Memory, names: Sequence[str] = ("recall", "remember")) 
     """Tools for an agent of the SDK, by their names or that of a set such as "core"; errors are told, not raised."""
     caller = caller_of(memory, names)
     return [_function(tool, caller) for tool in caller.tools.values()]
+
+
+def _item(held: Held) -> Any:
+    """An item as it was given: whole, or a message whose words are the memory's own text."""
+    given = held.attributes
+    return given["item"] if "item" in given else {**given["message"], "content": held.text}
 
 
 def _function(tool: Tool, caller: Caller) -> FunctionTool:
