@@ -44,6 +44,9 @@ def test_question_that_was_asked_before_does_not_stand_before_its_answer(memory:
     hits = memory.recall("What do I drink?")
     assert [hit.memory.session for hit in hits] == ["s-1", "s-2"]
     assert "echo" in strategies(hits, "What do I drink?")
+    talk(memory, "s-3", ("user", "Who is my manager?"), ("user", "What is my job?"), ("user", "My manager is Luis."))
+    assert memory.recall("manager")[0].memory.content == "My manager is Luis."
+    assert "What is my job?" not in [hit.memory.content for hit in memory.recall("manager")[:2]]
     assert memory.recall("I drink oolong tea every morning")[0].memory.session == "s-1"
 
 

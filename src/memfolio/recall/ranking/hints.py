@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
 from memfolio.index.looks import Look
@@ -12,6 +13,10 @@ from memfolio.recall.ranking.weigh import Weighing
 from memfolio.text import terms
 from memfolio.tuning import Ranking
 
+_STATEMENT = re.compile(r"[.!。！]\s")
+"""The end of a sentence that is no question."""
+FEW = 4
+"""Words of a question that tells nothing of who asks it."""
 READ = 1000
 """Characters of a memory that are read."""
 
@@ -39,5 +44,8 @@ def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question,
 
 
 def _is_echo(text: str, asked: Collection[str]) -> bool:
-    """Whether a text only asks, and for nothing beside these words."""
-    return text.rstrip().endswith(("?", "？")) and all(word.casefold() in asked for word in terms(text))
+    """Whether a text only asks: for nothing beside these words, or for something else than they do."""
+    if not text.rstrip().endswith(("?", "？")) or _STATEMENT.search(text):
+        return False
+    words = {word.casefold() for word in terms(text)}
+    return words <= set(asked) or (len(words) <= FEW and words.isdisjoint(asked))
