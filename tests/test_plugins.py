@@ -69,6 +69,14 @@ def test_hooks_call_the_command_with_every_event(host: str, name: str) -> None:
     Draft202012Validator(SCHEMAS[name]).validate(installed)
 
 
+def test_gemini_is_not_kept_waiting_before_each_call_of_a_model() -> None:
+    """It announces a compression of kind `auto` every time, awaits the hook, and then mostly compresses nothing."""
+    package = json.loads(there()["gemini/hooks/hooks.json"])
+    for hooks in (package["hooks"], HOSTS["gemini"].hooks_of(Program())["hooks"]):
+        assert [group.get("matcher") for group in hooks["PreCompress"]] == ["manual"]
+        assert not any("matcher" in group for name in hooks if name != "PreCompress" for group in hooks[name])
+
+
 def test_paths_in_the_manifest_of_codex_lead_to_files() -> None:
     manifest = json.loads(there()["codex/.codex-plugin/plugin.json"])
     for part in ("skills", "mcpServers", "hooks"):

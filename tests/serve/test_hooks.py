@@ -23,11 +23,15 @@ import pytest
 from memfolio.memory import Memory
 from memfolio.recall.context.fence import fenced
 from memfolio.serve.hooks.cold import answer_here
+from memfolio.serve.hooks.desk import Desk
 from memfolio.serve.hooks.event import read_parcel
 from memfolio.serve.hooks.health import health
 from memfolio.serve.hooks.hosts import ACTS, MOST_CHARACTERS, shaped
 from memfolio.serve.hooks.kept import keep
+from memfolio.serve.hooks.learn import learn
+from memfolio.serve.hooks.told import marks_of, untold
 from memfolio.serve.hooks.transcript import turns_of
+from memfolio.tend.tend import LOCK
 from memfolio.vault.disk import Disk
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import INTERNAL
@@ -180,6 +184,38 @@ def test_a_prompt_brings_what_is_remembered_about_it_once_in_a_conversation(ask:
     assert "heron" in injected(ask("claude-code", "UserPromptSubmit", asked))
     assert ask("claude-code", "UserPromptSubmit", asked) == {}
     assert "heron" in injected(ask("claude-code", "UserPromptSubmit", {**asked, "session_id": "another"}))
+
+
+def test_what_stands_in_the_conversation_is_left_out_of_what_is_told(filled: Path, hook: Hook) -> None:
+    with warmth(filled):
+        assert "heron" in injected(hook("codex", "UserPromptSubmit", {"prompt": "Which database does Kestrel have?"}))
+        hook("codex", "Stop", {"last_assistant_message": "The database of Kestrel lies in Frankfurt."})
+        until(lambda: not kept(filled))
+        with Memory.open(filled, background=False) as memory:
+            memory.remember("The database of Kestrel moves to Oslo", type="fact")
+        asked = {"prompt": "Where does the database of Kestrel lie, and where will it be?"}
+        text = injected(hook("codex", "UserPromptSubmit", asked))
+        assert [word for word in ("Oslo", "heron", "Frankfurt", "What happened") if word in text] == ["Oslo"]
+        assert "Frankfurt" in injected(hook("codex", "UserPromptSubmit", {**asked, "session_id": "another"}))
+
+
+def test_what_the_opening_told_is_not_told_again_where_no_process_was_warm(filled: Path, hook: Hook) -> None:
+    (filled / ".memfolio/hooks").mkdir(mode=0o700)
+    asked = {"prompt": "What is the staging database of Kestrel called?"}
+    with FileLock(filled / ".memfolio/hooks/lock", Disk(), timeout=5)():  # so that none becomes warm meanwhile
+        assert "heron" in injected(hook("claude-code", "SessionStart", {"source": "startup"}))
+        assert hook("claude-code", "UserPromptSubmit", asked) == {}
+    with warmth(filled):
+        until(lambda: not kept(filled))
+        assert hook("claude-code", "UserPromptSubmit", {"prompt": "And the staging database of Kestrel?"}) == {}
+
+
+def test_of_a_long_memory_another_part_is_told_too() -> None:
+    first, second = (fenced(["## Facts", f"- [M-1-a] fact: {words}"]) for words in ("heron …", "… lies in Oslo"))
+    assert untold(first, marks_of(first)) is None
+    assert untold(second, marks_of(first)) == second
+    both = second.replace("- [M-1-a]", "- [M-2-b] fact: whole\n  | of two lines\n- [M-1-a]")
+    assert untold(both, {"M-2-b"}) == second
 
 
 def test_every_host_gets_its_own_form_and_no_other_keys(ask: Hook) -> None:
@@ -365,6 +401,33 @@ def test_a_conversation_that_is_over_is_learned_from_by_a_process_of_its_own(sha
     assert ask("claude-code", "SessionEnd", {"reason": "exit"}) == {}
     assert time.monotonic() - began < 1
     until(lambda: list((shared / "agents/main/sessions").glob("*.md")), 20)
+
+
+def test_conversations_that_end_at_the_same_time_are_all_learned_from(filled: Path) -> None:
+    with Memory.open(filled, background=False) as memory:
+        memory.observe_many({"role": "user", "content": f"Berta leads {name}", "session": name} for name in "ab")
+    with ThreadPoolExecutor() as pool:
+        with FileLock(filled / INTERNAL / LOCK, Disk(), timeout=5)():
+            learn(filled, "main", "a", 0)
+            later = pool.submit(learn, filled, "main", "b")
+            time.sleep(0.2)
+            assert not later.done()
+        later.result(timeout=10)
+    assert [path.stem[-1] for path in (filled / "agents/main/sessions").glob("*.md")] == ["b"]
+    assert "nothing is learned from a" in health(filled).troubles[-1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nobody waits for what learns
+def test_an_end_that_a_host_tells_three_times_is_one(filled: Path) -> None:
+    started: list[Any] = []
+    sys.addaudithook(lambda event, args: started.append(args[1]) if event == "subprocess.Popen" else None)
+    desk = Desk(filled)
+    for nth, session in enumerate(("s-1", "s-1", "s-1", "s-2")):
+        name = f"{nth + 1:020d}-1"
+        keep(filled, name, read_parcel(f'0\t{name}\tgemini\tSessionEnd\n{{"session_id": "{session}"}}'.encode())[2])
+        desk.take_up()
+    desk.close()
+    assert [args[-1] for args in started if "memfolio.serve.hooks.learn" in args] == ["s-1", "s-2"]
 
 
 def test_without_a_home_nothing_is_said_and_nothing_is_made(home: Path, hook: Hook) -> None:
@@ -554,8 +617,8 @@ def test_nobody_is_asked_in_a_folder_that_others_can_write_to(filled: Path, hook
 def test_a_hook_that_answers_by_itself_does_not_take_longer_than_it_may(filled: Path) -> None:
     _, _, event = read_parcel(b'0\t1\tclaude-code\tSessionStart\n{"session_id": "s"}')
     assert event
-    assert answer_here(filled, event, 0) == b"{}"
-    assert b"walnuts" in answer_here(filled, event, 10)
+    assert answer_here(filled, event, 0) == (b"{}", "")
+    assert b"walnuts" in answer_here(filled, event, 10)[0]
 
 
 def test_an_answer_without_text_is_empty_for_every_host() -> None:

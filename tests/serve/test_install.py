@@ -217,7 +217,10 @@ def test_two_installs_at_once_do_not_undo_each_other(user: Path) -> None:
     assert edit.changes(HOSTS["cursor"], "user", user, Program()) == []
 
 
-@pytest.mark.parametrize(("host", "variable"), [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")])
+@pytest.mark.parametrize(
+    ("host", "variable"),
+    [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME"), ("openclaw", "OPENCLAW_STATE_DIR")],
+)
 def test_host_that_keeps_its_files_elsewhere_gets_them_there(
     host: str, variable: str, cli: Run, user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

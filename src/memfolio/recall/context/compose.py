@@ -5,7 +5,7 @@ It only looks: nothing counts as used by being shown. That an alert was shown is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from memfolio.errors import MemfolioError
@@ -71,6 +71,8 @@ class Request:
     budget: int
     situation: Situation
     include: tuple[str, ...] = ()
+    known: Set[str] = frozenset()
+    """The ids of what the agent has before its eyes: it is left out."""
 
     @classmethod
     def from_args(
@@ -196,14 +198,17 @@ class _Composer:
         if not asked(text):
             return []
         question = f"{text} {speaker}" if speaker else text
-        limit = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
+        most = max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT) + len(self._request.known)
+        limit = min(MOST_HITS, most)
         now, zone = self._request.situation.now, self._vault.home.zone
         query, ranking = Query.from_args(question, now=now, zone=zone, limit=limit), self._vault.config.recall
         hits = self._library.recall(
             query, replace(ranking, originals=False)
         )  # facts and events have places of their own
         self._degraded.update(dict.fromkeys(hits.degraded))
-        others = [hit for hit in hits if is_shown(hit.memory) and _folded(hit.memory.content) != _folded(text)]
+        known = self._request.known
+        others = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known]
+        others = [hit for hit in others if _folded(hit.memory.content) != _folded(text)]
         fits = fit(asked(question), others, self._vault.config.recall.vector)
         return others if fits >= self._weights.anchor else []
 

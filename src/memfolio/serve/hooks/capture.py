@@ -19,40 +19,39 @@ if TYPE_CHECKING:
 
 LISTENER = Attribution(actor="bot:auto-detect", trigger="hook")
 ROLES = {PROMPT: "user", ANSWER: "assistant"}
-PROGRAM = "from memfolio.serve.cli import main; main()"
 
 
-def take_up(memory: Memory, event: Event, name: str) -> None:
-    """Do what is to be done about an event that was kept under this name. Doing it twice changes nothing."""
+def take_up(memory: Memory, event: Event, name: str) -> tuple[str, ...]:
+    """Do what is to be done about an event that was kept under this name; the ids of the turn that it is, if any.
+
+    Doing it twice changes nothing.
+    """
     if event.act in ROLES:
-        _note(memory, event, name)
-    elif event.act == CUT and (turns := turns_of(event.transcript)):
+        return _note(memory, event, name)
+    if event.act == CUT and (turns := turns_of(event.transcript)):
         memory.flush(turns, session=event.session)
     elif event.act == END and event.session:
-        _finish(memory, event.session)
+        home = str(memory.vault.config.home)
+        run(["-m", "memfolio.serve.hooks.learn", home, memory.agent, event.session], home)
+    return ()
 
 
-def _note(memory: Memory, event: Event, name: str) -> None:
+def _note(memory: Memory, event: Event, name: str) -> tuple[str, ...]:
     """Note a turn; the same turn that two hooks report is one."""
     role, most = ROLES[event.act], memory.vault.config.max_content_bytes
     words = event.words.encode()[:most].decode("utf-8", "ignore").rstrip()
     if not words or (not event.turn and _is_last(memory, event.session, role, words)):
-        return
+        return ()
     at = datetime.fromtimestamp(int(name.partition("-")[0]) / 1e9, UTC)
     turn = turn_of({"role": role, "content": words, "session": event.session, "at": at})
     whose = "\0".join((event.session or "", event.turn or name, role, words))
     memory.library.attend()
     by = replace(LISTENER, session=event.session)
-    memory.vault.add(memory.agent, [turn], by, key=f"hook-{blake2b(whose.encode(), digest_size=16).hexdigest()}")
+    key = f"hook-{blake2b(whose.encode(), digest_size=16).hexdigest()}"
+    return memory.vault.add(memory.agent, [turn], by, key=key).ids
 
 
 def _is_last(memory: Memory, session: str | None, role: str, words: str) -> bool:
     """Whether these words are what was said last in a conversation whose host does not number its turns."""
     last = memory.recall("", session=session, limit=1) if session else []
     return any((hit.memory.role, hit.memory.content) == (role, words) for hit in last)
-
-
-def _finish(memory: Memory, session: str) -> None:
-    """Learn from a conversation that is over, in a process of its own: it may take minutes."""
-    home = str(memory.vault.config.home)
-    run(["-c", PROGRAM, "--home", home, "--agent", memory.agent, "--json", "tend", "--session", session], home)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from memfolio.serve.hooks.detached import run
 from memfolio.serve.hooks.door import EMPTY
 from memfolio.serve.hooks.event import Event, read_parcel
 from memfolio.serve.hooks.health import note
-from memfolio.serve.hooks.hosts import TOLD
+from memfolio.serve.hooks.hosts import START, TOLD
 from memfolio.serve.hooks.kept import keep
 
 
@@ -24,21 +25,25 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
         if event is None:
             return EMPTY
         if event.act in TOLD:
-            answer = answer_here(home, event, seconds)
+            answer, told = answer_here(home, event, seconds)
+            if event.act == START:  # for those who answer what comes next
+                keep(home, name, replace(event, words=told))
         run(["-m", "memfolio.serve.hooks.warm", str(home)], str(home))
     except Exception as error:  # noqa: BLE001 - the outer edge: whatever it is, the host must not suffer
         note(home, f"{type(error).__name__}: {error}")
     return answer
 
 
-def answer_here(home: Path, event: Event, seconds: float) -> bytes:
-    """The answer of this very process; nothing where it takes too long."""
+def answer_here(home: Path, event: Event, seconds: float) -> tuple[bytes, str]:
+    """The answer of this very process, and the ids of what it tells; nothing where it takes too long."""
     from memfolio.serve.hooks.desk import Desk
 
-    found = [EMPTY]
+    found = [(EMPTY, "")]
 
     def answer() -> None:
-        found[0] = Desk(home).answer(event)
+        desk = Desk(home)
+        desk.recollect()
+        found[0] = desk.answer(event), " ".join(desk.told(event.session))
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.config import FILE_NAME, load_config
 from memfolio.errors import ConflictError, HomeMissingError, InputError, MemfolioError, RefusedError
-from memfolio.recall.context.alerts import TITLE
+from memfolio.recall.context.fence import BULLET
 from memfolio.serve.hooks.capture import take_up
 from memfolio.serve.hooks.door import EMPTY, INSIDE
 from memfolio.serve.hooks.event import Event
@@ -19,6 +19,7 @@ from memfolio.serve.hooks.health import disk_of, note
 from memfolio.serve.hooks.hosts import CUT, END, START, TOLD, begins_again, shaped
 from memfolio.serve.hooks.inject import opening, remembered
 from memfolio.serve.hooks.kept import drop, read_kept, waiting
+from memfolio.serve.hooks.told import marks_of, untold
 from memfolio.vault.disk import Stamp
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ LOCKED = 1.0
 """Seconds that a writer is waited for; what is kept can wait until the next time."""
 FLUSHING = 3.0
 """Seconds for which a conversation that begins again after a cut waits for what was kept of it."""
-_ID = re.compile(r"\[([A-Z]-[0-9a-f-]+)\]")
-"""What is told stands behind its id in brackets."""
 
 
 class Desk:
@@ -42,6 +41,7 @@ class Desk:
         self._opening, self._taking = threading.Lock(), threading.Lock()
         self._told: dict[str | None, set[str]] = {}
         self._cut: set[str | None] = set()
+        self._over: str | None = None
 
     @property
     def is_in_conversation(self) -> bool:
@@ -67,21 +67,38 @@ class Desk:
         if event.source == "compact":
             self.take_up(patience=FLUSHING)
         text = opening(self._memory(event.agent), event.session)
-        self._told[event.session].update(_ID.findall(text or ""))
+        self._told[event.session] |= marks_of(text)
         return text
 
     def _remind(self, event: Event) -> str | None:
-        include = ("core", "checkpoint") if event.session in self._cut else ()
-        self._cut.discard(event.session)
-        found = remembered(self._memory(event.agent), event.words, include) if event.words else None
-        if found is None or found.text is None:
-            return None
-        known = self._told.setdefault(event.session, set())
-        # What was told once in a conversation is still before the agent's eyes.
-        if found.ids and known.issuperset(found.ids) and not include and TITLE not in found.text:
-            return None
-        known.update(found.ids)
-        return found.text
+        known, is_cut = self._told.setdefault(event.session, set()), event.session in self._cut
+        if is_cut:
+            self._cut.discard(event.session)
+            known.clear()
+        include = ("core", "checkpoint") if is_cut else ()
+        found = remembered(self._memory(event.agent), event.words, frozenset(known), include) if event.words else None
+        text = untold(found, known)  # what was told once in a conversation is still before the agent's eyes
+        known |= marks_of(text)
+        return text
+
+    def told(self, session: str | None) -> list[str]:
+        """The ids of what was told whole in a conversation."""
+        return [mark for mark in self._told.get(session, ()) if not mark.startswith(BULLET)]
+
+    def recollect(self) -> None:
+        """Take note of what was told when a conversation began, and is not taken up yet."""
+        with suppress(OSError):
+            for event in filter(None, (read_kept(self._home, name) for name in waiting(self._home))):
+                self._follow(event, ())
+
+    def _follow(self, event: Event, ids: Iterable[str]) -> None:
+        """Know what stands in a conversation: what its beginning told, and turns that were noted under these ids."""
+        if event.act == START:
+            self._told.setdefault(event.session, set()).update(event.words.split())
+        elif event.act == END:
+            self._told.pop(event.session, None)
+        elif event.session in self._told:
+            self._told[event.session].update(ids)
 
     def take_up(self, patience: float = -1) -> None:
         """Take up what was kept, in its order; what the home is not ready for waits for the next time."""
@@ -96,9 +113,10 @@ class Desk:
             self._taking.release()
 
     def _take(self, name: str) -> None:
-        if event := read_kept(self._home, name):
+        event = read_kept(self._home, name)
+        if event and (event.act, event.session) != (END, self._over):  # Gemini CLI says it up to three times
             try:
-                take_up(self._memory(event.agent), event, name)
+                self._follow(event, take_up(self._memory(event.agent), event, name))
             except (InputError, RefusedError, ConflictError) as error:
                 note(self._home, f"{event.host} {event.name}: {error.message}")
             except (MemfolioError, OSError):
@@ -108,6 +126,7 @@ class Desk:
                 return
             if event.act == CUT and not begins_again(event.host):
                 self._cut.add(event.session)
+            self._over = event.session if event.act == END else None
         drop(self._home, name)
 
     def _memory(self, agent: str | None) -> Memory:

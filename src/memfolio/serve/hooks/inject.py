@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memfolio.index.lexical import frequencies
 from memfolio.recall.asking.dates import mentions
-from memfolio.recall.context.compose import Context, Request
+from memfolio.recall.context.compose import Request
 from memfolio.serve.hooks.hosts import MOST_CHARACTERS, MOST_TOKENS
 from memfolio.text import terms
 
@@ -33,18 +35,19 @@ def opening(memory: Memory, session: str | None) -> str | None:
     return next((text for each in BUDGETS if len(text := found.to_prompt(each)) <= MOST_CHARACTERS), None)
 
 
-def remembered(memory: Memory, prompt: str, include: tuple[str, ...] = ()) -> Context | None:
+def remembered(memory: Memory, prompt: str, known: Set[str], include: tuple[str, ...] = ()) -> str | None:
     """What is remembered about a prompt, by its words; None where nothing is worth telling."""
     half = LONGEST_PROMPT // 2
     asked = _telling(memory, prompt if len(prompt) <= LONGEST_PROMPT else f"{prompt[:half]}\n{prompt[-half:]}")
     usual = memory.vault.config.context.simple
     for most in BUDGETS:
         budget = most if include else min(usual, most)
-        found = memory.compose(
-            Request.from_args(memory.vault, asked, budget=budget, user=None, task=None, topics=(), include=include)
+        request = Request.from_args(
+            memory.vault, asked, budget=budget, user=None, task=None, topics=(), include=include
         )
+        found = memory.compose(replace(request, known=known))
         if found.text is None or len(found.text) <= MOST_CHARACTERS:
-            return found if found.text else None
+            return found.text
     return None
 
 

@@ -30,7 +30,7 @@ def keep(home: Path, name: str, event: Event | None) -> None:
     """Keep an event under this name, once, if there is anything to remember in it; returns when it is safe."""
     if event is None:
         return note(home, "what the host said makes no sense")
-    if event.act == START or not event.is_heard:
+    if not event.is_heard or (event.act == START and not event.words):
         return None
     disk = disk_of(home)
     try:
