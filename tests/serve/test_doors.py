@@ -47,3 +47,26 @@ def test_trouble_of_hooks_is_told(home: Path, cli_json: RunJson) -> None:
     (home / ".memfolio/hooks").mkdir(parents=True, exist_ok=True)
     (home / ".memfolio/hooks/log").write_text("2026-11-16T01:00:00Z no space left\n")
     assert found(cli_json("doctor"), "hooks")[0][:2] == ("warning", "2026-11-16T01:00:00Z no space left")
+
+
+@pytest.mark.usefixtures("user")
+def test_trouble_that_hooks_had_twice_is_told_once_with_the_file_to_delete(home: Path, cli_json: RunJson) -> None:
+    log = home / ".memfolio/hooks/log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("2026-11-16T01:00:00Z no space left\n" * 2)
+    ((_, _, hint),) = found(cli_json("doctor"), "hooks")
+    assert str(log) in hint
+
+
+@pytest.mark.usefixtures("user")
+def test_index_and_embedder_that_cannot_be_used_are_told(
+    home: Path, cli_json: RunJson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = home.parent / "a file"
+    blocked.touch()
+    assert not found(cli_json("doctor"), "index")
+    monkeypatch.setenv("MEMFOLIO_CACHE", str(blocked))
+    monkeypatch.setenv("MEMFOLIO_EMBEDDING_URL", "http://127.0.0.1:9/v1")
+    for where in ("index", "embedder"):
+        ((level, _, hint),) = found(cli_json("doctor"), where)
+        assert (level, bool(hint)) == ("warning", True)

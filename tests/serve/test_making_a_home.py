@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,9 @@ def test_agent_that_is_made_by_a_slip_is_named(cli_json: RunJson) -> None:
 def test_folder_of_other_files_becomes_a_home_only_on_request(cli: Run, home: Path, args: list[str]) -> None:
     home.mkdir()
     (home / "thesis.md").write_text("mine")
-    assert "memfolio init" in cli(*args, status=3)
+    said = cli(*args, status=3)
+    assert "memfolio init" in said
+    assert "--home" in said
     assert os.listdir(home) == ["thesis.md"]
     cli("init")
     cli(*args)
@@ -95,3 +98,12 @@ def test_agent_that_has_nothing_is_told_with_those_that_do(settled: None) -> Non
         "memfolio: the agent mian has nothing yet; there is main\n"
     )
     assert program("recall", "tea").stderr == ""
+
+
+def test_home_is_not_made_in_a_repository_of_something_else_unless_that_is_wanted(cli: Run, home: Path) -> None:
+    (home / ".git").mkdir(parents=True)
+    assert "is a git repository of something else" in cli("init", status=5)
+    (home / ".git").rmdir()
+    subprocess.run(["git", "init", "-q", str(home)], check=True)
+    assert cli("init", "--yes") == f"{home} is a home now\n"
+    assert cli("init") == f"{home} was a home already\n"

@@ -50,6 +50,7 @@ def test_people_get_a_page_that_fits(cli: Run) -> None:
     for line in ("stores   long_term 2 · short_term 2", "ties       temporal 1 · supersedes 1", "superseded 1"):
         assert line in said
     assert "Alex prefers green tea" in said
+    assert "orphans" not in said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -63,6 +64,16 @@ def test_empty_home_has_a_status(cli: Run, cli_json: RunJson) -> None:
     cli("init")
     assert cli_json("status")["counts"]["memories"] == 0
     assert "ties       none" in cli("status")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks differ")
+@pytest.mark.usefixtures("lived")
+def test_home_that_somebody_else_writes_is_told_once(cli: Run, home: Path) -> None:
+    import fcntl
+
+    with (home / ".memfolio/lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert cli("status").count("another process has been writing here") == 1
 
 
 @pytest.mark.usefixtures("lived")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from memfolio.clock import SettableClock
+from memfolio.vault.disk import Disk
 from memfolio.vault.past.report import Finding
 from memfolio.vault.vault import Vault
 from tests.vault.proof import configured, git
@@ -77,6 +80,56 @@ def test_what_cannot_be_read_as_meant_is_a_warning_with_its_place(vault: Vault) 
     assert [warning.where for warning in warnings] == [LOG]
 
 
+def test_page_and_log_that_are_not_utf8_are_warnings_that_say_what_to_do(vault: Vault) -> None:
+    page, picture = vault.home.root / "agents/main/cafe.md", vault.home.root / "agents/main/cafe.png"
+    for file in (page, picture, vault.home.root / LOG):
+        file.write_bytes((file.read_bytes() if file.exists() else b"") + b"caf\xe9\n")
+    vault.survey()
+    warnings = of_level(vault.verify(), "warning")
+    assert {(each.where, each.hint) for each in warnings} == {
+        ("agents/main/cafe.md", "save it as UTF-8"),
+        (LOG, "save it as UTF-8"),
+    }
+
+
+@pytest.mark.parametrize("content", [b"role = \n", b'polcy = "writes"\n', b"reads = 7\n", b"role = '\xe9'\n"])
+def test_doctor_finds_settings_of_any_agent_that_make_no_sense(vault: Vault, content: bytes) -> None:
+    file = vault.home.root / "agents/scout/agent.toml"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    (found,) = (each for each in vault.doctor() if each.where == "agents/scout/agent.toml" and each.level == "warning")
+    assert found.hint
+    assert "agent.toml" not in found.message
+
+
+class ForbiddenDisk(Disk):
+    """Does not let anybody open what is called `secret.md`."""
+
+    def open(self, path: Path, flags: int) -> int:
+        if path.name == "secret.md":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return super().open(path, flags)
+
+
+def test_a_file_that_may_not_be_opened_does_not_hide_the_others(vault: Vault) -> None:
+    write(vault, "agents/main/secret.md", "mine\n")
+    vault.close()
+    (vault.home.root / "agents/main/cafe.md").write_bytes(b"caf\xe9\n")
+    with Vault.open(config=configured(vault.home.root), disk=ForbiddenDisk()) as forbidden:
+        found = {each.where: each for each in of_level(forbidden.doctor(), "warning")}
+    assert found["agents/main/secret.md"].message.startswith("cannot be opened: ")
+    assert found["agents/main/secret.md"].hint
+    assert "agents/main/cafe.md" in found
+
+
+def test_hints_name_the_home(vault: Vault) -> None:
+    trail = vault.home.root / TRAIL
+    trail.write_text(trail.read_text().replace("APPEND", "DELETE", 1))
+    hints = [each.hint for each in of_level(vault.verify(), "error") if each.hint.startswith("compare")]
+    assert hints
+    assert all(str(vault.home.root) in hint for hint in hints)
+
+
 def test_a_broken_repository_is_an_error_with_a_hint(vault: Vault) -> None:
     shutil.rmtree(vault.home.root / ".git" / "objects")
     (vault.home.root / ".git" / "objects").mkdir()
@@ -103,7 +156,7 @@ def test_changes_that_no_commit_has_are_found(vault: Vault) -> None:
     add(vault, "never committed")
     vault.books.recent.mark_committed(vault.books.recent.head.seq)
     errors = of_level(vault.verify(), "error")
-    assert any("no commit of 1 changes (4)" in error.message for error in errors)
+    assert any("no commit of 1 change (4)" in error.message for error in errors)
     assert TRAIL in {error.where for error in errors}
 
 

@@ -152,7 +152,8 @@ class Options:
 def no_home(folder: Path) -> HomeMissingError:
     if in_empty_folder(folder):
         return HomeMissingError(f"there is no home in {folder}", hint="`memfolio init` makes one")
-    return HomeMissingError(f"{folder} has other files and is not a home", hint="`memfolio init` makes it one")
+    hint = "`--home` or MEMFOLIO_HOME names another folder; `memfolio init` makes a home of this one, beside the files"
+    return HomeMissingError(f"{folder} has other files and is not a home", hint=hint)
 
 
 def is_home(config: Config) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import NotFoundError, SearchIndexError
+from memfolio.errors import NotFoundError, RefusedError, SearchIndexError
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.brief import standing, tagged
-from memfolio.serve.cli.call import Answer, Command, Options, anywhere, in_empty_folder, is_home, read_text
+from memfolio.serve.cli.call import Answer, Command, Options, Yes, anywhere, in_empty_folder, is_home, read_text
 from memfolio.serve.cli.importance import SCALE, read_importance
 from memfolio.serve.cli.output import Screen, as_document
 from memfolio.serve.cli.pages import day_pages, page_path
@@ -88,9 +88,13 @@ What = Annotated[
 ]
 
 
-def init(options: Options) -> Answer:
+def init(options: Options, yes: Yes = False) -> Answer:
     """Make a home: a folder with its settings, its trail and its git history."""
-    existed = is_home(options.config(create=anywhere))
+    config = options.config(create=anywhere)
+    existed = is_home(config)
+    if not existed and not yes and (config.home / ".git").exists():
+        hint = "take another folder with --home, or say --yes: then every change of the memory is a commit there"
+        raise RefusedError(f"{config.home} is a git repository of something else", hint=hint)
     with options.memory(create=anywhere) as memory:
         home, agent = memory.vault.config.home, memory.agent
     word = "was a home already" if existed else "is a home now"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import ConflictError, MemfolioError
 from memfolio.serve.cli.install import changes_of, program_of
+from memfolio.serve.hooks.door import FOLDER, LOG
 from memfolio.serve.hooks.health import health
 from memfolio.serve.install.hosts import HOSTS
 from memfolio.text import counted
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from memfolio.serve.cli.call import Options
     from memfolio.serve.install.hosts import Host
 
-LIBRARY = "install it with `pip install memfolio[mcp]`; without it, hosts have no tools"
+LIBRARY = "install it with `pip install 'memfolio[mcp]'`; without it, hosts have no tools"
 WAITING = "the next event of any host takes them up"
 
 
@@ -52,7 +53,7 @@ def _host(options: Options, host: Host) -> Iterator[Finding]:
 
 def _hooks(home: Path) -> Iterator[Finding]:
     found = health(home)
-    hint = "docs/troubleshooting.md, “Hooks”; the host goes on without"
-    yield from (Finding("warning", "hooks", line, hint) for line in found.troubles)
+    hint = f"the host went on without; once you know why, delete {home / FOLDER / LOG}"
+    yield from (Finding("warning", "hooks", line, hint) for line in dict.fromkeys(found.troubles))
     if found.waiting:
         yield Finding("note", "hooks", f"{counted(found.waiting, 'event')} of hosts wait to be taken up", WAITING)

@@ -37,7 +37,7 @@ def install(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun
     if scope == "project" and shutil.which(program.path) is None:
         words += f"\n{program.path} is not on the path, on which {told.title} looks for it"
     if find_spec("mcp") is None:
-        words += "\nits tools need a library that is not installed: `pip install memfolio[mcp]`"
+        words += "\nits tools need a library that is not installed: `pip install 'memfolio[mcp]'`"
     return answer(host, scope, changes, made + words, dry_run=dry_run)
 
 

@@ -107,15 +107,15 @@ def rows_of_home(found: Status) -> Iterator[Row]:
 
 def asides(counts: Counts) -> Mapping[str, int]:
     """What is not in plain sight, as far as there is any."""
-    names = ("orphans", "superseded", "quarantined", "archived", "forgotten")
+    names = ("superseded", "quarantined", "archived", "forgotten")
     return {name: number for name in names if (number := getattr(counts, name))}
 
 
 def concerns(found: Status) -> Iterator[str]:
     """What a person should look at."""
     if found.trouble:
-        yield f"trouble: {found.trouble}"
-    yield from found.degraded
+        yield f"home: {found.trouble}"
+    yield from (each for each in found.degraded if each != f"home: {found.trouble}")
     yield from (f"{path} {problem}" for path, problem in found.problems.items())
     if found.counts:
         yield from (f"{path}: {each}" for path, problems in found.counts.problems.items() for each in problems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -159,7 +159,7 @@ def doctor(options: Options) -> Answer:
         # Nothing else can be looked at without it.
         return findings([Finding("error", "configuration", error.message, error.hint)])
     with options.memory() as memory:
-        return findings([*memory.vault.doctor(), *doors(options, memory.vault.home.root)])
+        return findings([*memory.vault.doctor(), *search(memory), *doors(options, memory.vault.home.root)])
 
 
 def alerts(
@@ -257,6 +257,18 @@ def findings(found: list[Finding]) -> Answer:
                 screen.say(f"{'':8}{each.hint}")
 
     return Answer({"ok": not failed, "findings": list(map(asdict, found))}, draw, status=int(failed))
+
+
+def search(memory: Memory) -> Iterator[Finding]:
+    """What does not take part in a search as it should."""
+    from memfolio.vault.past.report import Finding
+
+    memory.recall("anything", limit=1)
+    for index in memory.library.indexes():
+        if index.trouble:
+            yield Finding("warning", "index", index.trouble.message, index.trouble.hint)
+    if trouble := memory.library.meaning.trouble:
+        yield Finding("warning", "embedder", trouble.message, trouble.hint)
 
 
 def alert(memory: Memory, line: TrailLine) -> dict[str, Any]:

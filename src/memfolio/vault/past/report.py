@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from memfolio.clock import iso
-from memfolio.errors import HistoryError
+from memfolio.errors import ConfigError, HistoryError, HomeReadOnlyError
 from memfolio.text import counted
+from memfolio.vault.agents import agent_file
 from memfolio.vault.audit import Trail, read_line
 from memfolio.vault.copies import original_of
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import read_log
 from memfolio.vault.git.history import History
 from memfolio.vault.git.message import format_seqs
+from memfolio.vault.home import agents_of
 from memfolio.vault.paths import Form, agent_of, day_of, form_of
 from memfolio.vault.recent import to_text
 from memfolio.vault.settle import TORN
@@ -27,6 +29,15 @@ if TYPE_CHECKING:
 
 Level = Literal["ok", "note", "warning", "error"]
 LITTLE_SPACE = 256 * 1024 * 1024
+NOT_UTF8 = "the file has bytes that are not UTF-8"
+_REMEDIES = {
+    NOT_UTF8: "save it as UTF-8",
+    "line ": "correct that line; all others are read",
+    "its last ": "complete its last line, or delete it",
+    "is named ": "rename it",
+    "is larger ": "keep it elsewhere, and link to it",
+    "cannot be ": "look at its owner and its mode",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,7 @@ def doctor(vault: Vault) -> list[Finding]:
     """Everything `verify` looks at, and the surroundings that a home depends on."""
     return [
         *verify(vault),
+        *_check_agents(vault),
         *_check_access(vault),
         *_check_waiting(vault),
         *_check_litter(vault),
@@ -75,7 +87,7 @@ def _mended(vault: Vault) -> Iterator[Finding]:
 
 def _check_trail(vault: Vault) -> Iterator[Finding]:
     problems = vault.trail.problems()
-    hint = "compare with git: `git -C <home> log -p -- audit`"
+    hint = f"compare with git: `git -C {vault.home.root} log -p -- audit`"
     yield from (Finding("error", "trail", problem, hint) for problem in problems)
     if not problems:
         yield Finding("ok", "trail", f"{counted(vault.head, 'change')}, each following the one before it")
@@ -106,9 +118,9 @@ def _check_committed(vault: Vault) -> Iterator[Finding]:
     except HistoryError:
         return  # what is wrong with git is said elsewhere
     if lost := [seq for seq in range(1, committed + 1) if seq not in held]:
-        message = f"has no commit of {len(lost)} changes ({format_seqs(lost)[:60]}): they cannot be undone"
+        message = f"has no commit of {counted(len(lost), 'change')} ({format_seqs(lost)[:60]}): they cannot be undone"
         yield Finding("error", "git", message, "see docs/vault.md, “When git is broken”")
-    hint = "if the chain holds, `git -C <home> commit -m trail audit` brings it into git"
+    hint = f"if the chain holds, `git -C {vault.home.root} commit -m trail audit` brings it into git"
     yield from (Finding("error", part, "is not what the newest commit has", hint) for part in parts)
 
 
@@ -127,16 +139,25 @@ def _is_in_git(vault: Vault, part: str, committed: int) -> bool:
 def _check_files(vault: Vault) -> Iterator[Finding]:
     survey = look_over(vault.home.root)
     problems = {**survey.problems, **vault.problems}
-    yield from (Finding("warning", path, problem) for path, problem in sorted(problems.items()))
+    yield from (_of_file(path, problem) for path, problem in sorted(problems.items()))
     yield from _check_key(vault)
     left = _as_left(vault)
-    changed = [path for path in survey.files if _differs(vault, path, left.get(path))]
-    yield from (
-        Finding("note", path, "was changed and is not recorded yet", "any command records it") for path in changed
-    )
     for path in survey.files:
-        yield from (Finding("warning", path, problem) for problem in _reading_problems(vault, path))
+        try:
+            content = vault.home.disk.read(vault.home.path(path))
+        except OSError as error:
+            yield _of_file(path, f"cannot be opened: {error.strerror}")
+            continue
+        if _differs(vault, path, content, left.get(path)):
+            yield Finding("note", path, "was changed and is not recorded yet", "any command records it")
+        yield from (_of_file(path, problem) for problem in _reading_problems(vault, path, content or b""))
     yield Finding("ok", "files", f"{counted(len(survey.files), 'file')} read")
+
+
+def _of_file(path: str, problem: str) -> Finding:
+    """A finding about a file; where its words do not say what to do, with a hint that does."""
+    hint = next((remedy for begin, remedy in _REMEDIES.items() if problem.startswith(begin)), "")
+    return Finding("warning", path, problem, hint)
 
 
 def _check_key(vault: Vault) -> Iterator[Finding]:
@@ -159,8 +180,7 @@ def _as_left(vault: Vault) -> dict[str, str | None]:
     return {mark.path: mark.now for line in vault.trail.lines() for mark in line.files}
 
 
-def _differs(vault: Vault, path: str, hash: str | None) -> bool:
-    content = vault.home.disk.read(vault.home.path(path))
+def _differs(vault: Vault, path: str, content: bytes | None, hash: str | None) -> bool:
     if content is not None and hash == vault.home.hash(content):
         return False
     return vault.trouble is None or (_has_key(vault) and not _is_committed(vault, path, content))
@@ -174,11 +194,10 @@ def _is_committed(vault: Vault, path: str, content: bytes | None) -> bool:
         return False
 
 
-def _reading_problems(vault: Vault, path: str) -> tuple[str, ...]:
+def _reading_problems(vault: Vault, path: str, content: bytes) -> tuple[str, ...]:
     form = form_of(path)
     if form is Form.PAGE:
-        return ()
-    content = vault.home.disk.read(vault.home.path(path)) or b""
+        return (NOT_UTF8,) if path.endswith(".md") and not _is_utf8(content) else ()
     if form is Form.LINES:
         reading = read_lines(content)
         return (*reading.problems, *((f"its last {reading.torn} bytes are no whole line",) if reading.torn else ()))
@@ -186,6 +205,26 @@ def _reading_problems(vault: Vault, path: str) -> tuple[str, ...]:
     if day is None or agent is None:
         return ("is named like a day that does not exist",)
     return read_log(to_text(content), day=day, tz=vault.home.zone, agent=agent).problems
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _check_agents(vault: Vault) -> Iterator[Finding]:
+    """Settings of agents that make no sense: such an agent is kept from the memory of others."""
+    for agent in agents_of(vault.home.root):
+        path = agent_file(agent)
+        try:
+            vault.settings(agent)
+        except HomeReadOnlyError:
+            continue  # that the file cannot be opened is said with the other files
+        except ConfigError as error:
+            yield Finding("warning", path, error.message.removeprefix(path).lstrip(" :"), error.hint)
 
 
 def _check_git(vault: Vault) -> Iterator[Finding]:
@@ -218,7 +257,8 @@ def _check_waiting(vault: Vault) -> Iterator[Finding]:
         hint = "free git: the next command commits them, a running program within a minute"
         yield Finding("warning", "git", f"changes wait to be committed: {reason}", hint)
     if alerts := vault.alerts():
-        yield Finding("warning", "alerts", f"{len(alerts)} changes of critical files to look at", "memfolio alerts")
+        changes = counted(len(alerts), "change")
+        yield Finding("warning", "alerts", f"{changes} of critical files to look at", "`memfolio alerts`")
 
 
 def _check_litter(vault: Vault) -> Iterator[Finding]:
@@ -227,7 +267,7 @@ def _check_litter(vault: Vault) -> Iterator[Finding]:
         yield Finding(
             "note",
             ".memfolio/torn",
-            f"{len(torn)} fragments of writes that were never finished",
+            f"{counted(len(torn), 'fragment')} of writes that were never finished",
             "delete them if nothing is missing",
         )
     copies = [path for path in look_over(vault.home.root).files if original_of(path) and vault.shows(path)]
