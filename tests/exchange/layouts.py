@@ -11,7 +11,7 @@ EPISODES = """\
 ## 14:30 | decision | confidence:high | tags:[memory, architecture]
 Chose the hybrid approach with the user.
 
-## 15:45 | preference | confidence:medium | tags:[workflow]
+## 15:45 | preference | confidence:medium | tags:[workflow] | source:user-explicit
 User prefers brainstorming before implementation.
 """
 DEPLOY = """\
@@ -25,6 +25,55 @@ When user asks to deploy.
 ## Steps
 1. Run the test suite first
 2. Deploy to staging
+"""
+INDEX = """\
+# Semantic Graph Index
+
+## Entity Registry
+| ID | Type | Label | File | Decay Score |
+|----|------|-------|------|-------------|
+| person--alex | person | Alex | entities/person--alex.md | 1.00 (pinned) |
+
+## Edges
+| From | Relation | To | Confidence | First Seen | Last Accessed |
+|------|----------|----|------------|------------|---------------|
+| person--alex | prefers | concept--brainstorm-first | high | 2026-02-02 | 2026-02-02 |
+"""
+PENDING = """\
+# Pending Memory Proposals
+
+<!-- Sub-agents append proposals here. Main agent reviews and commits. -->
+
+---
+## Proposal #1
+- **From**: researcher
+- **Timestamp**: 2026-02-03T10:00:00Z
+- **Suggested store**: semantic
+- **Content**: User prefers academic sources
+- **Status**: pending
+
+---
+## Proposal #2
+- **From**: coder
+- **Content**: User wants tests written first
+- **Status**: pending
+"""
+PLAYBOOKS = """\
+# Playbooks
+
+## Close the month
+
+### Steps
+
+1. Collect receipts
+2. Post them
+
+## Onboard a vendor
+
+- Ask who it is
+
+1. Check the tax number
+2. Create the record
 """
 PROCEDURAL = """\
 # Procedural Memory
@@ -107,7 +156,8 @@ STORE = {
 }  # fmt: skip
 FACTS = {"facts": [
     {"id": "F-1-aaaa", "subject": "acme", "predicate": "hasRevenue", "object": "50000", "confidence": 0.9,
-     "source": "cfo-report", "valid_from": "2026-01-01", "created_at": "2026-01-02T00:00:00Z"},
+     "source": "cfo-report", "valid_from": "2026-01-01", "created_at": "2026-01-02T00:00:00Z",
+     "derived_from": ["F-0-cccc"], "rule_id": "R-001"},
     {"id": "F-2-bbbb", "subject": "acme", "predicate": "isCompetitorOf"},
 ], "version": 2}  # fmt: skip
 RULES = [
@@ -156,8 +206,8 @@ def mabos(root: Path) -> Path:
         "Beliefs.md": "# Beliefs\n\n## Cash is short\nCertainty: 0.8\n\nWe have three months.\n",
         "Memory.md": "An old log\n",
         "MEMORY.md": "# Memory\n\n- The CFO of Acme\n",
-        "Knowledge.md": "# Knowledge\n\nKept by hand.\n\n## Taxes\n\nDue in May.\n\n## Banks\n\nWe have two.\n",
-        "Playbooks.md": "# Playbooks\n\n## Close the month\n\n### Steps\n\n1. Collect receipts\n2. Post them\n",
+        "Knowledge.md": "# Knowledge\n\nKept by hand.\n\n## Taxes\n\nDue in May.\n\n## Taxes\n\nPaid.\n",
+        "Playbooks.md": PLAYBOOKS,
         "memory/2026-02-24.md": "# 2026-02-24\n\n- Met the auditor\n",
         "memory/mabos-facts.md": "copies\n",
         "memory/weekly/2026-W08.md": "# 2026-W08\n\nA calm week\n",
@@ -170,12 +220,13 @@ def moltbot(root: Path) -> Path:
     files: dict[str, object] = {
         "MEMORY.md": "# MEMORY.md — Core Memory\n\n## Identity\n- Alex\n",
         "memory/episodes/2026-02-02.md": EPISODES,
-        "memory/graph/index.md": "# Index\n\nperson--alex\n",
+        "memory/graph/index.md": INDEX,
         "memory/graph/entities/person--alex.md": "# person--alex\n\n## Facts\n- Likes tea\n",
         "memory/procedures/how-to-deploy.md": DEPLOY,
         "memory/vault/wedding.md": "# Wedding\n\nThe third of May\n",
         "memory/meta/evolution.md": "# Evolution\n\nFrom lists to stories\n",
         "memory/meta/reflection-log.md": "# Reflections\n\nThe first one\n",
+        "memory/meta/pending-memories.md": PENDING,
         "memory/meta/decay-scores.json": {"person--alex": 1.0},
     }
     return write(root, files)

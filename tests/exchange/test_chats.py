@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.exchange.incoming import Flaw, Note, Source, Triple
+from memfolio.exchange.incoming import Flaw, Lore, Note, Source
 from memfolio.exchange.sources import json_source, source_of
 from memfolio.exchange.sources.chatgpt import ChatGPT
 from memfolio.exchange.sources.claude import Claude
@@ -249,8 +249,8 @@ def test_graph_of_the_mcp_memory_server_becomes_memories_and_facts(tmp_path: Pat
         assert McpMemory().fits(path)
         found = list(McpMemory().read(path))
         assert [each.content for each in found if isinstance(each, Note)] == ["Tim: Speaks Spanish", "Tim: A"]
-        spo = [(each.subject, each.predicate, each.object) for each in found if isinstance(each, Triple)]
-        assert spo == [("Tim", "isA", "person"), ("Tim", "works_at", "Initech")]
+        spo = [each.ref for each in found if isinstance(each, Lore)]
+        assert spo == ["Tim isA person", "Tim works_at Initech"]
 
 
 @pytest.mark.parametrize("source", [ChatGPT(), Claude(), Mem0(), McpMemory()], ids=lambda source: source.name)

@@ -25,7 +25,6 @@ from memfolio.exchange.export.export import FORMS, _still, export
 from memfolio.exchange.export.jsonl import plain
 from memfolio.exchange.restore import is_archive, restore
 from memfolio.exchange.sources import source_named
-from memfolio.exchange.sources.memfolio import Memfolio
 from memfolio.exchange.take_in import take_in
 from memfolio.knowledge.fact_line import fact_json
 from memfolio.memory import Memory
@@ -435,8 +434,6 @@ def test_lines_cut_short_or_changed_are_refused(full: Memory, tmp_path: Path) ->
         (tmp_path / "bad.jsonl").write_bytes(newer + end(newer))
         with pytest.raises(InputError, match="another version"):
             restore(back, tmp_path / "bad.jsonl")
-        with pytest.raises(InputError, match="as a whole"):
-            take_in(back, Memfolio(), tmp_path / "all.jsonl", untrusted=True)
     assert not list(tmp_path.rglob("evil.md"))
 
 
@@ -491,3 +488,23 @@ def test_layout_of_mabos_comes_back_with_each_memory_once(full: Memory, tmp_path
     assert sorted(contents) == sorted(set(contents))
     assert "The sky is blue." in contents
     assert "The sky is green." not in contents
+
+
+def test_layout_of_mabos_brings_back_procedures_and_pages_one_by_one(home: Path, tmp_path: Path) -> None:
+    pages = {
+        "memory/procedures/bake.md": "# Bake\n\n## Steps\n\n1. Knead\n2. Wait\n\n## Notes\n\n- Use rye\n",
+        "memory/notes/flour.md": "# Flour\n\nRye is dark.\n\n## Mills\n\n~~~~\n# not a title\n~~~~\n",
+        "memory/notes/salt.md": "Salt has no title.\n",
+    }
+    with opened(home) as memory:
+        for path, text in pages.items():
+            memory.vault.put_page(f"agents/main/{path}", text, expects=None, by=BY)
+        export(memory, tmp_path / "mabos", "mabos")
+    with opened(tmp_path / "back") as back:
+        take_in(back, source_named("mabos"), tmp_path / "mabos")
+        assert [step.text for step in back.procedures.get("bake").steps] == ["Knead", "Wait"]
+        assert [each.name for each in back.procedures.list()] == ["bake"]
+        found = {path: (back.vault.content(path) or b"").decode() for path in back.vault.states()}
+    assert found["agents/main/memory/procedures/bake.md"] == pages["memory/procedures/bake.md"]
+    assert found["agents/main/memory/knowledge/flour.md"] == pages["memory/notes/flour.md"]
+    assert found["agents/main/memory/knowledge/salt.md"] == "# salt\n\nSalt has no title.\n"

@@ -99,7 +99,13 @@ def test_a_mabos_agent_comes_with_stores_facts_rules_cases_mind_and_playbooks(me
     assert [item.title for item in memory.mind.items("belief")] == ["Cash is short"]
     month = memory.procedures.get("close-the-month")
     assert [step.text for step in month.steps] == ["Collect receipts", "Post them"]
+    assert [step.text for step in memory.procedures.get("onboard-a-vendor").steps] == [
+        "Check the tax number",
+        "Create the record",
+    ]
     assert page(memory, "memory/knowledge/taxes.md") == "# Taxes\n\nDue in May.\n"
+    assert page(memory, "memory/knowledge/taxes-2.md") == "# Taxes\n\nPaid.\n"
+    assert '"derived_from":["F-0-cccc"]' in page(memory, "knowledge/facts/0001.jsonl")
     assert "Kept by hand" in page(memory, "memory/Knowledge.md")
     assert page(memory, "memory/conflicts/2026-02-24.md")
     assert '"cfo"' in page(memory, "memory/imported/mabos/agent.json.md")
@@ -125,12 +131,26 @@ def test_a_moltbot_workspace_keeps_its_graph_procedures_and_vault(memory: Memory
     chose = memories(memory)["Chose the hybrid approach with the user."]
     assert (chose.type, chose.tags) == ("decision", ("memory", "architecture"))
     assert chose.event_time == datetime(2026, 2, 2, 14, 30, tzinfo=UTC)
+    prefers = memories(memory)["User prefers brainstorming before implementation."]
+    assert (prefers.confidence, prefers.attributes["source"]) == (0.6, "user-explicit")
     assert memory.graph.entity("person--alex").type == "person"
     assert len(memory.procedures.get("how-to-deploy").steps) == 2
     assert page(memory, "memory/vault/wedding.md")
     assert page(memory, "memory/meta/evolution.md")
     assert page(memory, "memory/imported/moltbot/memory/meta/reflection-log.md")
-    assert page(memory, "memory/imported/moltbot/meta/decay-scores.json.md")
+    assert page(memory, "memory/imported/moltbot/memory/meta/decay-scores.json.md")
+
+
+def test_edges_of_a_graph_become_facts_and_proposals_wait_in_quarantine(memory: Memory, quick_path: Path) -> None:
+    taken(memory, "moltbot", quick_path / "there")
+    [edge] = memory.facts.query("person--alex")
+    assert (edge.predicate, edge.object, edge.confidence) == ("prefers", "concept--brainstorm-first", 0.9)
+    assert edge.valid_from == datetime(2026, 2, 2, tzinfo=UTC)
+    proposed = memories(memory)["User prefers academic sources"]
+    assert (proposed.origin, proposed.attributes["author"]) == ("untrusted", "researcher")
+    assert proposed.event_time == datetime(2026, 2, 3, 10, tzinfo=UTC)
+    assert memories(memory)["User wants tests written first"].origin == "untrusted"
+    assert not any("academic" in hit.memory.content for hit in memory.recall("academic sources"))
 
 
 def test_skills_become_procedures_and_episodes_memories(memory: Memory, quick_path: Path) -> None:

@@ -7,7 +7,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -34,8 +34,8 @@ class Leaf(NamedTuple):
     modified: datetime
 
 
-def files_below(root: Path, wanted: Callable[[str], bool] = lambda ref: True, start: str = "") -> Iterator[str | Flaw]:
-    """The places of all files below a folder for which `wanted` holds, in order; hidden ones are nobody's memory.
+def files_below(root: Path, start: str = "") -> Iterator[str | Flaw]:
+    """The places of all files below a folder, in order; hidden ones are nobody's memory.
 
     `start` is the place of a folder in it to which they are limited, with a slash at its end.
     """
@@ -52,7 +52,7 @@ def files_below(root: Path, wanted: Callable[[str], bool] = lambda ref: True, st
         places = {f"{folder}{entry.name}": entry for entry in shown}
         folders = {ref for ref, entry in places.items() if entry.is_dir(follow_symlinks=False)}
         pending += [f"{ref}/" for ref in sorted(folders, reverse=True)]
-        yield from (ref for ref in places if ref not in folders and wanted(ref))
+        yield from (ref for ref in places if ref not in folders)
 
 
 def read_leaf(root: Path, ref: str) -> Leaf | Flaw:
@@ -80,7 +80,10 @@ def _read(place: Path) -> tuple[bytes, float]:
             raise InputError("is not a regular file", hint="leave it out")
         if info.st_size > MAX_TRACKED_BYTES:
             raise InputError(f"is larger than {MAX_TRACKED_BYTES >> 20} MiB", hint="split it")
-        return b"".join(iter(lambda: os.read(file, info.st_size + 1), b"")), info.st_mtime
+        data = os.read(file, info.st_size)
+        while len(data) < info.st_size and (more := os.read(file, info.st_size - len(data))):
+            data += more
+        return data, info.st_mtime
     finally:
         DISK.close(file)
 

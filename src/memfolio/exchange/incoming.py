@@ -40,23 +40,18 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Triple:
-    """A fact; `fields` are those of `Memory.facts.assert_`."""
-
-    ref: str
-    subject: str
-    predicate: str
-    object: str
-    fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Lore:
-    """A rule as `Memory.rules.create` takes it, or a case with the fields of `Memory.cases.store`."""
+    """A fact, a rule or a case, with the fields that `facts.assert_`, `rules.create` or `cases.store` takes."""
 
     ref: str
-    room: Literal["rules", "cases"]
+    room: Literal["facts", "rules", "cases"]
     fields: Mapping[str, Any]
+
+
+def fact(subject: str, predicate: str, object: str, **more: Any) -> Lore:
+    """A fact that is known by what it says."""
+    spo = {"subject": subject, "predicate": predicate, "object": object}
+    return Lore(ref=f"{subject} {predicate} {object}", room="facts", fields={**spo, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +62,7 @@ class Flaw:
     why: str
 
 
-Thing = Note | Sheet | Triple | Lore
+Thing = Note | Sheet | Lore
 Incoming = Thing | Flaw
 
 

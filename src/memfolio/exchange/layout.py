@@ -31,30 +31,34 @@ class Layout:
     """The folder that has it, where another one is named."""
     tells_rest: bool = False
     """Whether files that fit no rule are told as a flaw."""
+    may_be_file: bool = False
+    """Whether one of its files is enough."""
 
     def fits(self, path: Path) -> bool:
         """Whether a folder has this layout; quick, and never raises."""
         try:
+            if path.is_file():
+                return self.may_be_file and self._rule(path.name) is not None
             return path.is_dir() and self.marks(self.inside(path))
         except OSError:
             return False
 
     def count(self, path: Path) -> int:
         """How many files there are."""
-        return sum(1 for _ in self._files(path, lambda ref: self._rule(ref) is not None))
+        return sum(isinstance(ref, str) and self._rule(ref) is not None for ref in self._files(path))
 
     def read(self, path: Path) -> Iterator[Incoming]:
         """What the files hold, in the order of their names."""
         root, rest = self._root(path), list[str]()
         for ref in self._files(path):
-            found = None if isinstance(ref, Flaw) else self._rule(ref)
-            leaf = read_leaf(root, ref) if found and not isinstance(ref, Flaw) else ref
-            if isinstance(leaf, Flaw):
+            if isinstance(ref, Flaw):
+                yield ref
+            elif (rule := self._rule(ref)) is None:
+                rest.append(ref)
+            elif isinstance(leaf := read_leaf(root, ref), Flaw):
                 yield leaf
-            elif found is None:
-                rest.append(str(leaf))
-            elif isinstance(leaf, Leaf) and leaf.text.strip():
-                yield from found[1](leaf, found[0])
+            elif leaf.text.strip():
+                yield from rule[1](leaf, rule[0])
         if rest and self.tells_rest:
             some = f"{', '.join(rest[:SHOWN])}{', …' if len(rest) > SHOWN else ''}"
             yield Flaw(ref=counted(len(rest), "other file"), why=f"not a note, and left where it is: {some}")
@@ -62,13 +66,13 @@ class Layout:
     def _root(self, path: Path) -> Path:
         return self.inside(path) if path.is_dir() else path.parent
 
-    def _files(self, path: Path, wanted: Callable[[str], bool] = lambda ref: True) -> Iterator[str | Flaw]:
+    def _files(self, path: Path) -> Iterator[str | Flaw]:
         """The places of the files that are meant: where a folder of the layout is named, of those in it."""
         if not path.is_dir():
             return iter((path.name,))
         root = self._root(path)
         start = f"{path.relative_to(root).as_posix()}/" if path != root and path.is_relative_to(root) else ""
-        return files_below(root, wanted, start)
+        return files_below(root, start)
 
     def _rule(self, ref: str) -> tuple[re.Match[str], Reader] | None:
         found = ((match, reader) for pattern, reader in self.rules if (match := _compiled(pattern).fullmatch(ref)))

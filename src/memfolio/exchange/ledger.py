@@ -8,7 +8,7 @@ from hashlib import blake2b
 from itertools import count, takewhile
 from typing import Any
 
-from memfolio.exchange.incoming import Note, Sheet, Thing, Triple
+from memfolio.exchange.incoming import Lore, Note, Sheet, Thing
 from memfolio.vault.change import AddLines
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
@@ -36,9 +36,8 @@ def own_mark(thing: Thing) -> str:
             return mark_of(thing.ref, *thing.content.split())
         case Sheet():
             return mark_of(thing.ref, thing.text)
-        case Triple():
-            fields = json.dumps(dict(thing.fields), default=str, sort_keys=True)
-            return mark_of(thing.ref, thing.subject, thing.predicate, thing.object, fields)
+        case Lore(room="facts"):
+            return mark_of(thing.ref, json.dumps(dict(thing.fields), default=str, sort_keys=True))
     return mark_of(thing.ref)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from memfolio.errors import ConflictError, InputError
-from memfolio.exchange.incoming import Note, Sheet, Thing, Triple
+from memfolio.exchange.incoming import Lore, Note, Sheet, Thing
 from memfolio.exchange.ledger import Known, mark_of
 from memfolio.intake import draft_of, turn_of
 from memfolio.knowledge.case import line_of, read_case
@@ -18,22 +18,13 @@ from memfolio.vault.format.content import check_content, encoded
 from memfolio.vault.format.draft import Draft
 from memfolio.vault.paths import MAX_TRACKED_BYTES, Form, agent_root, check_path, form_of
 
+Written = Draft | PutPage | Mapping[str, Any] | None
+"""What is written for a thing: an entry, a page, or a line; nothing where a page stands there as it is."""
 ASIDE = "memory/imported"
 """The folder for pages whose own place is taken, or is not for pages."""
 KEPT = ("memory/meta/evolution.md", "memory/vault/", "memory/graph/entities/")
 RESERVED = ("memory/meta/", "memory/graph/", "knowledge/", "sessions/index")
 """Where memfolio keeps its own account of things, with exceptions."""
-
-
-class Parts(NamedTuple):
-    """A thing and the one form in which it is written; none where a page is there already."""
-
-    thing: Thing
-    draft: Draft | None = None
-    page: PutPage | None = None
-    fact: Mapping[str, Any] | None = None
-    rule: Mapping[str, Any] | None = None
-    case: Mapping[str, Any] | None = None
 
 
 class Placing:
@@ -42,31 +33,34 @@ class Placing:
     def __init__(self, memory: Memory, source: str, origin: Origin, known: Known) -> None:
         self._vault, self._root = memory.vault, agent_root(memory.agent)
         self._name, self._source, self._origin, self._known = source, f"import:{source}", origin, known
+        self._facts = memory.facts
         self._taken: set[str] = set()
 
-    def parts(self, thing: Thing) -> Parts:
+    def written(self, thing: Thing) -> Written:
         """What is written for a thing; raises InputError or ConflictError where it cannot be taken over."""
-        if isinstance(thing, Sheet) and self._origin is Origin.UNTRUSTED:
-            # Only memories can be kept in quarantine.
-            note = Note(ref=thing.ref, content=thing.text, fields={"attributes": {"page": thing.path}})
-            return Parts(thing, draft=self._draft(note))
-        if isinstance(thing, Note):
-            return Parts(thing, draft=self._draft(thing))
-        if isinstance(thing, Sheet):
-            return Parts(thing, page=self._page(thing))
-        claimed = {"origin": self._origin.value} if self._origin is Origin.UNTRUSTED else {}
-        if isinstance(thing, Triple):
-            fields = {name: value for name, value in thing.fields.items() if value is not None}
-            spo = {"subject": thing.subject, "predicate": thing.predicate, "object": thing.object}
-            return Parts(thing, fact={"source": self._source, **fields, **spo, **claimed})
-        if thing.room == "rules" and claimed:
+        is_strange = self._origin is Origin.UNTRUSTED
+        match thing:
+            case Note():
+                return self._draft(thing)
+            case Sheet() if is_strange:  # only memories can be kept in quarantine
+                return self._draft(Note(ref=thing.ref, content=thing.text, fields={"attributes": {"page": thing.path}}))
+            case Sheet():
+                return self._page(thing)
+            case Lore(room="facts"):
+                said = {name: value for name, value in thing.fields.items() if value is not None}
+                line = {"source": self._source, **said, **({"origin": self._origin.value} if is_strange else {})}
+                self._facts.check_many([line])
+                return line
+            case Lore(room="cases"):
+                return self._case(thing.fields)
+        if is_strange:
             raise InputError("is a rule of a stranger, and rules decide what is concluded")
-        if thing.room == "rules":
-            return Parts(thing, rule=thing.fields)
-        case = read_case({**thing.fields, "origin": self._origin})
-        was = {name: thing.fields[name] for name in ("case_id", "stored_at") if thing.fields.get(name)}
-        line = {"op": "store", **line_of(case), "origin": self._origin.value}
-        return Parts(thing, case={**line, "was": was} if was else line)
+        return thing.fields
+
+    def _case(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        case = read_case({**fields, "origin": self._origin})
+        was = {name: fields[name] for name in ("case_id", "stored_at") if fields.get(name)}
+        return {"op": "store", **line_of(case), "origin": self._origin.value, **({"was": was} if was else {})}
 
     def _draft(self, note: Note) -> Draft:
         given = dict(note.fields)
@@ -96,11 +90,9 @@ class Placing:
         """The page as it is written: at its place, else aside; None where it stands there as it is."""
         data = encoded(sheet.text)
         if len(data) > MAX_TRACKED_BYTES or "\0" in sheet.text:
-            raise InputError("is too large for a page" if data.count(b"\0") == 0 else "is not text")
-        places = [f"{ASIDE}/{self._name}/{sheet.path}"]
-        if _is_free(sheet.path):
-            places.insert(0, sheet.path)
-        for inside in places:
+            raise InputError("is not text" if "\0" in sheet.text else "is too large for a page")
+        aside = f"{ASIDE}/{self._name}/{sheet.path}"
+        for inside in (sheet.path, aside) if _is_free(sheet.path) else (aside,):
             path = check_path(f"{self._root}/{inside}")
             page = self._vault.page(path)
             if path.casefold() in self._taken:
@@ -108,7 +100,7 @@ class Placing:
             if page is None or page.content == data or mark_of(sheet.ref, page.text) in self._known.marks():
                 self._taken.add(path.casefold())
                 return None if page and page.content == data else PutPage(path, data, page.hash if page else None)
-        raise ConflictError(f"{places[-1]} is there already and says something else")
+        raise ConflictError(f"{aside} is there already and says something else")
 
 
 def _is_free(path: str) -> bool:

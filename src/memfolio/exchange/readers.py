@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date
-from typing import Any
+from itertools import chain, count
+from typing import Any, TypeVar
 
 from memfolio.exchange.files import Leaf, safe_path
 from memfolio.exchange.incoming import Flaw, Incoming, Note, Sheet
@@ -18,9 +19,10 @@ from memfolio.types import ID_PATTERN, Kind, MemoryItem, Origin, Type
 from memfolio.vault.format.log import read_log
 from memfolio.vault.format.notes import closed_fences
 
+T = TypeVar("T")
 DAY = r"(?P<day>\d{4}-\d\d-\d\d)"
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*$", re.MULTILINE)
-USUAL = {"type": Type.OBSERVATION, "kind": Kind.EPISODIC, "importance": 0.5, "confidence": 1.0}
+USUAL = {"type": Type.OBSERVATION, "kind": Kind.EPISODIC, "importance": 0.5, "confidence": 1.0, "source": "file"}
 """What a memory is where nothing is said; it need not be told."""
 Sections = list[tuple[str, str]]
 """Titles, each with its section."""
@@ -72,13 +74,14 @@ def _note(ref: str, item: MemoryItem, tags: Iterable[str]) -> Note:
     if item.tags or tags:
         fields["tags"] = [*dict.fromkeys((*item.tags, *tags))]
     if item.attributes or is_marked:
-        fields["attributes"] = {**item.attributes, **({"id": item.id, "source": item.source} if is_marked else {})}
-    return Note(
-        ref=f"{ref}#{item.id}", content=item.content, at=at, role=item.role, session=item.session, fields=fields
-    )
+        fields["attributes"] = {**item.attributes, **({"id": item.id} if is_marked else {})}
+    ref = f"{ref}#{item.id}"
+    return Note(ref=ref, content=item.content, at=at, role=item.role, session=item.session, fields=fields)
 
 
-def pages_by_section(folder: str, wanted: str = ".*", rest: str | None = None) -> Reader:
+def pages_by_section(
+    folder: str, wanted: str = ".*", rest: str | None = None, form: Callable[[str], str] = str
+) -> Reader:
     """Reads each section whose title fits `wanted` as a page in a folder; what is in none of them stays one page."""
     fitting = re.compile(wanted, re.IGNORECASE)
 
@@ -86,10 +89,10 @@ def pages_by_section(folder: str, wanted: str = ".*", rest: str | None = None) -
         found, other = sections(leaf.text, fitting)
         names = set[str]()
         for title, text in found:
-            name = slug(title.rpartition(":")[2]) or slug(title) or "untitled"
-            name = name if name not in names else f"{name}-{len(names) + 1}"
+            plain = slug(title.rpartition(":")[2].removesuffix(".md")) or slug(title) or "untitled"
+            name = next(each for each in chain([plain], (f"{plain}-{n}" for n in count(2))) if each not in names)
             names.add(name)
-            yield Sheet(ref=f"{leaf.ref}#{name}", path=f"{folder}/{safe_path(name)}.md", text=text)
+            yield Sheet(ref=f"{leaf.ref}#{name}", path=f"{folder}/{safe_path(name)}.md", text=form(text))
         if says_something(other) or not found:
             yield Sheet(ref=leaf.ref, path=rest or f"memory/{safe_path(leaf.ref)}", text=other)
 
@@ -97,12 +100,11 @@ def pages_by_section(folder: str, wanted: str = ".*", rest: str | None = None) -
 
 
 def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
-    """The sections whose titles fit, each with its title as that of a page, and the text without them.
+    """The sections whose titles fit, each with its headings as those of a page, and the text without them.
 
     The first heading is the title of the whole, unless it fits and others of its level follow.
     """
-    fences = closed_fences(text)
-    headings = [each for each in _HEADING.finditer(text) if not any(lo <= each.start() < hi for lo, hi in fences)]
+    headings = _headings(text)
     if headings and sum(1 for each in headings if len(each[1]) <= len(headings[0][1])) == 1:
         headings = headings[1:]
     found, rest, at = Sections(), "", 0
@@ -112,9 +114,23 @@ def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
         level = len(heading[1])
         end = next((each.start() for each in headings[number + 1 :] if len(each[1]) <= level), len(text))
         body = re.sub(r"\n---[ \t]*\s*\Z", "\n", text[heading.end() : end])
-        found.append((heading[2], f"# {heading[2]}{body.rstrip()}\n"))
+        found.append((heading[2], f"# {heading[2]}{shifted(body, 1 - level).rstrip()}\n"))
         rest, at = rest + text[at : heading.start()], end
     return found, rest + text[at:]
+
+
+def shifted(text: str, by: int) -> str:
+    """A text whose headings are so many levels deeper, as far as there are some."""
+    parts, at = [], 0
+    for each in _headings(text):
+        parts += [text[at : each.start()], "#" * min(6, len(each[1]) + by)]
+        at = each.end(1)
+    return "".join((*parts, text[at:]))
+
+
+def _headings(text: str) -> list[re.Match[str]]:
+    fences = closed_fences(text)
+    return [each for each in _HEADING.finditer(text) if not any(lo <= each.start() < hi for lo, hi in fences)]
 
 
 def says_something(text: str) -> bool:
@@ -122,14 +138,16 @@ def says_something(text: str) -> bool:
     return any(line.strip(" \t-#>*") and not line.startswith("#") for line in text.splitlines())
 
 
-def objects(leaf: Leaf, *names: str) -> Iterator[tuple[str, dict[str, Any]] | Flaw]:
-    """The objects of a JSON file with the list that each is of: the file is a list, or has some by these names."""
+def objects(leaf: Leaf, read: Callable[[str, str, dict[str, Any]], T], *names: str) -> Iterator[T | Flaw]:
+    """What `read` makes of the place, the list and each object of a JSON file: one list, or some by these names."""
     try:
         whole = json.loads(leaf.text)
     except (ValueError, RecursionError) as error:
         yield Flaw(ref=leaf.ref, why=f"is not JSON: {error}")
         return
-    lists = whole if isinstance(whole, dict) else {names[0]: whole}
     for name in names:
-        for number, each in enumerate(lists.get(name) or () if isinstance(lists.get(name), list) else (), 1):
-            yield (name, each) if isinstance(each, dict) else Flaw(ref=f"{leaf.ref}#{number}", why="is not an object")
+        found = whole.get(name) if isinstance(whole, dict) else whole
+        for number, each in enumerate(found if isinstance(found, list) else (), 1):
+            named = isinstance(each, dict) and (each.get("id") or each.get("case_id"))
+            ref = f"{leaf.ref}#{named or number}"
+            yield read(ref, name, each) if isinstance(each, dict) else Flaw(ref=ref, why="is not an object")

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memfolio.errors import ConflictError, InputError
+from memfolio.exchange.batches import batches
 from memfolio.exchange.export.archive import is_packed, not_whole, read_archive
 from memfolio.exchange.export.contents import VERSION, is_plain
 from memfolio.exchange.export.jsonl import is_lines, read_jsonl
@@ -65,7 +66,7 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
         _check_free([name for name in left if name not in OWN])
         fresh = (PutPage(name, data, None) for name, data in files() if name not in there)
         written = 0
-        for batch in _batches(fresh):
+        for batch in batches(fresh, BATCH, WEIGHT, lambda page: len(page.content or b"")):
             written += len(batch)
             if not dry_run:
                 memory.vault.apply(Change(operations=batch, by=RESTORER, action=Action.RESTORE))
@@ -131,15 +132,3 @@ def _check_free(taken: list[str]) -> None:
         more = f" and {len(taken) - 1} others are" if len(taken) > 1 else " is"
         hint = "import into a new home, or one agent for another: `memfolio --agent NAME import FILE`"
         raise ConflictError(f"{taken[0]}{more} there already with other content", hint=hint)
-
-
-def _batches(pages: Iterable[PutPage]) -> Iterator[tuple[PutPage, ...]]:
-    batch, weight = list[PutPage](), 0
-    for page in pages:
-        batch.append(page)
-        weight += len(page.content or b"")
-        if len(batch) >= BATCH or weight > WEIGHT:
-            yield tuple(batch)
-            batch, weight = [], 0
-    if batch:
-        yield tuple(batch)

@@ -8,6 +8,7 @@ from typing import Any
 
 from memfolio.exchange.export.contents import Contents
 from memfolio.exchange.export.jsonl import memory_record, plain
+from memfolio.exchange.readers import shifted
 from memfolio.index.filter import ARCHIVED
 from memfolio.index.lookup import Located
 from memfolio.index.passages import body_text
@@ -82,7 +83,7 @@ def _case(case: Case) -> dict[str, Any]:
 
 def _pages(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
     """Days and pages at their places; those that have none are sections of two pages."""
-    joined: dict[str, list[str]] = {"Playbooks.md": [], "Knowledge.md": []}
+    joined: dict[str, list[str]] = {"Playbooks": [], "Knowledge": []}
     for path, data in contents.pages(agent):
         text, whole = data.decode("utf-8", "replace"), f"{agent_root(agent)}/{path}"
         moved = next((f"{to}{path.removeprefix(start)}" for start, to in MOVED.items() if path.startswith(start)), None)
@@ -91,5 +92,11 @@ def _pages(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
         elif moved or path.startswith(KEPT) or "/" not in path or form_of(whole) is Form.LOG:
             yield moved or path, text
         elif not path.startswith(OURS):
-            joined["Playbooks.md" if path.startswith(PROCEDURES) else "Knowledge.md"].append(body_text(text).strip())
-    yield from ((name, "\n\n".join(texts) + "\n") for name, texts in joined.items() if texts)
+            joined["Playbooks" if path.startswith(PROCEDURES) else "Knowledge"].append(_section(path, text))
+    yield from ((f"{name}.md", "\n\n".join((f"# {name}", *texts)) + "\n") for name, texts in joined.items() if texts)
+
+
+def _section(path: str, text: str) -> str:
+    """A page as a section of another one, which has a title."""
+    said, name = body_text(text).strip(), path.rpartition("/")[2].removesuffix(".md")
+    return shifted(said if said.startswith("# ") else f"# {name}\n\n{said}", 1)

@@ -11,7 +11,6 @@ from memfolio.intake import nearest
 from memfolio.vault.home import is_home
 
 SOURCES = {
-    "memfolio": "memfolio:Memfolio",
     "chatgpt": "chatgpt:ChatGPT",
     "claude": "claude:Claude",
     "mem0": "mem0:Mem0",

@@ -28,6 +28,7 @@ MOST_PACKED = 250
 """How many times larger than packed a file of an archive may be; text is ten to twenty times."""
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 _ZIP = b"PK\x03\x04"
+_SPACE = re.compile(r"\s*")
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -39,7 +40,7 @@ def items(path: Path, names: re.Pattern[str]) -> Iterator[Any]:
     try:
         for stream in _streams(path, names):
             with io.TextIOWrapper(stream, "utf-8-sig") as text:
-                yield from _Values(path, text).all()
+                yield from _values(path, text)
     except (*_UNREADABLE, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}", hint="fetch the export again") from error
 
@@ -56,15 +57,11 @@ def glance(path: Path, names: re.Pattern[str]) -> str:
 
 def unread(path: Path, names: re.Pattern[str]) -> list[str]:
     """The files in JSON of a folder or an archive that have other names."""
-    if path.is_dir():
-        found = [each.relative_to(path).as_posix() for each in _files(path)]
-    elif zipfile.is_zipfile(path):
+    found = [each.relative_to(path).as_posix() for each in _files(path)] if path.is_dir() else []
+    if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             found = archive.namelist()
-    else:
-        found = []
-    shown = [each for each in found if not each.rpartition("/")[2].startswith(".")]
-    return [each for each in shown if each.endswith(".json") and not _is_named(each, names)]
+    return [each for each in found if re.search(r"(?:^|/)[^/.][^/]*\.json$", each) and not _is_named(each, names)]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -113,61 +110,30 @@ def _check_size(path: Path, size: int) -> None:
         raise InputError(f"{path} has {size:,} bytes", hint=f"at most {MOST_BYTES:,} are read; take it in parts")
 
 
-class _Values:
-    """The values in a text, of which only a part is held."""
-
-    def __init__(self, path: Path, stream: io.TextIOWrapper) -> None:
-        self._path, self._stream = path, stream
-        self._text, self._at = "", 0
-
-    def all(self) -> Iterator[Any]:
-        while mark := self._next():
-            if mark != "[":
-                yield self._value()
-                continue
-            self._at += 1
-            while self._next() != "]":
-                yield self._value()
-                if (mark := self._next()) == ",":
-                    self._at += 1
-                elif mark != "]":
-                    raise self._broken()
-            self._at += 1
-
-    def _next(self) -> str:
-        """The next character that is no space; nothing at the end."""
-        while True:
-            while self._at < len(self._text) and self._text[self._at].isspace():
-                self._at += 1
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if not self._more():
-                return ""
-
-    def _more(self) -> bool:
-        """Read on, as much again as is held: so a long item is not tried more often than its length doubles."""
-        held = self._text[self._at :]
-        chunk = self._stream.read(max(CHUNK, len(held)))
-        self._text, self._at = held + chunk, 0
-        return bool(chunk)
-
-    def _value(self) -> Any:
-        while True:
-            try:
-                found, end = _decode(self._text, self._at)
-            except json.JSONDecodeError as error:
-                if len(self._text) - self._at > LONGEST or not self._more():
-                    raise self._broken() from error
-                continue
-            except (ValueError, RecursionError) as error:
-                raise self._broken() from error
-            if end == len(self._text) and self._more():
-                continue  # a number may go on
-            self._at = end
-            return found
-
-    def _broken(self) -> InputError:
-        return InputError(f"{self._path} is cut short, or is not valid JSON", hint="fetch the export again")
+def _values(path: Path, stream: io.TextIOWrapper) -> Iterator[Any]:
+    """The items of lists and the values beside them; of the text no more is held than the longest of them needs."""
+    text, at, is_open = "", 0, False
+    while True:
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        mark, value, flaw = text[at : at + 1], None, None
+        if (mark == "[" and not is_open) or (is_open and mark in (",", "]")):
+            is_open, at = mark != "]", at + 1
+            continue
+        try:
+            value, end = _decode(text, at)
+        except (ValueError, RecursionError) as error:
+            flaw, end = error, len(text)
+        held = len(text) - at
+        # A value near the end may go on, as 1 in `1e+9`; as much again is read, so that a long one is not tried often.
+        if len(text) - end < 3 and held <= LONGEST and (more := stream.read(max(CHUNK, held))):
+            text, at = text[at:] + more, 0
+        elif not mark and not is_open:
+            return
+        elif flaw:
+            raise InputError(f"{path} is cut short, or is not valid JSON", hint="fetch the export again") from flaw
+        else:
+            yield value
+            at = end
 
 
 class JsonSource(ABC):

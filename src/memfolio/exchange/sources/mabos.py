@@ -9,66 +9,56 @@ from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.exchange.files import Leaf
-from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note, Triple
+from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note
 from memfolio.exchange.layout import Layout
 from memfolio.exchange.readers import DAY, fenced, ignored, log, objects, page, pages_by_section
 from memfolio.exchange.sources.json_source import moment_in
+from memfolio.procedures.page import read
 
 STORES = {"long_term": "long_term", "short_term": "short_term", "working": "short_term"}
 """What was at hand when the store was written is not at hand here."""
 MIND = "Persona|Capabilities|Beliefs|Desires|Goals|Intentions|Plans|Commitments|Learnings"
+FIELDS = ("type", "importance", "tags", "confidence", "source")
+ATTRIBUTES = ("id", "accessed_at", "access_count", "derived_from")
+OF_FACTS = ("subject", "predicate", "object", "confidence", "source", "valid_from", "valid_until", "category")
+"""What a fact has here, too; all else that it had there is kept as `was`."""
+_NUMBERED, _LISTED = re.compile(r"(?m)^\d+[.)] "), re.compile(r"(?m)^[-*+] ")
 FILES = ("memory-store.json", "facts.json", "rules.json", "cases.json", "agent.json", "Beliefs.md", "Desires.md")
 
 
 def memories(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
     """Reads the three stores."""
-    for found in objects(leaf, *STORES):
-        yield found if isinstance(found, Flaw) else _memory(leaf.ref, *found)
+    return objects(leaf, _memory, *STORES)
 
 
 def _memory(ref: str, store: str, item: Mapping[str, Any]) -> Incoming:
-    name, content = item.get("id"), item.get("content")
-    if not isinstance(content, str) or not isinstance(name, str):
-        return Flaw(ref=f"{ref}#{name}", why="is a memory without an id or a content")
-    named = ("type", "importance", "tags", "confidence", "source")
-    kept = ("id", "accessed_at", "access_count", "derived_from")
-    fields = {name: item[name] for name in named if item.get(name) is not None}
-    attributes = {name: item[name] for name in kept if item.get(name)}
-    return Note(
-        ref=f"{ref}#{name}",
-        content=content,
-        at=moment_in(item.get("created_at")),
-        fields={**fields, "store": STORES[store], "attributes": attributes},
-    )
-
-
-def facts(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
-    """Reads subject, predicate and object with what is said about them."""
-    for found in objects(leaf, "facts"):
-        yield found if isinstance(found, Flaw) else _fact(leaf.ref, found[1])
-
-
-def _fact(ref: str, fact: Mapping[str, Any]) -> Incoming:
-    match [fact.get(name) for name in ("subject", "predicate", "object")]:
-        case [str(subject), str(predicate), str(object)]:
-            named = ("confidence", "source", "valid_from", "valid_until", "category")
-            fields = {name: fact[name] for name in named if fact.get(name) is not None}
-            if was := {name: fact[name] for name in ("id", "created_at", "updated_at", "rule_id") if fact.get(name)}:
-                fields["was"] = was
-            ref = f"{ref}#{fact.get('id') or (subject, predicate, object)}"
-            return Triple(ref=ref, subject=subject, predicate=predicate, object=object, fields=fields)
-    return Flaw(ref=f"{ref}#{fact.get('id')}", why="is a fact that lacks one of its three terms")
+    content = item.get("content")
+    if not isinstance(content, str) or not isinstance(item.get("id"), str):
+        return Flaw(ref=ref, why="is a memory without an id or a content")
+    fields = {name: item[name] for name in FIELDS if item.get(name) is not None}
+    attributes = {name: item[name] for name in ATTRIBUTES if item.get(name)}
+    fields |= {"store": STORES[store], "attributes": attributes}
+    return Note(ref=ref, content=content, at=moment_in(item.get("created_at")), fields=fields)
 
 
 def lore(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
-    """Reads rules and cases."""
-    room: Any = match["room"]
-    for number, found in enumerate(objects(leaf, room), 1):
-        if isinstance(found, Flaw):
-            yield found
-        else:
-            name = found[1].get("id") or found[1].get("case_id") or number
-            yield Lore(ref=f"{leaf.ref}#{name}", room=room, fields=found[1])
+    """Reads facts, rules and cases."""
+    return objects(leaf, _lore, match["room"])
+
+
+def _lore(ref: str, room: Any, fields: Mapping[str, Any]) -> Incoming:
+    if room == "facts":
+        was = {name: value for name, value in fields.items() if name not in OF_FACTS and value}
+        fields = {**{name: fields.get(name) for name in OF_FACTS}, "was": was or None}
+    return Lore(ref=ref, room=room, fields=fields)
+
+
+def playbook(text: str) -> str:
+    """A section as a procedure: where it names no steps, its first list has them, a numbered one before others."""
+    found = _NUMBERED.search(text) or _LISTED.search(text)
+    if found is None or (told := read("", text)).steps or told.tree:
+        return text
+    return f"{text[: found.start()]}## Steps\n\n{text[found.start() :]}"
 
 
 def agents_of(path: Path) -> dict[str, Path]:
@@ -104,13 +94,12 @@ SOURCE = Agent(
     marks=_is_agent,
     rules=(
         (r"memory-store\.json", memories),
-        (r"facts\.json", facts),
-        (r"(?P<room>rules|cases)\.json", lore),
+        (r"(?P<room>facts|rules|cases)\.json", lore),
         (r"memory/mabos-.*\.md", ignored),
         (rf"memory/{DAY}(?:-[^/]+)?\.md", log),
         (rf"(?P<rest>(?:{MIND})\.md)", page(r"mind/\g<rest>")),
         (r"Memory\.md", page("memory/legacy-log.md")),
-        (r"Playbooks\.md", pages_by_section("memory/procedures")),
+        (r"Playbooks\.md", pages_by_section("memory/procedures", form=playbook)),
         (r"Knowledge\.md", pages_by_section("memory/knowledge")),
         (r"memory/bdi-conflicts/(?P<rest>.+\.md)", page(r"memory/conflicts/\g<rest>")),
         (r"(?P<rest>memory/.+\.md|[^/]+\.md)", page(r"\g<rest>")),

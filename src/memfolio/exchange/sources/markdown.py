@@ -14,17 +14,8 @@ RULES = (
 )
 
 
-class Markdown(Layout):
-    """Fits a single file, too."""
-
-    __slots__ = ()
-
-    def fits(self, path: Path) -> bool:
-        return path.suffix in (".md", ".markdown", ".txt") if path.is_file() else super().fits(path)
-
-
 def _has_some(path: Path) -> bool:
-    return any(isinstance(each, str) for each in files_below(path, lambda ref: ref.endswith((".md", ".markdown"))))
+    return any(isinstance(ref, str) and ref.endswith((".md", ".markdown")) for ref in files_below(path))
 
 
-SOURCE = Markdown(name="markdown", rules=RULES, marks=_has_some, tells_rest=True)
+SOURCE = Layout(name="markdown", rules=RULES, marks=_has_some, tells_rest=True, may_be_file=True)

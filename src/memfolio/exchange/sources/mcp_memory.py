@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memfolio.exchange.incoming import Incoming, Note, Triple
+from memfolio.exchange.incoming import Incoming, Note, fact
 from memfolio.exchange.sources.json_source import JsonSource, listed, text_in
 
 
@@ -23,7 +23,7 @@ class McpMemory(JsonSource):
     def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
         name, kind = text_in(record.get("name")), text_in(record.get("entityType"))
         if name and kind:
-            yield Triple(ref=f"{name} isA {kind}", subject=name, predicate="isA", object=kind)
+            yield fact(name, "isA", kind)
         for each in listed(record, "observations") if name else ():
             # Some versions of the server keep an observation as an object.
             if said := text_in(each.get("content") if isinstance(each, Mapping) else each):
@@ -31,4 +31,4 @@ class McpMemory(JsonSource):
                 yield Note(ref=f"{name}: {said}", content=f"{name}: {said}", fields=about)
         subject, other, predicate = (text_in(record.get(each)) for each in ("from", "to", "relationType"))
         if subject and other and predicate:
-            yield Triple(ref=f"{subject} {predicate} {other}", subject=subject, predicate=predicate, object=other)
+            yield fact(subject, predicate, other)

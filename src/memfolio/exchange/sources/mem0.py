@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memfolio.exchange.incoming import Incoming, Note, Triple
+from memfolio.exchange.incoming import Incoming, Note, fact
 from memfolio.exchange.sources.json_source import JsonSource, listed, moment_in, object_in, text_in
 
 
@@ -25,7 +25,7 @@ class Mem0(JsonSource):
         subject, other = text_in(record.get("source")), text_in(record.get("target") or record.get("destination"))
         predicate = text_in(record.get("relationship") or record.get("relation"))
         if subject and other and predicate:
-            yield Triple(ref=f"{subject} {predicate} {other}", subject=subject, predicate=predicate, object=other)
+            yield fact(subject, predicate, other)
 
 
 def _fields(record: Mapping[str, Any]) -> dict[str, Any]:

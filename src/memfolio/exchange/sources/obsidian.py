@@ -6,7 +6,8 @@ A canvas becomes a page with what is written on it; pictures and other attachmen
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from memfolio.exchange.files import Leaf, safe_path
 from memfolio.exchange.incoming import Flaw, Incoming, Sheet
@@ -18,16 +19,17 @@ from memfolio.exchange.sources.markdown import RULES
 
 def canvas(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
     """Reads the cards of a canvas as paragraphs: texts, links to notes, addresses and the names of groups."""
-    found = list(objects(leaf, "nodes"))
+    found = list(objects(leaf, _card, "nodes"))
     yield from (each for each in found if isinstance(each, Flaw))
-    cards = [card for each in found if not isinstance(each, Flaw) for card in each[1:]]
-    links = (f"[[{file}]]" if (file := text_in(card.get("file"))) else "" for card in cards)
-    words = (text_in(card.get("text") or card.get("url") or card.get("label")) for card in cards)
-    said = [word or link for word, link in zip(words, links, strict=True) if word or link]
-    if said:
+    if said := [each for each in found if isinstance(each, str) and each]:
         text = "\n\n".join((f"# {match['name'].rpartition('/')[2]}", *said))
         page = dated(leaf._replace(text=f"{text}\n"))
         yield Sheet(ref=leaf.ref, path=safe_path(f"memory/notes/{leaf.ref}.md"), text=page)
+
+
+def _card(ref: str, name: str, card: Mapping[str, Any]) -> str:
+    words, file = text_in(card.get("text") or card.get("url") or card.get("label")), text_in(card.get("file"))
+    return words or (f"[[{file}]]" if file else "")
 
 
 SOURCE = Layout(

@@ -25,7 +25,6 @@ SOURCE = Layout(
     marks=_is_workspace,
     rules=(
         (rf"memory/{DAY}(?:-[^/]+)?\.md", log),
-        (r"(?P<rest>[^/]+\.md)", page(r"\g<rest>")),
-        (r"memory/(?P<rest>.+\.md)", page(r"memory/\g<rest>")),
+        (r"[^/]+\.md|memory/.+\.md", page(r"\g<0>")),
     ),
 )

@@ -17,7 +17,7 @@ KINDS = ("SEMANTIC.md", "PROCEDURAL.md", "EPISODIC.md")
 IMPORTANCE = {"critical": 0.95, "high": 0.8, "medium": 0.5, "low": 0.3}
 _EPISODE = re.compile(r"(?i)episode\s*:")
 _FIELD = re.compile(r"(?m)^\*\*(Timestamp|Type|Importance|Embedding)\*\*:[ \t]*(.*)\n?")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)(?: ([A-Z]+))?")
 _ZONE = {"UTC": "+00:00", "EST": "-05:00", "EDT": "-04:00", "CST": "-06:00", "PST": "-08:00", "PDT": "-07:00"}
 
 
@@ -43,10 +43,8 @@ def episodes(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
 
 def _moment(text: str) -> datetime | None:
     found = _TIME.search(text)
-    zone = next((offset for name, offset in _ZONE.items() if text.rstrip().endswith(name)), "")
     try:
-        moment = datetime.fromisoformat(found[0]) if found else None
-        return datetime.fromisoformat(f"{moment.isoformat()}{zone}") if moment else None
+        return datetime.fromisoformat(f"{found[1]}{_ZONE.get(found[2], '')}") if found else None
     except ValueError:
         return None
 

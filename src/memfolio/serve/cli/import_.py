@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,6 @@ from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.exchange.incoming import Source
     from memfolio.exchange.take_in import Report
 
 FLAWS = 20
@@ -24,7 +24,7 @@ FLAWS = 20
 def _names(incomplete: str) -> list[str]:
     from memfolio.exchange.sources import SOURCES
 
-    return [name for name in SOURCES if name.startswith(incomplete)]
+    return [name for name in ("memfolio", *SOURCES) if name.startswith(incomplete)]
 
 
 def import_(
@@ -53,15 +53,16 @@ def import_(
         return _in_place(options, path, dry_run=dry_run)
     from memfolio.exchange.restore import is_archive
     from memfolio.exchange.sources import source_of
+    from memfolio.exchange.take_in import take_in
 
-    if not untrusted and source in (None, "memfolio") and is_archive(path):
-        return _restored(options, path, dry_run=dry_run)
+    if source == "memfolio" or (source is None and is_archive(path)):
+        return _restored(options, path, dry_run=dry_run, untrusted=untrusted)
     found = source_of(path, source)
-    places = _agents(options, found.name, path)
-    reports = {
-        agent: _taken(replace(options, agent=agent), found, place, dry_run=dry_run, untrusted=untrusted)
-        for agent, place in places.items()
-    }
+    reports: dict[str | None, Report] = {}
+    for agent, place in _agents(options, found.name, path).items():
+        with replace(options, agent=agent).memory(create=nowhere if dry_run else in_empty_folder) as memory:
+            told = partial(options.wait.step, "things", f"Importing from {found.name}")
+            reports[agent] = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, told=told)
     return _answer(reports, dry_run=dry_run)
 
 
@@ -79,23 +80,13 @@ def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]
     return {check_agent(name): place for name, place in found.items()}
 
 
-def _taken(options: Options, source: Source, path: Path, *, dry_run: bool, untrusted: bool) -> Report:
-    from memfolio.exchange.take_in import take_in
-
-    with options.memory(create=nowhere if dry_run else in_empty_folder) as memory:
-        return take_in(
-            memory,
-            source,
-            path,
-            dry_run=dry_run,
-            untrusted=untrusted,
-            told=lambda done, total: options.wait.step("things", f"Importing from {source.name}", done, total),
-        )
-
-
-def _restored(options: Options, path: Path, *, dry_run: bool) -> Answer:
+def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -> Answer:
+    from memfolio.errors import InputError
     from memfolio.exchange.restore import restore
 
+    if untrusted:
+        hint = "import it without --untrusted for an agent of its own: `memfolio --agent NAME import FILE`"
+        raise InputError(f"{path} can only come back as a whole, trusted as it was", hint=hint)
     with options.memory(create=nowhere if dry_run else in_empty_folder) as memory:
         found = restore(memory, path, dry_run=dry_run)
     came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"
@@ -145,7 +136,7 @@ def _sentence(report: Report, *, dry_run: bool) -> str:
     came = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
     if dry_run:
         return f"{came} would come from {report.source}{known}. Nothing was changed."
-    back = f"`memfolio undo --source import:{report.source}` takes them back"
+    back = f"`memfolio undo --source import:{report.source}` takes that back"
     return f"{came} from {report.source} in {report.took:.1f} s{known}; {back}"
 
 
