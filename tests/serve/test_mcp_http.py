@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
             _, secret = Tokens(memory.vault.home).create("test", agent, scope, now=memory.vault.home.now())
             secrets[f"{agent} {scope}"] = secret
     command = [*PROGRAM, "--home", str(home), "mcp", "--tools", "all", "--http", "127.0.0.1:0"]
-    environ = {**os.environ, "MEMFOLIO_CACHE": str(folder / "cache")}
+    environ = {**os.environ, "MEMFOLIO_CACHE": str(folder / "cache"), "MEMFOLIO_SPEAKER": "owner"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environ, text=True) as process:
         assert process.stderr
         yield Door(process.stderr.readline().split()[-1], secrets, home)
@@ -96,21 +97,23 @@ def test_a_real_client_calls_every_tool_over_http(door: Door) -> None:
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_long_call_is_told_of_and_may_be_cancelled_in_either_form_of_the_protocol(door: Door, mode: str) -> None:
     seen: list[float] = []
+    waited: anyio.CancelScope
 
     async def progressed(progress: float, total: float | None, message: str | None) -> None:
         seen.append(progress)
+        waited.cancel()
 
     async def run() -> None:
+        nonlocal waited
         head = {"Authorization": f"Bearer {door.secrets['scout write']}"}
         async with (
             httpx2.AsyncClient(headers=head, timeout=30) as http,
             Client(streamable_http_client(door.url, http_client=http), mode=mode) as client,
         ):
             with memory.vault.writer.ready():  # everybody else has to wait
-                with anyio.move_on_after(1.2) as waited:
+                with anyio.fail_after(20), anyio.CancelScope() as waited:
                     await client.call_tool("remember", {"text": f"Late {mode}"}, progress_callback=progressed)
                 assert waited.cancelled_caught
-                assert seen
                 assert not (await client.call_tool("recall", {"query": "late"})).is_error
             assert not (await client.call_tool("remember", {"text": f"Late {mode}"})).is_error
 
@@ -122,7 +125,10 @@ def test_long_call_is_told_of_and_may_be_cancelled_in_either_form_of_the_protoco
 def test_each_token_sees_its_own_agent(door: Door) -> None:
     async def run() -> None:
         async with door.session("scout write") as scout, door.session("main write") as main:
-            await scout.call_tool("remember", {"text": "Scouts carry lanterns"})
+            kept = told(await scout.call_tool("remember", {"text": "Scouts carry lanterns"}))["result"]
+            assert kept["origin"] == "agent", "whoever started the server is not whoever asks"
+            told_of = told(await scout.call_tool("memory_status", {}))["result"]
+            assert str(door.home.parent) not in str(told_of)
             assert told(await scout.call_tool("recall", {"query": "lanterns"}))["result"]["hits"]
             assert "lanterns" not in str(told(await main.call_tool("recall", {"query": "lanterns"}))["result"])
             result = await scout.call_tool("recall", {"query": "lanterns", "agent_id": "main"})
@@ -196,11 +202,14 @@ def test_a_slow_client_is_let_go(door: Door) -> None:
     with Memory.open(door.home, background=False) as memory:
         app = application(Callers({}, lambda _: memory), Tokens(memory.vault.home), Names(), QUICK)
         with listen("127.0.0.1", 0) as socket_, in_thread(server_of(app, QUICK), socket_):
-            for rest in ("X-Slow: a", "Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"):
-                head = "".join(f"{name}: {value}\r\n" for name, value in door.head("main write").items())
-                with socket.create_connection(socket_.getsockname(), timeout=5) as client:
-                    client.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}{rest}".encode())
-                    got = b"".join(iter(lambda: client.recv(65536), b""))
+            head = "".join(f"{name}: {value}\r\n" for name, value in door.head("main write").items())
+            slow = ("X-Slow: a", "Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")
+            clients = [socket.create_connection(socket_.getsockname(), timeout=5) for _ in slow]
+            for client, rest in zip(clients, slow, strict=True):
+                client.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}{rest}".encode())
+            for client in clients:
+                with client:
+                    got = b"".join(iter(partial(client.recv, 65536), b""))
                 assert got.startswith(b"HTTP/1.1 408 ")
                 assert json.loads(got.partition(b"\r\n\r\n")[2])["error"]["code"] == "slow"
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import time
+import timeit
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,6 +46,22 @@ def test_what_makes_no_sense_is_refused(home: Path) -> None:
         with pytest.raises(HomeError):
             tokens.create("phone", "main", now=now)
         assert path.read_text(encoding="utf-8") == "{"
+
+
+def test_a_long_list_of_tokens_is_read_anew_only_where_it_changed(home: Path) -> None:
+    def fastest(look: Callable[[], object]) -> float:
+        return min(timeit.repeat(look, timer=time.process_time, number=3, repeat=5))
+
+    with Memory.open(home, background=False) as memory:
+        tokens, now = Tokens(memory.vault.home), memory.vault.home.now()
+        token, secret = tokens.create("phone", "main", now=now)
+        path = home / ".memfolio" / "tokens.json"
+        known = json.loads(path.read_text("utf-8"))
+        others = [{**known[0], "id": f"T-{number}", "hash": f"{number:064x}"} for number in range(1000)]
+        path.write_text(json.dumps(others + known), encoding="utf-8")
+        assert fastest(lambda: tokens.bearer(secret)) < fastest(lambda: Tokens(memory.vault.home).bearer(secret)) / 2
+        Tokens(memory.vault.home).revoke(token.id, now=now)
+        assert tokens.bearer(secret) is None
 
 
 def test_list_of_tokens_is_for_its_owner_alone(cli_json: RunJson, home: Path) -> None:

@@ -48,7 +48,7 @@ class Client:
             raise AttributeError(verb)
         return lambda **given: self.ask("POST", f"/v1/{verb.replace('_', '-')}", given)
 
-    def tool(self, name: str, **arguments: Any) -> Any:
+    def tool(self, name: str, /, **arguments: Any) -> Any:
         """What a tool answers."""
         return self.ask("POST", f"/v1/tools/{quote(name, safe='')}", arguments)
 

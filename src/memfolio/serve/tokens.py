@@ -56,11 +56,15 @@ class Tokens:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._path = home.internal / FILE
+        self._read: tuple[bytes, tuple[Token, ...]] = b"[]", ()
 
     def all(self) -> list[Token]:
         """All tokens, the revoked ones too, oldest first."""
         try:
-            return [Token(**each) for each in json.loads(self._home.disk.read(self._path) or b"[]")]
+            content = self._home.disk.read(self._path) or b"[]"
+            if content != self._read[0]:  # the file is read for every request, and seldom says something else
+                self._read = content, tuple(Token(**each) for each in json.loads(content))
+            return [*self._read[1]]
         except (ValueError, TypeError, RecursionError, OSError, MemfolioError) as error:
             raise HomeError(f"{FILE} cannot be read", hint="remove it, and create the tokens again") from error
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from socket import socket
+from socket import SO_SNDBUF, SOL_SOCKET, socket
 
 import pytest
 
@@ -20,6 +20,7 @@ from memfolio.memory import Memory
 from memfolio.serve.client import Client
 from memfolio.serve.http.app import build
 from memfolio.serve.http.gate import Names
+from memfolio.serve.http.hall import Hall
 from memfolio.serve.http.limits import Limits
 from memfolio.serve.http.server import Server, listen, server_of
 from memfolio.serve.tokens import Tokens
@@ -35,6 +36,8 @@ class Served:
     home: Path
     port: int
     secrets: dict[str, str]
+    server: Server
+    hall: Hall
     ids: list[str] = field(default_factory=list)
 
     @property
@@ -58,13 +61,19 @@ def furnished(home: Path) -> tuple[dict[str, str], list[str]]:
 
 
 @contextmanager
-def serving(home: Path, limits: Limits = QUICK, settings: str = "") -> Iterator[Served]:
+def serving(home: Path, limits: Limits = QUICK, settings: str = "", sending: int = 0) -> Iterator[Served]:
+    """A server; `sending` is how much the system keeps for a client that does not read."""
     secrets, ids = furnished(home)
     if settings:
         (home / "memfolio.toml").write_text(settings, encoding="utf-8")
     app = build(load_config(home), limits, Names())
-    with listen("127.0.0.1", 0) as door, in_thread(server_of(app, limits, app.state.hall.end_streams), door):
-        yield Served(home=home, port=door.getsockname()[1], secrets=secrets, ids=ids)
+    hall, server = app.state.hall, server_of(app, limits, app.state.hall.end_streams)
+    with listen("127.0.0.1", 0) as door:
+        if sending:
+            door.setsockopt(SOL_SOCKET, SO_SNDBUF, sending)
+        with in_thread(server, door):
+            port = door.getsockname()[1]
+            yield Served(home=home, port=port, secrets=secrets, server=server, hall=hall, ids=ids)
 
 
 @contextmanager

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from memfolio.serve.http import events
 from memfolio.serve.http.limits import Limits
 from tests.serve.http.conftest import QUICK, Served, serving, until
 
@@ -66,6 +70,28 @@ def test_text_that_no_memory_can_hold_is_refused_everywhere(served: Served, path
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "input")
 
 
+def test_body_that_is_not_said_to_be_json_is_told_what_to_send(served: Served) -> None:
+    answer = post(served, "/v1/recall", b'{"query": "tea"}', **{"Content-Type": "text/plain"})
+    assert (answer.status_code, "application/json" in answer.json()["error"]["hint"]) == (422, True)
+
+
+def test_home_in_trouble_is_told_of_and_not_where_it_is(served: Served) -> None:
+    (served.home / "agents/lost").mkdir(parents=True)
+    (served.home / "agents/lost/agent.toml").write_text("policy = [", encoding="utf-8")
+    (served.home / "agents/main/MEMORY.md").mkdir()
+    now = served.hall.tokens.all()[0].created_at
+    _, secret = served.hall.tokens.create("lost", "lost", now=datetime.fromisoformat(now))
+    lost = post(served, "/v1/remember", b'{"text": "a"}', Authorization=f"Bearer {secret}")
+    core = post(served, "/v1/core-add", b'{"block": "Identity", "text": "a"}')
+    well = [post(served, path, b"{}") for path in ("/v1/status", "/v1/tools/status", "/v1/tools/memory_status")]
+    (served.home / "agents/main/MEMORY.md").rmdir()
+    told = [(each.status_code, each.json()["error"]["code"]) for each in (lost, core)]
+    assert told == [(503, "config"), (503, "disk")]
+    assert core.json()["error"]["message"].startswith("agents/main/MEMORY.md")
+    assert [each.status_code for each in well] == [200, 200, 200]
+    assert not any(str(served.home.parent) in each.text for each in (lost, core, *well))
+
+
 def test_unknown_routes_tools_and_methods_are_said_to_be_unknown(served: Served) -> None:
     assert post(served, "/v1/nothing", b"{}").json()["error"]["code"] == "not-found"
     assert post(served, "/v1/tools/recal", b"{}").json()["error"]["code"] == "not-found"
@@ -105,17 +131,57 @@ def slowly(served: Served, head: str, rest: bytes) -> tuple[bytes, float]:
 
 def test_slow_clients_are_let_go(served: Served) -> None:
     head = f"POST /v1/remember HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {served.secrets['write']}\r\n"
-    got, took = slowly(served, head, b"X-Slow: " + b"a" * 200)
-    assert got.startswith(b"HTTP/1.1 408 ")
-    assert took < 5
+    slow_head, slow_body = b"X-Slow: " + b"a" * 200, b'{"text": "' + b"a" * 200
     json_head = f"{head}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
-    got, took = slowly(served, json_head, b'{"text": "' + b"a" * 200)
-    assert got.startswith(b"HTTP/1.1 408 ")
-    assert json.loads(got.partition(b"\r\n\r\n")[2])["error"]["code"] == "slow"
-    assert took < 5
-    got, took = slowly(served, f"{head}Content-Length: 0\r\n\r\n{head}", b"X-Slow: " + b"a" * 200)
-    assert got.startswith(b"HTTP/1.1 422 ")
-    assert b"HTTP/1.1 408 " in got
+    cases = ((head, slow_head), (json_head, slow_body), (f"{head}Content-Length: 0\r\n\r\n{head}", slow_head))
+    with ThreadPoolExecutor(len(cases)) as clients:
+        first, second, third = clients.map(lambda case: slowly(served, *case), cases)
+    assert first[0].startswith(b"HTTP/1.1 408 ")
+    assert second[0].startswith(b"HTTP/1.1 408 ")
+    assert json.loads(second[0].partition(b"\r\n\r\n")[2])["error"]["code"] == "slow"
+    assert third[0].startswith(b"HTTP/1.1 422 ")
+    assert b"HTTP/1.1 408 " in third[0]
+    assert max(took for _, took in (first, second, third)) < 5
+
+
+def test_client_that_takes_nothing_of_its_answer_is_let_go_and_leaves_nothing_behind(home: Path) -> None:
+    with serving(home, Limits(send_seconds=0.3), sending=2048) as served, ExitStack() as open_ones:
+        bearer, client = f"Authorization: Bearer {served.secrets['read']}\r\n", served.client()
+        for path in ("/openapi.json", "/v1/events"):
+            reader = open_ones.enter_context(socket.socket())
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            reader.connect(("127.0.0.1", served.port))
+            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{bearer}\r\n".encode())
+        listeners = served.hall.room("main").listeners
+        until(lambda: listeners)
+        until(lambda: client.observe(role="user", content="News") and not listeners)
+        until(lambda: not served.server.server_state.connections)
+        assert served.hall.metrics.in_flight == 0
+
+
+def test_client_that_takes_its_answer_slowly_gets_all_of_it(home: Path) -> None:
+    with serving(home, Limits(send_seconds=0.2), sending=2048) as served, socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        reader.connect(("127.0.0.1", served.port))
+        reader.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        got = bytearray()
+        for _ in range(12):
+            got += reader.recv(8192)
+            time.sleep(0.05)
+        got += b"".join(iter(lambda: reader.recv(1 << 20), b""))
+    assert json.loads(got.partition(b"\r\n\r\n")[2])["paths"]
+
+
+def test_reader_who_falls_behind_hears_what_waited_and_then_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> list[bytes]:
+        listener = events.Listener()
+        for number in range(9):
+            listener.hear(b"%d" % number)
+        await asyncio.sleep(0)
+        return [each async for each in listener.events()]
+
+    monkeypatch.setattr(events, "WAITING", 3)
+    assert asyncio.run(run()) == [b"0", b"1", b"2"]
 
 
 def test_many_slow_clients_do_not_keep_others_out(served: Served) -> None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,7 @@ def test_rooms_are_open_over_http(served: Served) -> None:
     assert client.graph_entities() == []
     with pytest.raises(ServerError, match="nobody"):
         client.graph_entity(name="nobody")
+    assert client.tool("rule_create", name="ab", text="?x a ?y => ?x b ?y")["name"] == "ab"
     proposal = client.propose(text="Kim moved to Rome")
     assert proposal["id"] in [each["id"] for each in client.proposals_pending()]
     assert client.proposals_get(id=proposal["id"])["id"] == proposal["id"]
@@ -139,6 +141,18 @@ def test_long_call_tells_how_far_it_is(served: Served) -> None:
     told = httpx.post(f"{served.address}/v1/tend", headers=headers, json={"jobs": ["nothing"]}).text
     assert re.findall("^event: (.*)$", told, re.M)[-1] == "error"
     assert '"code": "input"' in told
+
+
+def test_what_takes_long_has_threads_of_its_own(served: Served) -> None:
+    threads: list[str] = []
+    served.hall.room("main").memory().subscribe(lambda line: threads.append(threading.current_thread().name))
+    client = served.client()
+    both: list[Callable[..., Any]] = [client.consolidate, partial(client.tool, "memory_consolidate")]
+    for number, work in enumerate(both):
+        client.tool("memory_store_item", content=f"Tea is at {number}", type="fact", importance=0.9)
+        threads.clear()
+        work(min_access_count=1)
+        assert {each.rpartition("_")[0] for each in threads} == {"memfolio-http-long"}
 
 
 def test_client_says_what_is_wrong(served: Served) -> None:

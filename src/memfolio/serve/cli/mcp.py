@@ -27,7 +27,7 @@ Names = Annotated[
     list[str] | None,
     typer.Option("--allow-host", metavar="NAME", help="A further name that this server goes by.", show_default=False),
 ]
-INSTALL = "install it with `pip install memfolio[mcp]`"
+INSTALL = "install it with `pip install 'memfolio[mcp]'`"
 
 
 def mcp(options: Options, tools: Tools = "core", http: Http = None, allow_host: Names = None) -> Answer:
@@ -70,8 +70,10 @@ def _serve_all(options: Options, config: Config, tools: str, address: str, names
 
 def _opened(config: Config, agent: str) -> Memory:
     from memfolio.memory import Memory
+    from memfolio.serve.tools.place import told_inside
 
-    memory = Memory.open(config.home, agent, speaker=config.speaker or "agent")
+    with told_inside(config.home):
+        memory = Memory.open(config.home, agent, speaker="agent")
     with suppress(MemfolioError):  # whoever asks will hear of it
         memory.recall("anything", limit=1)  # so that the index is loaded before somebody waits for it
     return memory

@@ -16,21 +16,22 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from memfolio import __version__
 from memfolio.config import Config
 from memfolio.errors import MemfolioError
+from memfolio.memory import Memory
 from memfolio.serve.cli.output import as_json
 from memfolio.serve.http.auth import foreign
 from memfolio.serve.http.errors import answer_to, reply, told
-from memfolio.serve.http.events import MEDIA, Told, changes, progress
+from memfolio.serve.http.events import MEDIA, Stream, Told, changes, progress
 from memfolio.serve.http.gate import Gate, Names
 from memfolio.serve.http.hall import Hall
 from memfolio.serve.http.limits import Limits
 from memfolio.serve.http.routes import GuardedRoute, add
 from memfolio.serve.http.verbs import LONG, VERBS, body_of, call, check, packed, verb
-from memfolio.serve.tools.sets import READING, tools_of
+from memfolio.serve.tools.sets import READING, SLOW, tools_of
 from memfolio.serve.tools.tool import AGENT as AGENT_ID
 from memfolio.serve.tools.tool import Tool
 
@@ -83,7 +84,8 @@ async def answered(_: Request, error: Exception) -> Response:
         return answer_to(error)
     first = error.errors()[0]
     place = ".".join(str(each)[:40] for each in first["loc"])
-    return reply(422, told("input", f"{place}: {first['msg'][:200]}", "/openapi.json says what each route takes"))
+    hint = "send a JSON object as application/json; /openapi.json says what is in it"
+    return reply(422, told("input", f"{place}: {first['msg'][:200]}", hint))
 
 
 def _verb(hall: Hall, name: str) -> Callable[..., Any]:
@@ -98,7 +100,7 @@ def _verb(hall: Hall, name: str) -> Callable[..., Any]:
             return hall.run(agent, lambda memory: packed(call(memory, name, arguments | more)), is_long=name in LONG)
 
         if name in LONG and MEDIA in request.headers.get("accept", ""):
-            return StreamingResponse(progress(name, begin), media_type=MEDIA)
+            return Stream(progress(name, begin))
         return Response(await begin(), media_type=JSON)
 
     endpoint.__annotations__ |= {"request": Request, "given": body_of(name)}
@@ -113,7 +115,11 @@ def _tool(hall: Hall, tool: Tool) -> Callable[..., Any]:
         if arguments.get(AGENT_ID, agent) != agent:
             raise foreign(agent)
         check(arguments)
-        told = await hall.run(agent, lambda memory: as_json({"result": tool(memory, arguments)}))
+
+        def work(memory: Memory) -> str:
+            return as_json({"result": tool(memory, arguments)})
+
+        told = await hall.run(agent, work, is_long=tool.name in SLOW)
         return Response(told.encode("utf-8", "replace"), media_type=JSON)
 
     return endpoint
@@ -123,7 +129,7 @@ async def events(request: Request) -> Response:
     """Changes of the agent's memory as they come, as server-sent events called `change`."""
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isascii() and last.isdigit() and len(last) < 16 else None
-    return StreamingResponse(changes(request.app.state.hall, request.state.token, after), media_type=MEDIA)
+    return Stream(changes(request.app.state.hall, request.state.token, after))
 
 
 async def metrics(request: Request) -> Response:

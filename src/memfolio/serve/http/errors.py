@@ -25,6 +25,7 @@ STATUS: Mapping[type[MemfolioError], int] = {
     errors.MirrorError: 424,
     errors.SearchIndexError: 503,
     errors.HomeError: 503,
+    errors.ConfigError: 503,
     MemfolioError: 500,
 }
 """The first that fits counts. 424: something that the home relies on did not answer."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
+
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from memfolio.errors import MemfolioError
 from memfolio.serve.http.errors import document_of
@@ -48,6 +52,18 @@ def missed(memory: Memory, after: int) -> list[bytes]:
     return [change(line) for line in memory.vault.told(reversed(lines))]
 
 
+class Stream(StreamingResponse):
+    """Events as an answer; who makes them is told when nobody reads on."""
+
+    def __init__(self, events: AsyncGenerator[bytes]) -> None:
+        super().__init__(events, media_type=MEDIA)
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._events):
+            await super().__call__(scope, receive, send)
+
+
 class Listener:
     """Somebody who reads events; they come from any thread."""
 
@@ -78,7 +94,7 @@ class Listener:
             yield heard
 
 
-async def changes(hall: Hall, token: Token, after: int | None) -> AsyncIterator[bytes]:
+async def changes(hall: Hall, token: Token, after: int | None) -> AsyncGenerator[bytes]:
     """Changes of the memory that a token is for, as long as the token is good; first those after one of them."""
     listener, room = Listener(), hall.room(token.agent)
     room.listeners.add(listener)
@@ -92,7 +108,7 @@ async def changes(hall: Hall, token: Token, after: int | None) -> AsyncIterator[
         room.listeners.discard(listener)
 
 
-async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) -> AsyncIterator[bytes]:
+async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) -> AsyncGenerator[bytes]:
     """How far a call is, then what it answers, as `result` or `error`."""
     listener = Listener()
 

@@ -51,22 +51,16 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass a piece of the answer on; a client that does not take it is let go."""
+        """Pass a piece of the answer on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             closing = ((b"connection", b"close"),) if self._has_more else ()
             message["headers"] = [*message.get("headers", ()), *EVERYWHERE, *closing]
         elif self._has_more and not message.get("more_body", False):
-            await self._pass({**message, "more_body": True})
+            await self._send({**message, "more_body": True})
             await self._linger()
             message = {"type": "http.response.body", "body": b""}
-        await self._pass(message)
-
-    async def _pass(self, message: Message) -> None:
-        try:
-            await asyncio.wait_for(self._send(message), self._limits.send_seconds)
-        except TimeoutError:
-            raise ConnectionError("the client does not take its answer") from None
+        await self._send(message)
 
     async def _linger(self) -> None:
         """Read on for a while: closing at once would take the answer from a client that still sends."""

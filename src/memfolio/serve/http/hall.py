@@ -14,6 +14,7 @@ from memfolio.memory import Memory
 from memfolio.serve.http.events import Listener, change
 from memfolio.serve.http.metrics import Metrics
 from memfolio.serve.tokens import Tokens
+from memfolio.serve.tools.place import told_inside
 from memfolio.vault.audit import TrailLine
 
 T = TypeVar("T")
@@ -67,8 +68,12 @@ class Hall:
     def run(self, agent: str, work: Callable[[Memory], T], *, is_long: bool = False) -> asyncio.Future[T]:
         """What a thread does with an agent's memory."""
         room = self.room(agent)
-        pool = self._slow if is_long else self._quick
-        return asyncio.get_running_loop().run_in_executor(pool, lambda: work(room.memory()))
+
+        def done() -> T:
+            with told_inside(self._config.home):
+                return work(room.memory())
+
+        return asyncio.get_running_loop().run_in_executor(self._slow if is_long else self._quick, done)
 
     def end_streams(self) -> None:
         """Have everybody who listens come to an end."""

@@ -33,12 +33,13 @@ async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def patient(limits: Limits) -> type[H11Protocol]:
-    """The protocol, with an end to the time in which the head of a request must come."""
+    """The protocol, with an end to the time in which a head must come and an answer must be taken."""
 
     class Patient(H11Protocol):
-        """A connection; uvicorn alone would wait for a head for ever."""
+        """A connection; uvicorn alone would wait for both for ever."""
 
         _patience: asyncio.TimerHandle | None = None
+        _taking: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -46,7 +47,25 @@ def patient(limits: Limits) -> type[H11Protocol]:
                 self.app = crowded
             # Else the body of an answer waits until the client acknowledges its head, which takes 40 ms.
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            transport.set_write_buffer_limits(0)  # so that whatever is not taken is noticed
             self._patience = self.loop.call_later(limits.head_seconds, self._give_up)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._watch(sys.maxsize)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            if self._taking is not None:
+                self._taking.cancel()
+
+        def _watch(self, before: int) -> None:
+            """Let a client go that took nothing meanwhile; closing in order would wait for it."""
+            left = self.transport.get_write_buffer_size()
+            if left < before:
+                self._taking = self.loop.call_later(limits.send_seconds, self._watch, left)
+            else:
+                self.transport.abort()
 
         def handle_events(self) -> None:
             super().handle_events()
@@ -58,8 +77,9 @@ def patient(limits: Limits) -> type[H11Protocol]:
                 self._patience = self.loop.call_later(limits.head_seconds, self._give_up)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            if self._patience is not None:
-                self._patience.cancel()
+            for timer in (self._patience, self._taking):
+                if timer is not None:
+                    timer.cancel()
             super().connection_lost(exc)
 
         def _give_up(self) -> None:

@@ -24,6 +24,7 @@ from memfolio.memory import Memory
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.serve.cli.recall import FURTHER, document, hit_document
+from memfolio.serve.tools.place import status_inside
 from memfolio.status import Status
 from memfolio.stores.core import Core, CoreEdit, CoreMemory
 from memfolio.stores.flush import Flushed
@@ -158,6 +159,8 @@ def check(given: Mapping[str, Any]) -> None:
 
 def call(memory: Memory, name: str, given: dict[str, Any]) -> Any:
     """What a verb gives, as its route tells it."""
+    if name == "status":
+        return status_inside(memory)
     taken, in_order = parameters(name), list[Any]()
     for each in [name for name in given if name in taken]:
         if taken[each].kind is inspect.Parameter.VAR_POSITIONAL:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
 from memfolio.intake import nearest
 from memfolio.serve.cli.output import as_json
+from memfolio.serve.tools.place import told_inside
 from memfolio.serve.tools.sets import READING
 from memfolio.serve.tools.tool import AGENT, Told, Tool
 
@@ -59,6 +60,12 @@ class Caller:
         """Have a thread do something; what is begun is finished, whoever waits for it."""
         return self._threads.submit(function, *args)
 
+    def asked(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What a function of the memory returns."""
+        memory = self.memory
+        with told_inside(memory.vault.config.home):
+            return function(memory, *args)
+
     def offered(self, *, may_write: bool) -> dict[str, Tool]:
         """The tools for one who may write, or may not."""
         return {name: tool for name, tool in self.tools.items() if may_write or name in READING}
@@ -69,7 +76,7 @@ class Caller:
         """Call a tool. What goes wrong is told, not raised; what needs leave was proposed, which is an answer."""
         try:
             tool = self._tool(name, may_write)
-            return Answered(json.loads(as_json({"result": self._called(tool, arguments, told)})))
+            return Answered(json.loads(as_json({"result": self.asked(_called, tool, arguments, told)})))
         except ProposedError as error:
             return Answered({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
         except MemfolioError as error:
@@ -87,22 +94,22 @@ class Caller:
             raise PolicyError(f"this token may only read, and {name} writes", row=SCOPE, hint=hint)
         return tool
 
-    def _called(self, tool: Tool, arguments: Mapping[str, Any], told: Told | None) -> Any:
-        memory = self.memory
-        agent = arguments.get(AGENT)
-        if agent not in (None, memory.agent):
-            from memfolio.govern.gate import SELF
-
-            hint = "leave agent_id out: this door is open for one agent"
-            raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
-        return tool(memory, arguments, told)
-
     def close(self) -> None:
         """Finish what was begun, and close the memory if it was opened."""
         self._threads.shutdown(cancel_futures=True)
         self._opener.shutdown()
         if not self._opening.exception():
             self._opening.result().close()
+
+
+def _called(memory: Memory, tool: Tool, arguments: Mapping[str, Any], told: Told | None) -> Any:
+    agent = arguments.get(AGENT)
+    if agent not in (None, memory.agent):
+        from memfolio.govern.gate import SELF
+
+        hint = "leave agent_id out: this door is open for one agent"
+        raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
+    return tool(memory, arguments, told)
 
 
 def _failed(code: str, message: str, hint: str) -> Answered:

@@ -92,6 +92,6 @@ def as_result(answered: Answered) -> types.CallToolResult:
 async def asked_of(caller: Caller, function: Callable[..., Any], *args: Any) -> Any:
     """What a function of a memory returns; an error of ours as one of the protocol."""
     try:
-        return await waited_for(caller.begin(lambda: function(caller.memory, *args)))
+        return await waited_for(caller.begin(caller.asked, function, *args))
     except MemfolioError as error:
         raise MCPError(code=types.INVALID_PARAMS, message=f"{error.message}; {error.hint}") from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 from memfolio.clock import iso
 from memfolio.intake import ANY_ID
 from memfolio.serve.tools.once import kept_once
+from memfolio.serve.tools.place import status_inside
 from memfolio.serve.tools.tool import as_moment
 from memfolio.types import MemoryItem
 
@@ -210,7 +211,7 @@ def propose(memory: Memory, text: str, type: Type = "observation", importance: f
 
 def status(memory: Memory) -> Standing:
     """How the memory is doing: how much there is, what is due, what waits for a decision, what does not work."""
-    found = memory.status()
+    found = status_inside(memory)
     return {
         "agent": found.agent,
         "memories": found.memories,

@@ -10,6 +10,7 @@ from memfolio.memory import Memory
 from memfolio.serve.tools import core
 from memfolio.serve.tools.core import Explained, Kept, Named, Recalled, Saved
 from memfolio.serve.tools.once import kept_once
+from memfolio.serve.tools.place import status_inside
 from memfolio.serve.tools.tool import as_moment
 from memfolio.status import Status
 from memfolio.types import MemoryItem
@@ -136,7 +137,7 @@ def memory_hierarchy_search(memory: Memory, query: str, level: Level, limit: int
 
 def memory_status(memory: Memory) -> Status:
     """How many memories each store holds, which are the newest, and what does not work."""
-    return memory.status()
+    return status_inside(memory)
 
 
 def search_memory(

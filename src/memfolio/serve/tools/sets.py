@@ -46,6 +46,8 @@ ONCE = frozenset(
 """Tools that may be called again with the same arguments without a further effect."""
 OUTSIDE = frozenset("typedb_status typedb_query typedb_sync_schema typedb_sync_agent_data".split())
 """Tools that ask another server."""
+SLOW = OUTSIDE | frozenset("memory_tend memory_reindex memory_consolidate memory_build_hierarchy".split())
+"""Tools that may take their time."""
 
 
 def tools_of(name: str) -> dict[str, Tool]:
