@@ -52,6 +52,13 @@ def edited(memory: Memory, make: Callable[[], str]) -> None:
     memory.vault.put_page("agents/main/notes.md", make(), expects=None, by=OWNER)
 
 
+def asserted(memory: Memory, make: Callable[[], str]) -> None:
+    key = make()
+    facts = [memory.facts.assert_(f"Acme {key}", "hasKey", key, source="audit") for _ in range(2)]
+    assert facts[0] == facts[1]
+    memory.mind.add("belief", f"The key is {make()}", reason=make())
+
+
 def asked(memory: Memory, make: Callable[[], str]) -> None:
     memory.recall(make())
     memory.context(make(), task=make())
@@ -66,7 +73,7 @@ def contents(*folders: Path) -> Iterator[tuple[Path, bytes]]:
             yield path, zlib.decompress(data)
 
 
-@pytest.mark.parametrize("verb", [spoken, kept, edited, asked])
+@pytest.mark.parametrize("verb", [spoken, kept, edited, asserted, asked])
 def test_no_secret_reaches_the_disk(home: Path, monkeypatch: pytest.MonkeyPatch, verb: Verb) -> None:
     monkeypatch.setenv("MEMFOLIO_CACHE", str(home.parent / "cache"))
     with Memory.open(home, background=False, speaker="owner") as memory:

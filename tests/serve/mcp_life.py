@@ -9,6 +9,7 @@ from typing import Any
 
 from memfolio.knowledge.goals import EXAMPLE
 from memfolio.memory import Memory
+from memfolio.serve.mcp.server import NOTICE
 from memfolio.serve.tools.sets import OUTSIDE
 from memfolio.types import HUMAN
 
@@ -46,7 +47,8 @@ def told(result: Any) -> dict[str, Any]:
         text = "\n".join(lines)
         assert "<" not in text
     document = json.loads(text)
-    assert document == result.structured_content
+    notice = {} if result.is_error else {"notice": NOTICE}
+    assert {**notice, **document} == result.structured_content
     return dict(document)
 
 

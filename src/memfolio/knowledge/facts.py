@@ -9,7 +9,7 @@ from typing import Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.graph.making import Shelf
-from memfolio.index.fact_lines import RETRACT, VERIFY, Said, Triple, read_moment, read_term
+from memfolio.index.fact_lines import PARTS, RETRACT, VERIFY, Said, Triple, read_moment, read_term
 from memfolio.index.fact_query import (
     Entry,
     Pattern,
@@ -28,6 +28,7 @@ from memfolio.index.index import Index
 from memfolio.index.rows import to_us
 from memfolio.index.sourced import by_ids
 from memfolio.knowledge.fact_line import When, assertion, is_same, line_of, sources, triple_of, updated
+from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, Attribution, Origin
 from memfolio.vault.change import AddLines, Change, Receipt
 from memfolio.vault.paths import Form, Ledger, agent_root
@@ -62,6 +63,7 @@ class Facts:
         self._agent = agent
         self._refresh = refresh
         self._explainer = explainer
+        self._clean = Redactor(vault.config.redact, vault.home.hash).clean
         self._ledger = Ledger(f"{agent_root(agent)}/knowledge/facts", Form.LINES)
 
     # What is told
@@ -114,11 +116,16 @@ class Facts:
             if number > MOST:
                 raise InputError(f"more than {MOST:,} facts at once", hint="assert them in several calls")
             try:
-                checked.append(assertion(record, self._agent, self._vault.home.zone))
+                checked.append(assertion(self._without_secrets(record), self._agent, self._vault.home.zone))
             except InputError as error:
                 where = f"fact {number}: " if number > 1 or checked else ""
                 raise InputError(f"{where}{error.message}", hint=error.hint) from error
         return checked
+
+    def _without_secrets(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """What is said, its terms as they will be written, since by those the fact is found again."""
+        terms = {name: record[name] for name in PARTS if isinstance(record.get(name), str)}
+        return {**record, **{name: self._clean(term) for name, term in terms.items()}}
 
     def _lines(
         self, checked: Sequence[tuple[Said, dict[str, Any]]], by: Attribution

@@ -21,7 +21,7 @@ from memfolio.serve.http.limits import Limits
 
 GRACE_SECONDS = 20
 KEEP_SECONDS = 30
-ADDRESS = "take an address of this machine and a port that is free, such as 127.0.0.1:8765"
+ADDRESS = "take an address of this machine and a port that is free, such as 127.0.0.1:0, which takes any"
 
 
 async def crowded(scope: Scope, receive: Receive, send: Send) -> None:

@@ -40,4 +40,4 @@ def _or_proposed(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def _output(shape: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": {"result": shape}, "required": ["result"]}
+    return {"type": "object", "properties": {"notice": {"type": "string"}, "result": shape}, "required": ["result"]}
