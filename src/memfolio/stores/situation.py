@@ -109,7 +109,8 @@ class AgentContext:
         talk = Section(title="Recent conversation", share=0.5, is_in_order=True)
         yield Section(title="Proposals to decide on", share=0.1, lines=_lines("proposal", self.proposals))
         yield Section(title=REMINDERS, share=0.1, lines=_lines("reminder", self.reminders))
-        yield Section(title="Situation", share=0.1, lines=_lines("situation", self.summary.splitlines()))
+        situation = [line for line in self.summary.splitlines() if not line.endswith((": none", ": unknown"))]
+        yield Section(title="Situation", share=0.1, lines=_lines("situation", situation))
         yield Section(title="Core memory", share=0.25, lines=_lines("core", core))
         yield Section(title="The user", share=0.1, lines=_lines("user", profile))
         yield replace(talk, lines=tuple(_within(map(self._memory, self.recent), room // 2 - talk.cost)))
