@@ -66,13 +66,15 @@ class Placing:
         given = dict(note.fields)
         beside = {"ref": note.ref, "author": note.author, "source": given.pop("source", None)}
         attributes = {**given.pop("attributes", EMPTY), **{name: value for name, value in beside.items() if value}}
-        at, origin = self._moment(note.at), given.pop("origin", self._origin)
+        # A source may say that a stranger wrote something, and nothing better than whoever imports it.
+        at, is_strange = self._moment(note.at), Origin.UNTRUSTED in (given.pop("origin", None), self._origin)
+        origin = Origin.UNTRUSTED if is_strange else self._origin
         if note.role is None:
             whose = {"origin": origin, "source": self._source, "attributes": attributes}
             draft = draft_of(content=note.content, at=at, session=note.session, **{**given, **whose})
         else:
             turn = self._turn(note, at, attributes, given)
-            draft = turn._replace(origin=origin) if origin is Origin.UNTRUSTED else turn
+            draft = turn._replace(origin=origin) if is_strange else turn
         check_content(draft.content, self._vault.config.max_content_bytes)
         return draft
 
