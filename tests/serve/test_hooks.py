@@ -585,7 +585,8 @@ def test_settings_that_change_count_for_the_next_prompt(filled: Path, hook: Hook
     (filled / "memfolio.toml").write_text("context = 7\n", encoding="utf-8")
     assert hook("claude-code", "UserPromptSubmit", {**asked, "session_id": "b"}) == {}
     (filled / "memfolio.toml").unlink()
-    assert "heron" in injected(hook("claude-code", "UserPromptSubmit", {**asked, "session_id": "c"}))
+    asked = {"prompt": "What does Alex want for breakfast?", "session_id": "c"}
+    assert "Marmalade" in injected(hook("claude-code", "UserPromptSubmit", asked))
 
 
 def test_where_nothing_can_be_kept_or_warm_the_hook_answers_by_itself(filled: Path, hook: Hook) -> None:
