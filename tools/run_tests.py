@@ -18,6 +18,7 @@ ALONE = (
     "tests/index/test_processes.py",
     "tests/index/test_surroundings.py",
     "tests/llm",
+    "tests/mind/test_conflicts.py",
     "tests/recall/test_context_fence.py",
     "tests/recall/test_snippet.py",
     "tests/stores/test_triggers.py",

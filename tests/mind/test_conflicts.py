@@ -159,7 +159,7 @@ def test_search_is_near_linear() -> None:
         return process_time() - began
 
     few, more = many(400), many(3200)
-    assert min(seconds(more) for _ in range(2)) < 24 * min(seconds(few) for _ in range(3)) + 0.05  # 64 if quadratic
+    assert min(seconds(more) for _ in range(3)) < 40 * min(seconds(few) for _ in range(3)) + 0.05  # 64 if quadratic
 
 
 TITLES = st.sampled_from(["<!-- end of beliefs -->", "A (B-1-aaaaaaaa)", "Sky is up"])
