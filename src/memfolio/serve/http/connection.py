@@ -1,0 +1,90 @@
+"""One connection of a client, which gets only so much time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+
+import h11
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from memfolio.serve.http.errors import reply, told
+from memfolio.serve.http.limits import Limits
+
+
+async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers on a connection that is one too many."""
+    headers = {"retry-after": "1", "connection": "close"}
+    await reply(503, told("busy", "too many connections at once", "try again in a moment"), headers)(
+        scope, receive, send
+    )
+
+
+class Connection(H11Protocol):
+    """A connection on which a head must come and an answer must be taken in time; uvicorn alone waits for ever."""
+
+    limits = Limits()
+
+    _patience: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections:
+            self.app = crowded
+        # Else the body of an answer waits until the client acknowledges its head, which takes 40 ms.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport.set_write_buffer_limits(0)  # so that whatever is not taken is noticed
+        self._patience = self.loop.call_later(self.limits.head_seconds, self._give_up)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch(sys.maxsize)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._taking is not None:
+            self._taking.cancel()
+
+    def _watch(self, before: int) -> None:
+        """Let a client go that took nothing meanwhile; closing in order would wait for it."""
+        left = self.transport.get_write_buffer_size()
+        if left < before:
+            self._taking = self.loop.call_later(self.limits.send_seconds, self._watch, left)
+        else:
+            self.transport.abort()
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        is_waiting = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
+        if self._patience is not None and not is_waiting:
+            self._patience.cancel()
+            self._patience = None
+        elif self._patience is None and is_waiting:
+            self._patience = self.loop.call_later(self.limits.head_seconds, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for timer in (self._patience, self._taking):
+            if timer is not None:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        self._turn_away(408, "slow", "the head of the request did not come in time")
+
+    def send_400_response(self, msg: str) -> None:
+        self._turn_away(400, "http", "this is no HTTP request, or its head is too long")
+
+    def _turn_away(self, status: int, code: str, message: str) -> None:
+        body = json.dumps(told(code, message, f"the head has room for {self.limits.head} bytes")).encode()
+        lines = f"HTTP/1.1 {status} \r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(f"{lines}connection: close\r\n\r\n".encode() + body)
+        self.transport.close()
+
+
+def connection_within(limits: Limits) -> type[Connection]:
+    """Connections with limits of their own; the library makes them, and passes nothing on."""
+    return type("Connection", (Connection,), {"limits": limits})
