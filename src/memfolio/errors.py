@@ -86,7 +86,13 @@ class OntologyError(InputError):
 
 
 class InferenceLimitError(MemfolioError):
+    """`limit` is how much may be done, such as `1,000,000 conclusions`."""
+
     code = "inference-limit"
+
+    def __init__(self, message: str, *, hint: str = "", limit: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.limit = limit
 
 
 class MirrorError(MemfolioError):

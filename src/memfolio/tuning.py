@@ -350,7 +350,7 @@ class Knowing:
     """How far is concluded, and how cases are compared."""
 
     most: int = _count(1_000_000, "How many facts may follow from rules at once; more is an error.", 1, 10**8)
-    depth: int = _count(10, "How many rules deep a proof is looked for.", 1, 100)
+    depth: int = _count(10, "How many rules deep a proof is shown.", 1, 100)
     cases: int = _count(10_000, "How many cases are kept; beyond, the least important go.", 1, 10**7)
     beliefs: float = _share(0.6, "How much common beliefs count when cases are compared; common desires are the rest.")
 

@@ -7,7 +7,7 @@ import pytest
 from memfolio.errors import InputError
 from memfolio.knowledge.answer import Explanation, Vocabulary, explain, understand
 from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.relations import Held
+from memfolio.knowledge.relations import Atom, Held
 from memfolio.knowledge.rule import Condition
 from memfolio.knowledge.rule_text import render_part
 from tests.knowledge.world import atoms_of, rules_of
@@ -75,6 +75,27 @@ def test_where_nothing_holds_gaps_and_hypotheses_answer() -> None:
     found = ask("is bits big")
     assert found.paths == ("gaps", "hypotheses")
     assert "bits hasRevenue ?y and ?y > $50,000" in str(found)
+
+
+def test_no_rule_is_offered_that_needs_no_assumption() -> None:
+    known = [*KNOWN, Atom(9, "acme-consulting", "isBig", "true")]
+    told = explain("why is acme consulting big", Prover(Held(known), RULES), VOCABULARY, now=0)
+    assert (told.paths, told.hypotheses) == (("facts",), ())
+    partly = explain(
+        "why does bits isBig true", Prover(Held([Atom(9, "bits", "isBig", "true")]), RULES), VOCABULARY, now=0
+    )
+    assert all(each.assumptions for each in partly.hypotheses)
+    assert "assuming bits hasRevenue ?y and ?y > $50,000" in str(partly)
+
+
+def test_what_was_not_decided_is_not_said_to_be_unknown() -> None:
+    chain = atoms_of(*(f"n{number} partOf n{number + 1}" for number in range(60)))
+    within = rules_of("?x partOf ?y and ?y partOf ?z => ?x partOf ?z")
+    found = explain(Condition("n0", "partOf", "n60"), Prover(Held(chain), within, most=100), VOCABULARY, now=0)
+    assert found.undecided == "not decided within 100 conclusions"
+    assert str(found).startswith("Not decided within 100 conclusions: n0 partOf n60")
+    assert "Nothing that is known says" not in str(found)
+    assert "nothing more" not in str(found)
 
 
 def test_a_question_without_known_words_is_refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.errors import InputError
+from memfolio.errors import InferenceLimitError, InputError
 from memfolio.index.derived import Stored
 from memfolio.index.facts import Fact
 from memfolio.knowledge.check import Beside
@@ -123,6 +123,30 @@ def test_a_question_is_answered_with_sources(world: World) -> None:
     assert (found.paths, found.sources) == (("derived",), [f"{world.revenue.id} (cfo)"])
     assert world.inference.explain(["acme", "isLate", "?x"]).paths == ()
     assert world.inference.abduce("zed", "isBig", "true")[0].rule.name == "big"
+
+
+def test_backward_proves_what_forward_draws_and_says_where_it_could_not_look(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.rules.create("?x parent ?y => ?x ancestor ?y")
+        memory.rules.create("?x parent ?y and ?y ancestor ?z => ?x ancestor ?z")
+        memory.facts.assert_many(
+            {"subject": f"p{at}", "predicate": "parent", "object": f"p{at + 1}"} for at in range(30)
+        )
+        drawn = [each.atom.triple for each in memory.inference.forward().conclusions]
+        assert len(drawn) == 465
+        for triple in drawn[::20]:
+            assert memory.inference.backward(*triple).verdict is Verdict.PROVEN
+            assert memory.inference.explain(triple).derived
+        assert memory.inference.backward("p0", "ancestor", "?x", limit=None).total == 30
+    (home / "memfolio.toml").write_text("[knowledge]\nmost = 100\n")
+    with Memory.open(home, background=False) as memory:
+        cut = memory.inference.backward("p0", "ancestor", "?x")
+        assert (cut.verdict, cut.undecided) == (Verdict.UNDECIDED, "not decided within 100 conclusions")
+        assert "Not decided within 100 conclusions" in str(memory.inference.explain(["p0", "ancestor", "?x"]))
+        assert memory.inference.backward("p0", "ancestor", "p30").verdict is Verdict.PROVEN
+        memory.rules.create("?x ancestor ?z and ?y ancestor ?z => ?x kin ?y")
+        with pytest.raises(InferenceLimitError, match="p0 kin p1' is not decided within 100 conclusions"):
+            memory.inference.explain_fact(("p0", "kin", "p1"))
 
 
 @pytest.mark.parametrize("goal", [("acme", "?p", "true"), ("", "isBig", "true")])

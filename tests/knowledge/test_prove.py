@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -12,16 +13,17 @@ from hypothesis import strategies as st
 
 from memfolio.knowledge.engine import derive
 from memfolio.knowledge.join import bind
+from memfolio.knowledge.literal import Operator
 from memfolio.knowledge.prove import Prover, Verdict, prove, unsettled
 from memfolio.knowledge.relations import Atom, Held, Triple
-from memfolio.knowledge.rule import Condition, Rule, RuleType
+from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
 from memfolio.knowledge.tree import as_document, as_text
 from tests.knowledge.world import atoms_of, rules_of
 
 Ways = set[tuple[Triple, float, int, int]]
 PREDICATES = ("p0", "p1", "p2", "p3")
-NAMES = st.sampled_from("abcd")
-TERMS = st.sampled_from(("?x", "?y", "?z", "a", "b"))
+NAMES = st.sampled_from(("a", "b", "1", "2"))
+TERMS = st.sampled_from(("?x", "?y", "?z", "a", "1"))
 
 TAXES = """
 big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true
@@ -35,11 +37,14 @@ def rules(draw: st.DrawFn) -> Rule:
     """A rule that negates only predicates below its own."""
     level = draw(st.integers(1, 3))
     met = st.builds(Condition, TERMS, st.sampled_from(PREDICATES[: level + 1]), TERMS)
-    body = draw(st.lists(met, min_size=1, max_size=3))
+    body: list[Part] = list(draw(st.lists(met, min_size=1, max_size=3)))
     known = sorted({term for each in body for term in each.terms})
     if draw(st.booleans()):
         terms = st.sampled_from([*known, "?any"])
         body.append(Condition(draw(terms), draw(st.sampled_from(PREDICATES[:level])), draw(terms), negated=True))
+    if draw(st.booleans()):
+        operator = draw(st.sampled_from((Operator.EQ, Operator.NE, Operator.LT)))
+        body.append(Comparison(draw(st.sampled_from(known)), operator, draw(st.sampled_from([*known, "2"]))))
     ends = st.sampled_from(known)
     return Rule(
         id="",
@@ -94,6 +99,50 @@ def test_backward_chaining_finds_what_forward_chaining_finds(
         assert not prover.truncated
         assert all(prover.steps_to(each) for each in found if each.key < 0)
         assert ways(found) == ways(each for each in everything if bind(goal, each, {}) is not None)
+
+
+@given(st.lists(atoms(), max_size=10), st.lists(rules(), max_size=5), st.integers(0, 10))
+def test_every_ground_goal_is_proven_if_and_only_if_it_follows(
+    facts: list[Atom], program: list[Rule], now: int
+) -> None:
+    facts = [each._replace(key=number + 1) for number, each in enumerate(facts)]
+    program = [replace(each, id=f"R-{at}") for at, each in enumerate(program)]
+    following = {each.triple for each in derive(facts, program, most=100_000).atoms.values() if each.holds_at(now)}
+    for one, name, other in product("ab12", PREDICATES, "ab12"):
+        proof = prove(Condition(one, name, other), Prover(Held(facts), program), now=now)
+        assert (proof.verdict is Verdict.PROVEN) == ((one, name, other) in following)
+        assert proof.undecided is None
+
+
+CHAIN = [Atom(number + 1, f"p{number}", "parent", f"p{number + 1}") for number in range(100)]
+ANCESTORS = {
+    "right": "?x parent ?y => ?x ancestor ?y\n?x parent ?y and ?y ancestor ?z => ?x ancestor ?z",
+    "left": "?x parent ?y => ?x ancestor ?y\n?x ancestor ?y and ?y parent ?z => ?x ancestor ?z",
+    "both": "?x parent ?y => ?x ancestor ?y\n?x ancestor ?y and ?y ancestor ?z => ?x ancestor ?z",
+}
+
+
+@pytest.mark.parametrize("recursion", ANCESTORS)
+def test_long_chains_and_cycles_are_decided(recursion: str) -> None:
+    program = rules_of(ANCESTORS[recursion])
+    cycle = [*CHAIN[:20], Atom(200, "p20", "parent", "p0")]
+    for facts, last in ((CHAIN, 100), (cycle, 20)):
+        prover = Prover(Held(facts), program)
+        for start in (0, last // 2, last - 1):
+            assert prove(Condition(f"p{start}", "ancestor", f"p{last}"), prover).verdict is Verdict.PROVEN
+        assert prove(Condition("p0", "ancestor", "?x"), prover, limit=None).total == len(
+            {each.object for each in facts}
+        )
+        back = prove(Condition(f"p{last}", "ancestor", "p0"), prover)
+        assert (back.verdict is Verdict.PROVEN, back.undecided) == (facts is cycle, None)
+
+
+def test_a_goal_is_decided_however_little_of_its_proof_is_shown() -> None:
+    goal = Condition("p0", "ancestor", "p30")
+    for depth in (0, 10, 40):
+        proof = prove(goal, Prover(Held(CHAIN), rules_of(ANCESTORS["right"])), depth=depth)
+        assert (proof.verdict, proof.truncated) == (Verdict.PROVEN, False)
+        assert ("goes deeper" in as_text(proof.answers[0].proof)) == (depth < 30)
 
 
 def test_a_goal_with_variables_is_answered_with_values_confidence_and_proof() -> None:
@@ -151,15 +200,35 @@ def test_a_rule_that_rests_on_itself_proves_nothing() -> None:
 CLOSURE = "near: ?x to ?y => ?x reaches ?y\nfar: ?x to ?y and ?y reaches ?z => ?x reaches ?z"
 
 
-def test_depth_and_work_are_bounded_and_said() -> None:
+def test_what_cannot_be_drawn_within_the_limit_is_not_decided() -> None:
     chain = atoms_of(*(f"n{number} to n{number + 1}" for number in range(60)))
     goal = Condition("n0", "reaches", "?x")
-    shallow = prove(goal, Prover(Held(chain), rules_of(CLOSURE)), depth=10)
-    assert (shallow.truncated, shallow.total) == (True, 10)
-    deep = prove(goal, Prover(Held(chain), rules_of(CLOSURE)), depth=70)
-    assert (deep.truncated, deep.total, len(deep.answers)) == (False, 60, 50)
+    whole = prove(goal, Prover(Held(chain), rules_of(CLOSURE)))
+    assert (whole.truncated, whole.total, len(whole.answers), whole.undecided) == (False, 60, 50, None)
     spent = prove(goal, Prover(Held(chain), rules_of(CLOSURE), most=100))
-    assert (spent.truncated, spent.total) == (True, 0)
+    assert (spent.verdict, spent.truncated, spent.total) == (Verdict.UNDECIDED, True, 0)
+    assert spent.undecided == "not decided within 100 conclusions"
+    slow = " and ".join(f"?x{number} to ?y{number}" for number in range(6))
+    steps = prove(goal, Prover(Held(chain), rules_of(f"{slow} => ?x0 reaches nowhere"), most=100))
+    assert steps.undecided == "not decided within 8,000 steps"
+
+
+def test_what_was_decided_before_a_search_was_cut_stays_decided() -> None:
+    chain = atoms_of(*(f"n{number} to n{number + 1}" for number in range(60)))
+    prover = Prover(Held(chain), rules_of(CLOSURE), most=100)
+    narrow, wide = Condition("?x", "reaches", "n3"), Condition("n0", "reaches", "?x")
+    assert prove(narrow, prover).total == 3
+    assert prove(wide, prover).verdict is Verdict.UNDECIDED
+    assert prove(narrow, prover).total == 3
+    assert prove(Condition("n9", "reaches", "n3"), prover).undecided is None
+
+
+def test_rules_that_negate_what_they_lead_to_decide_nothing() -> None:
+    proof = prove(
+        Condition("a", "q", "1"), Prover(Held(atoms_of("a p 1")), rules_of("?x p 1 and not ?x q 1 => ?x q 1"))
+    )
+    assert proof.verdict is Verdict.UNDECIDED
+    assert str(proof.undecided).startswith("not decided: whether q holds depends on its own absence")
 
 
 def test_absence_is_never_concluded_from_a_search_that_was_cut() -> None:
@@ -169,7 +238,7 @@ def test_absence_is_never_concluded_from_a_search_that_was_cut() -> None:
     shallow = prove(goal, Prover(Held(chain), program), depth=1)
     assert (shallow.verdict, [str(gap) for gap in shallow.gaps]) == (Verdict.GAPS, ["not a0 reaches a3"])
     spent = prove(goal, Prover(Held(chain), program, most=1))
-    assert (spent.verdict, spent.truncated) == (Verdict.UNPROVABLE, True)
+    assert (spent.verdict, spent.truncated) == (Verdict.UNDECIDED, True)
 
 
 def test_what_is_known_of_a_goal_narrows_what_is_drawn() -> None:
@@ -227,7 +296,7 @@ def test_what_is_missing_is_found_where_a_rule_has_too_many_ways_to_be_tried_all
     wide = rules_of(" and ".join(f"?x p{number} ?y{number}" for number in range(16)) + " => ?x q 1")
     known = atoms_of(*(f"a p{number} {value}" for number in range(15) for value in "xyz"))
     proof = prove(Condition("a", "q", "1"), Prover(Held(known), wide, most=20_000))
-    assert proof.truncated
+    assert proof.verdict is Verdict.UNDECIDED
     assert [str(gap) for gap in proof.gaps] == ["a p15 ?y15"]
 
 

@@ -117,6 +117,17 @@ def test_what_strangers_said_proves_nothing_and_the_rest_is_as_inference_has_it(
         assert (found["verdict"], found["holds"]) == (proof.verdict, True if other < 4 else None)
 
 
+def test_what_is_far_off_follows_and_what_cannot_be_decided_is_said(memory: Memory) -> None:
+    chain = [f"p{number} parent p{number + 1}" for number in range(15)]
+    rules = ["?x parent ?y => ?x ancestor ?y", "?x parent ?y and ?y ancestor ?z => ?x ancestor ?z"]
+    far = ask(reason, knowing(memory), goal="p0 ancestor p15", facts=chain, rules=rules)
+    assert far.answer["verdict"] == "proven"
+    assert "without the fact p14 parent p15" in far.would_change
+    odd = ask(reason, knowing(memory), goal="a q 1", facts=["a p 1"], rules=["?x p 1 and not ?x q 1 => ?x q 1"])
+    assert (odd.answer["verdict"], odd.answer["holds"]) == ("not-decided", None)
+    assert odd.conclusion.lower().startswith("whether a q 1 is not decided: whether q holds depends on its own absence")
+
+
 def test_contradiction_is_told(memory: Memory) -> None:
     # Nixon's diamond: Reiter & Criscuolo, On interacting defaults, IJCAI (1981).
     rules = ["?x isA Quaker => ?x isPacifist true", "?x isA Republican => ?x isPacifist false"]

@@ -68,6 +68,22 @@ def test_people_see_conclusions_proofs_gaps_checks_and_actions(cli: Run, fact: s
     assert cli("infer", "check", "--fail", "--severity", "critical") == "No constraint is violated.\n"
 
 
+def test_what_was_not_decided_is_said_to_people_and_programs(cli: Run, cli_json: RunJson, home: Any, fact: str) -> None:
+    for number in range(12):
+        cli("fact", "assert", f"p{number}", "parent", f"p{number + 1}")
+    cli("rule", "create", "?x parent ?y => ?x ancestor ?y")
+    cli("rule", "create", "?x parent ?y and ?y ancestor ?z => ?x ancestor ?z")
+    assert cli("infer", "backward", "p0", "ancestor", "p12", "--depth", "1").startswith("proven\np0 ancestor p12")
+    (home / "memfolio.toml").write_text("[knowledge]\nmost = 50\n")
+    said = cli("infer", "backward", "p0", "ancestor", "?x")
+    assert said.startswith("not decided within 50 conclusions\n")
+    assert "unprovable" not in said
+    document = cli_json("infer", "backward", "p0", "ancestor", "?x")
+    assert (document["verdict"], document["undecided"]) == ("not-decided", "not decided within 50 conclusions")
+    assert cli("infer", "explain", "p0", "ancestor", "?x").startswith("Not decided within 50 conclusions: p0 ancestor")
+    assert cli_json("infer", "explain", "p0", "ancestor", "?x")["undecided"] == "not decided within 50 conclusions"
+
+
 def test_programs_get_documents_with_fixed_fields(cli_json: RunJson, fact: str) -> None:
     fields = {
         ("forward",): "conclusions total counts problems persisted",

@@ -12,10 +12,10 @@ from itertools import islice, permutations
 
 from memfolio.errors import InputError
 from memfolio.knowledge.abduce import GAPS, HYPOTHESES, Gap, Hypothesis, abduce
-from memfolio.knowledge.prove import ANSWERS, DEPTH, At, Prover, call_of, prove
+from memfolio.knowledge.prove import ANSWERS, At, Prover, call_of, prove
 from memfolio.knowledge.rule import Condition
 from memfolio.knowledge.rule_text import render_part
-from memfolio.knowledge.tree import Lookup, Node, as_text, called
+from memfolio.knowledge.tree import DEEPEST, Lookup, Node, as_text, called
 
 LONGEST = 5
 """How many words a term may have to be found in a question."""
@@ -54,6 +54,8 @@ class Explanation:
     gaps: tuple[Gap, ...]
     hypotheses: tuple[Hypothesis, ...]
     truncated: bool
+    undecided: str | None = None
+    """Why it is not known whether it holds, where nothing was found: `not decided within 1,000,000 conclusions`."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -75,7 +77,7 @@ def explain(
     vocabulary: Vocabulary,
     *,
     now: int,
-    depth: int = DEPTH,
+    depth: int = DEEPEST,
     facts: Lookup | None = None,
 ) -> Explanation:
     """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
@@ -89,7 +91,7 @@ def explain(
     # What was asserted is explained only where somebody wants to know why.
     is_why = not isinstance(question, str) or question.lstrip().casefold().startswith("why")
     unexplained = [Condition(*each.triple) for each in given if is_why] if nodes else goals
-    hypotheses = (each for goal in unexplained for each in abduce(goal, held, known.rules))
+    suggested = (each for goal in unexplained for each in abduce(goal, held, known.rules))
     return Explanation(
         question=question if isinstance(question, str) else render_part(question),
         unknown=tuple(unknown),
@@ -97,8 +99,9 @@ def explain(
         facts=tuple(given),
         derived=tuple(drawn),
         gaps=() if nodes else tuple(gap for proof in proofs for gap in proof.gaps)[:GAPS],
-        hypotheses=tuple(islice(hypotheses, HYPOTHESES)),
+        hypotheses=tuple(islice((each for each in suggested if each.assumptions), HYPOTHESES)),
         truncated=any(proof.truncated for proof in proofs) or sum(proof.total for proof in proofs) > len(nodes),
+        undecided=None if nodes else next((proof.undecided for proof in proofs if proof.undecided), None),
     )
 
 
@@ -181,14 +184,16 @@ def _lines(found: Explanation) -> Iterator[str]:
     for node in (*found.facts, *found.derived):
         yield as_text(node)
     if not found.facts and not found.derived:
-        yield f"Nothing that is known says: {', or '.join(map(render_part, found.patterns[:3]))}"
+        asked = ", or ".join(map(render_part, found.patterns[:3]))
+        said = found.undecided or "nothing that is known says"
+        yield f"{said[0].upper()}{said[1:]}: {asked}"
     if found.gaps:
         yield "It would follow with:"
         yield from (f"  {gap}" for gap in found.gaps)
     if found.hypotheses:
         yield "It could be explained by:"
     for each in found.hypotheses:
-        assumed = " and ".join(map(render_part, each.assumptions)) or "nothing more"
+        assumed = " and ".join(map(render_part, each.assumptions))
         yield f"  the rule {called(each.rule)} ({each.score:.2f}), assuming {assumed}"
     if found.sources:
         yield f"Sources: {', '.join(found.sources)}"

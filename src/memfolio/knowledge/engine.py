@@ -101,20 +101,23 @@ class Tally:
     def allow(self, conclusions: int) -> None:
         """Refuse more conclusions than may follow."""
         if conclusions > self.most:
-            raise self._refusal(f"more than {self.most:,} conclusions follow", self.counts or self._spent)
+            limit = f"{self.most:,} conclusions"
+            raise self._refusal(f"more than {limit} follow", limit, self.counts or self._spent)
 
     def spend(self, rule: str, steps: int) -> None:
         """Refuse more steps than may be taken."""
         self._spent[rule] += steps
         self.left -= steps
         if self.left < 0:
-            raise self._refusal(f"to see what follows takes more than {self.steps:,} steps", self._spent)
+            limit = f"{self.steps:,} steps"
+            raise self._refusal(f"to see what follows takes more than {limit}", limit, self._spent)
 
-    def _refusal(self, what: str, by_rule: Counter[str]) -> InferenceLimitError:
+    def _refusal(self, what: str, limit: str, by_rule: Counter[str]) -> InferenceLimitError:
         worst = max(by_rule, key=by_rule.__getitem__)
         return InferenceLimitError(
             f"{what}, most of them by the rule {self._names[worst]!r}",
             hint=f"narrow or disable {worst}, or raise `knowledge.most` in memfolio.toml",
+            limit=limit,
         )
 
     def problems_of(self, rule: Rule) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import InferenceLimitError, InputError, NotFoundError
 from memfolio.graph.making import Shelf
 from memfolio.index import derived
 from memfolio.index.database import Connection
@@ -116,7 +116,10 @@ class Inference:
     def backward(
         self, subject: str, predicate: str, object: str, *, depth: int | None = None, limit: int | None = ANSWERS
     ) -> Proof:
-        """Whether a triple holds or follows, with which values for its `?variables`, why, and what is missing."""
+        """Whether a triple holds or follows, with which values for its `?variables`, why, and what is missing.
+
+        `depth` is how many rules deep each proof is shown; whether the triple is proven does not depend on it.
+        """
         goal, now, deep = as_goal(subject, predicate, object), self._now(), self._depth(depth)
         return self._reason(lambda db, known: prove(goal, known, now=now, depth=deep, limit=limit, facts=_facts_in(db)))
 
@@ -137,7 +140,10 @@ class Inference:
         return self._reason(ask)
 
     def explain_fact(self, fact: str | Triple, depth: int | None = None) -> tree.Node:
-        """All that a fact rests on, by its id or triple; one that is another agent's or not trusted stands alone."""
+        """All that a fact rests on, by its id or triple; one that is another agent's or not trusted stands alone.
+
+        NotFoundError where it does not hold, InferenceLimitError where that could not be decided.
+        """
         named = self._facts.get(fact) if isinstance(fact, str) else None
         subject, predicate, target = triple = named.triple if named else as_triple(fact)
         deep = self._depth(depth)
@@ -145,6 +151,10 @@ class Inference:
         def ask(db: Connection, known: Prover) -> tree.Node:
             if named is not None and not known.match(predicate, subject, target):
                 return tree.Node(triple=triple, confidence=named.confidence, fact=named)
+            if (why := known.undecided(predicate, subject, target)) and not known.match(predicate, subject, target):
+                raise InferenceLimitError(
+                    f"{' '.join(triple)[:200]!r} is {why}", hint="; ".join(sorted(known.problems))
+                )
             return tree.explain_fact(triple, known, known.rules, deep, facts=_facts_in(db))
 
         return self._reason(ask)
@@ -196,7 +206,8 @@ class Inference:
             stored = derived.Stored(db)
             # What is kept does not follow from facts that are not there, and is not there where there is trouble.
             kept = not context and derived.trouble(db) is None
-            return question(db, Prover(Beside(stored, context) if context else stored, rules, kept=kept))
+            relations = Beside(stored, context) if context else stored
+            return question(db, Prover(relations, rules, most=self._vault.config.knowledge.most, kept=kept))
 
         return self._library.index.read(ask)
 

@@ -7,7 +7,7 @@ the facts that they speak of. So nothing proves itself, and all ends. Pure.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
@@ -19,14 +19,12 @@ from memfolio.knowledge.engine import Derivation, derive
 from memfolio.knowledge.join import Binding, bind, fill, solve
 from memfolio.knowledge.relations import Atom, Held, Relations
 from memfolio.knowledge.rule import Condition, Rule, spoken_of, variables
-from memfolio.knowledge.tree import Lookup, Node, Step, head_binding, steps_to, tell
+from memfolio.knowledge.tree import DEEPEST, Lookup, Node, Step, head_binding, steps_to, tell
 
 ANSWERS = 50
 """How many answers are shown with their proofs."""
 MOST = 200_000
 """How many conclusions may be drawn for one goal."""
-DEPTH = 10
-"""How many rules deep a proof may be."""
 FEW = 8
 """So many goals with one predicate are proved each for itself, before all with that predicate are."""
 _KEPT = 1 << 62
@@ -42,6 +40,7 @@ class Verdict(StrEnum):
     PROVEN = "proven"
     GAPS = "derivable-with-gaps"
     UNPROVABLE = "unprovable"
+    UNDECIDED = "not-decided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """What came of a goal; `truncated` says that the search was cut, so that more may follow."""
+    """What came of a goal; `truncated` says that some search for it or its gaps was cut, so that more may follow."""
 
     goal: Condition
     verdict: Verdict
@@ -65,6 +64,8 @@ class Proof:
     gaps: tuple[Gap, ...]
     truncated: bool
     problems: tuple[str, ...]
+    undecided: str | None = None
+    """Why it is neither proven nor disproved: `not decided within 1,000,000 conclusions`."""
 
 
 def prove(
@@ -72,30 +73,32 @@ def prove(
     prover: Prover,
     *,
     now: int | None = None,
-    depth: int = DEPTH,
+    depth: int = DEEPEST,
     limit: int | None = ANSWERS,
     facts: Lookup | None = None,
 ) -> Proof:
     """Prove a goal whose subject and object may be variables; with `now` only what holds then counts.
 
-    What takes more than `depth` rules, one after another, to follow from facts is left out.
+    Proofs are shown `depth` rules deep, and may be deeper.
     """
     known = At(prover, now)
     held = [(atom, found) for atom in known.match(*call_of(goal)) if (found := bind(goal, atom, {})) is not None]
-    near = [each for each in held if prover.height(each[0]) <= depth]
-    near.sort(key=lambda each: (-each[0].confidence, each[0][1:]))
+    held.sort(key=lambda each: (-each[0].confidence, each[0][1:]))
+    undecided = None if held else prover.undecided(*call_of(goal))
     missing = [] if held else [each for each in gaps(goal, known, prover.rules) if each.missing]
+    rest = Verdict.UNDECIDED if undecided else Verdict.GAPS if missing else Verdict.UNPROVABLE
     return Proof(
         goal=goal,
-        verdict=Verdict.PROVEN if near else Verdict.GAPS if missing else Verdict.UNPROVABLE,
+        verdict=Verdict.PROVEN if held else rest,
         answers=tuple(
             Answer(binding=found, atom=atom, proof=tell(atom, prover.steps_to, depth, facts, ways=1))
-            for atom, found in near[:limit]
+            for atom, found in held[:limit]
         ),
-        total=len(near),
+        total=len(held),
         gaps=tuple(missing),
-        truncated=prover.truncated or len(near) < len(held),
+        truncated=prover.truncated,
         problems=tuple(sorted(prover.problems)),
+        undecided=undecided,
     )
 
 
@@ -121,35 +124,48 @@ class Prover:
     def __init__(self, relations: Relations, rules: Iterable[Rule], *, most: int = MOST, kept: bool = False) -> None:
         self.rules = [rule for rule in rules if rule.enabled and rule.conclusion is not None]
         self.problems: set[str] = set()
-        self.truncated = False
-        """Whether something could not be drawn, so that only what was asserted was found."""
+        self._cut: dict[str, str] = {}
+        """Why not all that has a predicate could be drawn, so that only what was asserted was found."""
         self._relations, self._most = relations, most
         self._heads: defaultdict[str, list[Rule]] = defaultdict(list)
         for rule in unsettled(self.rules) if kept else self.rules:
             self._heads[head_of(rule).predicate].append(rule)
         self._answers: defaultdict[str, dict[Call, Held]] = defaultdict(dict)
-        self._drawn: list[tuple[Derivation, Mapping[int, int]]] = []
+        self._drawn: list[Derivation] = []
+
+    @property
+    def truncated(self) -> bool:
+        """Whether something could not be drawn."""
+        return bool(self._cut)
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         """All that holds for a predicate and, where they are given, this subject and object."""
         if predicate not in self._heads:
             return self._relations.match(predicate, subject, object)
         goal, answers = (predicate, subject, object), self._answers[predicate]
-        drawn = next((answers[each] for each in _wider(goal) if each in answers), None)
-        if drawn is None:
+        if (asked := self._asked(goal)) is None:
             # A value that looks like a variable cannot stand in a rule.
             is_plain = not variables(filter(None, (subject, object)))
-            wanted = goal if is_plain and len(answers) < FEW else (predicate, None, None)
-            drawn = answers[wanted] = self._draw(wanted)
-        return drawn.match(predicate, subject, object)
+            asked = self._draw(goal if is_plain and len(answers) < FEW else (predicate, None, None))
+        return answers[asked].match(predicate, subject, object)
+
+    def undecided(self, predicate: str, subject: str | None = None, object: str | None = None) -> str | None:
+        """Why `match` may not have found all of this: `not decided within …`; None where it has."""
+        self.match(predicate, subject, object)
+        asked = self._asked((predicate, subject, object))
+        return self._cut.get(predicate) if asked == (predicate, None, None) else None
+
+    def _asked(self, goal: Call) -> Call | None:
+        """The goal, of those whose answers are known, that answers this one."""
+        return next((each for each in _wider(goal) if each in self._answers[goal[0]]), None)
 
     def steps_to(self, atom: Atom) -> Sequence[Step]:
         """How an atom that holds here follows; nothing for one that was asserted."""
         if found := self._derivation(atom):
-            rule = next(rule for rule in self.rules if rule.id == found[0].proofs[atom.key].rule)
+            rule = next(rule for rule in self.rules if rule.id == found.proofs[atom.key].rule)
             positive = [part for part in rule.conditions if not (isinstance(part, Condition) and part.negated)]
             binding = head_binding(head_of(rule), atom.subject, atom.object)
-            met = islice(solve(positive, Held(found[0].premises(atom)), binding), 1)
+            met = islice(solve(positive, Held(found.premises(atom)), binding), 1)
             return [(rule, each._replace(start=atom.start, end=atom.end)) for each in met]
         key = _KEPT - atom.key if atom.key >= _KEPT else atom.key
         if key > 0:
@@ -158,32 +174,26 @@ class Prover:
         steps = steps_to(atom.triple, self, self.rules)
         return sorted(steps, key=lambda step: any(premise.key <= key for premise in step[1].atoms))
 
-    def height(self, atom: Atom) -> int:
-        """How many rules, one after another, an atom takes to follow from facts and from what is kept."""
-        found = self._derivation(atom)
-        return found[1][atom.key] if found else 0
+    def _derivation(self, atom: Atom) -> Derivation | None:
+        """Where an atom was drawn."""
+        return next((each for each in self._drawn if atom.key in each.proofs and each.atoms[atom.key] == atom), None)
 
-    def _derivation(self, atom: Atom) -> tuple[Derivation, Mapping[int, int]] | None:
-        """Where an atom was drawn, with the heights of all that was drawn there."""
-        return next((each for each in self._drawn if atom.key in each[1] and each[0].atoms[atom.key] == atom), None)
-
-    def _draw(self, goal: Call) -> Held:
-        """All that is needed for a goal, with what holds for it."""
+    def _draw(self, goal: Call) -> Call:
+        """Draw what holds for a goal, and all that it needs; returns the goal that was answered, or a wider one."""
         rules, calls = self._narrowed(goal)
         try:
             found = derive(self._given(calls), rules, most=self._most)
         except (InferenceLimitError, RuleError) as error:
-            self.truncated = True
+            reason = f" within {error.limit}" if isinstance(error, InferenceLimitError) else f": {error.message}"
+            self._cut[goal[0]] = f"not decided{reason}"
             self.problems.add(error.message)
-            anything: Call = (goal[0], None, None)
-            self._answers[goal[0]][anything] = Held(self._given([anything]))  # what failed once is not tried again
-            return self._answers[goal[0]][anything]
+            goal = (goal[0], None, None)  # what failed once is not tried again
+            self._answers[goal[0]][goal] = Held(self._given([goal]))
+            return goal
         self.problems.update(found.problems)
-        heights: dict[int, int] = {}
-        for key, proof in found.proofs.items():
-            heights[key] = 1 + max(heights.get(premise, 0) for premise in proof.premises)
-        self._drawn.append((found, heights))
-        return Held(found.atoms.values())
+        self._drawn.append(found)
+        self._answers[goal[0]][goal] = Held(found.atoms.values())
+        return goal
 
     def _narrowed(self, goal: Call) -> tuple[list[Rule], set[Call]]:
         """The rules that lead to a goal, with its values in them, and all that they ask for."""
@@ -212,9 +222,9 @@ class Prover:
 
 
 def _wider(call: Call) -> tuple[Call, ...]:
-    """A goal, and those whose answers include its own."""
+    """A goal, and those whose answers include its own, the narrowest first."""
     predicate, subject, target = call
-    return call, (predicate, None, None), (predicate, subject, None), (predicate, None, target)
+    return call, (predicate, subject, None), (predicate, None, target), (predicate, None, None)
 
 
 def call_of(part: Condition) -> Call:

@@ -43,7 +43,7 @@ def reason(given: Given, world: World) -> Result:
     is_triple = '"' in said or (len(said.split()) == 3 and not said.endswith("?"))
     goals = [triple_in(said, "goal")] if is_triple else world.inference.explain(said).patterns
     proofs = [_proved(goal, known) for goal in goals]
-    proof = next((each for each in proofs if each.verdict is Verdict.PROVEN), proofs[0])
+    proof = min(proofs, key=lambda each: (each.verdict is not Verdict.PROVEN, each.undecided is None))
     return _by_rules(proof, known, given)
 
 
@@ -56,11 +56,13 @@ def _by_rules(proof: Proof, known: Supposed, given: Given) -> Result:
     against = [*_denials(proof, known), *_violations(proof, known)] if nodes else []
     words = f"it does not follow that {render_part(proof.goal)}"
     steps = [f"a rule leads to it, but it is missing that {gaps[0]}" if gaps else "no fact and no rule leads to it"]
+    if proof.undecided:
+        words, steps = f"whether {render_part(proof.goal)} is {proof.undecided}", ["the search was cut before its end"]
     notes = [*proof.problems, *["the search was cut: more may follow"] * proof.truncated]
     if nodes:
         words = f"it follows that {', '.join(sentence(each.triple) for each in nodes[:SHOWN])}"
         steps = [line for node in nodes[:SHOWN] for line in as_text(node).splitlines()]
-    else:
+    elif not proof.undecided:
         notes.append("what does not follow is not thereby false")
     if against:
         words += f"; but so does what contradicts it: {'; '.join(against)}"
@@ -85,7 +87,7 @@ def _needed(proof: Proof, known: Supposed) -> Iterator[str]:
     for answer in proof.answers[:1]:
         goal, nodes = Condition(*answer.atom.triple), list(_within(answer.proof))
         for fact in list(dict.fromkeys(each.triple for each in nodes if not each.ways))[:TRIED]:
-            if _proved(goal, known, fact).verdict is not Verdict.PROVEN:
+            if _proved(goal, known, fact).verdict in (Verdict.GAPS, Verdict.UNPROVABLE):
                 yield f"without the fact {sentence(fact)}"
         tests = dict.fromkeys(test for each in nodes for way in each.ways for test in way.tests)
         yield from (f"if it were known that {each[4:]}" for each in tests if each.startswith("not "))

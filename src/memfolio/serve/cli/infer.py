@@ -27,7 +27,7 @@ Question = Annotated[
 RuleNames = Annotated[list[str] | None, typer.Option("--rule", metavar="ID", help="Only this rule; may be repeated.")]
 Domain = Annotated[str | None, typer.Option("--domain", metavar="NAME", help="Only rules of this domain.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many are shown.")]
-Depth = Annotated[int | None, typer.Option("--depth", metavar="N", min=0, help="How many rules deep.")]
+Depth = Annotated[int | None, typer.Option("--depth", metavar="N", min=0, help="How many rules deep a proof is shown.")]
 
 
 def forward(
@@ -64,7 +64,7 @@ def backward(
         proof = memory.inference.backward(subject, predicate, object, depth=depth, limit=limit)
     proved = [as_text(each.proof) for each in proof.answers]
     missing = [f"missing: {gap}" for gap in proof.gaps]
-    return answer(proof, [proof.verdict, *proved, *more(proof.total - len(proved)), *missing])
+    return answer(proof, [proof.undecided or proof.verdict, *proved, *more(proof.total - len(proved)), *missing])
 
 
 def abduce(options: Options, subject: Subject, predicate: Predicate, object: Object) -> Answer:
