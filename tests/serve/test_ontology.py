@@ -99,6 +99,22 @@ def test_document_of_others_is_imported(shop: Run, cli_json: RunJson, type_in: C
     assert cli_json("ontology", "import", "-", "web")["terms"] == ["web:WebPage"]
 
 
+def test_labels_are_enough_to_be_imported_and_people_see_what_is_missing(
+    shop: Run, cli_json: RunJson, type_in: Callable[[bytes], None]
+) -> None:
+    turtle = b"<http://x.org/A> a <http://www.w3.org/2002/07/owl#Class> . <http://x.org/B> a <http://x.org/A> ."
+    for name in ("ttl", "turtle"):
+        type_in(turtle)
+        said = shop("ontology", "import", "-", "web", "--format", name, "--dry-run")
+        assert "no definition: web:A\n" in said
+        assert "no label, so that one was made of the name: web:A\n" in said
+    type_in(turtle)
+    document = cli_json("ontology", "import", "-", "web", "--format", "turtle")
+    assert (document["terms"], document["lacking"]) == (["web:A"], {"label": ["web:A"], "definition": ["web:A"]})
+    exported = shop("ontology", "export", "--format", "jsonld")
+    assert shop("ontology", "export", "--format", "json-ld") == exported
+
+
 def test_facts_and_terms_that_do_not_fit_end_with_one(shop: Run, cli_json: RunJson, home: Path) -> None:
     shop("fact", "assert", "tea", "price", "much")
     found = cli_json("ontology", "conform", status=1)

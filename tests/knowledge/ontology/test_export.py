@@ -58,6 +58,11 @@ def test_export_is_read_back_by_the_library(ontology: Ontology, facts: list[Fact
     assert f"<https://memfolio.dev/ontology/shop/Customer> {label}" in found
 
 
+def test_formats_are_known_by_their_other_names(ontology: Ontology, facts: list[Fact]) -> None:
+    for name, other in (("jsonld", "json-ld"), ("jsonld", "JSON-LD"), ("turtle", "ttl"), ("turtle", "Turtle")):
+        assert ontology.export(facts, other) == ontology.export(facts, name)
+
+
 def test_unknown_format_is_refused(ontology: Ontology) -> None:
     with pytest.raises(InputError, match="'csv' is no format to export to"):
         ontology.export((), "csv")

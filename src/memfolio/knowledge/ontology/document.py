@@ -30,6 +30,7 @@ LOCAL = {"thing": f"{DATA}thing/", "predicate": f"{DATA}predicate/", "fact": f"{
 RESERVED = frozenset({*PREFIXES, *LOCAL, "urn", "mailto", "tag", "doi", "http", "https"})
 """What may stand before a colon and is no domain."""
 HEADER = "owl:Ontology"
+LABELS = ("rdfs:label", "skos:prefLabel")
 FUNCTIONAL = "owl:FunctionalProperty"
 TYPES = {
     "owl:Class": TermKind.CLASS,
@@ -152,7 +153,7 @@ def term_of(node: Node) -> Term | None:
     return Term(
         kind=kind,
         id=str(node["@id"]),
-        label=_first(_texts(node, "rdfs:label")),
+        label=_first(tuple(text for name in LABELS for text in _texts(node, name))),
         definition=_first(_texts(node, "skos:definition")),
         parents=_references(node, _above(kind)),
         domain_class=_first(_references(node, "rdfs:domain")),

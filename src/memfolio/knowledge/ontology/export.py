@@ -25,7 +25,7 @@ from memfolio.index.facts import Fact
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.ontology.conform import TYPE_PREDICATES
 from memfolio.knowledge.ontology.document import LOCAL, PREFIXES, Document, write_page
-from memfolio.knowledge.ontology.rdf import compact, library, serialize
+from memfolio.knowledge.ontology.rdf import compact, format_named, library, serialize
 from memfolio.knowledge.ontology.term import BASE, LITERAL_NAMES, PROPERTIES, TermKind
 from memfolio.knowledge.ontology.vocabulary import Vocabulary
 
@@ -55,10 +55,11 @@ class Answers:
 
 def export(pages: Iterable[Document], facts: Iterable[Fact], format: str) -> bytes:
     """Pages and facts as one text."""
-    if format not in ("turtle", "jsonld"):
+    chosen = format_named(format)
+    if chosen not in ("turtle", "jsonld"):
         raise InputError(f"{format[:40]!r} is no format to export to", hint="use turtle or jsonld")
     given = list(pages)
-    return serialize(documents(given, facts), format, prefixes(given))
+    return serialize(documents(given, facts), chosen, prefixes(given))
 
 
 def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: int, seconds: float) -> Answers:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from memfolio.embed.meaning import Meaning
@@ -18,8 +18,17 @@ from memfolio.knowledge.ontology.document import Document, node_of, read_page, t
 from memfolio.knowledge.ontology.export import ROWS, SECONDS, Answers, ask, export
 from memfolio.knowledge.ontology.rdf import adopted
 from memfolio.knowledge.ontology.templates import BUSINESS, template
-from memfolio.knowledge.ontology.term import Term, TermKind
-from memfolio.knowledge.ontology.validate import GOOD, Report, check_domain, errors_of, problems, validate
+from memfolio.knowledge.ontology.term import Term, TermKind, spoken
+from memfolio.knowledge.ontology.validate import (
+    GOOD,
+    Report,
+    check_domain,
+    fitted,
+    flaws,
+    lacking,
+    problems,
+    validate,
+)
 from memfolio.knowledge.ontology.vocabulary import Vocabulary
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
@@ -56,6 +65,8 @@ class Added:
     report: Report
     diff: str
     receipt: Receipt | None = None
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The ids of the imported terms that have no label, definition, domain or range, by the part that they lack."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -154,18 +165,32 @@ class Ontology:
     def import_(
         self, content: bytes, format: str, domain: str, *, by: Attribution = TERMER, dry_run: bool = False
     ) -> Added:
-        """Add the classes and properties of an RDF document to a domain; those that do not fit are left out.
+        """Add the classes and properties of an RDF document to a domain: `turtle`, `jsonld`, `xml` or `ntriples`.
 
-        The report tells of these. Needs the RDF library unless the document is a page in normal form.
+        What does not fit is left out, as little as possible, and the report tells of it; `lacking` lists what terms are
+        without. Needs the RDF library unless the document is a page in normal form.
         """
         found = adopted(content, format, check_domain(domain))
         if not found:
             raise OntologyError("the document defines no class and no property", hint="name one that does")
-        known = Vocabulary([*self.vocabulary(), *found])
-        wrong = {each.id: errors for each in found if (errors := errors_of(each, known))}
-        told = tuple(f"{name} was left out: {'; '.join(errors)}" for name, errors in wrong.items())
-        kept = [each for each in found if each.id not in wrong]
-        return self._add(kept, by, dry_run=dry_run, report=Report(warnings=told))
+        told, once = list[str](), dict[str, Term]()
+        for each in found:
+            if wrong := tuple(flaws(each)):
+                told.append(f"{each.id} was left out: {'; '.join(wrong)}")
+            elif once.setdefault(each.id, each) is not each:
+                name = each.more.get("skos:exactMatch", {}).get("@id", each.id)
+                told.append(f"{name} was left out: another term of the document is called {each.id}, too")
+        known = Vocabulary([*self.vocabulary(), *once.values()])
+        kept, lacks = list[Term](), dict[str, list[str]]()
+        for each in once.values():
+            term, wrong = fitted(each, known)
+            told += [f"{each.id} came in without a part: {why}" for why in wrong]
+            kept.append(replace(term, label=term.label or spoken(term.name, term.kind)))
+            lacks[each.id] = list(lacking(term))
+        added = self._add(kept, by, dry_run=dry_run, report=Report(warnings=tuple(told)))
+        parts = dict.fromkeys(part for each in added.terms for part in lacks[each.id])
+        without = {part: tuple(each.id for each in added.terms if part in lacks[each.id]) for part in parts}
+        return replace(added, lacking=without)
 
     def tree(self, domain: str | None = None) -> str:
         """The classes below each other, with their properties, as text."""
@@ -182,7 +207,7 @@ class Ontology:
         return conform(facts, self.vocabulary(), types)
 
     def export(self, facts: Iterable[Fact] = (), format: str = "turtle") -> bytes:
-        """Ontology and facts as `turtle` or `jsonld`."""
+        """Ontology and facts as `turtle` or `jsonld`, by any of their names."""
         return export(self._pages().values(), facts, format)
 
     def sparql(self, query: str, facts: Iterable[Fact] = (), *, limit: int = ROWS, seconds: float = SECONDS) -> Answers:

@@ -9,6 +9,8 @@ from typing import Any
 
 from memfolio.errors import OntologyError
 from memfolio.knowledge.ontology.document import (
+    FUNCTIONAL,
+    LABELS,
     MOST_BYTES,
     PREFIXES,
     is_normal,
@@ -21,10 +23,24 @@ from memfolio.knowledge.ontology.document import (
 from memfolio.knowledge.ontology.term import Term, TermKind
 
 FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ntriples": "N_TRIPLES", "xml": "RDF_XML"}
-ENDINGS = {"ttl": "turtle", "jsonld": "jsonld", "json": "jsonld", "nt": "ntriples", "rdf": "xml", "owl": "xml"}
-"""The format of a file by the ending of its name."""
+_OTHER_NAMES = {"ttl": "turtle", "json": "jsonld", "nt": "ntriples", "rdf": "xml", "owl": "xml", "rdfxml": "xml"}
 DEFINITIONS = ("definition", "sbvr_definition", "comment", "description")
 SYNONYMS = ("altLabel", "sbvr_synonyms", "hasExactSynonym")
+_PROPERTIES = ("rdf:Property", FUNCTIONAL)
+"""What only says that something is a property; its range decides of which kind."""
+_VALUES = {
+    f"xsd:{name}": f"xsd:{ours}"
+    for ours, names in {
+        "integer": "int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger "
+        "unsignedInt unsignedLong unsignedShort unsignedByte",
+        "double": "float",
+        "string": "anyURI normalizedString token language Name",
+        "dateTime": "dateTimeStamp",
+        "duration": "dayTimeDuration yearMonthDuration",
+    }.items()
+    for name in names.split()
+} | dict.fromkeys(("rdfs:Literal", "rdf:langString", "rdf:PlainLiteral"), "xsd:string")
+"""Types of values that are read as one of ours."""
 _REACH = ("rdfs:subClassOf", "rdfs:subPropertyOf", "rdfs:domain", "rdfs:range")
 _WHERE = "the document"
 
@@ -36,6 +52,13 @@ def library() -> Any:
     except ImportError as error:
         hint = "pip install 'memfolio[rdf]'"
         raise OntologyError("this needs the RDF library, which is not installed", hint=hint) from error
+
+
+def format_named(name: str) -> str:
+    """One of FORMATS by any of its names: `JSON-LD` and `.jsonld` are jsonld; a name that is none stays as it is."""
+    plain = re.sub(r"[\W_]+", "", name.casefold())
+    found = _OTHER_NAMES.get(plain, plain)
+    return found if found in FORMATS else name
 
 
 def serialize(documents: Iterable[bytes], format: str, context: Mapping[str, str]) -> bytes:
@@ -62,13 +85,16 @@ def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[di
 
 def adopted(content: bytes, format: str, domain: str) -> list[Term]:
     """The classes and properties of a document as terms of `domain`; `skos:exactMatch` names what they were."""
-    given = parse_json(content, _WHERE) if format == "jsonld" else {}
+    chosen = format_named(format)
+    given = parse_json(content, _WHERE) if chosen == "jsonld" else {}
     if is_normal(given, domain):
         return list(terms_in(given["@graph"], domain))
     context = prefixes_of(given, domain)
-    defined = {node["@id"]: node for node in nodes_in(content, format, context) if node["@id"][:2] != "_:"}
+    defined = {node["@id"]: node for node in nodes_in(content, chosen, context) if node["@id"][:2] != "_:"}
+    for node in defined.values():
+        _decide_kind(node)
     terms = {name: term for name, node in defined.items() if (term := term_of(node))}
-    names = {name: f"{domain}:{_name_here(name, term.kind)}" for name, term in terms.items()}
+    names = {name: f"{domain}:{_name_here(name, term)}" for name, term in terms.items()}
     nodes = (_adopt(defined[name], names, context) for name in names)
     return [term for node in nodes if (term := term_of(node))]
 
@@ -111,11 +137,26 @@ def _value(term: Any, context: Mapping[str, str]) -> Any:
     return term.value if kind == "xsd:string" else {"@value": term.value, "@type": kind}
 
 
-def _name_here(name: str, kind: TermKind) -> str:
-    """A name of our form: `http://x.org/#sales_order` is SalesOrder as a class and salesOrder as a property."""
-    words = filter(None, re.split(r"[^A-Za-z0-9]+", re.split(r"[#/:]", name.rstrip("#/"))[-1]))
-    joined = "".join(word[0].upper() + word[1:] for word in words)
-    return joined if kind is TermKind.CLASS else joined[:1].lower() + joined[1:]
+def _decide_kind(node: dict[str, Any]) -> None:
+    """Say of what is only called a property whether it leads to things or to values: to those where nothing says it."""
+    if term_of(node) is None and not {*_PROPERTIES}.isdisjoint(listed(node.get("@type"))):
+        ranges = [str(each.get("@id")) for each in listed(node.get("rdfs:range")) if isinstance(each, dict)]
+        leads_to_things = any(each not in _VALUES and not each.startswith("xsd:") for each in ranges)
+        node["@type"] += ["owl:ObjectProperty" if leads_to_things else "owl:DatatypeProperty"]
+
+
+def _name_here(name: str, term: Term) -> str:
+    """A name of our form: `http://x.org/#sales_order` is SalesOrder as a class and salesOrder as a property.
+
+    Where it would not begin with a letter, as that of `http://x.org/#4711`, it is made of the label.
+    """
+    local, label = (_joined(each) for each in (re.split(r"[#/:]", name.rstrip("#/"))[-1], term.label))
+    joined = label if label[:1].isalpha() and not local[:1].isalpha() else local
+    return joined if term.kind is TermKind.CLASS else joined[:1].lower() + joined[1:]
+
+
+def _joined(text: str) -> str:
+    return "".join(word[0].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", text) if word)
 
 
 def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[str, str]) -> dict[str, Any]:
@@ -126,10 +167,11 @@ def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[s
         return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
 
     told = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
-    found = {key: node[key] for key in ("@type", "rdfs:label") if key in node} | {"@id": names[node["@id"]]}
+    found = {"@id": names[node["@id"]], "@type": node["@type"]}
+    found["rdfs:label"] = next((node[key] for key in LABELS if key in node), [])
     for key in _REACH:
         named = [each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and "@id" in each]
-        found[key] = [{"@id": names.get(each) or whole(each)} for each in named]
+        found[key] = [{"@id": names.get(each) or _VALUES.get(each) or whole(each)} for each in named]
     found["skos:definition"] = next((told[key] for key in DEFINITIONS if key in told), [])
     found["skos:altLabel"] = next((told[key] for key in SYNONYMS if key in told), [])
     if found["@id"] != node["@id"]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from memfolio.embed.embedder import Embedder
@@ -50,22 +51,51 @@ def validate(term: Term, known: Vocabulary, embedder: Embedder | None = None) ->
     """What is wrong with a term that is to be added to those that are known."""
     meanings = _meanings([term, *(each for each in known if each.id != term.id)], embedder)
     taken = (f"{term.id} exists already",) if term.id in known.terms else ()
-    return Report(errors=(*errors_of(term, known), *taken), warnings=_warnings(term, known, meanings, NEAR))
+    wrong = *_errors(term, known), *_undefined(term), *taken
+    return Report(errors=wrong, warnings=_warnings(term, known, meanings, NEAR))
 
 
 def problems(known: Vocabulary, embedder: Embedder | None = None) -> dict[str, Report]:
     """What is wrong with each term of a vocabulary, for those with which something is."""
     meanings = _meanings(list(known), embedder)
     found = {
-        each.id: Report(errors=errors_of(each, known), warnings=_warnings(each, known, meanings, SAME))
+        each.id: Report(
+            errors=_errors(each, known), warnings=(*_undefined(each), *_warnings(each, known, meanings, SAME))
+        )
         for each in known
     }
     return {name: report for name, report in found.items() if report != GOOD}
 
 
-def errors_of(term: Term, known: Vocabulary) -> tuple[str, ...]:
+def _errors(term: Term, known: Vocabulary) -> tuple[str, ...]:
     """Why a term cannot stand among those that are known."""
-    return (*_form(term), *_place(term, known), *_reach(term, known))
+    return (*flaws(term), *_place(term, known), *_reach(term, known))
+
+
+def _undefined(term: Term) -> Iterator[str]:
+    """Whoever adds a term says what it means; one that came from elsewhere can be used without that."""
+    if not term.definition.strip():
+        yield "it has no definition"
+
+
+def fitted(term: Term, known: Vocabulary) -> tuple[Term, tuple[str, ...]]:
+    """A term without those of its parents, domain and range that are wrong, and what is wrong with them."""
+    bare = replace(term, parents=(), domain_class="", range="")
+    parents = {each: list(_place(replace(bare, parents=(each,)), known)) for each in term.parents}
+    reach = {
+        "domain_class": list(_reach(replace(bare, domain_class=term.domain_class), known)),
+        "range": list(_reach(replace(bare, range=term.range), known)),
+    }
+    fit = {name: getattr(term, name) for name, wrong in reach.items() if not wrong}
+    kept = tuple(each for each, wrong in parents.items() if not wrong)
+    return replace(bare, parents=kept, **fit), tuple(chain(*parents.values(), *reach.values()))
+
+
+def lacking(term: Term) -> Iterator[str]:
+    """The parts that a term does not have, and that others have."""
+    parts = {"label": term.label, "definition": term.definition}
+    parts |= {"domain": term.domain_class, "range": term.range} if term.kind.is_property else {}
+    return (name for name, value in parts.items() if not value.strip())
 
 
 def _warnings(term: Term, known: Vocabulary, meanings: Meanings, near: float) -> tuple[str, ...]:
@@ -87,7 +117,8 @@ def _family_of(kind: TermKind) -> str:
     return "property" if kind.is_property else kind.value
 
 
-def _form(term: Term) -> Iterator[str]:
+def flaws(term: Term) -> Iterator[str]:
+    """What is wrong with a term whatever else is known."""
     name = (term.name or term.id)[:60]
     if not DOMAIN_PATTERN.fullmatch(term.domain) or term.domain in RESERVED or not term.name:
         yield f"{term.id[:60]!r} does not begin with a domain: write it as domain:{name}, such as business:{name}"
@@ -95,8 +126,6 @@ def _form(term: Term) -> Iterator[str]:
     if term.name and not (PASCAL if is_class else CAMEL).fullmatch(term.name):
         wanted = "PascalCase, such as SalesOrder" if is_class else "camelCase, such as placesOrder"
         yield f"{term.name[:60]!r}, the name of a {_family(term)}, is not in {wanted}"
-    if not term.definition.strip():
-        yield "it has no definition"
     if (term.kind is TermKind.RULE) != bool(term.rule):
         yield "a rule has the text of one, and nothing else has"
     if term.rule:
@@ -122,7 +151,7 @@ def _reach(term: Term, known: Vocabulary) -> Iterator[str]:
     yield from _missing("domain", term.domain_class, "class", term, known)
     if term.kind is TermKind.OBJECT:
         yield from _missing("range", term.range, "class", term, known)
-    elif term.range not in LITERALS:
+    elif term.range and term.range not in LITERALS:
         yield f"its range {term.range[:60]!r} is no type of value: {', '.join(LiteralKind)}"
 
 

@@ -36,7 +36,7 @@ To = Annotated[
 ]
 Synonym = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="What else it is called; may be repeated.")]
 One = Annotated[bool, typer.Option("--functional", help="A thing has the property once at a time.")]
-Format = Annotated[str, typer.Option(metavar="FORMAT", help="turtle or jsonld.")]
+Format = Annotated[str, typer.Option(metavar="FORMAT", help="turtle (or ttl), jsonld (or json-ld).")]
 Limit = Annotated[int, typer.Option(min=1, help="How many rows at most.")]
 Seconds = Annotated[float, typer.Option(min=0.1, help="How long it may take.")]
 
@@ -213,16 +213,18 @@ def import_(
     options: Options,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON-LD, Turtle, RDF/XML or N-Triples; - is stdin.")],
     domain: NewDomain,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="jsonld, turtle, xml or ntriples, else by the ending of FILE."),
+    ] = None,
     dry_run: DryRun = False,
 ) -> Answer:
-    """Add the classes and properties of an RDF document to a domain."""
-    from memfolio.knowledge.ontology.rdf import ENDINGS
-
+    """Add the classes and properties of an RDF document to a domain, and list what they lack."""
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}", hint="name a file") from error
-    kind = ENDINGS.get(file.rpartition(".")[2].lower(), "jsonld")
+    kind = format or Path(file).suffix or "jsonld"
     with options.memory() as memory:
         return told(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
 
@@ -248,6 +250,10 @@ def told(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) 
         if len(added.terms) == 1:
             screen.diff(added.diff)
         warn(screen, "note", added.report)
+        for part, names in added.lacking.items():
+            more = f" and {len(names) - SHOWN:,} more; --json has all" if len(names) > SHOWN else ""
+            remark = ", so that one was made of the name" if part == "label" else ""
+            screen.say(f"note: no {part}{remark}: {', '.join(names[:SHOWN])}{more}", "yellow")
         beside = f" and {counted(len(rules), 'rule')}" if rules else ""
         words, changes = f"{counted(len(terms), 'term')}{beside}", " ".join(map(str, seqs))
         done = f"{words} added, as change {changes}; `memfolio undo {changes}` takes that back"
@@ -256,7 +262,7 @@ def told(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) 
 
     names = [each.name or each.id for each in rules]
     document = {"terms": terms, "rules": names, "report": added.report, "diff": added.diff, "seqs": seqs}
-    return Answer(document | {"seq": seqs[0] if seqs else None}, draw)
+    return Answer(document | {"seq": seqs[0] if seqs else None, "lacking": dict(added.lacking)}, draw)
 
 
 def listed(proposals: Sequence[Proposal]) -> Answer:
