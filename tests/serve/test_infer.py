@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -82,6 +83,10 @@ def test_what_was_not_decided_is_said_to_people_and_programs(cli: Run, cli_json:
     assert (document["verdict"], document["undecided"]) == ("not-decided", "not decided within 50 conclusions")
     assert cli("infer", "explain", "p0", "ancestor", "?x").startswith("Not decided within 50 conclusions: p0 ancestor")
     assert cli_json("infer", "explain", "p0", "ancestor", "?x")["undecided"] == "not decided within 50 conclusions"
+    goal = json.dumps({"subject": "p0", "predicate": "ancestor", "object": "?x"})
+    told = str(cli_json("tool", "call", "infer_backward", goal))
+    assert "not decided within 50 conclusions" in told
+    assert "unprovable" not in told
 
 
 def test_programs_get_documents_with_fixed_fields(cli_json: RunJson, fact: str) -> None:

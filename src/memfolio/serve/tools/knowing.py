@@ -180,7 +180,10 @@ def infer_forward(memory: Memory, persist: bool = False, domain: str | None = No
 
 
 def infer_backward(memory: Memory, subject: str, predicate: str, object: str) -> dict[str, Any]:
-    """Whether something holds or follows, why, and what is missing; subject and object may be ?variables."""
+    """Whether something holds or follows, why, and what is missing; subject and object may be ?variables.
+
+    With the verdict not-decided, `undecided` names the limit that ended the search: it may follow or not.
+    """
     return _document(memory.inference.backward(subject, predicate, object))
 
 
