@@ -110,10 +110,8 @@ class Committer:
             if self._stopping.is_set():
                 return
             waiting = self.commit_now(wait=False)
-            if waiting:
-                retry = BUSY_RETRY if self.obstacle is None else min(2 * retry, LAST_RETRY)
-            else:
-                retry = FIRST_RETRY
+            later = BUSY_RETRY if self.obstacle is None else min(2 * retry, LAST_RETRY)
+            retry = later if waiting else FIRST_RETRY
             if not waiting and (not self._wake.wait(IDLE) or time.monotonic() - tidied > UNTIDY):
                 self.tidy(wait=False)
                 tidied = time.monotonic()
