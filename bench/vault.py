@@ -62,6 +62,44 @@ def bench_append(board: Board) -> None:
     board.show("acknowledged append", cost / floor, 3.5, note=note)
 
 
+def bench_stream(board: Board) -> None:
+    """Single adds as fast as they go, with the committer at work beside them."""
+    count, part, pause = 10_000, 2_000, 5.0
+    with a_home() as home:
+        fd = os.open(home.parent / "bare", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        bare, ours, made = [], [], []
+        waited = 0.0
+        with open_vault(home) as vault:
+            recent = vault.books.recent
+            first = vault.add("main", [turn(0)], BY).seq + 1
+            for number in range(count):
+                item = turn(number + 1)
+                ours.append(timed(lambda item=item: vault.add("main", [item], BY)))  # type: ignore[misc]
+                made.append(time.perf_counter())
+                oldest = max(recent.committed + 1 - first, 0)
+                waited = max(waited, made[-1] - made[min(oldest, number)])
+                if number % 10 == 0:
+                    bare.append(timed(lambda item=item: bare_append(fd, item.content.encode())))  # type: ignore[misc]
+            while recent.pending and time.perf_counter() - made[-1] < pause:
+                time.sleep(0.01)
+            rest = time.perf_counter() - made[-1]
+            commits = len(set(vault.commits_by_seq().values()))
+        os.close(fd)
+        size = folder_bytes(home)
+        logs = sum(len(each.read_bytes()) for each in home.glob("agents/main/memory/*.md"))
+    cost, floor = statistics.mean(ours), statistics.mean(bare)
+    slow = sorted(ours)[int(0.95 * count)]
+    note = f"{1 / cost:,.0f} adds a second over {1 / floor:,.0f} bare, 95 of 100 within {slow * 1e3:.1f} ms"
+    board.show(f"{count:,} single adds", cost / floor, 5, note=note)
+    was, now = part / sum(ours[:part]), part / sum(ours[-part:])
+    note = f"{now:,.0f} over {was:,.0f} adds a second, last and first {part:,}"
+    board.show("rate after 10,000 adds", now / was, 0.8, most=False, note=note)
+    note = f"{logs / count:,.0f} in the log itself, {commits} commits"
+    board.show("on disk", size / count, 2500, unit=" bytes a memory", note=note)
+    board.show("until in git, steady stream", waited, 5, unit=" s")
+    board.show("until in git, after a pause", rest, 1, unit=" s")
+
+
 def fill(home: Path, *, entries: int, files: int, commits: int) -> None:
     """A home that has been used for years."""
     clock = SettableClock(START)
@@ -191,7 +229,13 @@ def bench_size(board: Board) -> None:
     board.show("git and trail", (git + trail) / count, 1500, unit=" bytes an entry", note=note)
 
 
-BENCHES = {"append": bench_append, "growth": bench_growth, "processes": bench_processes, "size": bench_size}
+BENCHES = {
+    "append": bench_append,
+    "stream": bench_stream,
+    "growth": bench_growth,
+    "processes": bench_processes,
+    "size": bench_size,
+}
 
 
 if __name__ == "__main__":

@@ -161,6 +161,10 @@ class CrashingDisk(_SteppingDisk):
             self._open.discard(call.fd)
         return result
 
+    def die_in(self, k: int) -> None:
+        """Let the process die at the k-th step from here."""
+        self._k = self.steps + k
+
     def _die(self, call: Call, act: Callable[[], object]) -> NoReturn:
         self.last = call
         with suppress(OSError):

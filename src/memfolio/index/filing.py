@@ -170,14 +170,12 @@ class Filing:
 
     def _known_number(self, path: str, state: FileState) -> int:
         """The number of a file whose state is noted hereby."""
-        self._db.execute(
+        number = self._db.execute(
             "INSERT INTO files (path, hash, size, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE "
-            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp",
+            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp RETURNING number",
             (path, state.hash, state.size, _stamp(state)),
-        )
-        number = self._number(path)
-        assert number is not None  # it was written in the line before
-        return number
+        ).get
+        return int(number)
 
     def _note_problems(self, number: int, problems: Sequence[str]) -> None:
         told = json.dumps(problems) if problems else None

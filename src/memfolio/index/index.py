@@ -50,7 +50,7 @@ MANY_FILES = 64
 """From how many changed files on the index is built anew, beside the one that is in use, instead of in its place."""
 
 ATTEMPTS = 8
-"""How often one reader compares while others keep changing files."""
+"""How often one reader compares while others keep changing files; then it keeps them from doing so."""
 
 
 def _silent(done: int, total: int) -> None:
@@ -88,8 +88,8 @@ class Index:
         except (SearchIndexError, HomeError) as error:
             logger.debug("the index stays behind: %s", error)
         finally:
-            # Never to False: others set it meanwhile.
-            self._is_behind = self._is_behind or not is_filed
+            if not is_filed:  # else it stays as it is: others set it meanwhile
+                self._is_behind = True
 
     def _take(self, database: Database, record: Record) -> bool:
         """File a change that comes next; False when others are missing before it."""
@@ -116,6 +116,23 @@ class Index:
                 if database.is_current():  # else another process or thread has built a newer one
                     self._repair(error, self.progress)
         raise _again_and_again()
+
+    def find(self, question: Callable[[apsw.Connection], T | None]) -> T | None:
+        """What there is, as `read` finds it; but that there is nothing is said only of an index that has all files.
+
+        Raises IndexBusyError where it cannot be brought up to them.
+        """
+        with self._lock:  # so that no other thread puts an index in its place that is yet to be compared
+            for _ in range(ATTEMPTS):
+                self._is_behind = True
+                found = self.read(question)
+                if found is not None or not self._is_behind:
+                    return found
+                if isinstance(self.trouble, IndexBusyError):
+                    break
+        raise IndexBusyError(
+            f"the index of {self.agent} cannot be brought up to the files at the moment", hint="try again in a moment"
+        )
 
     def write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Change what the index adds to the files, such as vectors; a damaged one is rebuilt and changed then."""
@@ -229,27 +246,33 @@ class Index:
 
     def _compare(self, progress: Progress) -> None:
         """Bring the index and the files together, in place when little changed, else by building it anew."""
-        for _ in range(ATTEMPTS):
-            database = self._opened(progress)
-            self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
-            self._epoch, head = self._vault.epoch, self._vault.books.recent.head
-            if self._is_at(database, head) and self._vault.trouble is None:
-                break
-            with database.reading() as connection:
-                before, states = head_of(connection), self._keeper.states(connection)
-                stale = self._keeper.stale(connection, states)
-            if self._vault.books.recent.head != head:
-                continue  # the files are those of a later moment
-            if not stale and self._vault.trouble is not None:
-                break  # up to which change that is, those who can write know better
-            if len(stale) > MANY_FILES:
-                self._build(progress)
-            elif self._file(database, states, stale, before, head):
-                break
-        else:
-            self._is_behind = True  # others are quicker: the next reader goes on
-        if self.trouble is not None and not database.in_memory:
+        is_done = any(self._compare_once(progress) for _ in range(ATTEMPTS))
+        if not is_done:  # others are quicker: they wait for once
+            with self._vault.at_rest():
+                is_done = self._compare_once(progress)
+        if not is_done:
+            self._is_behind = True
+        if self.trouble is not None and not self._current().in_memory:
             self.trouble = None
+
+    def _compare_once(self, progress: Progress) -> bool:
+        """Whether the index has come up to the files; False when somebody changed one of the two meanwhile."""
+        database = self._opened(progress)
+        self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
+        self._epoch, head = self._vault.epoch, self._vault.books.recent.head
+        if self._is_at(database, head) and self._vault.trouble is None:
+            return True
+        with database.reading() as connection:
+            before, states = head_of(connection), self._keeper.states(connection)
+            stale = self._keeper.stale(connection, states)
+        if self._vault.books.recent.head != head:
+            return False  # the files are those of a later moment
+        if not stale and self._vault.trouble is not None:
+            return True  # up to which change that is, those who can write know better
+        if len(stale) > MANY_FILES:
+            self._build(progress)
+            return False
+        return self._file(database, states, stale, before, head)
 
     def _is_at(self, database: Database, head: Head) -> bool:
         with database.reading() as connection:

@@ -36,5 +36,5 @@ def is_whole(connection: apsw.Connection) -> bool:
 
 def set_head(connection: apsw.Connection, head: Head, *, is_whole: bool) -> None:
     """Note the change up to which files are filed; without its hash when one of them could not be read."""
-    set_meta(connection, HEAD, head.seq)
-    set_meta(connection, CHAIN, head.hash if is_whole else "")
+    chain = head.hash if is_whole else ""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?), (?, ?)", (HEAD, head.seq, CHAIN, chain))

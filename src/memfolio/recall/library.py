@@ -34,7 +34,7 @@ from memfolio.recall.recall import Search
 from memfolio.recall.scope import Scope
 from memfolio.text import every_word
 from memfolio.tuning import Ranking
-from memfolio.types import MemoryItem
+from memfolio.types import ID_PATTERN, MemoryItem
 from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
@@ -168,9 +168,19 @@ class Library:
             self._worker.notify()
 
     def locate(self, id: str) -> tuple[Index, Located] | None:
-        """Where a memory is, if this agent may see it."""
+        """Where a memory is, if this agent may see it.
+
+        An index may be behind for a moment, so that there is none is said only when the files were asked once more;
+        IndexBusyError when they cannot be.
+        """
         for index in self.indexes():
             if found := index.read(lambda connection: by_id(connection, id)):
+                return index, found
+        if ID_PATTERN.fullmatch(id):
+            for index in self.indexes():
+                self._vault.settle_log(index.agent, id)
+        for index in self.indexes():
+            if found := index.find(lambda connection: by_id(connection, id)):
                 return index, found
         return None
 
@@ -179,7 +189,8 @@ class Library:
         found: dict[str, MemoryItem] = {}
         for index in reversed(self.indexes()):
             found |= {each.item.id: each.item for each in index.read(lambda connection: by_ids(connection, ids))}
-        return found
+        late = filter(None, map(self.locate, set(ids) - found.keys()))
+        return found | {each.item.id: each.item for _, each in late}
 
     def places(self, index: Index, id: str) -> list[str]:
         """Every file in which a memory stands."""

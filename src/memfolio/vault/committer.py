@@ -45,6 +45,9 @@ UNTIDY = 10.0
 FIRST_RETRY, LAST_RETRY = 1.0, 60.0
 """Seconds until changes that had to wait are tried again: twice as many each time, up to the last."""
 
+BUSY_RETRY = 0.2
+"""The same where only another process's commit is in the way, which may be without our newest change."""
+
 
 @dataclass(slots=True)
 class Group:
@@ -107,13 +110,14 @@ class Committer:
             if self._stopping.is_set():
                 return
             waiting = self.commit_now(wait=False)
-            retry = min(2 * retry, LAST_RETRY) if waiting else FIRST_RETRY
-            if not self._wake.wait(IDLE) or time.monotonic() - tidied > UNTIDY:
+            later = BUSY_RETRY if self.obstacle is None else min(2 * retry, LAST_RETRY)
+            retry = later if waiting else FIRST_RETRY
+            if not waiting and (not self._wake.wait(IDLE) or time.monotonic() - tidied > UNTIDY):
                 self.tidy(wait=False)
                 tidied = time.monotonic()
 
     def commit_now(self, *, wait: bool = True) -> int:
-        """Commit what waits; returns how many changes are still waiting, -1 if that cannot be told.
+        """Commit what waits now; returns how many of these changes still wait, -1 if that cannot be told.
 
         Another process may be doing it already; whether it saw our newest change is not known.
         """
@@ -163,8 +167,10 @@ class Committer:
             self._begin_anew()
         elif done := self._found_in_git(waiting):
             self._mark_committed(done)
-        while waiting := self._waiting():
-            self._commit(waiting[:MAX_BATCH])
+        # What arrives meanwhile waits for company of its own: following it would make a commit of every few changes.
+        last = waiting[-1].line.seq
+        while (waiting := self._waiting()) and waiting[0].line.seq <= last:
+            self._commit([record for record in waiting[:MAX_BATCH] if record.line.seq <= last])
         with self._writer.ready():
             self._books.recent.rotate_if_large()
         return 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from memfolio.clock import Clock, SystemClock
+from memfolio.clock import Clock, SystemClock, from_ms
 from memfolio.config import Config, default_toml, load_config
 from memfolio.errors import (
     HistoryError,
@@ -42,6 +42,7 @@ from memfolio.vault.paths import (
     Sensitivity,
     agent_root,
     check_path,
+    day_log,
     sensitivity,
 )
 from memfolio.vault.recent import FileState, Recent, Record
@@ -338,12 +339,30 @@ class Vault:
         with disk_errors(self.home.root):
             is_behind = not self._is_closed and self.books.recent.is_behind()
         if is_behind:
-            try:
-                with self.writer.ready(patience=PATIENCE):
-                    pass
-            except HomeBusyError as error:
-                self._only_read(error)
+            with self.at_rest():
+                pass
         return before != (self.books.recent.head.seq, self.epoch)
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Keep others from changing anything, with all that they did taken in, where the home can be had for it."""
+        with ExitStack() as held:
+            if self.can_write:
+                try:
+                    held.enter_context(self.writer.ready(patience=PATIENCE))
+                except HomeBusyError as error:
+                    self._only_read(error)
+            yield
+
+    def settle_log(self, agent: str, id: str) -> None:
+        """Record how the log ends that would have the memory, should its writer have died before it was entered."""
+        with suppress(ValueError, OverflowError):
+            made = from_ms(int(id.split("-")[1])).astimezone(self.home.zone)
+            ledger = day_log(agent, made.date())
+            with self.at_rest():
+                newest = self.books.newest_part(ledger)
+                for number in (newest, newest + 1) if self.trouble is None else ():
+                    self._settle_one(ledger.part(number))
 
     def _try_survey(self) -> None:
         """Bring the books of a home that others held up to date, if it is free."""
@@ -367,14 +386,9 @@ class Vault:
         In a home that cannot be written here, or that others hold, the files themselves are read, except those with
         the stamp that `earlier`, an answer of before, has for them.
         """
-        if self.trouble is None and self._is_closed:
-            return dict(self.books.recent.known)
-        if self.trouble is None:
-            try:
-                with self.writer.ready(patience=PATIENCE):
-                    return dict(self.books.recent.known)
-            except HomeBusyError as error:
-                self._only_read(error)
+        with self.at_rest():
+            if self.trouble is None:
+                return dict(self.books.recent.known)
         return self._read_states(earlier or {})
 
     def _read_states(self, earlier: Mapping[str, FileState]) -> dict[str, FileState]:
