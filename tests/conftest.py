@@ -56,7 +56,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of a few megabytes and files, to be filled up."""
     folder = tmp_path / "small"
     folder.mkdir()
-    options = ["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=2000", "tmpfs", folder]
+    options = ["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=2000", "tmpfs", str(folder)]
     try:
         mounted = subprocess.run(options, capture_output=True, check=False).returncode == 0
     except FileNotFoundError:

@@ -122,10 +122,11 @@ def outcome(args: tuple[object, ...], capsys: pytest.CaptureFixture[str]) -> Jso
 def test_every_writing_command_says_that_the_homes_disk_is_full_and_loses_nothing(
     full_home: Place, small_disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    args: tuple[object, ...]
     cli, home = full_home.cli, small_disk / "home"
     known = {path: path.read_bytes() for path in home.glob("agents/main/memory/*.md")}
     changes, free = cli("status")["changes"], fill_up(small_disk)
-    landed = [args for args in full_home.writes() if "error" not in outcome(args, capsys)]
+    landed = [each for each in full_home.writes() if "error" not in outcome(each, capsys)]
     assert len(landed) < 4, "small lines may fit behind the last bytes of a file, and count then"
     for args in (("install", "claude-code"), ("backup", small_disk / "backups"), ("export", small_disk / "out.tar.gz")):
         assert "error" in outcome(args, capsys)
@@ -217,7 +218,7 @@ def test_a_hook_tells_its_host_that_the_disk_is_full(full_home: Place, small_dis
     asked = {"session_id": "s-9", "hook_event_name": "UserPromptSubmit", "prompt": "Which tea does Alex like?"}
 
     def hook(event: str) -> Json:
-        command = [PROGRAM, "hook", "claude-code", event]
+        command = [str(PROGRAM), "hook", "claude-code", event]
         done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         said: Json = json.loads(done.stdout)
