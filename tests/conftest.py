@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -48,6 +49,22 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 def home(quick_path: Path) -> Path:
     """A path for a home, not yet created."""
     return quick_path / "home"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of a few megabytes and files, to be filled up."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    options = ["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=2000", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(options, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("only root may mount a file system here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
 
 
 @pytest.fixture

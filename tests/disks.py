@@ -243,3 +243,51 @@ class RecordingDisk(_SteppingDisk):
         if call.name not in ("exchange", "rename_new") or result:
             self.calls.append(call)
         return result
+
+
+class FullDisk(QuickDisk):
+    """Has `room` for so many writes and new files, or for all of them; the rest can be read, renamed and removed."""
+
+    def __init__(self, room: int | None = None) -> None:
+        self.room = room
+        self.refused = 0
+
+    def open(self, path: Path, flags: int) -> int:
+        if flags & os.O_CREAT and not path.exists():
+            self._need_room(path)
+        return super().open(path, flags)
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        self._need_room(None)
+        return super().write(fd, data)
+
+    def mkdir(self, path: Path) -> None:
+        self._need_room(path)
+        super().mkdir(path)
+
+    def _need_room(self, path: Path | None) -> None:
+        if self.room is not None:
+            self.room -= 1
+        if self.room is not None and self.room < 0:
+            self.refused += 1
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path and str(path))
+
+
+def fill_up(folder: Path) -> Callable[[], None]:
+    """Leave a file system without room for one more byte or file; returns what frees it again."""
+    fillers = [folder / "filler"]
+    with fillers[0].open("wb", buffering=0) as file:
+        for size in (1 << 16, 4096, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
+    with suppress(OSError):
+        while True:
+            (another := folder / f"filler-{len(fillers)}").touch()
+            fillers.append(another)
+
+    def free() -> None:
+        for each in fillers:
+            each.unlink()
+
+    return free

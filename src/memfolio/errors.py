@@ -34,7 +34,8 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
         ├── HomeMissingError          the folder vanished, was emptied, or is not a home
         ├── HomeReadOnlyError         the folder cannot be written
         ├── HomeFormatError           written by a newer memfolio
-        ├── DiskError                 the operating system refused: full, broken, no handles
+        ├── DiskError                 the operating system refused: broken, no handles
+        │   └── DiskFullError         there is no room left, or the quota is used up; it passes when some is freed
         ├── FileNotHereError          a placeholder that its sync program has not fetched
         └── HistoryError              git is missing or broken where a command cannot do without it
 """
@@ -237,6 +238,10 @@ class HomeFormatError(HomeError):
 
 class DiskError(HomeError):
     code = "disk"
+
+
+class DiskFullError(DiskError):
+    code = "disk-full"
 
 
 class FileNotHereError(HomeError):

@@ -399,3 +399,81 @@ def test_memory_that_stands_in_todays_log_waits_if_the_reflection_writes_there(r
     )
     room.memory.pin(room.bug.id)
     assert list(room.reflections.approve(by=OWNER).applied) == [1]
+
+
+class Talk:
+    """A conversation that a reflection has read before it was over."""
+
+    def __init__(self, memory: Memory, clock: SettableClock) -> None:
+        self.memory, self.clock = memory, clock
+        for text in ("I live in Rome.", "I prefer green tea."):
+            clock.advance(seconds=1)
+            memory.observe("user", text, session="s-1")
+        self.pending = memory.reflect()
+        clock.advance(minutes=1)
+
+    def approve(self) -> int:
+        decided = self.memory.reflections.approve(shown=self.pending.shown, by=OWNER)
+        assert decided.outcome == "approved"
+        assert decided.receipt is not None
+        self.clock.advance(minutes=1)
+        return decided.receipt.seq
+
+    def end(self) -> None:
+        assert self.memory.tend(sessions=["s-1"]).done[0].error == ""
+        self.clock.advance(minutes=1)
+
+    def known(self) -> dict[str, str]:
+        """What was learned, by its id."""
+        entries = self.memory.vault.entries("main")
+        return {each.id: each.content for each in entries if each.role is None}
+
+
+@pytest.fixture
+def talk(home: Path, clock: SettableClock) -> Iterator[Talk]:
+    with Memory.open(home, "main", clock=clock, background=False, speaker="owner") as memory:
+        yield Talk(memory, clock)
+
+
+LEARNED = ["The user lives in Rome", "The user prefers green tea"]
+
+
+def test_what_was_learned_while_a_reflection_waited_is_not_added_again_by_its_approval(talk: Talk) -> None:
+    talk.end()
+    learned = talk.known()
+    assert sorted(learned.values()) == LEARNED
+    seq = talk.approve()
+    assert talk.known() == learned
+    talk.memory.audit.undo(seq, by=OWNER)
+    assert talk.known() == learned
+    items = [talk.memory.get(each) for each in learned]
+    assert all(item and not item.forgotten_at and not item.superseded_by for item in items)
+
+
+def test_what_was_approved_is_not_learned_again_when_the_conversation_ends(talk: Talk) -> None:
+    seq = talk.approve()
+    approved = talk.known()
+    assert sorted(approved.values()) == LEARNED
+    talk.end()
+    assert talk.known() == approved
+    talk.memory.audit.undo(seq, by=OWNER)
+    assert talk.known() == {}
+
+
+def test_approval_adds_only_what_is_new_and_links_the_rest_to_where_else_it_was_said(talk: Talk) -> None:
+    tea = talk.memory.remember("The user prefers green tea", type="preference").id
+    seq = talk.approve()
+    assert sorted(talk.known().values()) == LEARNED
+    assert talk.known()[tea] == LEARNED[1]
+    assert [each.content for each in talk.memory.explain(tea).sources] == ["I prefer green tea."]
+    talk.memory.audit.undo(seq, by=OWNER)
+    assert talk.known() == {tea: LEARNED[1]}
+
+
+def test_what_was_forgotten_while_a_reflection_waited_is_not_brought_back_by_its_approval(talk: Talk) -> None:
+    talk.end()
+    tea = next(each for each, content in talk.known().items() if content == LEARNED[1])
+    talk.memory.forget(tea)
+    decided = talk.memory.reflections.approve(shown=talk.pending.shown, by=OWNER)
+    assert list(talk.known().values()) == LEARNED[:1]
+    assert any("forgotten" in why for why in decided.skipped.values())

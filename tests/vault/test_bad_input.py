@@ -35,6 +35,7 @@ from memfolio.vault.disk import Disk
 from memfolio.vault.past.digest import write_digest
 from memfolio.vault.paths import audit_ledger, state_ledger
 from memfolio.vault.vault import Vault
+from tests.disks import fill_up
 from tests.vault.proof import BOT, check_home, configured, fork, item, snapshot, wait
 
 NOBODY = 65534
@@ -247,38 +248,12 @@ def test_a_home_that_cannot_be_made_is_a_typed_error(quick_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of one megabyte."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("only root may mount a file system here")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-
-
-def fill_up(folder: Path) -> Path:
-    filler = folder / "filler"
-    with filler.open("wb", buffering=0) as file:
-        for size in (4096, 1):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError as error:
-                assert error.errno == errno.ENOSPC
-    return filler
-
-
 def test_a_full_disk_refuses_and_goes_on_when_there_is_room(small_disk: Path) -> None:
     home = small_disk / "home"
     with Vault.open(config=configured(home)) as vault:
         done = {vault.add("main", [item("before")], BOT).ids[0]: "before"}
         before = {path: path.read_bytes() for path in home.rglob("*.md")}
-        filler = fill_up(small_disk)
+        free = fill_up(small_disk)
         acts: list[Callable[[], object]] = [
             lambda: vault.add("main", [item("x" * 9000)], BOT),
             lambda: vault.add("other", [item("words")], BOT),
@@ -289,7 +264,7 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(small_disk: Path) ->
                 act()
             assert "space" in caught.value.hint
         assert {path: path.read_bytes() for path in home.rglob("*.md")} == before
-        filler.unlink()
+        free()
         done[vault.add("main", [item("after")], BOT).ids[0]] = "after"
     check_home(home, done)
 

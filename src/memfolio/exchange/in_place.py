@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memfolio.errors import ConflictError, DiskError, InputError
 from memfolio.exchange.sources.openclaw import SOURCE
-from memfolio.vault.disk import Disk
+from memfolio.vault.disk import Disk, full_error
 from memfolio.vault.home import is_home
 from memfolio.vault.paths import agent_root
 
@@ -33,6 +33,8 @@ def settle_in(workspace: Path, home: Path, agent: str) -> Path:
             _move(workspace, place, note, disk)
         workspace.symlink_to(place, target_is_directory=True)
     except OSError as error:
+        if full := full_error(workspace, error):
+            raise full from error
         raise DiskError(f"{workspace} cannot become {place}: {error.strerror}", hint=_hint(error)) from error
     disk.discard(note)
     return place

@@ -21,6 +21,7 @@ from memfolio.state import moment
 from memfolio.types import Action, Attribution, MemoryItem, Origin
 from memfolio.vault.alerts import WATCHMAN, all_alerts, broken_seals
 from memfolio.vault.audit import TrailLine
+from memfolio.vault.disk import disk_errors
 from memfolio.vault.paths import AUDIT, SHARED
 from memfolio.vault.vault import Vault
 
@@ -136,11 +137,12 @@ def _lasting(vault: Vault, agent: str, troubles: Sequence[str], now: datetime) -
     """Since when each of these parts does not work, by what the looks before this one noted."""
     disk, file = vault.home.disk, vault.home.internal / TROUBLES
     noted, before = {}, {}
-    with suppress(ValueError, TypeError, AttributeError):
+    with disk_errors(vault.home.root), suppress(ValueError, TypeError, AttributeError):
         noted = dict(json.loads(disk.read(file) or b"{}"))
         before = dict(noted.get(agent, {}))
     since = {part: moment(before.get(part)) or now for part in troubles}
     after = {part: iso(at) for part, at in since.items()}
     if after != before:
-        disk.put(file, json.dumps(noted | {agent: after}).encode())
+        with disk_errors(vault.home.root):
+            disk.put(file, json.dumps(noted | {agent: after}).encode())
     return since

@@ -6,6 +6,7 @@ checksums (SQLite's cksumvfs), so a flipped bit is an error when it is read and 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -65,7 +66,8 @@ def index_errors(path: Path) -> Iterator[None]:
 
 
 def unavailable(path: Path, error: Exception) -> IndexUnavailableError:
-    reason = error.strerror if isinstance(error, OSError) else error
+    is_full = isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
+    reason = "the disk is full" if is_full else error.strerror if isinstance(error, OSError) else error
     return IndexUnavailableError(
         f"the index in {path.parent} cannot be used: {reason}",
         hint="free or unlock the cache folder, or name another one with MEMFOLIO_CACHE",

@@ -25,7 +25,7 @@ def rebuilder(
 
     def rebuild(texts: Sequence[str]) -> list[str]:
         folder, ours = vault.config.cache, {index.agent: index for index in opened}
-        left: list[str] = []
+        left, unbuilt = list[str](), set[str]()
         with ExitStack() as others:
             for agent in agents_in(folder):
                 is_meant = agents is None or agent in agents
@@ -35,8 +35,10 @@ def rebuilder(
                 if agent not in ours:
                     others.callback(index.close)
                 index.rebuild()
+                unbuilt |= {agent} if index.trouble else set()  # on a full disk: then the old one must go all the same
                 left += index.read(lambda connection, agent=agent: _vectors(connection, agent, texts))  # type: ignore[misc]
-        discard_others(folder, {path for agent in agents_in(folder) if (path := newest(folder, agent))})
+        kept = (newest(folder, agent) for agent in agents_in(folder) if agent not in unbuilt)
+        discard_others(folder, {path for path in kept if path})
         return left
 
     return rebuild

@@ -224,7 +224,7 @@ class Library:
 
     def degraded(self) -> tuple[str, ...]:
         """What does not take part as it should, each as a sentence."""
-        found = [f"home: {self._vault.trouble.message}"] if self._vault.trouble and self._vault.is_busy else []
+        found = [f"home: {self._vault.trouble.message}"] if self._vault.trouble and self._vault.may_pass else []
         found += [f"scope: {self._scope.trouble}"] if self._scope.trouble else []
         found += [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
         if self.meaning.embedder is None:

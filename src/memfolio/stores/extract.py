@@ -12,7 +12,7 @@ from typing import Any, cast
 from memfolio.index.conversations import About, known_about
 from memfolio.index.index import Index
 from memfolio.learn.learned import Learned, Statement, Turn
-from memfolio.learn.resolve import Knowledge, Known, Resolution, Way, about, resolve
+from memfolio.learn.resolve import Knowledge, Known, Reference, Resolution, Way, about, resolve
 from memfolio.learn.sentences import sentences
 from memfolio.state import Op
 from memfolio.stores.checkpoint import Checkpoint
@@ -69,6 +69,13 @@ def lines(resolution: Resolution) -> Iterator[dict[str, Any]]:
         yield {"op": Op.SUPERSEDE.value, "memory": old, "by": new}
     for clash in resolution.contradicting:
         yield {"op": Op.EDGE.value, "memory": clash.new.ref, "to": clash.old.ref, "type": "contradicts"}
+
+
+def said_again(known: Reference, sources: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """That something known was said again in these places, as state lines."""
+    yield {"op": Op.ACCESS.value, "memory": known, "count": 1}
+    for each in sources:
+        yield {"op": Op.EDGE.value, "memory": known, "to": each, "type": "derived_from"}
 
 
 def _context(turns: Sequence[Said]) -> str:

@@ -127,6 +127,7 @@ def _write(vault: Vault, file: BinaryIO) -> Mapping[str, int]:
     what the home knows as not yet committed.
     """
     root, written = vault.home.root, dict[str, int]()
+    vault.try_survey()
     headers = {MARK: _mark(vault)}
     with (
         disk_errors(root),
@@ -135,7 +136,8 @@ def _write(vault: Vault, file: BinaryIO) -> Mapping[str, int]:
         tarfile.open(mode="w|", fileobj=packed, format=tarfile.PAX_FORMAT, pax_headers=headers) as tar,
     ):
         _add_all(tar, root, written, git=True)
-        with vault.writer.ready():
+        # On a full disk nothing earlier can be finished; a copy elsewhere is what its owner needs then.
+        with vault.writer.holding() if vault.is_full else vault.writer.ready():
             _add_all(tar, root, written, git=False)
     return written
 

@@ -43,7 +43,7 @@ class Hand:
 
     def _show(self, change: Change) -> None:
         trouble = self.vault.trouble
-        if trouble is None or self.vault.is_busy:
+        if trouble is None or self.vault.may_pass:
             self.diff += self.vault.preview(change)
         elif (note := f"the difference cannot be shown: {trouble.message}") not in self.notes:
             self.notes.append(note)

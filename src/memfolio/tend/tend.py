@@ -6,11 +6,11 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from memfolio.errors import HomeBusyError, InputError, MemfolioError
+from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError
 from memfolio.govern.proposals.proposals import Proposals
 from memfolio.index.counts import last_runs
 from memfolio.index.index import Index
@@ -22,6 +22,7 @@ from memfolio.state import moment
 from memfolio.tend.due import is_due
 from memfolio.tend.hand import Hand
 from memfolio.tend.jobs import JOBS, Job, Tended
+from memfolio.vault.disk import disk_errors
 from memfolio.vault.lock import FileLock
 from memfolio.vault.vault import Vault
 
@@ -96,7 +97,10 @@ def tend(
             )
             done.append(_run(job, tended))
         if not dry_run:
-            _look(vault, agent, [each.job for each in done if not each.error], now)
+            try:
+                _look(vault, agent, [each.job for each in done if not each.error], now)
+            except DiskError as problem:  # what the jobs did stays done, and is to be told
+                done = [replace(each, error=each.error or problem.message) for each in done]
     return Tending(agent=agent, done=tuple(done), waiting=tuple(waiting), dry_run=dry_run)
 
 
@@ -110,13 +114,14 @@ def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterat
     if dry_run:
         yield
         return
-    if vault.trouble is not None and not vault.is_busy:
+    if vault.trouble is not None and not vault.may_pass:
         raise vault.trouble
     lock = FileLock(vault.home.internal / LOCK, vault.home.disk, timeout=patience)
     try:
         with ExitStack() as held:
             try:
-                held.enter_context(lock())
+                with disk_errors(vault.home.root):
+                    held.enter_context(lock())
             except HomeBusyError as error:
                 hint = "wait until it is done; what is due is done by it, or the next time"
                 raise HomeBusyError("another process is tending this home", hint=hint) from error
@@ -170,7 +175,8 @@ def _looked(vault: Vault, index: Index, agent: str, now: datetime) -> dict[str, 
 
 def _hints(vault: Vault) -> dict[str, dict[str, str]]:
     try:
-        found = json.loads(vault.home.disk.read(vault.home.internal / LOOKED) or b"{}")
+        with disk_errors(vault.home.root):
+            found = json.loads(vault.home.disk.read(vault.home.internal / LOOKED) or b"{}")
     except ValueError:
         return {}
     agents = found if isinstance(found, dict) else {}
@@ -187,4 +193,5 @@ def _look(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
     periodic = {job.name for job in JOBS if job.period != "always"}
     after = before | {job: now.isoformat() for job in jobs if job in periodic}
     if after != before:
-        vault.home.disk.put(vault.home.internal / LOOKED, json.dumps({**hints, agent: after}).encode())
+        with disk_errors(vault.home.root):
+            vault.home.disk.put(vault.home.internal / LOOKED, json.dumps({**hints, agent: after}).encode())

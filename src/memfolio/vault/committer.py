@@ -15,7 +15,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memfolio.errors import MemfolioError
+from memfolio.errors import DiskFullError, MemfolioError
 from memfolio.types import HUMAN
 from memfolio.vault.audit import is_sealed
 from memfolio.vault.books import Books
@@ -79,6 +79,8 @@ class Committer:
         self._thread: threading.Thread | None = None
         self.obstacle: str | None = None
         """Why changes are waiting; None when nothing is in the way."""
+        self.failure: MemfolioError | None = None
+        """What went wrong at the last attempt; None where it was only put off."""
 
     @property
     def _history(self) -> History:
@@ -133,7 +135,13 @@ class Committer:
         with self._lock():
             yield
 
+    def check_room(self) -> None:
+        """Raise DiskFullError where that is why changes are waiting."""
+        if isinstance(self.failure, DiskFullError):
+            raise self.failure
+
     def _under_lock(self, step: Callable[[], int], *, wait: bool) -> int:
+        self.failure = None
         try:
             with disk_errors(self._books.home.root):
                 if wait:
@@ -142,7 +150,7 @@ class Committer:
                 with self._lock.if_free() as held:
                     return step() if held else -1
         except MemfolioError as error:
-            self.obstacle = error.message
+            self.obstacle, self.failure = error.message, error
             return -1
 
     def _refresh(self) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from uuid import uuid4
 
-from memfolio.errors import DiskError, FileNotHereError, HomeReadOnlyError
+from memfolio.errors import DiskError, DiskFullError, FileNotHereError, HomeReadOnlyError
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -451,14 +451,23 @@ def _special_rename(source: Path, target: Path, *, linux: int, darwin: int) -> i
 
 
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "your quota of the disk is used up"}
 _HINTS = {
-    errno.ENOSPC: "free some space and try again; nothing was written",
-    errno.EDQUOT: "free some of your quota and try again; nothing was written",
     errno.EMFILE: "raise the limit of open files (ulimit -n) and try again",
     errno.ENFILE: "raise the limit of open files and try again",
     errno.EIO: "the disk reports an error: check it, then run `memfolio verify`",
     errno.ELOOP: "a link stands where a file or folder should be: put the file or folder itself there",
 }
+
+
+def full_error(home: Path, error: Exception) -> DiskFullError | None:
+    """What an error says of a disk without room; None where it is about something else. Libraries say it in words."""
+    where = (error.filename if isinstance(error, OSError) else None) or home
+    for code, what in _FULL.items():
+        if (error.errno == code) if isinstance(error, OSError) else os.strerror(code) in str(error):
+            hint = "free some space there and try again; nothing was written"
+            return DiskFullError(f"{what}: {where}", hint=hint)
+    return None
 
 
 @contextmanager
@@ -472,6 +481,8 @@ def disk_errors(home: Path) -> Iterator[None]:
             raise HomeReadOnlyError(
                 f"{where} cannot be written: {error.strerror}", hint=f"check who owns {home} and its mode"
             ) from error
+        if full := full_error(home, error):
+            raise full from error
         hint = _HINTS.get(error.errno or 0, "run `memfolio doctor`")
         kind = FileNotHereError if error.errno == errno.ELOOP else DiskError
         raise kind(f"{where}: {error.strerror or error}", hint=hint) from error

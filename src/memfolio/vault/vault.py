@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memfolio.clock import Clock, SystemClock, from_ms
 from memfolio.config import Config, default_toml, load_config
 from memfolio.errors import (
+    DiskFullError,
     HistoryError,
     HomeBusyError,
     HomeError,
@@ -59,6 +60,8 @@ FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 PURGE = "purge.json"
 """The file in the home's inside that tells of a purge which is under way."""
+PASSING = (HomeBusyError, DiskFullError)
+"""What keeps a home from being written only for a while; it can be read meanwhile."""
 PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
 
@@ -105,7 +108,7 @@ class Vault:
         """Open a home, creating what is missing; recovers from crashes and records what people did meanwhile.
 
         A home that cannot be written here (read-only, or another machine's) opens for reading; `trouble` says why. So
-        does one that another process holds, until a write or a look finds it free.
+        does one that another process holds or whose disk is full, until a write or a look finds it free.
         """
         vault = cls(config or load_config(home), clock=clock, disk=disk)
         try:
@@ -113,8 +116,8 @@ class Vault:
                 vault._found()
             vault.survey(accept_missing=accept_missing, patience=PATIENCE)
             vault._finish_purge()
-        except (HomeReadOnlyError, NotOwnerError, HomeBusyError) as error:
-            if not vault._is_home() or (isinstance(error, HomeBusyError) and not vault.home.is_founded()):
+        except (HomeReadOnlyError, NotOwnerError, *PASSING) as error:
+            if not vault._is_home() or (isinstance(error, PASSING) and not vault.home.is_founded()):
                 raise
             vault._only_read(error)
         return vault
@@ -141,9 +144,14 @@ class Vault:
         return self.trouble is None and not self._is_closed
 
     @property
-    def is_busy(self) -> bool:
-        """Whether the home is only read because another process held it at the last look."""
-        return isinstance(self.trouble, HomeBusyError)
+    def may_pass(self) -> bool:
+        """Whether the home is only read because another process held it, or its disk was full, at the last look."""
+        return isinstance(self.trouble, PASSING)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the home is only read because its disk was full at the last look."""
+        return isinstance(self.trouble, DiskFullError)
 
     def _found(self) -> None:
         """Create the home's folder and configuration on first use; of several processes that try, one does it."""
@@ -195,7 +203,7 @@ class Vault:
             copies = [path for path in survey.files if "conflict" in path.lower()]  # as every program names them
             if copies:
                 changed += merge_copies(self, copies, originals=found | known)
-            if self.is_busy:
+            if self.may_pass:
                 self.trouble = None
                 self.books.epoch += 1
         return changed
@@ -219,6 +227,8 @@ class Vault:
         try:
             with disk_errors(self.home.root):
                 return self._settler.settle(path)
+        except DiskFullError:
+            raise  # it is not this file that stands in the way
         except HomeError as error:
             self.problems[path] = error.message
             return False
@@ -283,7 +293,7 @@ class Vault:
     def apply(self, change: Change) -> Receipt:
         """Make a change; it is on disk when this returns."""
         self._check_open()
-        if self.is_busy:
+        if self.may_pass:
             self.survey()
         if self.trouble is not None:
             raise self.trouble
@@ -331,8 +341,8 @@ class Vault:
 
         In a home that cannot be written here, or that they hold, changes are noticed but not told: the epoch grows.
         """
-        if self.is_busy and not self._is_closed:
-            self._try_survey()
+        if self.may_pass and not self._is_closed:
+            self.try_survey(patience=0)
         if self.trouble is not None:
             return self._glance_at_others()
         before = self.books.recent.head.seq, self.epoch
@@ -350,7 +360,7 @@ class Vault:
             if self.can_write:
                 try:
                     held.enter_context(self.writer.ready(patience=PATIENCE))
-                except HomeBusyError as error:
+                except PASSING as error:
                     self._only_read(error)
             yield
 
@@ -364,13 +374,13 @@ class Vault:
                 for number in (newest, newest + 1) if self.trouble is None else ():
                     self._settle_one(ledger.part(number))
 
-    def _try_survey(self) -> None:
-        """Bring the books of a home that others held up to date, if it is free."""
+    def try_survey(self, *, patience: float | None = None) -> None:
+        """`survey`, if the home is free and there is room; else it is only read from then on."""
         try:
-            self.survey(patience=0)
+            self.survey(patience=patience)
         except HomeBusyError:
             return
-        except (HomeReadOnlyError, NotOwnerError) as error:
+        except (HomeReadOnlyError, NotOwnerError, DiskFullError) as error:
             self._only_read(error)
 
     def _glance_at_others(self) -> bool:
@@ -480,10 +490,10 @@ class Vault:
 
         It is -1 if that cannot be told.
         """
-        if self.is_busy and not self._is_closed:
-            self._try_survey()
-        if self.trouble is not None and self.is_busy:
-            self.committer.obstacle = self.trouble.message
+        if self.may_pass and not self._is_closed:
+            self.try_survey(patience=0)
+        if self.trouble is not None and self.may_pass:
+            self.committer.obstacle, self.committer.failure = self.trouble.message, self.trouble
             return -1
         if not self.config.git_enabled or self.trouble is not None or self._is_closed:
             return 0
@@ -495,7 +505,7 @@ class Vault:
         """Commit what waits and let go of everything; what was closed can be read, but not written."""
         was_closed, self._is_closed = self._is_closed, True
         # Books that were never read have nothing that waits: whoever holds the home is not waited for.
-        is_ours = self.trouble is None or (self.is_busy and self.books.recent.head.seq > 0)
+        is_ours = self.trouble is None or (self.may_pass and self.books.recent.head.seq > 0)
         if is_ours and self.config.git_enabled and not was_closed:
             self.committer.close()
         self.books.close()

@@ -71,6 +71,12 @@ class Writer:
                 self.sweep(look_over(self._home.root, self._books.recent.known).leftovers)
             yield
 
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep everybody else from writing; what is earlier may be unfinished."""
+        with disk_errors(self._home.root), self._lock():
+            yield
+
     def sweep(self, leftovers: Iterable[tuple[str, str]]) -> None:
         """Clear away what killed processes left beside files; what may be a person's becomes a conflict copy."""
         for leftover, path in leftovers:

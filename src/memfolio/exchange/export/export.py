@@ -60,7 +60,9 @@ def export(
     vault, target = memory.vault, Path(os.path.abspath(target))
     _check_target(vault, target, is_folder=form in FOLDERS)
     if vault.can_write:  # what takes long is done before nobody may write
-        vault.survey() if form == "archive" else memory.sync()
+        vault.try_survey()  # a home on a full disk is exported as it is
+    if vault.can_write and form != "archive":
+        memory.sync()
     with _still(vault) as check:
         contents = _contents(memory, check, told, whole_home=whole_home)
         if not dry_run:
@@ -87,8 +89,8 @@ def _check_target(vault: Vault, target: Path, *, is_folder: bool) -> None:
 @contextmanager
 def _still(vault: Vault) -> Iterator[Callable[[], None]]:
     """Let nobody write meanwhile; where only reading is possible, the check tells whether somebody did."""
-    if vault.can_write:
-        with vault.writer.ready():
+    if vault.can_write or vault.is_full:
+        with vault.writer.holding() if vault.is_full else vault.writer.ready():
             yield lambda: None
         return
     vault.refresh()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, cast
@@ -19,12 +20,14 @@ from memfolio.index.graph import Node, nodes, ties
 from memfolio.index.lookup import Located
 from memfolio.learn.drafting import drafted, moment
 from memfolio.learn.learned import Statement
+from memfolio.learn.resolve import Reference
 from memfolio.recall.library import Library
 from memfolio.sources import REFLECTION
 from memfolio.state import Op
 from memfolio.stores.core import Core
 from memfolio.stores.corepage import ACTIVE, CorePage
-from memfolio.types import Attribution, Kind
+from memfolio.stores.extract import resolved, said_again
+from memfolio.types import Attribution, Kind, MemoryItem
 from memfolio.vault.change import AddEntries, NewId, Operation, Page, PutPage
 from memfolio.vault.format.draft import Draft, check_text
 from memfolio.vault.move import STOOD, Move, compose_cut
@@ -83,13 +86,13 @@ class Application:
         def of(*verbs: Verb) -> dict[int, Item]:
             return {number: item for number, item in sound.items() if item.verb in verbs}
 
-        places = self._places(of(Verb.ARCHIVE), writes_today=bool(of(Verb.LEARN)))
-        learned = of(Verb.LEARN).values()
-        said = self._said(learned)
-        drafts = tuple(self._draft(item, said.get(item.text), places) for item in learned)
-        replaced: list[tuple[str, str | NewId]]
+        learned = self._resolved(of(Verb.LEARN))
+        new = {known: (item, said) for item, said, known in reversed(learned) if isinstance(known, NewId)}
+        places = self._places(of(Verb.ARCHIVE), writes_today=bool(new))
+        drafts = tuple(self._draft(*new[known], places) for known in sorted(new, key=lambda each: each.index))
+        replaced: list[tuple[str, Reference]]
         replaced = [(each.memory, each.by) for each in of(Verb.RESOLVE).values()]
-        replaced += [(each.memory, NewId(at)) for at, each in enumerate(learned) if self._is_there(each)]
+        replaced += [(item.memory, by) for item, _, by in learned if item.memory != by and self._is_there(item)]
         self.records += [{"op": Op.SUPERSEDE.value, "memory": old, "by": new} for old, new in replaced]
         return (
             *([AddEntries(self._agent, drafts)] if drafts else []),
@@ -131,20 +134,51 @@ class Application:
         found = self._library.locate(id)
         return found[1] if found else None
 
+    def _resolved(self, items: Mapping[int, Item]) -> list[tuple[Item, Statement, Reference]]:
+        """What is learned by each item: something new, or what was learned meanwhile and says the same.
+
+        That is decided as for conversations that are over, since they may have taught it while the reflection waited.
+        """
+        said = self._said(items.values())
+        # A copy each, by which it is found again: several items may say the same.
+        statements = {number: replace(said.get(item.text) or _stated(item)) for number, item in items.items()}
+        told = [(statements[number], max(map(moment, self._sources(item)))) for number, item in items.items()]
+        resolution = resolved(self._library.index, told, "keep")
+        known: dict[int, Reference] = {id(each): NewId(at) for at, each in enumerate(resolution.kept)}
+        known |= {id(each): ref for ref, each in resolution.repeated}
+        found = []
+        for number, item in items.items():
+            if (ref := known.get(id(statements[number]))) is None:
+                self.skipped[number] = "it was forgotten after it was said"
+                continue
+            found.append((item, statements[number], ref))
+        for ref, statement in resolution.repeated:
+            self._link(ref, next(item for item, each, _ in found if each is statement))
+        return found
+
+    def _link(self, known: Reference, item: Item) -> None:
+        """Note where else something known was said."""
+        located = self._located(known) if isinstance(known, str) else None
+        told = located.item.derived_from if located else ()
+        if sources := [each.id for each in self._sources(item) if each.id not in told]:
+            self.records += said_again(known, sources)
+
+    def _sources(self, item: Item) -> list[MemoryItem]:
+        return [located.item for each in item.sources if (located := self._located(each))]
+
     def _said(self, items: Iterable[Item]) -> dict[str, Statement]:
         """What the rules read in the conversations that items were learned from, by its words."""
-        sources = [located.item for item in items for each in item.sources if (located := self._located(each))]
+        sources = [each for item in items for each in self._sources(item)]
         talks = {each.session for each in sources if each.session and each.role}
         turns = [each for talk in talks for each in self._library.index.read(partial(turns_of, session=talk))]
         episodes = {each.id: each for each in (*(turn.item for turn in turns), *sources)}
         return {statement.text: statement for statement, _ in read(sorted(episodes.values(), key=moment))}
 
-    def _draft(self, item: Item, said: Statement | None, places: Places) -> Draft:
-        sources = [located.item for each in item.sources if (located := self._located(each))]
+    def _draft(self, item: Item, said: Statement, places: Places) -> Draft:
+        sources = self._sources(item)
         at = max(map(moment, sources), default=None)
         if at and self._log_base(at) in map(_base, places):  # a change writes each file once, and that one is cut
             at = None
-        said = said or Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
         return drafted(said, sources, source=REFLECTION)._replace(
             type=item.type,
             kind=Kind.SEMANTIC,  # also a decision is known from then on, and not an episode to learn from
@@ -225,6 +259,11 @@ class Application:
         yield from ahead.puts.values()
         if ahead.puts:
             yield from overview(self._vault, self._agent, known, drawn, ahead.written)
+
+
+def _stated(item: Item) -> Statement:
+    """What an item says in a person's words, which the rules did not read anywhere."""
+    return Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
 
 
 def _base(path: str) -> str:

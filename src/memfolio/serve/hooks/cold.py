@@ -21,13 +21,17 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
     answer = EMPTY
     try:
         _, name, event = read_parcel(parcel)
-        keep(home, name, event)
+        trouble = keep(home, name, event)
         if event is None:
             return EMPTY
         if event.act in TOLD:
             answer, told = answer_here(home, event, seconds)
             if event.act == START:  # for those who answer what comes next
-                keep(home, name, replace(event, words=told))
+                trouble = keep(home, name, replace(event, words=told)) or trouble
+            if trouble:
+                from memfolio.serve.hooks.desk import warned
+
+                answer = warned(answer, event, trouble)
         run(["-m", "memfolio.serve.hooks.warm", str(home)], str(home))
     except Exception as error:  # noqa: BLE001 - the outer edge: whatever it is, the host must not suffer
         note(home, f"{type(error).__name__}: {error}")

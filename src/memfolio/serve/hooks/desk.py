@@ -16,7 +16,7 @@ from memfolio.serve.hooks.capture import take_up
 from memfolio.serve.hooks.door import EMPTY, INSIDE
 from memfolio.serve.hooks.event import Event
 from memfolio.serve.hooks.health import disk_of, note
-from memfolio.serve.hooks.hosts import CUT, END, START, TOLD, begins_again, shaped
+from memfolio.serve.hooks.hosts import CUT, END, START, TOLD, begins_again, shaped, text_of
 from memfolio.serve.hooks.inject import opening, remembered
 from memfolio.serve.hooks.kept import drop, read_kept, waiting
 from memfolio.serve.hooks.told import marks_of, untold
@@ -29,6 +29,15 @@ LOCKED = 1.0
 """Seconds that a writer is waited for; what is kept can wait until the next time."""
 FLUSHING = 3.0
 """Seconds for which a conversation that begins again after a cut waits for what was kept of it."""
+
+
+def warned(answer: bytes, event: Event | None, trouble: str) -> bytes:
+    """An answer that also tells of trouble, where the host can be told anything."""
+    if event is None or not trouble or event.act not in TOLD:
+        return answer
+    told = f"memfolio could not keep what was said here: {trouble}. Tell the user."
+    text = text_of(json.loads(answer))
+    return json.dumps(shaped(event.host, event.name, f"{told}\n{text}" if text else told)).encode()
 
 
 class Desk:

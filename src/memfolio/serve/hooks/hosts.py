@@ -35,3 +35,10 @@ def shaped(host: str, event: str, text: str | None) -> dict[str, object]:
     if host == "cursor":
         return {"additional_context": text}
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def text_of(answer: dict[str, object]) -> str:
+    """The text of an answer in a host's own form."""
+    inside = answer.get("hookSpecificOutput")
+    found = inside.get("additionalContext") if isinstance(inside, dict) else answer.get("additional_context")
+    return str(found or "")

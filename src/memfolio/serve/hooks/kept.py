@@ -18,7 +18,7 @@ from memfolio.serve.hooks.event import Event
 from memfolio.serve.hooks.health import disk_of, note
 from memfolio.serve.hooks.hosts import START
 from memfolio.tuning import PERSONAL, Redaction
-from memfolio.vault.disk import Stamp
+from memfolio.vault.disk import Stamp, full_error
 from memfolio.vault.home import Home
 
 MARGIN = 4096
@@ -26,22 +26,30 @@ MARGIN = 4096
 _NAME = re.compile(r"[0-9]{20}-[0-9]+")
 
 
-def keep(home: Path, name: str, event: Event | None) -> None:
-    """Keep an event under this name, once, if there is anything to remember in it; returns when it is safe."""
+def keep(home: Path, name: str, event: Event | None) -> str:
+    """Keep an event under this name, once, if there is anything to remember in it; returns when it is safe.
+
+    Where the disk has no room for it, nor for a note of that, it returns what the person must be told.
+    """
     if event is None:
-        return note(home, "what the host said makes no sense")
+        note(home, "what the host said makes no sense")
+        return ""
     if not event.is_heard or (event.act == START and not event.words):
-        return None
+        return ""
     disk = disk_of(home)
     try:
         redactor, most = _rules(home, disk.stamp(home / FILE_NAME))
         if redactor.secret_in(f"{event.session}\n{event.turn}"):
-            return note(home, "the name of the conversation or turn looks like a secret")
+            note(home, "the name of the conversation or turn looks like a secret")
+            return ""
         words = redactor.clean(event.words[: most + MARGIN])
         kept = replace(event, words=words if len(event.words) <= most + MARGIN else words[:-MARGIN])
         disk.create(home / FOLDER / KEPT / name, json.dumps(asdict(kept)).encode())
     except OSError as error:
-        note(home, f"what was said could not be kept: {error.strerror}")
+        full = full_error(home, error)
+        note(home, f"what was said could not be kept: {full.message if full else error.strerror}")
+        return f"{full.message}; {full.hint}" if full else ""
+    return ""
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from memfolio import __version__
-from memfolio.serve.hooks.desk import Desk
+from memfolio.serve.hooks.desk import Desk, warned
 from memfolio.serve.hooks.door import EMPTY, FOLDER, INSIDE, MOST_BYTES, SOCKET, STOP, ask, is_private
 from memfolio.serve.hooks.event import Event, read_parcel
 from memfolio.serve.hooks.health import disk_of, note
@@ -90,8 +90,7 @@ class Warm:
         with ThreadPoolExecutor(1) as pool:  # the disk is slow enough to find the answer meanwhile
             keeping = pool.submit(keep, self._home, name, event)
             answer = self._desk.answer(event) if event else EMPTY
-            keeping.result()
-        return answer
+            return warned(answer, event, keeping.result())
 
     def _take_up(self) -> None:
         while not self._over.is_set():

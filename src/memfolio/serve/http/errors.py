@@ -23,6 +23,7 @@ STATUS: Mapping[type[MemfolioError], int] = {
     errors.EmbedderError: 424,
     errors.ModelError: 424,
     errors.MirrorError: 424,
+    errors.DiskFullError: 507,
     errors.SearchIndexError: 503,
     errors.HomeError: 503,
     errors.ConfigError: 503,

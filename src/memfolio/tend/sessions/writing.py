@@ -32,8 +32,7 @@ def lines(
     yield from extract.lines(resolution)
     for known, statement in resolution.repeated:
         if isinstance(known, str):
-            yield {"op": Op.ACCESS.value, "memory": known, "count": 1}
-            yield from (_edge(known, turns[place].id, "derived_from") for place in statement.turns)
+            yield from extract.said_again(known, (turns[place].id for place in statement.turns))
     for each in learned.causes:
         yield _edge(turns[each.cause].id, turns[each.effect].id, "causal") | {"predicate": "hypothesis"}
     yield {  # whose session it is, the writer adds

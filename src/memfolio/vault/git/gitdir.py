@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, InputError, MemfolioError
-from memfolio.vault.disk import Disk
+from memfolio.vault.disk import Disk, full_error
 
 if TYPE_CHECKING:
     import pygit2
@@ -25,12 +25,14 @@ _opening = threading.Lock()
 
 @contextmanager
 def guarded(home: Path) -> Iterator[None]:
-    """Turn what libgit2, git and the system say into one `HistoryError`, with the cause kept."""
+    """Turn what libgit2, git and the system say into `HistoryError`, or `DiskFullError`, with the cause kept."""
     try:
         yield
     except MemfolioError:
         raise
     except _failures() as error:
+        if full := full_error(home, error):
+            raise full from error
         what = error.args[0] if isinstance(error, KeyError) and error.args else error
         raise HistoryError(f"the git history of {home} cannot be used: {what}", hint=_BROKEN) from error
 

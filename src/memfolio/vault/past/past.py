@@ -183,6 +183,7 @@ class Past:
     def _tip(self) -> str:
         """The newest commit, with everything in it."""
         if self._vault.commit():
+            self._vault.committer.check_room()
             raise HistoryError(
                 f"git cannot take the newest changes: {self._vault.committer.obstacle}", hint="free git, then try again"
             )

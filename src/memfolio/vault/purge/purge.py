@@ -171,6 +171,7 @@ def _without_git(vault: Vault) -> str:
 
 def _commit(vault: Vault) -> None:
     if vault.committer.commit_now():
+        vault.committer.check_room()
         raise RefusedError(
             f"git is in somebody's hands: {vault.committer.obstacle}", hint="finish what is under way, then purge"
         )
