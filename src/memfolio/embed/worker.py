@@ -1,4 +1,4 @@
-"""Embedding in the background: a thread that works while there is something to do and sleeps otherwise."""
+"""Embedding in the background: a thread that works while there is something to do, and then ends."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memfolio.index.index import Index
 logger = logging.getLogger("memfolio")
 CALM = 0.2
 """Seconds without a call after which the thread begins, so that it does not compete with what woke it."""
-
-
+LINGER = 5.0
+"""Seconds without a call after which the thread ends; the next call starts another one."""
 GO = 0.02
 """Seconds for which it works before it looks whether somebody asks something."""
 LONGEST_WAIT = 1.0
@@ -51,13 +51,19 @@ class Worker:
                 self._thread.start()
 
     def _run(self) -> None:
-        while True:
-            self._woken.wait()
+        while self._woken.wait(LINGER) or not self._is_over():
             self._wait_for_calm()
             if self._stopping.is_set():
                 return
             for index in self._indexes():
                 self._fill(index)
+
+    def _is_over(self) -> bool:
+        """Whether nobody has called: then the next call finds no thread, and starts one."""
+        with self._lock:
+            if not self._woken.is_set():
+                self._thread = None
+            return self._thread is None
 
     def _wait_for_calm(self) -> None:
         """Clear the call, and wait until no other follows for a moment; but not for ever."""
@@ -99,5 +105,6 @@ class Worker:
             return
         self._stopping.set()
         self._woken.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=5)
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=5)
