@@ -75,7 +75,7 @@ class Worker:
 
     def _fill(self, index: Index) -> None:
         try:
-            while not self._stopping.is_set() and self._meaning.fill(index, seconds=GO, batch=SOME):
+            while not self._stopping.is_set() and self._meaning.fill(index, seconds=GO, batch=SOME, is_patient=True):
                 if self._meaning.is_stuck(index):
                     break
                 self._give_way()
