@@ -46,9 +46,15 @@ class Worker:
             self._begin()  # a forked process has none of its parent's threads
         self._woken.set()
         with self._lock:
-            if not (self._thread and self._thread.is_alive()) and not self._stopping.is_set():
+            if not self.is_running and not self._stopping.is_set():
                 self._thread = threading.Thread(target=self._run, name="memfolio-embed", daemon=True)
                 self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a thread: it works, or did a moment ago."""
+        thread = self._thread
+        return thread is not None and thread.is_alive()
 
     def _run(self) -> None:
         while self._woken.wait(LINGER) or not self._is_over():

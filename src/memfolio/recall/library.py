@@ -230,6 +230,11 @@ class Library:
         why = NO_EMBEDDER if self.meaning.embedder is None else trouble
         return Embedded(made=max(0, total - missing), missing=missing, degraded=why if missing else None)
 
+    @property
+    def is_embedding(self) -> bool:
+        """Whether a thread makes vectors, or did a moment ago."""
+        return self._worker.is_running
+
     def missing_vectors(self) -> int:
         """How many memories have no vector yet."""
         return sum(map(self._waiting, self.indexes()))
