@@ -63,7 +63,7 @@ def opened(served: Served) -> Memory:
     assert served.client().recall(query="tea")["hits"]
     [room] = served.hall.rooms.values()
     memory = room.memory()
-    until(lambda: not memory.library.is_embedding)
+    until(lambda: not memory.library.is_embedding, seconds=30)
     return memory
 
 
@@ -91,10 +91,10 @@ def test_memory_with_a_listener_stays_open_and_tells_of_changes(served: Served, 
             threading.Event().wait(0.05)
         assert not is_closed(memory)
         served.client().remember(text="Kim plays the cello")
-        told.join(10)
+        told.join(30)
         assert not told.is_alive()
-    until(lambda: not room.listeners)
-    until(lambda: not memory.library.is_embedding)
+    until(lambda: not room.listeners, seconds=30)
+    until(lambda: not memory.library.is_embedding, seconds=30)
     seconds.now += idle.IDLE + 1
     threading.Event().wait(0.05)
     seconds.now += idle.IDLE + 1
