@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
-from memfolio.errors import ConflictError, MemfolioError, NotFoundError
+from memfolio.errors import ConflictError, EmbedderError, MemfolioError, NotFoundError
 from memfolio.govern.gate import AGENT, OWNER, Gate
 from memfolio.govern.proposable import proposable
 from memfolio.govern.redaction import clean_change
@@ -35,6 +35,7 @@ from memfolio.stores import mend
 from memfolio.stores.kin import kin_of
 from memfolio.stores.mend import Mended
 from memfolio.tend.attendant import Attendant
+from memfolio.text import counted
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
 from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, Operation
@@ -270,13 +271,26 @@ class Memory(Life):
         say what is going on; `include` puts "core" memory and the latest "checkpoint" first. What was to be done when
         this time or this topic comes is in it without being asked for.
         """
-        request = Request.from_args(
-            self.vault, prompt, budget=budget, user=user, task=task, topics=topics, include=include
-        )
-        return self.compose(request).text
+        return self.compose(prompt, budget=budget, user=user, task=task, topics=topics, include=include).text
 
-    def compose(self, request: Request) -> Context:
-        """The same with what is in it, how many tokens it has, and what could not take part."""
+    def compose(
+        self,
+        prompt: str,
+        *,
+        budget: int | None = None,
+        user: str | None = None,
+        task: str | None = None,
+        topics: Iterable[str] | str = (),
+        include: Iterable[str] | str = (),
+        known: Iterable[str] = (),
+    ) -> Context:
+        """`context` as a value: its text, tokens and budget, the ids of the memories in it, and what is `degraded`.
+
+        `known` are the ids of memories that the agent has before its eyes, which are left out.
+        """
+        request = Request.from_args(
+            self.vault, prompt, budget=budget, user=user, task=task, topics=topics, include=include, known=known
+        )
         return compose(self.library, self.vault, self.agent, request, self._reminded)
 
     def get(self, id: str) -> MemoryItem | None:
@@ -445,11 +459,21 @@ class Memory(Life):
         vault = self.vault
         return {**self._misread(), **{path: each for path, each in vault.problems.items() if vault.shows(path)}}
 
-    def sync(self) -> list[str]:
-        """Record what people and other programs did to the files, and file it; returns the files that had changed."""
+    def sync(self, *, embed: bool = False) -> list[str]:
+        """Record what people and other programs did to the files, and index it; returns the files that had changed.
+
+        With `embed`, every vector that is missing is made before it returns; EmbedderError says why that cannot be.
+        Where there is no embedder, there is nothing to make.
+        """
         changed = self.vault.survey()
         for index in self.library.indexes():
             index.catch_up()
+        done = self.library.embed() if embed and self.library.meaning.embedder is not None else None
+        if done and done.missing:
+            raise EmbedderError(
+                f"{counted(done.missing, 'memory', 'memories')} could not be embedded: {done.degraded or 'try again'}",
+                hint="they are found by their words; `memfolio tend` embeds what is missing",
+            )
         return list(filter(self.vault.shows, changed))
 
     def reindex(self, progress: Progress | None = None) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,10 @@ import pytest
 from memfolio import Memory
 from memfolio.config import Config, load_config
 from memfolio.embed.choose import open_embedder
+from memfolio.embed.embedder import Embedder
+from memfolio.embed.local import LocalEmbedder
 from memfolio.errors import ConfigError, EmbedderError
+from tests.embed.models import static_model
 from tests.embed.server import EmbeddingServer
 
 
@@ -126,3 +133,57 @@ def test_address_that_looks_like_the_machine_itself_is_none(home: Path, network:
     with pytest.raises(EmbedderError, match="the key is not sent"):
         embedder.embed(["tea"])
     assert network.keys == []
+
+
+def test_open_memories_share_one_local_embedder(home: Path) -> None:
+    with Memory.open(home, background=False) as one, Memory.open(home, "other", background=False) as other:
+        assert one.library.meaning.embedder is other.library.meaning.embedder is not None
+
+
+def test_threads_that_open_embedders_at_once_get_the_same_one(home: Path, tmp_path: Path) -> None:
+    folder = config(home, provider="local", path=str(static_model(tmp_path)))
+    ready = threading.Barrier(8)
+
+    def opened(_: int) -> Embedder | None:
+        ready.wait()
+        return open_embedder(folder)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert len(set(map(id, threads.map(opened, range(8))))) == 1
+
+
+def test_each_model_has_an_embedder_of_its_own_and_a_replaced_one_is_read_again(home: Path, tmp_path: Path) -> None:
+    folder = config(home, provider="local", path=str(static_model(tmp_path)))
+    before = open_embedder(folder)
+    assert before
+    assert before is not open_embedder(config(home, provider="local"))
+    first = before.identity
+    static_model(tmp_path, dimension=128)
+    after = open_embedder(folder)
+    assert after is open_embedder(folder) is not before
+    assert after
+    assert (first.dimension, after.identity.dimension) == (256, 128)
+
+
+def test_forked_process_embeds_though_its_parent_was_loading_the_model(home: Path) -> None:
+    embedder = open_embedder(config(home, provider="local"))
+    assert isinstance(embedder, LocalEmbedder)
+    with embedder._lock:  # as a thread holds it that loads the model; in the child nobody releases it
+        child = multiprocessing.get_context("fork").Process(target=_embed, args=(config(home, provider="local"),))
+        child.start()
+    child.join(10)
+    child.kill()
+    assert child.exitcode == 0
+
+
+def _embed(settings: Config) -> None:
+    found: list[bool] = []
+
+    def embed() -> None:
+        embedder = open_embedder(settings)
+        found.append(embedder is not None and bool(embedder.embed(["tea"]).any()))
+
+    thread = threading.Thread(target=embed)  # since the thread that forked has the lock, and may take it again
+    thread.start()
+    thread.join()
+    os._exit(0 if found == [True] else 1)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.embed import meaning
+from memfolio import Memory
+from memfolio.embed import meaning, worker
 from memfolio.embed.meaning import Meaning
+from memfolio.vault import committer
 from tests.embed.test_meaning import Unsteady, fill_up, until, waiting
 from tests.index.proof import assert_index_equals_rebuilt, opened
 
@@ -114,3 +116,24 @@ def test_thread_sleeps_when_the_vectors_are_anothers_to_make(home: Path) -> None
         time.sleep(1)
         assert time.process_time() - used < 0.2
         assert waiting(memory) > 0
+
+
+def test_threads_of_an_idle_memory_end_and_come_back_for_the_next_change(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LINGER", 0.05)
+    monkeypatch.setattr(committer, "LINGER", 0.05)
+    with Memory.open(home, embedder=Unsteady()) as memory:
+        for text in ("tea in the morning", "coffee at noon"):
+            memory.remember(text)
+            until(lambda: waiting(memory) == 0 and not memory.vault.books.recent.pending)
+            until(lambda: not {"memfolio-embed", "memfolio-commit"} & {each.name for each in threading.enumerate()})
+
+
+def test_call_in_the_moment_in_which_the_thread_ends_is_heard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "LINGER", 0.001)
+    monkeypatch.setattr(worker, "CALM", 0.0005)
+    with opened(home, embedder=Unsteady(), background=True) as memory:
+        for number in range(60):
+            memory.remember(f"tea number {number}")
+            until(lambda: waiting(memory) == 0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio import InputError, Memory
 from memfolio.clock import SettableClock
-from memfolio.recall.context.compose import Context, Request, compose
+from memfolio.recall.context.compose import Context
 from memfolio.recall.context.fence import strip_fences
 from memfolio.text import estimate_tokens
 from memfolio.types import Attribution, Type
@@ -74,8 +74,7 @@ def write(memory: Memory, path: str, text: str) -> None:
 
 
 def composed(memory: Memory, prompt: str, **given: Any) -> Context:
-    asked = {"budget": None, "user": None, "task": None, "topics": (), "include": ()} | given
-    return compose(memory.library, memory.vault, memory.agent, Request.from_args(memory.vault, prompt, **asked))
+    return memory.compose(prompt, **given)
 
 
 def section(text: str | None, title: str) -> list[str]:
@@ -153,8 +152,28 @@ def test_ids_that_are_cited_are_those_of_the_memories(known: Memory) -> None:
     assert found.text is not None
     assert found.ids
     assert all(f"[{each}]" in found.text for each in found.ids)
-    assert all(known.get(each) for each in found.ids if each.startswith("M-"))
+    assert all(known.get(each) for each in found.ids)
+    places = [found.text.index(f"[{each}]") for each in found.ids]
+    assert places == sorted(places)
+    text = known.context("What does Alex drink?")
+    assert text is not None
+    assert text.splitlines()[1:-1] == found.text.splitlines()[1:-1]
     assert found.tokens == estimate_tokens(found.text) <= found.budget == 1000
+
+
+def test_only_memories_are_named_as_shown_and_not_pages_or_entities(known: Memory) -> None:
+    found = known.compose("hello", include="core")
+    assert found.text is not None
+    assert "## Core memory\n- [MEMORY.md]" in found.text
+    assert found.ids == ()
+    assert (known.compose("hello").text, known.compose("hello").ids) == (None, ())
+
+
+def test_what_the_agent_has_before_its_eyes_is_left_out(known: Memory) -> None:
+    first = known.compose("What does Alex drink?")
+    again = known.compose("What does Alex drink?", known=first.ids)
+    assert first.ids
+    assert not set(again.ids) & set(first.ids)
 
 
 def test_sources_of_a_fact_are_its_evidence(memory: Memory) -> None:
@@ -332,7 +351,7 @@ def test_block_never_exceeds_its_budget(known: Memory, budget: int, include: set
     found = composed(known, prompt, budget=budget, include=tuple(include))
     assert found.tokens == estimate_tokens(found.text or "") <= budget
     if found.text is not None:
-        assert found.ids
+        assert all(f"[{each}]" in found.text for each in found.ids)
         assert strip_fences(found.text) == ""
 
 

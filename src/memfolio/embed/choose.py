@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from memfolio.config import Config
 from memfolio.embed import local
 from memfolio.embed.dialect import DIALECTS
@@ -13,6 +16,9 @@ from memfolio.embed.post import is_loopback
 from memfolio.errors import ConfigError
 from memfolio.redact.redactor import Redactor
 
+_Stamp = tuple[int, int, int] | None
+"""Inode, size and time of a file; None where there is none."""
+
 
 def open_embedder(config: Config) -> Embedder | None:
     """The embedder that the configuration asks for; None where there is to be none, or `auto` finds none.
@@ -21,13 +27,40 @@ def open_embedder(config: Config) -> Embedder | None:
     """
     match _provider(config):
         case "local":
-            return FolderEmbedder(config.embedding_path) if config.embedding_path else local.LocalEmbedder()
+            return _local(config.embedding_path)
         case "hashed":
             return HashedEmbedder()
         case "none":
             return None
         case server:
             return _http(server, config)
+
+
+_loaded: dict[tuple[int, Path | None, tuple[_Stamp, ...]], local.LocalEmbedder] = {}
+"""By process, folder and the state of its files."""
+
+
+def _local(folder: Path | None) -> local.LocalEmbedder:
+    """The embedder with the weights in a folder, else in the package: one per process, which all memories share.
+
+    Files that were replaced since are another model, and get another embedder. So does a forked process, whose parent
+    may have been loading the model, under a lock that nobody releases in the child.
+    """
+    made = FolderEmbedder(folder) if folder else local.LocalEmbedder()
+    key = os.getpid(), folder, tuple(map(_stamp, made.files()))
+    shared = _loaded.setdefault(key, made)  # atomic, so that there is no lock which a fork could leave taken
+    for other in list(_loaded):
+        if other[1] == folder and other != key:
+            _loaded.pop(other, None)
+    return shared
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _provider(config: Config) -> str:

@@ -50,6 +50,11 @@ class LocalEmbedder:
         self._folder = folder
         self._lock = RLock()
 
+    def files(self) -> tuple[Path, ...]:
+        """The files that it reads; none where they cannot be found."""
+        folder = self._folder or package_folder()
+        return (folder / self.weights_name, folder / self.tokenizer_name) if folder else ()
+
     @property
     def identity(self) -> Identity:
         with self._lock:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -63,6 +64,15 @@ class Made(NamedTuple):
     ready: Sequence[Pending]
     vectors: Floats
     failure: EmbedderError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """How many memories got the vectors that they lacked, how many lack them still, and why that is."""
+
+    made: int = 0
+    missing: int = 0
+    degraded: str | None = None
 
 
 class Tenure:
@@ -149,11 +159,18 @@ class Meaning:
         waiting, whose = index.read(lambda connection: (count_pending(connection), identity_of(connection)))
         return waiting == 0 and whose is not None and _identity(self.embedder).matches(whose)
 
-    def fill(self, index: Index, *, seconds: float | None = None, batch: int | None = None) -> int:
-        """Give memories that have none their vectors, for at most so long; returns how many still wait."""
-        embedder, until = self.embedder, None if seconds is None else time.monotonic() + seconds
-        if embedder is None or self.is_resting or not self._turn.take(timeout=-1 if until is None else 0):
+    def fill(
+        self, index: Index, *, seconds: float | None = None, batch: int | None = None, is_patient: bool = False
+    ) -> int:
+        """Give memories that have none their vectors, for at most so long; returns how many still wait.
+
+        Where another thread does so, who has only some seconds leaves it to that one, unless `is_patient`.
+        """
+        if self.embedder is None or self.is_resting:
             return self._waiting(index)
+        if not self._turn.take(timeout=-1 if seconds is None or is_patient else 0):
+            return self._waiting(index)
+        embedder, until = self.embedder, None if seconds is None else time.monotonic() + seconds
         try:
             self._fill(index, embedder, until, batch or BATCH)
             self._succeed()

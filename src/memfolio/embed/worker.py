@@ -1,4 +1,4 @@
-"""Embedding in the background: a thread that works while there is something to do and sleeps otherwise."""
+"""Embedding in the background: a thread that works while there is something to do, and then ends."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memfolio.index.index import Index
 logger = logging.getLogger("memfolio")
 CALM = 0.2
 """Seconds without a call after which the thread begins, so that it does not compete with what woke it."""
-
-
+LINGER = 5.0
+"""Seconds without a call after which the thread ends; the next call starts another one."""
 GO = 0.02
 """Seconds for which it works before it looks whether somebody asks something."""
 LONGEST_WAIT = 1.0
@@ -46,18 +46,30 @@ class Worker:
             self._begin()  # a forked process has none of its parent's threads
         self._woken.set()
         with self._lock:
-            if not (self._thread and self._thread.is_alive()) and not self._stopping.is_set():
+            if not self.is_running and not self._stopping.is_set():
                 self._thread = threading.Thread(target=self._run, name="memfolio-embed", daemon=True)
                 self._thread.start()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a thread: it works, or did a moment ago."""
+        thread = self._thread
+        return thread is not None and thread.is_alive()
+
     def _run(self) -> None:
-        while True:
-            self._woken.wait()
+        while self._woken.wait(LINGER) or not self._is_over():
             self._wait_for_calm()
             if self._stopping.is_set():
                 return
             for index in self._indexes():
                 self._fill(index)
+
+    def _is_over(self) -> bool:
+        """Whether nobody has called: then the next call finds no thread, and starts one."""
+        with self._lock:
+            if not self._woken.is_set():
+                self._thread = None
+            return self._thread is None
 
     def _wait_for_calm(self) -> None:
         """Clear the call, and wait until no other follows for a moment; but not for ever."""
@@ -69,7 +81,7 @@ class Worker:
 
     def _fill(self, index: Index) -> None:
         try:
-            while not self._stopping.is_set() and self._meaning.fill(index, seconds=GO, batch=SOME):
+            while not self._stopping.is_set() and self._meaning.fill(index, seconds=GO, batch=SOME, is_patient=True):
                 if self._meaning.is_stuck(index):
                     break
                 self._give_way()
@@ -99,5 +111,6 @@ class Worker:
             return
         self._stopping.set()
         self._woken.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=5)
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=5)

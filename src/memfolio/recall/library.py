@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
-from memfolio.embed.meaning import SOME, Meaning
+from memfolio.embed.meaning import SOME, Embedded, Meaning
 from memfolio.embed.worker import Worker
 from memfolio.errors import ConflictError, EmbedderError, NotFoundError, SearchIndexError
 from memfolio.index.filter import ARCHIVED, Filter
@@ -39,6 +39,9 @@ from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
+NO_EMBEDDER = "there is no embedder, so only words are compared"
+A_WHILE = 0.5
+"""Seconds for which missing vectors are made before it is told how far that is."""
 BY_THE_WAY = 0.02
 """Seconds that a question may spend on vectors that are still missing, where a thread does the rest."""
 AT_ONCE = 0.5
@@ -218,9 +221,34 @@ class Library:
     def rebuild(self, progress: Progress) -> int:
         """Build the indexes anew, vectors included; returns how many files they hold."""
         files = sum(index.rebuild(progress=progress) for index in self.indexes())
-        for index in self.indexes():
-            self.meaning.fill(index)
+        self.embed()
         return files
+
+    def embed(self, told: Progress = lambda done, total: None, enough: Callable[[], bool] = lambda: False) -> Embedded:
+        """Make every vector that is missing, unless there was `enough` before; what is made is kept batch by batch.
+
+        Without an embedder, or with one that fails, the rest stays missing, and is said to.
+        """
+        # In no time nothing is made, but vectors of another embedder give way, and are missing from then on.
+        waiting = {index: self.meaning.fill(index, seconds=0, is_patient=True) for index in self.indexes()}
+        total = sum(waiting.values())
+        for index in waiting:
+            while waiting[index] and not self.meaning.is_stuck(index) and not enough():
+                told(max(0, total - sum(waiting.values())), total)
+                waiting[index] = self.meaning.fill(index, seconds=A_WHILE, is_patient=True)
+        missing = sum(waiting.values())
+        trouble = self.meaning.trouble.message if self.meaning.trouble else None
+        why = NO_EMBEDDER if self.meaning.embedder is None else trouble
+        return Embedded(made=max(0, total - missing), missing=missing, degraded=why if missing else None)
+
+    @property
+    def is_embedding(self) -> bool:
+        """Whether a thread makes vectors, or did a moment ago."""
+        return self._worker.is_running
+
+    def missing_vectors(self) -> int:
+        """How many memories have no vector yet."""
+        return sum(map(self._waiting, self.indexes()))
 
     def degraded(self) -> tuple[str, ...]:
         """What does not take part as it should, each as a sentence."""
@@ -228,7 +256,7 @@ class Library:
         found += [f"scope: {self._scope.trouble}"] if self._scope.trouble else []
         found += [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
         if self.meaning.embedder is None:
-            found.append("vectors: there is no embedder, so only words are compared")
+            found.append(f"vectors: {NO_EMBEDDER}")
         elif self.meaning.trouble:
             found.append(f"vectors: {self.meaning.trouble.message}")
         if self._watcher.trouble:
@@ -239,7 +267,7 @@ class Library:
         """What a question by meaning could not be compared with, as a sentence."""
         if not query.text.strip() or self.meaning.embedder is None or self.meaning.trouble:
             return ()
-        waiting = sum(map(self._waiting, self.indexes()))
+        waiting = self.missing_vectors()
         return (f"vectors: {waiting:,} of the memories have none yet",) if waiting else ()
 
     def _waiting(self, index: Index) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from memfolio.embed.meaning import Embedded
 from memfolio.govern.proposals.proposals import Proposals
 from memfolio.index.index import Index
 from memfolio.llm.model import Model
@@ -193,6 +194,19 @@ def _procedures(tended: Tended) -> str:
     return ", ".join(filter(None, (told, _many(len(retired), "procedure retired", "procedures retired"))))
 
 
+def _embed(tended: Tended) -> str:
+    """Make the vectors that are missing; what cannot be embedded is told, and found by its words."""
+    hand, library = tended.hand, tended.library
+    if library.meaning.embedder is None and hand.vault.config.embedding_provider == "none":
+        return ""
+    is_shown = hand.dry_run and library.meaning.embedder is not None
+    found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(tended.told, tended.enough)
+    if found.missing:
+        why = found.degraded or "the time is up"
+        hand.notes.append(f"{_many(found.missing, 'memory', 'memories')} not embedded: {why}")
+    return f"{_many(found.made, 'memory', 'memories')} embedded" if found.made else ""
+
+
 def _typedb(tended: Tended) -> str:
     from memfolio.knowledge.typedb.mirror import catch_up
 
@@ -218,6 +232,7 @@ JOBS = (
     Job(name="retention", period=Period.DAILY, run=_retention, doc="archive and compress what is past its time"),
     Job(name="proposals", period=Period.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"),
     Job(name="reflect", period=Period.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"),
+    Job(name="embed", period=Period.ALWAYS, run=_embed, doc="embed the memories that semantic search lacks"),
     Job(name="watch", period=Period.DAILY, run=_watch, doc="look for what the owner must be told"),
     Job(name="typedb", period=Period.ALWAYS, run=_typedb, doc="bring the copy on a TypeDB server up to date"),
     Job(name="backup", period=Period.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),

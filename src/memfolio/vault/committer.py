@@ -39,6 +39,9 @@ MANY_LOOSE = 6_700
 IDLE = 0.3
 """Seconds without a change after which git's index is brought up to date."""
 
+LINGER = 5.0
+"""Seconds without a change after which the thread ends; the next change starts another one."""
+
 UNTIDY = 10.0
 """Seconds after which it is brought up to date though there is no pause."""
 
@@ -76,6 +79,7 @@ class Committer:
         self._delay = delay
         self._wake = threading.Event()
         self._stopping = threading.Event()
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self.obstacle: str | None = None
         """Why changes are waiting; None when nothing is in the way."""
@@ -88,17 +92,19 @@ class Committer:
 
     def notify(self) -> None:
         """A change has been made: commit it soon."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="memfolio-commit", daemon=True)
-            self._thread.start()
         self._wake.set()
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="memfolio-commit", daemon=True)
+                self._thread.start()
 
     def close(self) -> None:
         """Commit what waits, then rest."""
         self._stopping.set()
         self._wake.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
         self.commit_now()
         self.tidy()
 
@@ -106,8 +112,10 @@ class Committer:
         tidied, retry = time.monotonic(), FIRST_RETRY
         waiting = 0
         while not self._stopping.is_set():
-            if self._wake.wait(retry if waiting else None):
+            if self._wake.wait(retry if waiting else LINGER):
                 self._stopping.wait(self._delay)
+            elif not waiting and self._is_over():
+                return
             self._wake.clear()
             if self._stopping.is_set():
                 return
@@ -117,6 +125,13 @@ class Committer:
             if not waiting and (not self._wake.wait(IDLE) or time.monotonic() - tidied > UNTIDY):
                 self.tidy(wait=False)
                 tidied = time.monotonic()
+
+    def _is_over(self) -> bool:
+        """Whether nothing was changed since: then the next change finds no thread, and starts one."""
+        with self._starting:
+            if not self._wake.is_set():
+                self._thread = None
+            return self._thread is None
 
     def commit_now(self, *, wait: bool = True) -> int:
         """Commit what waits now; returns how many of these changes still wait, -1 if that cannot be told.

@@ -61,12 +61,18 @@ def furnished(home: Path) -> tuple[dict[str, str], list[str]]:
 
 
 @contextmanager
-def serving(home: Path, limits: Limits = QUICK, settings: str = "", sending: int = 0) -> Iterator[Served]:
+def serving(
+    home: Path,
+    limits: Limits = QUICK,
+    settings: str = "",
+    sending: int = 0,
+    now: Callable[[], float] = time.monotonic,
+) -> Iterator[Served]:
     """A server; `sending` is how much the system keeps for a client that does not read."""
     secrets, ids = furnished(home)
     if settings:
         (home / "memfolio.toml").write_text(settings, encoding="utf-8")
-    app = build(load_config(home), limits, Names())
+    app = build(load_config(home), limits, Names(), now)
     hall, server = app.state.hall, server_of(app, limits, app.state.hall.end_streams)
     with listen("127.0.0.1", 0) as door:
         if sending:

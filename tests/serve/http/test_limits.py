@@ -152,7 +152,8 @@ def test_client_that_takes_nothing_of_its_answer_is_let_go_and_leaves_nothing_be
             reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
             reader.connect(("127.0.0.1", served.port))
             reader.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{bearer}\r\n".encode())
-        listeners = served.hall.room("main").listeners
+        until(served.hall.rooms.values)
+        listeners = served.hall.rooms.values()[0].listeners
         until(lambda: listeners)
         until(lambda: client.observe(role="user", content="News") and not listeners)
         until(lambda: not served.server.server_state.connections)

@@ -58,6 +58,7 @@ class Context:
     tokens: int
     budget: int
     ids: tuple[str, ...] = ()
+    """The memories whose words are in it, in their order."""
     degraded: tuple[str, ...] = ()
     crowded: tuple[str, ...] = ()
     """The standing pages that were asked for and have no room in the budget."""
@@ -85,6 +86,7 @@ class Request:
         task: object,
         topics: object,
         include: object,
+        known: Iterable[str] = (),
     ) -> Request:
         """The request that these arguments mean; InputError says which of them cannot be."""
         text = arguments.text("the prompt", prompt)
@@ -98,6 +100,7 @@ class Request:
                 topics=arguments.words("topic", topics),
             ),
             include=_include(arguments.words("include", include)),
+            known=frozenset(known),
         )
 
 
@@ -158,7 +161,7 @@ class _Composer:
             text=text,
             tokens=estimate_tokens(text or ""),
             budget=self._request.budget,
-            ids=tuple(dict.fromkeys(line.id for section in sections for line in section.lines)),
+            ids=tuple(dict.fromkeys(line.id for section in sections for line in section.lines if line.is_memory)),
             degraded=tuple(self._degraded),
             crowded=tuple(self._crowded),
         )

@@ -81,7 +81,8 @@ class Drawing:
         words = snippet(memory.content, self.words, self.most, hit.heading)
         marks = "".join(f" ({mark})" for mark in self._marks(memory))
         text = bullet(f"[{memory.id}] {lead}{marks}:", words)
-        return Line(id=memory.id, text=text, says=words.removeprefix(above(hit.heading)), at=_when(memory))
+        says = words.removeprefix(above(hit.heading))
+        return Line(id=memory.id, text=text, says=says, at=_when(memory), is_memory=True)
 
     def _marks(self, memory: MemoryItem) -> list[str]:
         """What a reader must know to take a memory for no more than it is."""
@@ -108,7 +109,7 @@ class Drawing:
         """The beginning of what a fact was derived from."""
         words = snippet(memory.content, (), min(SOURCE, self.most))
         lead = f"[{memory.id}] {self._day(_when(memory))} {named(memory.role or memory.type)}, for [{of}]:"
-        return Line(id=memory.id, text=bullet(lead, words), says=words, needs=of)
+        return Line(id=memory.id, text=bullet(lead, words), says=words, needs=of, is_memory=True)
 
     def _day(self, moment: datetime | None) -> str:
         return f"{local(moment, self.zone):%Y-%m-%d}" if moment else ""

@@ -20,6 +20,8 @@ class Line:
     at: datetime | None = None
     needs: str | None = None
     """The id of what must be in already for this to be of use."""
+    is_memory: bool = False
+    """Whether it shows the words of the memory with this id; else those of a page, an entity or a reminder."""
 
     @property
     def cost(self) -> int:

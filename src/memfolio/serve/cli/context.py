@@ -43,14 +43,9 @@ def context(
     include: Include = None,
 ) -> Answer:
     """Show what is remembered about a prompt, packed into a budget and fenced for an agent."""
-    from memfolio.recall.context.compose import Request
-
     asked = read_text(prompt)
     with options.memory() as memory:
-        request = Request.from_args(
-            memory.vault, asked, budget=budget, user=user, task=task, topics=topic or (), include=include or ()
-        )
-        found = memory.compose(request)
+        found = memory.compose(asked, budget=budget, user=user, task=task, topics=topic or (), include=include or ())
     document = {
         "prompt": asked,
         "budget": found.budget,

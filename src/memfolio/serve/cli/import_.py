@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memfolio.errors import MemfolioError
 from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder, nowhere
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
+    from memfolio.embed.meaning import Embedded
     from memfolio.exchange.take_in import Report
+    from memfolio.memory import Memory
 
 FLAWS = 20
 """How many flaws a person is shown."""
@@ -58,12 +61,38 @@ def import_(
     if source == "memfolio" or (source is None and is_archive(path)):
         return _restored(options, path, dry_run=dry_run, untrusted=untrusted)
     found = source_of(path, source)
-    reports: dict[str | None, Report] = {}
+    reports: dict[str | None, tuple[Report, Embedded]] = {}
     for agent, place in _agents(options, found.name, path).items():
         with replace(options, agent=agent).memory(create=nowhere if dry_run else in_empty_folder) as memory:
             told = partial(options.wait.step, "things", f"Importing from {found.name}")
-            reports[agent] = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, told=told)
+            report = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, told=told)
+            reports[agent] = report, _embedded(options, memory, dry_run=dry_run)
     return _answer(reports, dry_run=dry_run)
+
+
+def _embedded(options: Options, memory: Memory, *, dry_run: bool = False) -> Embedded:
+    """Make the vectors of what came, and others that are missing; without them it is found by its words."""
+    from memfolio.embed.meaning import Embedded
+
+    if dry_run:
+        return Embedded()
+    try:
+        return memory.library.embed(partial(options.wait.step, "memories", "Embedding"))
+    except MemfolioError as error:  # what came is safe, and `tend` tries again
+        return Embedded(missing=memory.library.missing_vectors(), degraded=error.message)
+
+
+def _document(embedded: Embedded) -> dict[str, Any]:
+    why = [embedded.degraded] if embedded.degraded else []
+    return {"embedded": embedded.made, "not_embedded": embedded.missing, "degraded": why}
+
+
+def _draw_missing(screen: Screen, embedded: Embedded) -> None:
+    if embedded.missing:
+        missing = f"{counted(embedded.missing, 'memory is', 'memories are')} not embedded"
+        screen.say(
+            f"{missing}: {embedded.degraded}; they are found by their words, and `memfolio tend` tries again", "yellow"
+        )
 
 
 def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]:
@@ -89,20 +118,45 @@ def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -
         raise InputError(f"{path} can only come back as a whole, trusted as it was", hint=hint)
     with options.memory(create=nowhere if dry_run else in_empty_folder) as memory:
         found = restore(memory, path, dry_run=dry_run)
+    embedded = _embedded_agents(options, () if dry_run else found.agents)
     came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"
     left = f"; left as they are: {', '.join(found.left)}" if found.left else ""
     line = f"{came}, {counted(found.known, 'other')} there already{left}"
-    return Answer({**asdict(found), "dry_run": dry_run}, lambda screen: screen.say(line, "bold"))
-
-
-def _answer(reports: Mapping[str | None, Report], *, dry_run: bool) -> Answer:
-    """What came; of several agents, for each."""
-    documents = {str(agent): {**asdict(report), "dry_run": dry_run} for agent, report in reports.items()}
 
     def draw(screen: Screen) -> None:
-        for agent, report in reports.items():
+        _draw_missing(screen, embedded)
+        screen.say(line, "bold")
+
+    return Answer({**asdict(found), **_document(embedded), "dry_run": dry_run}, draw)
+
+
+def _embedded_agents(options: Options, agents: Iterable[str]) -> Embedded:
+    """Make the vectors of several agents' memories."""
+    from memfolio.embed.meaning import Embedded
+
+    found = list[Embedded]()
+    for agent in agents:
+        with replace(options, agent=agent).memory() as memory:
+            found.append(_embedded(options, memory))
+    return Embedded(
+        made=sum(each.made for each in found),
+        missing=sum(each.missing for each in found),
+        degraded=next((each.degraded for each in found if each.degraded), None),
+    )
+
+
+def _answer(reports: Mapping[str | None, tuple[Report, Embedded]], *, dry_run: bool) -> Answer:
+    """What came; of several agents, for each."""
+    documents = {
+        str(agent): {**asdict(report), **_document(embedded), "dry_run": dry_run}
+        for agent, (report, embedded) in reports.items()
+    }
+
+    def draw(screen: Screen) -> None:
+        for agent, (report, embedded) in reports.items():
             if len(reports) > 1:
                 screen.say(f"{agent}:")
+            _draw_missing(screen, embedded)
             _draw(screen, report, dry_run=dry_run)
 
     return Answer(documents if len(documents) > 1 else next(iter(documents.values())), draw)
@@ -155,9 +209,15 @@ def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
     with options.memory() as memory:
         inside = f"{agent_root(config.agent)}/"
         files = sum(each.startswith(inside) for each in memory.vault.states())
+        embedded = _embedded(options, memory)
     document = {"home": config.home, "agent": config.agent, "place": place, "files": files, "dry_run": False}
     words = f"{path} is the folder of {config.agent} now: {place}\n{AFTER}"
-    return Answer(document, lambda screen: screen.say(words, "bold"))
+
+    def draw(screen: Screen) -> None:
+        _draw_missing(screen, embedded)
+        screen.say(words, "bold")
+
+    return Answer(document | _document(embedded), draw)
 
 
 import_.__name__ = "import"

@@ -92,7 +92,8 @@ def tend(
 
 def _tend_one(options: Options, jobs: list[str], sessions: list[str], *, dry_run: bool) -> Tending:
     def told(job: str, done: int, total: int) -> None:
-        options.wait.step("conversations", f"Tending {options.agent}: {job}", done, total)
+        things = "memories" if job == "embed" else "conversations"
+        options.wait.step(things, f"Tending {options.agent}: {job}", done, total)
 
     with options.memory() as memory:
         return memory.tend(jobs=jobs, sessions=sessions, dry_run=dry_run, told=told)

@@ -58,13 +58,13 @@ def _serve_host(config: Config, tools: str) -> None:
 
 
 def _serve_all(options: Options, config: Config, tools: str, address: str, names: list[str]) -> None:
-    from memfolio.serve.mcp.http import Callers, serve
+    from memfolio.serve.mcp.http import callers_of, serve
     from memfolio.serve.tokens import Tokens
     from memfolio.serve.tools.sets import tools_of
 
     with options.memory(create=in_empty_folder) as memory:  # which makes the home, where there is none
         home = memory.vault.home
-    callers = Callers(tools_of(tools), lambda agent: _opened(config, agent))
+    callers = callers_of(tools_of(tools), lambda agent: _opened(config, agent))
     serve(callers, Tokens(home), address, names, lambda url: options.tell([f"serving at {url}"]))
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memfolio.index.lexical import frequencies
 from memfolio.recall.asking.dates import mentions
-from memfolio.recall.context.compose import Request
 from memfolio.serve.hooks.hosts import MOST_CHARACTERS, MOST_TOKENS
 from memfolio.text import terms
 
@@ -42,10 +40,7 @@ def remembered(memory: Memory, prompt: str, known: Set[str], include: tuple[str,
     usual = memory.vault.config.context.simple
     for most in BUDGETS:
         budget = most if include else min(usual, most)
-        request = Request.from_args(
-            memory.vault, asked, budget=budget, user=None, task=None, topics=(), include=include
-        )
-        found = memory.compose(replace(request, known=known))
+        found = memory.compose(asked, budget=budget, include=include, known=known)
         if found.text is None or len(found.text) <= MOST_CHARACTERS:
             return found.text
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import time
 import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -40,9 +41,12 @@ TOOLS = tools_of("all")
 JSON = "application/json"
 
 
-def build(config: Config, limits: Limits, names: Names) -> FastAPI:
-    """The application over a home, which is open from now until the application ends."""
-    hall = Hall(config)
+def build(config: Config, limits: Limits, names: Names, now: Callable[[], float] = time.monotonic) -> FastAPI:
+    """The application over a home, which is open from now until the application ends.
+
+    `now` tells the seconds by which memories that nobody uses are closed.
+    """
+    hall = Hall(config, now)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

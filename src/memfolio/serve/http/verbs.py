@@ -21,6 +21,7 @@ from memfolio.graph.graph import Entity, Graph
 from memfolio.graph.walk import Neighbour, Step
 from memfolio.index.graph import Node
 from memfolio.memory import Memory
+from memfolio.recall.context.compose import Context
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.serve.cli.recall import FURTHER, document, hit_document
@@ -57,7 +58,7 @@ class Found(BaseModel):
 
 
 VERBS: Mapping[str, Mapping[str, Any]] = {
-    "read": {"recall": Found, "context": str | None, "get": MemoryItem, "explain": Explanation}
+    "read": {"recall": Found, "context": str | None, "compose": Context, "get": MemoryItem, "explain": Explanation}
     | {"status": Status, "load_context": AgentContext, "should_flush": bool, "core.read": CoreMemory}
     | {"graph.entities": list[Node], "graph.entity": Entity, "graph.neighbours": list[Neighbour]}
     | {"graph.path": list[Step] | None, "proposals.pending": list[Proposal], "proposals.get": Proposal}

@@ -43,6 +43,14 @@ class Caller:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="memfolio-call")
         self._lock = threading.Lock()
         self._opening: Future[Memory] = self._opener.submit(open)
+        self._calls: set[Future[Any]] = set()
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the memory is being opened or embedded, or somebody waits for an answer."""
+        if self._calls or not self._opening.done():
+            return True
+        return self._opening.exception() is None and self._opening.result().library.is_embedding
 
     @property
     def memory(self) -> Memory:
@@ -58,7 +66,10 @@ class Caller:
 
     def begin(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         """Have a thread do something; what is begun is finished, whoever waits for it."""
-        return self._threads.submit(function, *args)
+        call = self._threads.submit(function, *args)
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        return call
 
     def asked(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of the memory returns."""

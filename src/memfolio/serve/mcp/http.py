@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from memfolio.serve.http.auth import admitted
 from memfolio.serve.http.gate import Gate, Names
 from memfolio.serve.http.limits import Limits
 from memfolio.serve.http.server import ADDRESS, address, listen, run, server_of
+from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import Guest, build
 from memfolio.serve.tokens import Tokens
@@ -29,27 +31,9 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 TOKEN = "memfolio.token"
 """Where a request has its token."""
+Callers = OpenByAgent[Caller]
 SESSIONS, IDLE = 256, 30 * 60.0
 """Sessions at most, and the seconds after which one that nobody uses is over."""
-
-
-class Callers:
-    """The memory of each agent that asks, opened when it first does, and all closed together; for one loop."""
-
-    def __init__(self, tools: Mapping[str, Tool], open: Callable[[str], Memory]) -> None:
-        self._tools, self._open = tools, open
-        self._known: dict[str, Caller] = {}
-
-    def of(self, agent: str) -> Caller:
-        """The caller of an agent's memory."""
-        if agent not in self._known:
-            self._known[agent] = Caller(self._tools, lambda: self._open(agent))
-        return self._known[agent]
-
-    def close(self) -> None:
-        """Finish what was begun, and close every memory."""
-        for caller in self._known.values():
-            caller.close()
 
 
 class Guarded:
@@ -64,6 +48,13 @@ class Guarded:
             access = AccessToken(token="", client_id=token.id, scopes=[token.scope], subject=token.agent)
             scope["user"] = AuthenticatedUser(access)  # by which a session is only for who began it
         await self._app(scope, receive, send)
+
+
+def callers_of(
+    tools: Mapping[str, Tool], opened: Callable[[str], Memory], now: Callable[[], float] = time.monotonic
+) -> Callers:
+    """The memory of each agent that asks, opened when it first does, and closed when nobody uses it."""
+    return OpenByAgent(lambda agent: Caller(tools, lambda: opened(agent)), now)
 
 
 def serve(callers: Callers, tokens: Tokens, at: str, names: Collection[str], tell: Callable[[str], None]) -> None:
