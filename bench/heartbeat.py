@@ -14,8 +14,8 @@ from memfolio.clock import SettableClock
 from memfolio.memory import Memory
 from memfolio.mind.conflicts import find_conflicts
 from memfolio.mind.heartbeat import BdiCycleResult, beat
-from memfolio.mind.kind import BY_PAGE
-from memfolio.mind.page import MindPage
+from memfolio.index.mind_kind import BY_PAGE
+from memfolio.index.mind_page import MindPage
 from memfolio.tend.hand import Hand
 from memfolio.vault.vault import OWNER
 
