@@ -74,7 +74,10 @@ class Ranking:
     name: float = _weight(0.2, "How much it counts, where somebody, something or a place is asked for, to name one.")
     number: float = _weight(0.2, "How much it counts, where a number is asked for, that a memory tells one.")
     personal: float = _weight(0.1, "How much it counts that people speak of themselves.")
-    echo: float = _share(0.7, "How much of its score a question loses that was asked before in the same words.")
+    echo: float = _share(
+        0.7,
+        "How much of its score a question asked before loses; unless 0, it comes behind all that tells something.",
+    )
     standing: float = _weight(0.2, "How much it counts that a memory says how somebody wants things from then on.")
     help: float = _weight(0.2, "How much more that counts where help is asked for.")
     entity: float = _weight(0.3, "How much it counts that a memory names a person or thing that the question names.")

@@ -48,7 +48,7 @@ def test_retraction_by_a_proposing_agent_shows_the_fact_that_it_is_about(home: P
         scout.facts.retract(fact.id)
     with Memory.open(home, "scout", background=False, speaker="owner") as owner:
         [waiting] = owner.proposals.pending(all=True)
-        assert waiting.about == "Acme locatedIn Lisbon"
+        assert waiting.about == "Acme located in Lisbon."
 
 
 def test_rule_of_a_proposing_agent_is_made_when_it_is_approved(main: Memory, scout: Memory) -> None:

@@ -38,7 +38,9 @@ STATE = f"{LOGS}/meta/state"
 WORDS = ("tea", "coffee", "Alex walks the dog", "rain in the morning", "- a bullet\n- and another", "## no heading")
 PAGES = {
     "agents/main/MEMORY.md": "# Core\n\nAlex drinks tea.\n\n## Habits\n\nRain or not.\n",
-    "agents/main/mind/Goals.md": "# Goals\n\nLearn to deploy.\n",
+    "agents/main/mind/Goals.md": "# Goals\n\nLearn to deploy.\n\n## Drink tea ^G-1794753005123-a3f2c91d\n"
+    "priority: 0.9\n\n## Walk in the rain\nstatus: done\n",
+    f"{LOGS}/archive/2026-01/mind/Goals.md": "## Drink coffee ^G-1794753005123-a3f2c91d\nstatus: dropped\n",
     f"{LOGS}/procedures/deploy.md": "# Deploy\n\n1. Make tea\n2. Wait\n",
     f"{LOGS}/graph/entities/person--alex.md": "---\naliases: [Al]\n---\n# Alex\n\nLikes [[drink--tea]].\n",
     f"{LOGS}/graph/entities/Person--Alex.md": "# Alexander\n\nSomebody else's page.\n",

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memfolio.index.mind_item import Item
+from memfolio.index.mind_kind import BY_PAGE
+from memfolio.index.mind_page import MindPage
 from memfolio.mind.conflict_page import composed, told_on
 from memfolio.mind.conflicts import Conflict, find_conflicts
-from memfolio.mind.item import Item
-from memfolio.mind.kind import BY_PAGE
-from memfolio.mind.page import MindPage
 
 Said = Sequence[tuple[str, str]]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memfolio.index.mind_item import Item
+from memfolio.index.mind_kind import BY_NAME, Status
 from memfolio.mind.due import reminders
-from memfolio.mind.item import Item
-from memfolio.mind.kind import BY_NAME, Status
 
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

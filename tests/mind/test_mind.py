@@ -13,8 +13,8 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeError, InputError, MemfolioError, NaiveTimeError, NotFoundError, PolicyError
+from memfolio.index.mind_kind import KINDS, Status
 from memfolio.knowledge.facts import Facts
-from memfolio.mind.kind import KINDS, Status
 from memfolio.mind.mind import Mind
 from memfolio.types import HUMAN, Origin
 

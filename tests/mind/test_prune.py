@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.mind.kind import BY_PAGE
-from memfolio.mind.page import MindPage
+from memfolio.index.mind_kind import BY_PAGE
+from memfolio.index.mind_page import MindPage
 from memfolio.mind.prune import prune
 from memfolio.mind.rank import ranked
 from memfolio.mind.validate import Ground, validate

@@ -186,6 +186,20 @@ def test_a_prompt_brings_what_is_remembered_about_it_once_in_a_conversation(ask:
     assert "heron" in injected(ask("claude-code", "UserPromptSubmit", {**asked, "session_id": "another"}))
 
 
+def test_a_prompt_that_was_asked_in_other_conversations_brings_the_answer(home: Path, hook: Hook) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.mind.believe("Alex prefers tea over coffee", certainty=0.9)
+        memory.remember("Dana likes long walks")
+    with warmth(home):
+        questions = ("Which drink does Alex prefer?", "What does Alex prefer to drink?")
+        for number, asked in enumerate(questions * 2):
+            text = injected(hook("claude-code", "UserPromptSubmit", {"prompt": asked, "session_id": f"s-{number}"}))
+            assert "Alex prefers tea over coffee" in text
+            assert "drink" not in text
+            until(lambda: not kept(home))
+            hook("claude-code", "Stop", {"last_assistant_message": "Let me see.", "session_id": f"s-{number}"})
+
+
 def test_what_stands_in_the_conversation_is_left_out_of_what_is_told(filled: Path, hook: Hook) -> None:
     with warmth(filled):
         assert "heron" in injected(hook("codex", "UserPromptSubmit", {"prompt": "Which database does Kestrel have?"}))

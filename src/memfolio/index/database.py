@@ -22,6 +22,7 @@ import apsw
 
 from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError
 from memfolio.index.gate import Gate
+from memfolio.index.lexical import register
 from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
 
 Connection = apsw.Connection
@@ -325,8 +326,10 @@ class Database:
         if self.in_memory:
             connection = apsw.Connection(f"file:{self.path}?vfs=memdb", flags=_URI)
             connection.set_busy_timeout(BUSY_MS)
-            return connection
-        return _connect(self.path, flags=apsw.SQLITE_OPEN_READWRITE)
+        else:
+            connection = _connect(self.path, flags=apsw.SQLITE_OPEN_READWRITE)
+        register(connection)
+        return connection
 
     def _notice_fork(self) -> None:
         """A forked process must not touch its parent's connections, not even to close them."""

@@ -214,7 +214,7 @@ class FactFiling:
         row: Row = (
             *(fact.row, fact.id, file, ordinal, *_SORT, fact.confidence, fact.created_us, fact.created_us, *_NONE),
             *(fact.source, fact.origin, fact.valid_from_us, fact.valid_until_us, 0, 0, *_NONE, None, 0, None),
-            *(f"{fact.subject} {fact.predicate} {fact.object}", _sources(fact) if fact.more else None),
+            *(fact.sentence, _sources(fact) if fact.more else None),
         )
         if lines := self._rows.lines_about(fact.id):
             state = fold(state_of(row[1:]).item, lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memfolio.index.rows import from_us
@@ -14,6 +15,11 @@ FACTS = (
     " f.valid_until, f.created_at, f.updated_at, f.verified_at, f.verifications, f.more"
 )
 """The columns of a `Fact` in the table."""
+FIRST_WIDE = "\u2e80"
+"""From here on are the scripts that do not part words with spaces."""
+_PARTS = re.compile(r"(?<=[a-zß-öø-ÿ0-9])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])|[_-]+")
+_NAME = re.compile(r"[\w-]+")
+_ADDRESS = re.compile(r"[/@\\:]")
 _LINK = re.compile(r"[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
 
 
@@ -73,6 +79,11 @@ class Fact(NamedTuple):
         """What else its line says: `memories`, `derived_from`, `rule` and whatever a person wrote there."""
         return json.loads(self.more) if self.more else {}
 
+    @property
+    def sentence(self) -> str:
+        """The fact as people would say it: `Acme hasRevenue $50,000` is "Acme has revenue $50,000."."""
+        return f"{self.subject} {_in_words(self.predicate)} {self.object}{_full_stop(self.object)}"
+
     def __str__(self) -> str:
         return f"{self.subject} {self.predicate} {self.object}"
 
@@ -82,3 +93,20 @@ def linked(fact: Fact) -> list[str]:
     named = [fact.details.get(name) for name in ("memories", "derived_from")] if fact.more else []
     told = dict.fromkeys(each for some in named if isinstance(some, list) for each in some if isinstance(each, str))
     return [each for each in told if _LINK.fullmatch(each)]
+
+
+@lru_cache(maxsize=4096)
+def _in_words(predicate: str) -> str:
+    """A predicate as it is spoken: `hasRevenue` is "has revenue"; one of a vocabulary, as `rdf:type`, stays."""
+    words = list(filter(None, _PARTS.split(predicate)))
+    if len(words) < 2 or not _NAME.fullmatch(predicate):
+        return predicate
+    is_shouted = predicate.isupper()
+    return " ".join(word if word.isupper() and len(word) > 1 and not is_shouted else word.lower() for word in words)
+
+
+def _full_stop(text: str) -> str:
+    """A full stop, but for where it would be taken for a part of an address, or the script has another one."""
+    last = text.rsplit(None, 1)[-1]
+    end = last.rstrip("'\")%”’»")[-1:]
+    return "." if end.isalnum() and end < FIRST_WIDE and not _ADDRESS.search(last) else ""

@@ -239,7 +239,7 @@ class Filing:
             self._take_over(owner[0], owner[1], found.item.id)
             return found
         self._place(found.item.id, number, found.ordinal)
-        is_copy = found.item.id.startswith("M-") and not is_archived(path)
+        is_copy = (found.item.id.startswith("M-") or found.form == "mind") and not is_archived(path)
         return self._claim(path, number, _as_unmarked(found, self._agent)) if is_copy else None
 
     def _take_over(self, file: int, ordinal: int, id: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from math import log
 from typing import NamedTuple
 
 import apsw
@@ -16,10 +17,15 @@ import apsw
 from memfolio.index.sieve import WIDER, Sieve
 from memfolio.text import match_expression
 
-WEIGHTS = "1.0, 0.6"
+COLUMNS = (1.0, 0.6)
 """How much a word counts in the content, and in the tags and headings around it."""
+WEIGHTS = ", ".join(map(str, COLUMNS))
+TINY = 200
+"""Up to how many memories a word that most of them have counts more than nothing, which it does not in FTS5's BM25."""
 SMALL = 50_000
 """Up to how many memories everything that has a word is weighed."""
+_K1, _B = 1.2, 0.75
+"""As in FTS5: how soon a word that is repeated tells nothing more, and how much long memories are held back."""
 WEIGHED = 20_000
 """How many are weighed in larger homes."""
 
@@ -45,7 +51,7 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
     In a large home, what has none but common words is left out where rarer ones bring enough.
     """
     connection = sieve.connection
-    if sieve.few is not None or _is_small(connection):
+    if sieve.few is not None or _has_at_most(connection, SMALL):
         return _best(Asked(match_expression(words)), sieve, limit)
     counts = {word: count for word, count in frequencies(connection, words, WEIGHED + 1).items() if count}
     expression = match_expression(list(counts))
@@ -74,13 +80,14 @@ def _count(connection: apsw.Connection, expression: str, cap: int) -> int:
     return found
 
 
-def _is_small(connection: apsw.Connection) -> bool:
+def _has_at_most(connection: apsw.Connection, most: int) -> bool:
+    """Whether there are no more memories than that."""
     last: int | None = connection.execute("SELECT max(row) FROM memories").get
-    if last is None or last <= SMALL:
+    if last is None or last <= most:
         return True
     # Rows that are gone leave gaps, of which a rebuilt index has none.
-    count: int = connection.execute("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", (SMALL + 1,)).get
-    return count <= SMALL
+    count: int = connection.execute("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", (most + 1,)).get
+    return count <= most
 
 
 def _choice(connection: apsw.Connection, counts: Mapping[str, int], least: int) -> str | None:
@@ -128,8 +135,46 @@ def _of_few(connection: apsw.Connection, expression: str, rows: Sequence[int]) -
 
 def _weighed(connection: apsw.Connection, asked: Asked, limit: int) -> dict[int, float]:
     """The best rows, best first, with their scores."""
+    weight = "relevance(words)" if _has_at_most(connection, TINY) else f"-bm25(words, {WEIGHTS})"
     sql = (
-        f"SELECT rowid, -bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH ? {asked.condition} "
-        "ORDER BY score DESC LIMIT ?"
+        f"SELECT rowid, {weight} AS score FROM words WHERE words MATCH ? {asked.condition} ORDER BY score DESC LIMIT ?"
     )
     return dict(connection.execute(sql, (asked.expression, *asked.values, limit)))
+
+
+class _Statistics(NamedTuple):
+    """What is the same for all rows that match: how much each phrase tells, and the mean length of a memory."""
+
+    rarity: list[float]
+    mean_length: float
+
+
+def register(connection: apsw.Connection) -> None:
+    """Give a connection the function `relevance`."""
+    connection.register_fts5_function("relevance", _relevance)
+
+
+def _relevance(api: apsw.FTS5ExtensionApi, *_: object) -> float:
+    """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them."""
+    told: _Statistics = api.aux_data or _statistics(api)
+    length = 1 - _B + _B * api.column_size(-1) / told.mean_length
+    score = 0.0
+    for phrase, rarity in enumerate(told.rarity):
+        places = zip(COLUMNS, api.phrase_locations(phrase), strict=True)
+        count = sum(weight * len(found) for weight, found in places)
+        score += rarity * count * (_K1 + 1) / (count + _K1 * length)
+    return score
+
+
+def _statistics(api: apsw.FTS5ExtensionApi) -> _Statistics:
+    having = [0] * api.phrase_count
+    for phrase in range(api.phrase_count):
+
+        def count(_: apsw.FTS5ExtensionApi, phrase: int) -> None:
+            having[phrase] += 1
+
+        api.query_phrase(phrase, count, phrase)
+    total = api.row_count
+    rarity = [log(1 + (total - rows + 0.5) / (rows + 0.5)) for rows in having]
+    api.aux_data = found = _Statistics(rarity, api.column_total_size(-1) / total)
+    return found

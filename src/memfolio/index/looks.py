@@ -37,3 +37,11 @@ def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]
     sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
     found = connection.execute(sql, (apsw.carray(array("q", rows)),))
     return {row[0]: Look._make((*row[1:8], Life._make(row[8:]))) for row in found}
+
+
+def short_texts(connection: apsw.Connection, rows: Sequence[int], most: int) -> dict[int, str]:
+    """What those of these rows say that say it in at most so many bytes."""
+    if not rows:
+        return {}
+    sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
+    return dict(connection.execute(sql, (apsw.carray(array("q", rows)), most)))

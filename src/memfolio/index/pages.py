@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from types import MappingProxyType
 
 from memfolio.index.passages import body_text, front_matter
 from memfolio.types import AGENT_PATTERN, Kind, Store, Type
+from memfolio.vault.format.notes import closed_fences
 from memfolio.vault.paths import SHARED, Form, agent_of, form_of, is_tracked
 
 MAX_VALUES = 64
@@ -31,6 +33,11 @@ FLOW = re.compile(r"\[(.*)\]([ \t]+#.*)?")
 _LISTED = re.compile(r"""\s*"[^"]*"|\s*'[^']*'|[^,]+""")
 _ALIASES = re.compile(r"(?:[-*+] +)?[*_]{0,2}aliases[*_]{0,2}:[*_]{0,2}(.*)", re.IGNORECASE)
 _SIGNS = re.compile(r"#{1,6}(?:\s|$)|(?:```|~~~)|[-*_=]{3,}$")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
+_ASIDE = frozenset({"history", "learned from"})
+"""Sections of a procedure that say how it came to be."""
+_WHEN = re.compile(r"(?:triggers?|when(?: to use)?)\Z", re.IGNORECASE)
+_PAIRS = re.compile(r"\*\*(?:[\s*]*(?:type|version|status|timeout)[\s*]*:[^|]*(?:\||\Z))+", re.IGNORECASE)
 _DATES = ("date", "created", "created_at", "updated", "modified")
 OWN_KEYS = frozenset({"name", "title", "type", "alias", "aliases"})
 """Fields of an entity's page that say what it is and what it is called."""
@@ -301,6 +308,28 @@ def _summary(lines: list[str]) -> str:
         elif words:
             break
     return " ".join(words)[:MAX_SUMMARY].strip()
+
+
+def procedure_text(path: str, text: str) -> tuple[str, str]:
+    """The title of a procedure's page, and what the page tells whoever follows it, each line where it stands.
+
+    Headings are told as words; the fields, the history and what it was learned from are left out.
+    """
+    title, lines, aside, at = "", list[str](), 0, 0
+    fences = closed_fences(text)
+    for line in text.splitlines(keepends=True):
+        nth = bisect_right(fences, at, key=lambda fence: fence[0]) - 1
+        is_code = nth >= 0 and at < fences[nth][1]
+        at += len(line)
+        if not is_code and (heading := _HEADING.match(line)):
+            level, name = len(heading[1]), heading[2].strip()
+            aside = 0 if level <= aside else aside
+            aside = aside or (level if name.casefold() in _ASIDE else 0)
+            is_title = level == 1 and not title
+            title = name if is_title else title
+            line = "\n" if is_title or not name else f"{_WHEN.sub('When to use', name).rstrip(':')}:\n"
+        lines.append("\n" if aside or (not is_code and _PAIRS.fullmatch(line.strip())) else line)
+    return title or path.rpartition("/")[2].removesuffix(".md").replace("-", " "), "".join(lines)
 
 
 def page_tags(fields: Mapping[str, list[str]]) -> tuple[str, ...]:

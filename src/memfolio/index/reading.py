@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
+from memfolio.clock import from_ms
 from memfolio.errors import DiskError
+from memfolio.index.mind_item import Item, show_value
+from memfolio.index.mind_kind import BY_PAGE
+from memfolio.index.mind_kind import Kind as MindKind
+from memfolio.index.mind_page import MindPage
 from memfolio.index.pages import (
     EntityPage,
     PageKind,
+    entity_id,
     page_date,
     page_fields,
     page_kind,
     page_names,
     page_tags,
+    procedure_text,
     read_entity,
     told_date,
     without_cited,
 )
-from memfolio.index.passages import cut_passages, front_matter
+from memfolio.index.passages import body_text, cut_passages, front_matter
 from memfolio.types import MemoryItem, Origin, Store
 from memfolio.vault.format.content import without_surrogates
 from memfolio.vault.format.entry import moment_of
@@ -42,6 +49,8 @@ MOST_GARBLED = 10
 PART = 1_000_000
 """More memories than one part of a log can hold."""
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_MINTED = re.compile(r"[A-Z]-(\d{1,15})-[0-9a-f]{8}")
+_SPACE = re.compile(r"\n\s*\n")
 _UNCLOSED = re.compile(r"^([\w-]{1,64})[ \t]*:[ \t]+\[(?![^\n]*\])", re.MULTILINE)
 
 
@@ -129,6 +138,15 @@ def _read_states(data: bytes) -> Reading:
     return Reading(states=tuple(line.record for line in lines.records), problems=tuple(lines.problems))
 
 
+class Told(NamedTuple):
+    """A piece of a page as it is told: the headings above it, its line, and the item of a mind that it is."""
+
+    text: str
+    line: int
+    heading: tuple[str, ...] = ()
+    item: Item | None = None
+
+
 def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, modified: datetime) -> Reading:
     clean = without_surrogates(text)
     if "\0" in clean or clean.count("\ufffd") * MOST_GARBLED > len(clean):
@@ -138,32 +156,83 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     day, own = page_date(path), told_date(fields)
     made = moment_of(day, None, zone) if day else modified
     happened = moment_of(own, None, zone) if own and not day else None
-    found: dict[str, Found] = {}
     entity = read_entity(path, clean)
-    is_partial = entity is not None or "/sessions/" in path
-    for number, passage in enumerate(cut_passages(without_cited(clean) if is_partial else clean)):
-        told = _without_gaps(passage.text) if is_partial else passage.text
-        if not told:
-            continue
-        name = _hash("P", agent, path, *passage.heading, told)
+    found: dict[str, Found] = {}
+    for number, told in enumerate(_told(path, clean, kind, agent, zone)):
+        of_mind = told.item
+        name = of_mind.id if of_mind else _hash("P", agent, path, *told.heading, told.text)
         item = MemoryItem(
             id=name,
-            content=told,
-            created_at=made,
+            content=told.text,
+            created_at=(_minted(of_mind.id) if of_mind else None) or made,
             event_time=happened,
             kind=kind.kind,
             type=kind.type,
             store=kind.store,
             importance=kind.importance,
+            confidence=of_mind.fields.get("certainty", 1.0) if of_mind else 1.0,
             source=kind.name,
             tags=tags,
             origin=Origin.OWNER if kind.store is Store.VAULT else Origin.AGENT,
-            attributes={"page": path, "line": passage.line},
+            attributes={"page": path, "line": told.line, **(_attributes(of_mind, zone) if of_mind else {})},
         )
-        heading = tuple(dict.fromkeys((*names, *passage.heading)))
-        found.setdefault(name, Found(item=item, ordinal=number, form="passage", heading=heading))
+        heading = tuple(dict.fromkeys((*names, *told.heading)))
+        form = "mind" if of_mind else "passage"
+        found.setdefault(name, Found(item=item, ordinal=number, form=form, heading=heading))
     problems = tuple(_flaws(text, clean)) if entity else ()
     return Reading(found=tuple(found.values()), entity=entity, problems=problems)
+
+
+def _told(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Iterator[Told]:
+    """What a page says, in pieces that can be found; a piece of nothing is left out."""
+    if mind_kind := _mind_kind(path, kind):
+        yield from _told_by_mind(MindPage(mind_kind, text, agent=agent, zone=zone), zone)
+    elif kind.name == "procedure":
+        title, body = procedure_text(path, text)
+        passages = cut_passages(body)
+        if not passages and body_text(text).strip():
+            yield Told(title, 1)
+        for number, passage in enumerate(passages):
+            told = _SPACE.sub("\n\n", passage.text)
+            yield Told(told, passage.line, (title,)) if number else Told(f"{title}\n\n{told}", passage.line)
+    else:
+        is_partial = entity_id(path) is not None or "/sessions/" in path
+        for passage in cut_passages(without_cited(text) if is_partial else text):
+            if told := _without_gaps(passage.text) if is_partial else passage.text:
+                yield Told(told, passage.line, passage.heading)
+
+
+def _mind_kind(path: str, kind: PageKind) -> MindKind | None:
+    """Which page of a mind a file is, in its place or in the archive."""
+    *_, folder, name = path.split("/")
+    return BY_PAGE.get(name.removesuffix(".md")) if folder == "mind" and kind.name in ("mind", "archive") else None
+
+
+def _told_by_mind(page: MindPage, zone: tzinfo) -> Iterator[Told]:
+    """What stands above the items, and the items; a long one in several pieces, of which the first has its id."""
+    above = replace(page.head, title="")
+    for item in (above, *page.items):
+        told = item.sentence(zone)
+        # Other ids, such as a memory's, name something else. What stands above is an item where it has fields.
+        is_item = item.id.startswith(f"{page.kind.prefix}-") and (item is not above or bool(item.fields))
+        for number, passage in enumerate(cut_passages(told)):
+            heading = (page.kind.page, *([item.title] if number and item.title else []), *passage.heading)
+            yield Told(passage.text, item.line, heading, item if is_item and not number else None)
+
+
+def _attributes(item: Item, zone: tzinfo) -> dict[str, Any]:
+    """The fields of an item as a memory has them: shares as numbers, all else as it is written."""
+    fields = item.fields.items()
+    return {name: value if isinstance(value, float) else show_value(value, zone, name) for name, value in fields}
+
+
+def _minted(id: str) -> datetime | None:
+    """When an id was made, which its milliseconds say; None where they do not."""
+    made = _MINTED.fullmatch(id)
+    try:
+        return from_ms(int(made[1])) if made else None
+    except OverflowError:
+        return None
 
 
 def _without_gaps(text: str) -> str:

@@ -20,7 +20,7 @@ from memfolio.vault.format.fields import iso_of
 
 Record = Mapping[str, Any]
 _NAMES = {"rules": ("rule", "R"), "cases": ("case", "C"), "judgements": ("judgement", "J"), "runs": ("run", "X")}
-_TOLD = (("situation", "context"), ("solution", "actions"), ("outcome", "lessons"))
+_WENT: dict[object, str] = {True: "it worked", False: "it failed"}
 
 
 def records(connection: apsw.Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
@@ -113,13 +113,22 @@ def _case(id: str, lines: Sequence[Record]) -> MemoryItem | None:
     """A case as something to be found; None when it was deleted, or does not say anything."""
     told: dict[str, Any] = {}
     lessons: list[str] = []
+    success: object = None
     for line in lines:
         if line.get("op") == "delete":
-            told, lessons = {}, []
+            told, lessons, success = {}, [], None
         elif told or line.get("op", "store") == "store":
             told |= line if not told or line.get("op") == "revise" else {}
-            lessons = (lessons if line.get("op") == "retain" else []) + _texts(line, *_TOLD[2]) or lessons
-    content = "\n".join([*_texts(told, *_TOLD[0]), *_texts(told, *_TOLD[1]), *dict.fromkeys(lessons)])
+            lessons = (lessons if line.get("op") == "retain" else []) + _texts(line, "outcome", "lessons") or lessons
+            success = next(
+                (each for each in (_in(line, "outcome", "success"), success) if isinstance(each, bool)), None
+            )
+    parts = {
+        "Problem": " ".join(_texts(told, "situation", "context")),
+        "What was done": "; ".join(_texts(told, "solution", "actions")),
+        "Outcome": ". ".join(filter(None, (_WENT.get(success, ""), "; ".join(dict.fromkeys(lessons))))),
+    }
+    content = "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
     made = moment(lines[0].get("at")) if lines else None
     if not content or made is None:
         return None
@@ -138,7 +147,11 @@ def _case(id: str, lines: Sequence[Record]) -> MemoryItem | None:
 
 def _texts(line: Record, part: str, name: str) -> list[str]:
     """The texts below a name of a part of a line, whether there is one or several."""
-    held = line.get(part)
-    value = held.get(name) if isinstance(held, Mapping) else None
+    value = _in(line, part, name)
     found = value if isinstance(value, list) else [value]
     return [without_surrogates(each) for each in found if isinstance(each, str) and each.strip()]
+
+
+def _in(line: Record, part: str, name: str) -> object:
+    held = line.get(part)
+    return held.get(name) if isinstance(held, Mapping) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION = 0x6D656D66
-VERSION = 12
+VERSION = 13
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024

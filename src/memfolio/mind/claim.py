@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from memfolio.mind.item import Item
+from memfolio.index.mind_item import Item
 
 LONGEST = 2000
 """Characters of the title and of the text of a belief that are read."""

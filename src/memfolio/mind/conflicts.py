@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import chain, combinations
 
+from memfolio.index.mind_item import Item
 from memfolio.mind.claim import Claim, Words, claims_of, key_of, subject_of
-from memfolio.mind.item import Item
 from memfolio.mind.validate import UNKNOWN, Ground
 
 FEW = 4

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from memfolio.mind.item import Item
-from memfolio.mind.kind import Status
+from memfolio.index.mind_item import Item
+from memfolio.index.mind_kind import Status
 from memfolio.text import terms
 from memfolio.vault.format.fields import local, read_moment
 

@@ -9,8 +9,8 @@ from hashlib import blake2b
 from typing import Any
 
 from memfolio.index.facts import Fact
-from memfolio.mind.item import Item
-from memfolio.mind.kind import Status
+from memfolio.index.mind_item import Item
+from memfolio.index.mind_kind import Status
 
 SOURCE = "fact"
 """What the `source` of a belief is that was fed."""

@@ -11,11 +11,11 @@ from memfolio.graph.making import Shelf
 from memfolio.index.fact_lines import VERIFY
 from memfolio.index.fact_query import Wanted, fact_of, find_facts, history_of, triple_named
 from memfolio.index.facts import Fact
+from memfolio.index.mind_item import Item
 from memfolio.index.rows import to_us
 from memfolio.index.sourced import by_ids
 from memfolio.knowledge.verify import TELLING
 from memfolio.mind.feed import spoken
-from memfolio.mind.item import Item
 from memfolio.mind.validate import Ground
 from memfolio.types import Origin
 

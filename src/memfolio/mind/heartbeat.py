@@ -14,12 +14,12 @@ from itertools import chain, count, takewhile
 from memfolio.errors import ConfigError, MemfolioError, PageChangedError, PolicyError, ProposedError
 from memfolio.graph.making import Maker, Shelf
 from memfolio.index.days import CONCLUDED, beginning, local_day, told_between
+from memfolio.index.mind_kind import BY_PAGE
+from memfolio.index.mind_page import MindPage
 from memfolio.mind.conflict_page import MOST, composed, told_on
 from memfolio.mind.conflicts import Conflict, find_conflicts
 from memfolio.mind.feed import renewal, section
 from memfolio.mind.grounds import confirmed_facts, grounds_of
-from memfolio.mind.kind import BY_PAGE
-from memfolio.mind.page import MindPage
 from memfolio.mind.prune import midnight, prune
 from memfolio.mind.rank import ranked
 from memfolio.mind.validate import validate

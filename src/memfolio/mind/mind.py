@@ -13,12 +13,12 @@ from typing import Any
 
 from memfolio.errors import HomeError, InputError, NotFoundError, PolicyError
 from memfolio.index.fact_query import triple_named
+from memfolio.index.mind_item import NAME, Item, pick, read_value, show_value
+from memfolio.index.mind_kind import KINDS, LIVE, Kind, Status, Value, kind_of
+from memfolio.index.mind_page import MindPage
 from memfolio.intake import nearest, text_of
 from memfolio.knowledge.facts import Facts
 from memfolio.mind.due import Reminder, cues, reminders
-from memfolio.mind.item import NAME, Item, pick, read_value, show_value
-from memfolio.mind.kind import KINDS, LIVE, Kind, Status, Value, kind_of
-from memfolio.mind.page import MindPage
 from memfolio.recall.library import Library
 from memfolio.redact.redactor import Redactor
 from memfolio.stores.composing import make

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
-from memfolio.mind.item import Item
-from memfolio.mind.kind import Status
+from memfolio.index.mind_item import Item
+from memfolio.index.mind_kind import Status
 from memfolio.tuning import Minding
 from memfolio.vault.format.fields import local
 

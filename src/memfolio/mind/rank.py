@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memfolio.mind.item import Item
+from memfolio.index.mind_item import Item
 
 
 def ranked(items: Sequence[Item]) -> list[str]:

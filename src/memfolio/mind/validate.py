@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memfolio.mind.item import Item
-from memfolio.mind.kind import Status
+from memfolio.index.mind_item import Item
+from memfolio.index.mind_kind import Status
 from memfolio.mind.prune import Edits
 
 UNKNOWN = "unknown"

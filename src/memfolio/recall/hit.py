@@ -46,6 +46,11 @@ class Hit:
         return agent_of(self.path) or ""
 
     @property
+    def only_asks(self) -> bool:
+        """Whether it asks what was looked for and tells nothing."""
+        return any(reason.strategy == "echo" for reason in self.why)
+
+    @property
     def snippet(self) -> str:
         """What it says about the question, in a few sentences."""
         return snippet(self.memory.content, self.words, SNIPPET)

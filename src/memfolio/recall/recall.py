@@ -14,7 +14,7 @@ from memfolio.index.database import Connection
 from memfolio.index.filter import ARCHIVED, DORMANT
 from memfolio.index.index import Index
 from memfolio.index.lexical import frequencies
-from memfolio.index.looks import Look, look_at
+from memfolio.index.looks import Look, look_at, short_texts
 from memfolio.index.lookup import Located, by_rows, newest
 from memfolio.index.rows import from_us, to_us
 from memfolio.index.sessions import latest, speakers
@@ -25,6 +25,7 @@ from memfolio.recall.asking.question import Question, names_in, understand
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.ranking.candidates import APART, Candidates, Lead, gather, join
 from memfolio.recall.ranking.diversify import diversify
+from memfolio.recall.ranking.echo import echoes, longest
 from memfolio.recall.ranking.hints import add_hints
 from memfolio.recall.ranking.hops import FADE, telling, with_hops
 from memfolio.recall.ranking.merit import add_merit, awake
@@ -36,6 +37,8 @@ T = TypeVar("T")
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
 LEAST_READ = 40
+WIDER = 4
+"""How many candidates are looked for beside each that only asks, where those are most of them."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 
@@ -114,10 +117,11 @@ class Search:
 
     def _find(self, question: Question, sense: Sense | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
-        parts = [self._gather(nth, question, sense, hits) for nth in range(len(self.indexes))]
-        candidates = join(parts)
-        weighing = weigh(candidates, question, self.ranking)
-        looks = self._look(weighing.best(max(LEAST_READ, READ * self.query.limit)))
+        candidates, asking = self._candidates(question, sense, hits)
+        weighing = weigh(candidates, question, self.ranking, asking)
+        telling = candidates.turns.keys() - asking
+        best = weighing.best(max(LEAST_READ, READ * self.query.limit), telling)
+        looks = self._look([*best, *weighing.best(self.query.limit, asking)])
         add_hints(weighing, looks, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
@@ -125,9 +129,34 @@ class Search:
         order = self._ordered(weighing, looks, phases, candidates.sure)
         return self._hits(order[: self.query.limit], weighing, phases, question)
 
-    def _gather(self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit]) -> Candidates:
+    def _candidates(
+        self, question: Question, sense: Sense | None, hits: Sequence[Hit]
+    ) -> tuple[Candidates, frozenset[int]]:
+        """What may answer a question, and which of that only asks it; more is looked for while most of it does."""
+        ranking, known = self.ranking, -1
+        while True:
+            parts = [self._gather(nth, question, sense, hits, ranking) for nth in range(len(self.indexes))]
+            candidates = join(parts)
+            asking = self._asking(candidates, question) if ranking.echo else frozenset[int]()
+            if 2 * len(asking) <= len(candidates.turns) or len(asking) <= known:
+                return candidates, asking
+            known, wider = len(asking), WIDER * len(asking)
+            ranking = replace(ranking, breadth=wider, breadth_complex=wider)
+
+    def _gather(
+        self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit], ranking: Ranking
+    ) -> Candidates:
         index, lead = self.indexes[nth], Lead(tuple(hit.memory.id for hit in hits)) if hits else None
-        return self._ask(nth, lambda db: gather(db, index, self.query, question, sense, self.ranking, lead))
+        return self._ask(nth, lambda db: gather(db, index, self.query, question, sense, ranking, lead))
+
+    def _asking(self, candidates: Candidates, question: Question) -> frozenset[int]:
+        """The candidates that only ask."""
+        asked = " ".join((self.query.text, *question.words, *question.speakers))
+        texts: dict[int, str] = {}
+        for nth, own in self._apart(list(candidates.turns)):
+            found = self._ask(nth, partial(short_texts, rows=own, most=longest(asked)))
+            texts |= {row + nth * APART: text for row, text in found.items()}
+        return echoes(texts, asked)
 
     def _ordered(
         self,
@@ -136,15 +165,20 @@ class Search:
         phases: Mapping[int, Phase],
         sure: Container[int],
     ) -> list[int]:
-        """The rows that are worth showing, best first; those that are sure to belong here are never cut off."""
+        """The rows that are worth showing, best first; those that are sure to belong here are never cut off.
+
+        What only asks is not measured against, and comes last.
+        """
         scores, included = weighing.scores, self.query.filter.include
-        order = weighing.best(len(looks), looks)
+        order = [row for row in weighing.best(len(looks), looks) if row not in weighing.aside]
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
-        best = scores[order[0]] if order else 0.0
-        least = self.ranking.cut * max(best, 0.0)
+        least = self.ranking.cut * max(scores[order[0]], 0.0) if order else 0.0
         order = [row for row in order if row in sure or scores[row] >= least]
-        return diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
+        asking = [row for row in looks if row in weighing.aside and row in sure]
+        weighing.hold_back("echo", asking, 1 - self.ranking.echo, order)
+        order = diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
+        return [*order, *weighing.best(len(asking), asking)]
 
     def _hits(
         self, rows: Sequence[int], weighing: Weighing, phases: Mapping[int, Phase], question: Question

@@ -54,14 +54,14 @@ def snippet(content: str, words: Iterable[str], tokens: int, heading: Sequence[s
 def shared(words: Iterable[str], text: str) -> list[str]:
     """Those of `words` that occur in a text."""
     keys = {key for _, key in _found(words, text)}
-    return [word for word in words if _key(word) in keys]
+    return [word for word in words if stem(word) in keys]
 
 
 def _found(words: Iterable[str], text: str) -> Iterator[tuple[int, str]]:
     """Where words occur in a text, whatever their endings, and which."""
-    keys = frozenset(map(_key, words))
+    keys = frozenset(map(stem, words))
     for match in _pattern(keys).finditer(text) if keys else ():
-        if (key := match[0].casefold()) in keys or (key := _key(key)) in keys:
+        if (key := match[0].casefold()) in keys or (key := stem(key)) in keys:
             yield match.start(), key
 
 
@@ -72,7 +72,7 @@ def _pattern(keys: frozenset[str]) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=4096)
-def _key(word: str) -> str:
+def stem(word: str) -> str:
     """A word without its ending, roughly as the search compares words; characters of unspaced scripts side by side."""
     word = word.casefold().replace(" ", "")
     return _DOUBLE.sub(r"\1", _ENDING.sub("", word) if len(word) > 4 else word)

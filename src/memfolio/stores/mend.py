@@ -22,6 +22,7 @@ SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
 ELSEWHERE = {
     "fact": "`memfolio fact retract {0}` takes a fact back, `memfolio fact assert` tells it anew",
     "case": "`memfolio case revise {0}` changes a case, `memfolio case delete {0}` takes it away",
+    "mind": "`memfolio mind update {0}` tells it anew, `memfolio mind retire {0}` ends it",
 }
 """What to do with what is no memory, by what it is."""
 

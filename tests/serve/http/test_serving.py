@@ -58,6 +58,17 @@ def test_verbs_do_over_http_what_they_do_in_python(served: Served) -> None:
         assert memory.get(kept["id"]) is not None
 
 
+def test_belief_is_told_over_http_as_a_sentence(served: Served) -> None:
+    with Memory.open(served.home, background=False) as memory:
+        belief = memory.mind.believe("Rita collects brass sextants", certainty=0.9)
+    client = served.client()
+    until(lambda: client.recall(query="sextants")["hits"])
+    hit = client.recall(query="What does Rita collect?")["hits"][0]
+    assert (hit["id"], hit["content"], hit["heading"]) == (belief.id, "Rita collects brass sextants", ["Beliefs"])
+    assert client.get(id=belief.id)["content"] == "Rita collects brass sextants"
+    assert "Beliefs: Rita collects brass sextants" in client.context(prompt="What does Rita collect?")
+
+
 def test_what_needs_leave_is_proposed_and_what_is_forbidden_is_refused(home: Path) -> None:
     rows = 'policy.rows = ["forget by agent: propose", "purge by any: refuse"]'
     with serving(home, settings=rows) as served:

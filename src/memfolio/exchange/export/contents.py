@@ -16,12 +16,12 @@ from memfolio.index.facts import Fact
 from memfolio.index.filter import ARCHIVED, Filter
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, located
+from memfolio.index.mind_item import Item
 from memfolio.knowledge.case import Case
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.rule import Rule
 from memfolio.knowledge.rules import Rules
-from memfolio.mind.item import Item
 from memfolio.mind.mind import Mind
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.excerpt import cut, excerpts

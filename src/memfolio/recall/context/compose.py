@@ -211,7 +211,7 @@ class _Composer:
         self._degraded.update(dict.fromkeys(hits.degraded))
         known = self._request.known
         others = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known]
-        others = [hit for hit in others if _folded(hit.memory.content) != _folded(text)]
+        others = [hit for hit in others if not hit.only_asks and _folded(hit.memory.content) != _folded(text)]
         fits = fit(asked(question), others, self._vault.config.recall.vector)
         return others if fits >= self._weights.anchor else []
 

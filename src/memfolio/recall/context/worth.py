@@ -89,7 +89,7 @@ def fit(words: Sequence[str], hits: Sequence[Hit], full: float) -> float:
 
 def _text(hit: Hit) -> str:
     memory = hit.memory
-    return " ".join(filter(None, (memory.content, *memory.tags, memory.role, memory.user)))
+    return " ".join(filter(None, (*hit.heading, memory.content, *memory.tags, memory.role, memory.user)))
 
 
 def _meaning(hits: Iterable[Hit], full: float) -> float:

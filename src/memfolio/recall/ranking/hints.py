@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from memfolio.index.looks import Look
 from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.question import Question
 from memfolio.recall.ranking import cues
 from memfolio.recall.ranking.weigh import Weighing
-from memfolio.text import terms
 from memfolio.tuning import Ranking
 
-_STATEMENT = re.compile(r"[.!。！]\s")
-"""The end of a sentence that is no question."""
-FEW = 4
-"""Words of a question that tells nothing of who asks it."""
 READ = 1000
 """Characters of a memory that are read."""
 
@@ -24,8 +18,6 @@ READ = 1000
 def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question, ranking: Ranking) -> None:
     """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
     said = {row: look.content[:READ] for row, look in looks.items()}
-    asked = {word.casefold() for word in (*question.words, *question.speakers)}
-    weighing.scale("echo", {row: 1 - ranking.echo for row, text in said.items() if _is_echo(text, asked)})
     people = {row: text for row, text in said.items() if not cues.is_machine(looks[row].life.role)}
     if when := ranking.time + ranking.when * (question.intent is Intent.WHEN):
         weighing.lean("when", {row: when for row, text in said.items() if cues.tells_time(text)})
@@ -41,11 +33,3 @@ def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question,
         give, worth = (weighing.add, ranking.help) if question.asks_help else (weighing.lean, 0.0)
         wishes = [row for row, text in people.items() if cues.is_standing_wish(text)]
         give("standing", dict.fromkeys(wishes, ranking.standing + worth))
-
-
-def _is_echo(text: str, asked: Collection[str]) -> bool:
-    """Whether a text only asks: for nothing beside these words, or for something else than they do."""
-    if not text.rstrip().endswith(("?", "？")) or _STATEMENT.search(text):
-        return False
-    words = {word.casefold() for word in terms(text)}
-    return words <= set(asked) or (len(words) <= FEW and words.isdisjoint(asked))

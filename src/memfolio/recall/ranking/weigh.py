@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from math import fsum
+from math import fsum, inf
 
 from memfolio.decay import DAY
 from memfolio.index.pages import page_period
@@ -19,6 +19,8 @@ from memfolio.recall.ranking.cues import is_machine
 from memfolio.tuning import Ranking
 from memfolio.types import Kind
 
+LEAST = 1e-5
+"""By how much of a score one comes behind another."""
 SURE = 0.35
 """From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
 
@@ -30,6 +32,8 @@ class Weighing:
     turns: Mapping[int, Turn]
     whole: float = 1.0
     """The score that counts as full."""
+    aside: Set[int] = frozenset()
+    """The rows that only ask: what the others are worth is not measured against them."""
     shares: dict[str, Mapping[int, float]] = field(default_factory=dict)
     scores: dict[int, float] = field(init=False)
     _sorted: dict[str, list[float]] = field(default_factory=dict)
@@ -56,8 +60,8 @@ class Weighing:
         A hint tells two memories apart that both fit; it does not make one fit that does not.
         """
         own, worded = self._own, self.shares.get("text", {})
-        most = max(own.values(), default=0.0)
-        parts = {row: 1.0 if row in worded or most <= 0 else max(0.0, own[row] / most) for row in shares}
+        most = _best(own, self.aside)
+        parts = {row: 1.0 if row in worded or most <= 0 else min(1.0, max(0.0, own[row] / most)) for row in shares}
         self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
 
     def scale(self, strategy: str, factors: Mapping[int, float]) -> None:
@@ -65,6 +69,13 @@ class Weighing:
         scores = self.scores
         shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores[row] > 0}
         self.add(strategy, {row: share for row, share in shares.items() if share})
+
+    def hold_back(self, strategy: str, rows: Iterable[int], factor: float, behind: Iterable[int]) -> None:
+        """Multiply what speaks for some rows, and let them come behind the others."""
+        scores = self.scores
+        most = min((scores[row] for row in behind), default=inf) - LEAST
+        held = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
+        self.add(strategy, {row: score - scores[row] for row, score in held.items() if score != scores[row]})
 
     def best(self, count: int, among: Iterable[int] | None = None) -> list[int]:
         """The rows with most to speak for them, equal ones by id."""
@@ -90,12 +101,15 @@ class Weighing:
         return 1 + len(ordered) - bisect_right(ordered, share)
 
 
-def weigh(candidates: Candidates, question: Question, ranking: Ranking) -> Weighing:
-    """What words, meaning, company, ties, speaker and time give to each candidate; not yet what its own words do."""
+def weigh(candidates: Candidates, question: Question, ranking: Ranking, aside: Set[int] = frozenset()) -> Weighing:
+    """What words, meaning, company, ties, speaker and time give to each candidate; not yet what its own words do.
+
+    The best of those that are not `aside` is the measure of them all.
+    """
     turns = candidates.turns
-    weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0)
-    text, vector = _relative(candidates.text, turns), _relative(candidates.vector, turns, least=SURE)
-    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns)))
+    weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0, aside=aside)
+    text, vector = _relative(candidates.text, turns, aside), _relative(candidates.vector, turns, aside, least=SURE)
+    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, aside)))
     weighing.add("vector", _times(ranking.vector, vector))
     weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
@@ -126,7 +140,7 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         weighing.lean("procedure", dict.fromkeys(ways, ranking.procedure))
     recency = ranking.latest if question.intent is Intent.LATEST else ranking.recency
     if recency and turns:
-        weighing.lean("recent", _times(recency, _recent(turns, ranking.recency_days)))
+        weighing.lean("recent", _times(recency, _recent(turns, weighing.aside, ranking.recency_days)))
 
 
 def _times(weight: float, scores: Mapping[int, float]) -> dict[int, float]:
@@ -146,11 +160,19 @@ def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
     return {row: fsum(scores) for row, scores in flow.items()}
 
 
-def _relative(scores: Mapping[int, float], turns: Mapping[int, Turn], least: float = 0.0) -> dict[int, float]:
+def _relative(
+    scores: Mapping[int, float], turns: Mapping[int, Turn], aside: Set[int], least: float = 0.0
+) -> dict[int, float]:
     """The scores of candidates as parts of the best of them."""
     own = {row: score for row, score in scores.items() if row in turns}
-    best = max(max(own.values(), default=0.0), least)
-    return {row: score / best for row, score in own.items()} if best > 0 else {}
+    best = max(_best(own, aside), least)
+    return {row: min(1.0, score / best) for row, score in own.items()} if best > 0 else {}
+
+
+def _best(scores: Mapping[int, float], aside: Set[int]) -> float:
+    """The best score of those that are not aside, or else of all."""
+    others = [score for row, score in scores.items() if row not in aside] if aside else None
+    return max(others or scores.values(), default=0.0)
 
 
 def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, Turn]) -> dict[int, float]:
@@ -180,7 +202,7 @@ def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int,
     }
 
 
-def _recent(turns: Mapping[int, Turn], half_life: float) -> dict[int, float]:
+def _recent(turns: Mapping[int, Turn], aside: Set[int], half_life: float) -> dict[int, float]:
     """From 1 for the newest of the candidates down to 0."""
-    newest = max(turn.happened_at for turn in turns.values())
-    return {row: 0.5 ** ((newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}
+    newest = _best({row: turn.happened_at for row, turn in turns.items()}, aside)
+    return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}

@@ -80,6 +80,8 @@ def rows_of_counts(found: Status) -> Iterator[Row]:
             yield f"  {name}", parts(numbers)
     if passages := counts.forms.get("passage"):
         yield "pages", f"{counted(passages, 'passage')} that can be found"
+    if items := counts.forms.get("mind"):
+        yield "mind", counted(items, "item")
     if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:
         yield "knowledge", parts(known)
     yield "ties", parts(counts.edges) or "none"

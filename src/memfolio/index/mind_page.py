@@ -24,8 +24,8 @@ from hashlib import blake2b
 from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
-from memfolio.mind.item import Item, pick, read_value, show_value
-from memfolio.mind.kind import Kind
+from memfolio.index.mind_item import Item, pick, read_value, show_value
+from memfolio.index.mind_kind import Kind
 from memfolio.vault.format.notes import closed_fences
 
 BETWEEN = " · "

@@ -9,8 +9,8 @@ from datetime import datetime, time, tzinfo
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError
+from memfolio.index.mind_kind import LEVELS, LIVE, SAID, WORDS, Kind, Status, Value
 from memfolio.intake import nearest
-from memfolio.mind.kind import LEVELS, LIVE, SAID, WORDS, Kind, Status, Value
 from memfolio.types import EMPTY
 from memfolio.vault.agents import COMMITMENTS
 from memfolio.vault.format.fields import iso_of, local, read_moment, read_number
@@ -36,8 +36,18 @@ class Item:
 
     @property
     def says(self) -> str:
-        """All that it says in words."""
-        return f"{self.title}\n{self.text}".strip() if self.text else self.title
+        """All that it says in words; a title that only begins the text is not repeated."""
+        is_beginning = self.title.endswith("…") and " ".join(self.text.split()).startswith(self.title[:-1])
+        return "\n".join(filter(None, ("" if is_beginning else self.title, self.text)))
+
+    def sentence(self, zone: tzinfo) -> str:
+        """What it says, and what of that stands in fields: for whom, by when, whether it is over and why."""
+        telling = [name for name, wanted in self.kind.fields.items() if wanted is Value.TEXT or name == "deadline"]
+        shown = {name: show_value(self.fields[name], zone, name) for name in telling if name in self.fields}
+        state = [] if self.status is Status.ACTIVE else [self.status.value]
+        parts = [*state, *(f"{name} {value}" for name, value in shown.items())]
+        beside = ", ".join(parts)
+        return f"{self.says} ({beside})" if beside and self.says else self.says or beside[:1].upper() + beside[1:]
 
     @property
     def status(self) -> Status:

@@ -1,0 +1,142 @@
+"""A question that was asked before never stands before, or in the place of, what tells something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memfolio import Hits, Memory
+from memfolio.clock import SettableClock
+
+START = datetime(2026, 5, 4, 9, tzinfo=UTC)
+OTHERS = ("Dana likes long walks", "The heating was repaired in May", "Kim plays the cello")
+
+
+@dataclass(frozen=True)
+class Home:
+    """What is remembered, what is asked, how that was asked before, and whether words alone find the answer."""
+
+    answer: str
+    question: str
+    asked: Sequence[str]
+    others: Sequence[str] = OTHERS
+    by_words: bool = True
+
+
+HOMES = {
+    "by meaning alone": Home(
+        "Alex prefers tea over coffee",
+        "Which hot beverage should I serve?",
+        ["Which hot beverage should I serve?"],
+        by_words=False,
+    ),
+    "three times": Home(
+        "Alex prefers tea over coffee",
+        "Which hot beverage should I serve Alex?",
+        ["Which hot beverage should I serve Alex?"] * 2 + ["Which beverage should I serve Alex then?"],
+    ),
+    "nothing else": Home("I drink oolong tea every morning", "What do I drink?", ["What do I drink?"] * 5, others=()),
+    "other wording": Home(
+        "The WiFi password of the cabin is on the fridge",
+        "Where is the WiFi password?",
+        ["Where can I find the WiFi password?", "Where is the password of the WiFi?", "WiFi password?"],
+    ),
+    "no question mark": Home(
+        "The train to Porto leaves at 8:15",
+        "when does the train to Porto leave",
+        ["when does the train to Porto leave", "tell me when the train to Porto leaves"],
+    ),
+    "every word in most memories": Home(
+        "The deploy runs every Friday at noon",
+        "When does the deploy run?",
+        ["When does the deploy run?"] * 5,
+        others=("The deploy failed in March", "The deploy was fixed in April"),
+    ),
+    "German": Home(
+        "Der Drucker steht im Keller neben dem Regal",
+        "Wo steht der Drucker?",
+        ["Wo steht der Drucker?", "Wo steht denn der Drucker?", "Wo ist der Drucker"],
+    ),
+    "German, other words": Home(
+        "Alex trinkt am liebsten Tee",
+        "Was soll ich Alex zu trinken servieren?",
+        ["Was soll ich Alex servieren?", "Was soll ich Alex heute zu trinken servieren?"],
+        others=("Der Drucker steht im Keller", "Kim spielt Cello"),
+    ),
+}
+
+
+def opened(path: Path, home: Home, *, asked: bool) -> Memory:
+    clock = SettableClock(START)
+    memory = Memory.open(path, clock=clock, background=False)
+    for text in (home.answer, *home.others):
+        memory.remember(text)
+        clock.advance(minutes=1)
+    for number, text in enumerate(home.asked if asked else ()):
+        memory.observe("user", text, session=f"s-{number}")
+        clock.advance(hours=1)
+    return memory
+
+
+def contents(hits: Hits) -> list[str]:
+    return [hit.memory.content for hit in hits]
+
+
+@pytest.mark.parametrize("embedder", ["local", "none"])
+@pytest.mark.parametrize("name", HOMES)
+def test_answers_stand_as_if_the_question_had_never_been_asked(
+    tmp_path: Path, name: str, embedder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = HOMES[name]
+    if embedder == "none":
+        monkeypatch.setenv("MEMFOLIO_EMBEDDING_PROVIDER", "none")
+    with opened(tmp_path / "new", home, asked=False) as memory:
+        before = contents(memory.recall(home.question))
+    with opened(tmp_path / "asked", home, asked=True) as memory:
+        found = contents(memory.recall(home.question))
+        told = memory.context(home.question) or ""
+    assert found[: len(before)] == before
+    assert set(found[len(before) :]) <= set(home.asked)
+    if embedder != "none" or home.by_words:
+        assert home.answer in before
+    if before:
+        assert before[0] == home.answer or name == "by meaning alone"
+    assert not any(question in told for question in home.asked)
+
+
+def test_many_askings_do_not_crowd_out_the_answer(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("The next release is called Walrus")
+        memory.observe_many(
+            {"role": "user", "content": "What is the next release?", "session": f"s-{number}"} for number in range(400)
+        )
+        assert memory.recall("What is the next release?", limit=3)[0].memory.content.endswith("Walrus")
+
+
+def test_question_that_tells_something_is_no_question_asked_before(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("I ran out of oolong. Which tea should I buy in Porto?")
+        memory.observe("user", "Which tea should I buy?", session="s-1")
+        hits = memory.recall("Which tea should I buy?")
+        assert contents(hits)[0].startswith("I ran out of oolong")
+        assert [any(why.strategy == "echo" for why in hit.why) for hit in hits] == [False, True]
+
+
+def test_question_alone_is_found_where_nothing_else_is(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.observe("user", "Which tea should I buy?", session="s-1")
+        assert contents(memory.recall("Which tea should I buy?")) == ["Which tea should I buy?"]
+        assert memory.context("Which tea should I buy then?") is None
+
+
+def test_without_the_setting_questions_count_like_everything_else(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("I drink oolong tea every morning")
+        memory.observe("user", "What do I drink?", session="s-1", at=START + timedelta(days=1))
+    (home / "memfolio.toml").write_text("[recall]\necho = 0.0\n", encoding="utf-8")
+    with Memory.open(home, background=False) as memory:
+        assert contents(memory.recall("What do I drink?"))[0] == "What do I drink?"
