@@ -14,6 +14,7 @@ from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, MemfolioError, NotFoundError
 from memfolio.govern.gate import AGENT, OWNER, Gate
+from memfolio.govern.once import once_for_agents
 from memfolio.govern.proposable import proposable
 from memfolio.govern.redaction import clean_change
 from memfolio.governed import FORGETTER
@@ -124,6 +125,7 @@ class Memory(Life):
         return items
 
     @proposable("remember")
+    @once_for_agents
     def remember(
         self,
         text: str,
@@ -148,6 +150,7 @@ class Memory(Life):
         """Keep something on purpose. `at` is when it happened; the same `key` twice is one memory.
 
         `tier` is another name for `store`. Whose word it is follows from who speaks, unless `origin` says otherwise.
+        Without a key, an agent that says the same again on the same day gets the memory that is there.
         """
         draft = draft_of(
             content=text,
@@ -296,13 +299,17 @@ class Memory(Life):
         What was made of it alone goes along, and so does a summary that tells of it.
 
         `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
-        a shared one only where none of the agent's own fits.
-        `dry_run` only shows what would go.
+        a shared one only where none of the agent's own fits. To an agent a description only shows all that fit, until
+        it names the id of one. `dry_run` only shows what would go.
         """
         from memfolio.tend.cited import without_citations
 
         by = check_attribution(by)
-        meant = [each for found in self._meant(what, every=every) for each in self._versions(*found)]
+        named = self.library.locate(one_id(what))
+        is_shown = named is None and self.gate.acts_as_agent
+        described = [named] if named else self._described(what, every=every or is_shown)
+        dry_run = dry_run or is_shown
+        meant = [each for found in described for each in self._versions(*found)]
         once = {each.item.id: (index, each) for index, each in meant}
         kin = kin_of(meant[0][0], [*once])
         once |= {name: found for name in kin.going if (found := self.library.locate(name))}
@@ -314,7 +321,7 @@ class Memory(Life):
             mended = replace(mended, diff=mended.diff + self.vault.preview(pages))
         if pages is not None and not dry_run:
             self.vault.apply(pages)
-        return mended
+        return replace(mended, hint=mend.BY_ID) if is_shown else mended
 
     def _replaced_by(self, found: Located) -> list[str]:
         """What a memory took the place of without being its correction: that holds again."""
@@ -338,10 +345,8 @@ class Memory(Life):
             newer = item
         return kept
 
-    def _meant(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
-        """The memories that an id or a description means."""
-        if found := self.library.locate(one_id(what)):
-            return [found]
+    def _described(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
+        """The memories that a description means."""
         described = self.library.described(what)
         if not described:
             raise self._not_found(what)
