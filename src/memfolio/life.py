@@ -377,7 +377,7 @@ class Life(Doing):
         """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
         from memfolio.tend.backup import back_up, backup_folder
 
-        if self.vault.scope is not None:
+        if self.gate.is_agent:
             raise RefusedError("an agent cannot copy the whole home", hint="let the owner make the backup")
         target = backup_folder(self.vault, None if folder is None else Path(folder))
         most = self.vault.config.backup.keep if keep is None else keep

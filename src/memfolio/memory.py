@@ -13,7 +13,7 @@ from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, MemfolioError, NotFoundError
-from memfolio.govern.gate import AGENT, OWNER, Gate
+from memfolio.govern.gate import OWNER, Gate
 from memfolio.govern.once import once_for_agents
 from memfolio.govern.proposable import proposable
 from memfolio.govern.redaction import clean_change
@@ -31,7 +31,7 @@ from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.redact.redactor import Redactor
 from memfolio.state import Op
-from memfolio.status import Status, sizes
+from memfolio.status import Status, changes, sizes
 from memfolio.stores import mend
 from memfolio.stores.kin import kin_of
 from memfolio.stores.mend import Mended
@@ -65,11 +65,18 @@ class Memory(Life):
         self._origin = Origin.OWNER if vault.config.speaker == OWNER else Origin.AGENT
         self._redactor = Redactor(vault.config.redact, vault.home.hash)
         self.gate = vault.guard = Gate(vault, self.agent, find=self.library.known, clean=self._clean)
-        vault.scope = self.library.may_read if vault.config.speaker == AGENT else None
+        vault.scope = self.library.may_read if self._is_limited() else None
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None
         self._is_mirrored = background and bool(vault.config.typedb.url)
         self._mirror = self.typedb if self._is_mirrored else None
+
+    def _is_limited(self) -> bool:
+        """Whether whoever speaks here may see only what the agent reads; settings that make no sense open nothing."""
+        try:
+            return self.gate.is_agent
+        except MemfolioError:
+            return True
 
     @property
     def audit(self) -> Past:
@@ -420,7 +427,7 @@ class Memory(Life):
         )
 
     def status(self) -> Status:
-        """How the home is doing, in numbers."""
+        """How the home is doing, in numbers; to an agent, what it may read of it."""
         vault, index = self.vault, self.library.index
         short_term = self.library.short_term(vault.home.now())
         waiting = vault.commit()
@@ -429,8 +436,8 @@ class Memory(Life):
             home=vault.config.home,
             agent=self.agent,
             memories=(counts := index.read(lambda connection: count(connection, short_term))).memories,
-            changes=vault.head,
-            waiting=len(vault.books.recent.pending) if waiting else 0,
+            changes=changes(vault),
+            waiting=len([*vault.told(each.line for each in vault.books.recent.pending)]) if waiting else 0,
             obstacle=vault.committer.obstacle if waiting else None,
             alerts=len(vault.alerts()),
             proposals=len(self.proposals.pending()),
