@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from memfolio.index.counts import Counts
 from memfolio.types import MemoryItem
-from memfolio.vault.guard import known_to
+from memfolio.vault.guard import count_known_to
 from memfolio.vault.paths import AUDIT, INTERNAL
 from memfolio.vault.vault import Vault
 
@@ -46,7 +45,7 @@ def changes(vault: Vault) -> int:
     """How many changes there were, as far as whoever speaks here may know of them."""
     if vault.scope is None:
         return vault.head
-    return sum(1 for _ in known_to(cache(vault.scope), vault.trail, vault.trail.lines()))
+    return count_known_to(vault.scope, vault.trail)
 
 
 def sizes(vault: Vault) -> dict[str, int]:
