@@ -296,7 +296,7 @@ def test_the_whole_home_is_copied_for_its_owner_only(
         scout.backup(target, dry_run=dry_run)
     assert not target.exists()
     with Memory.open(two, "scout", background=False, speaker="owner") as owner:
-        assert owner.backup(target).path
+        assert owner.backup(target).path.exists()
 
 
 def test_what_hooks_of_others_left_is_not_told_to_an_agent(

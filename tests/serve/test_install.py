@@ -333,8 +333,9 @@ def test_hook_is_a_line_that_a_shell_runs_even_with_blanks_and_quotes(tmp_path: 
     assert HOSTS["cursor"].is_ours(("hooks", "preCompact", ""), {"command": line})
 
 
-@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--scope", "project"]])
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(
+    ("host", "more"), [*((host, []) for host in HOSTS), ("cursor", ["--dry-run"]), ("cursor", ["--scope", "project"])]
+)
 def test_host_whose_tools_could_not_run_is_refused_before_anything_is_written(
     host: str, more: list[str], cli_json: RunJson, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
