@@ -14,7 +14,7 @@ from memfolio.doing import Doing
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.govern.proposable import proposable
 from memfolio.index.lookup import Located
-from memfolio.intake import one_id
+from memfolio.intake import ANY_ID, one_id
 from memfolio.policy import Deed
 from memfolio.recall.asking import arguments
 from memfolio.text import counted
@@ -364,18 +364,20 @@ class Life(Doing):
         """Destroy memories, named by id or description: in files, archive, history and index; nothing undoes it.
 
         `quotes` says what happens to other memories that have the same words: "refuse", "purge" or "keep". What is
-        left anywhere is in the proof of the answer.
+        left anywhere is in the proof of the answer. To an agent a description only shows what would go.
         """
         from memfolio.stores.purge import purge
 
         self.gate.check(Deed.PURGE, check_attribution(by))
+        if self.gate.acts_as_agent and not all(ANY_ID.fullmatch(one_id(each)) for each in what):
+            dry_run = True
         return purge(self.vault, self.library, what, by, dry_run=dry_run, quotes=quotes)
 
     def backup(self, folder: str | Path | None = None, *, keep: int | None = None, dry_run: bool = False) -> BackedUp:
         """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
         from memfolio.tend.backup import back_up, backup_folder
 
-        if self.vault.scope is not None:
+        if self.gate.is_agent:
             raise RefusedError("an agent cannot copy the whole home", hint="let the owner make the backup")
         target = backup_folder(self.vault, None if folder is None else Path(folder))
         most = self.vault.config.backup.keep if keep is None else keep

@@ -13,7 +13,8 @@ from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, EmbedderError, MemfolioError, NotFoundError
-from memfolio.govern.gate import AGENT, OWNER, Gate
+from memfolio.govern.gate import OWNER, Gate
+from memfolio.govern.once import once_for_agents
 from memfolio.govern.proposable import proposable
 from memfolio.govern.redaction import clean_change
 from memfolio.governed import FORGETTER
@@ -30,7 +31,7 @@ from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.redact.redactor import Redactor
 from memfolio.state import Op
-from memfolio.status import Status, sizes
+from memfolio.status import Status, changes, sizes
 from memfolio.stores import mend
 from memfolio.stores.kin import kin_of
 from memfolio.stores.mend import Mended
@@ -65,11 +66,18 @@ class Memory(Life):
         self._origin = Origin.OWNER if vault.config.speaker == OWNER else Origin.AGENT
         self._redactor = Redactor(vault.config.redact, vault.home.hash)
         self.gate = vault.guard = Gate(vault, self.agent, find=self.library.known, clean=self._clean)
-        vault.scope = self.library.may_read if vault.config.speaker == AGENT else None
+        vault.scope = self.library.may_read if self._is_limited() else None
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None
         self._is_mirrored = background and bool(vault.config.typedb.url)
         self._mirror = self.typedb if self._is_mirrored else None
+
+    def _is_limited(self) -> bool:
+        """Whether whoever speaks here may see only what the agent reads; settings that make no sense open nothing."""
+        try:
+            return self.gate.is_agent
+        except MemfolioError:
+            return True
 
     @property
     def audit(self) -> Past:
@@ -125,6 +133,7 @@ class Memory(Life):
         return items
 
     @proposable("remember")
+    @once_for_agents
     def remember(
         self,
         text: str,
@@ -149,6 +158,7 @@ class Memory(Life):
         """Keep something on purpose. `at` is when it happened; the same `key` twice is one memory.
 
         `tier` is another name for `store`. Whose word it is follows from who speaks, unless `origin` says otherwise.
+        Without a key, an agent that says the same again on the same day gets the memory that is there.
         """
         draft = draft_of(
             content=text,
@@ -310,13 +320,17 @@ class Memory(Life):
         What was made of it alone goes along, and so does a summary that tells of it.
 
         `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
-        a shared one only where none of the agent's own fits.
-        `dry_run` only shows what would go.
+        a shared one only where none of the agent's own fits. To an agent a description only shows all that fit, until
+        it names the id of one. `dry_run` only shows what would go.
         """
         from memfolio.tend.cited import without_citations
 
         by = check_attribution(by)
-        meant = [each for found in self._meant(what, every=every) for each in self._versions(*found)]
+        named = self.library.locate(one_id(what))
+        is_shown = named is None and self.gate.acts_as_agent
+        described = [named] if named else self._described(what, every=every or is_shown)
+        dry_run = dry_run or is_shown
+        meant = [each for found in described for each in self._versions(*found)]
         once = {each.item.id: (index, each) for index, each in meant}
         kin = kin_of(meant[0][0], [*once])
         once |= {name: found for name in kin.going if (found := self.library.locate(name))}
@@ -328,7 +342,7 @@ class Memory(Life):
             mended = replace(mended, diff=mended.diff + self.vault.preview(pages))
         if pages is not None and not dry_run:
             self.vault.apply(pages)
-        return mended
+        return replace(mended, hint=mend.BY_ID) if is_shown else mended
 
     def _replaced_by(self, found: Located) -> list[str]:
         """What a memory took the place of without being its correction: that holds again."""
@@ -352,10 +366,8 @@ class Memory(Life):
             newer = item
         return kept
 
-    def _meant(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
-        """The memories that an id or a description means."""
-        if found := self.library.locate(one_id(what)):
-            return [found]
+    def _described(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
+        """The memories that a description means."""
         described = self.library.described(what)
         if not described:
             raise self._not_found(what)
@@ -429,7 +441,7 @@ class Memory(Life):
         )
 
     def status(self) -> Status:
-        """How the home is doing, in numbers."""
+        """How the home is doing, in numbers; to an agent, what it may read of it."""
         vault, index = self.vault, self.library.index
         short_term = self.library.short_term(vault.home.now())
         waiting = vault.commit()
@@ -438,8 +450,8 @@ class Memory(Life):
             home=vault.config.home,
             agent=self.agent,
             memories=(counts := index.read(lambda connection: count(connection, short_term))).memories,
-            changes=vault.head,
-            waiting=len(vault.books.recent.pending) if waiting else 0,
+            changes=changes(vault),
+            waiting=len([*vault.told(each.line for each in vault.books.recent.pending)]) if waiting else 0,
             obstacle=vault.committer.obstacle if waiting else None,
             alerts=len(vault.alerts()),
             proposals=len(self.proposals.pending()),

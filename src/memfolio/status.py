@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memfolio.index.counts import Counts
 from memfolio.types import MemoryItem
+from memfolio.vault.guard import count_known_to
 from memfolio.vault.paths import AUDIT, INTERNAL
 from memfolio.vault.vault import Vault
 
@@ -33,15 +34,24 @@ class Status:
     trouble: str | None
     counts: Counts | None
     bytes: Mapping[str, int]
-    """What takes how much room on the disk: files, trail, git, internal, index."""
+    """What takes how much room on the disk: files, trail, git, internal, index; for an agent the files it may read."""
     embedder: str
     recent: tuple[MemoryItem, ...]
     degraded: tuple[str, ...]
     """What does not work as it should, each with what to do."""
 
 
+def changes(vault: Vault) -> int:
+    """How many changes there were, as far as whoever speaks here may know of them."""
+    if vault.scope is None:
+        return vault.head
+    return count_known_to(vault.scope, vault.trail)
+
+
 def sizes(vault: Vault) -> dict[str, int]:
-    """How many bytes the parts of a home and its cache take."""
+    """How many bytes the parts of a home and its cache take; of what others have, an agent learns nothing."""
+    if vault.scope is not None:
+        return {"files": sum(state.size for path, state in vault.states().items() if vault.shows(path))}
     root = vault.config.home
     trail, git, internal = (_below(root / name) for name in (AUDIT, ".git", INTERNAL))
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -243,3 +244,67 @@ def test_scope_narrows_to_named_agents_and_refuses_others(home: Path, clock: Set
             ask("eve")
         with pytest.raises(NotFoundError, match="reads no agent 'zed'"):
             ask("zed")
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """A home with a sub-agent that says little beside a main agent that says much."""
+    home = tmp_path / "two"
+    with Memory.open(home, "main", background=False, speaker="owner") as owner:
+        owner.agents.create("scout", policy="proposes")
+        owner.remember("secret " * 20_000)
+        for nth in range(20):
+            owner.remember(f"secret {nth}")
+    with Memory.open(home, "scout", background=False, speaker="agent") as scout:
+        scout.observe("user", "Berlin is sunny")
+    return home
+
+
+@pytest.mark.parametrize("speaker", ["agent", None])
+def test_status_tells_an_agent_only_of_what_it_may_read(two: Path, speaker: str | None) -> None:
+    with Memory.open(two, "main", background=False, speaker="owner") as owner:
+        everything = owner.status()
+    with Memory.open(two, "scout", background=False, speaker=speaker) as scout:
+        found, log = scout.status(), scout.audit.log(limit=1000)
+        assert found.changes == len(log) < 10 < everything.changes
+        sizes = {path: (two / path).stat().st_size for path in scout.vault.states() if scout.vault.shows(path)}
+        assert found.bytes == {"files": sum(sizes.values())}
+        assert found.bytes["files"] < 60_000 < everything.bytes["files"]
+        assert set(everything.bytes) == {"files", "trail", "git", "internal", "index"}
+
+
+def test_changes_that_wait_for_git_are_told_to_whoever_may_read_them(two: Path) -> None:
+    (two / ".git/index.lock").touch()
+    with Memory.open(two, "main", background=False, speaker="owner") as owner:
+        owner.remember("secret of main")
+        assert owner.status().waiting > 0
+        with Memory.open(two, "scout", background=False, speaker="agent") as scout:
+            assert scout.status().waiting == 0
+    (two / ".git/index.lock").unlink()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("speaker", ["agent", None])
+def test_the_whole_home_is_copied_for_its_owner_only(
+    two: Path, tmp_path: Path, speaker: str | None, dry_run: bool
+) -> None:
+    target = tmp_path / "copies"
+    with (
+        Memory.open(two, "scout", background=False, speaker=speaker) as scout,
+        pytest.raises(RefusedError, match="whole home"),
+    ):
+        scout.backup(target, dry_run=dry_run)
+    assert not target.exists()
+    with Memory.open(two, "scout", background=False, speaker="owner") as owner:
+        assert owner.backup(target).path.exists()
+
+
+def test_what_hooks_of_others_left_is_not_told_to_an_agent(
+    two: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (two / ".memfolio/hooks").mkdir()
+    (two / ".memfolio/hooks/log").write_text("2026-11-16T01:00:00Z main: secret\n")
+    for speaker, lines in (("owner", 1), ("agent", 0)):
+        monkeypatch.setenv("MEMFOLIO_SPEAKER", speaker)
+        assert run(["--home", str(two), "--agent", "scout", "status", "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["hooks"]["troubles"]) == lines

@@ -331,3 +331,24 @@ def test_hook_is_a_line_that_a_shell_runs_even_with_blanks_and_quotes(tmp_path: 
     said = subprocess.run(line, shell=True, capture_output=True, text=True, check=True, timeout=20).stdout
     assert said.splitlines() == ["hook", "cursor", "preCompact", "--home", "/a b/$HOME"]
     assert HOSTS["cursor"].is_ours(("hooks", "preCompact", ""), {"command": line})
+
+
+@pytest.mark.parametrize(
+    ("host", "more"), [*((host, []) for host in HOSTS), ("cursor", ["--dry-run"]), ("cursor", ["--scope", "project"])]
+)
+def test_host_whose_tools_could_not_run_is_refused_before_anything_is_written(
+    host: str, more: list[str], cli_json: RunJson, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(user)
+    monkeypatch.setitem(sys.modules, "mcp", None)  # as where it is not installed
+    error = cli_json("install", host, *more, status=5)["error"]
+    assert "pip install 'memfolio[mcp]'" in error["hint"]
+    assert "--without-mcp" in error["hint"]
+    assert (written(user), home.exists()) == ({}, False)
+
+
+def test_host_is_told_all_the_same_on_request(cli_json: RunJson, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert cli_json("install", "cursor", "--without-mcp")["changed"]
+    assert sorted(written(user)) == sorted(SETTINGS["cursor"])
+    assert cli_json("uninstall", "cursor")["changed"]

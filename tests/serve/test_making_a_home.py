@@ -107,3 +107,58 @@ def test_home_is_not_made_in_a_repository_of_something_else_unless_that_is_wante
     subprocess.run(["git", "init", "-q", str(home)], check=True)
     assert cli("init", "--yes") == f"{home} is a home now\n"
     assert cli("init") == f"{home} was a home already\n"
+
+
+def files_below(*folders: Path) -> dict[str, bytes | None]:
+    found = (path for folder in folders for path in folder.rglob("*"))
+    return {str(path): path.read_bytes() if path.is_file() else None for path in found}
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_dry_run_of_an_import_may_come_before_the_home_and_writes_nothing(
+    cli_json: RunJson,
+    cli: Run,
+    home: Path,
+    tmp_path: Path,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_there: bool,
+) -> None:
+    source, rest = tmp_path / "notes", tmp_path / "tmp"
+    source.mkdir()
+    rest.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(rest))
+    (source / "tea.md").write_text("# Tea\n\nAlex prefers tea.\n")
+    if is_there:
+        home.mkdir()
+    before = files_below(home.parent, tmp_path, cache)
+    would = cli_json("import", source, "--from", "markdown", "--dry-run")
+    assert "would come from markdown" in cli("import", source, "--from", "markdown", "--dry-run")
+    assert files_below(home.parent, tmp_path, cache) == before
+    done = cli_json("import", source, "--from", "markdown")
+    counted = ("source", "taken", "pages", "facts", "flaws", "shown")
+    assert [would[each] for each in counted] == [done[each] for each in counted]
+    assert would["dry_run"]
+    assert would["pages"] + would["taken"] > 0
+
+
+def test_dry_run_of_an_import_is_refused_where_the_import_would_be(cli_json: RunJson, home: Path) -> None:
+    source = home.parent / "notes"
+    source.mkdir()
+    (source / "tea.md").write_text("# Tea\n\nAlex prefers tea.\n")
+    inside = ("--home", source / "home", "import", source, "--from", "markdown")
+    told = [cli_json(*inside, *more, status=2)["error"]["message"] for more in (["--dry-run"], [])]
+    assert "lie in one another" in told[0]
+    assert told[0] == told[1]
+    home.mkdir()
+    (home / "thesis.md").write_text("mine")
+    told = [cli_json("import", source, *more, status=3)["error"]["message"] for more in (["--dry-run"], [])]
+    assert told[0] == told[1]
+
+
+def test_dry_run_of_an_archive_may_come_before_the_home(cli_json: RunJson, home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    cli_json("--home", other, "remember", "Alex prefers tea")
+    cli_json("--home", other, "export", tmp_path / "all.tar.gz")
+    would = cli_json("import", tmp_path / "all.tar.gz", "--dry-run")
+    assert (would["agents"], would["written"] > 0, home.exists()) == (["main"], True, False)

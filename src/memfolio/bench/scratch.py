@@ -1,4 +1,4 @@
-"""A home to measure in: fresh, with an index of its own, and thrown away."""
+"""A home to measure or to try something in: fresh, with an index of its own, and thrown away."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from memfolio.config import load_config
 from memfolio.memory import Memory
@@ -13,10 +14,10 @@ from memfolio.vault.vault import Vault
 
 
 @contextmanager
-def scratch() -> Iterator[Memory]:
-    """An empty memory without threads; the settings are the defaults and those of the environment."""
-    with tempfile.TemporaryDirectory(prefix="memfolio-bench-") as folder:
-        own = {"agent": "main", "cache": Path(folder) / "cache"}
+def scratch(agent: str = "main", **settings: Any) -> Iterator[Memory]:
+    """An empty memory without threads; other settings are the defaults and those of the environment."""
+    with tempfile.TemporaryDirectory(prefix="memfolio-") as folder:
+        own = {"agent": agent, "cache": Path(folder) / "cache", **settings}
         config = load_config(Path(folder) / "home", overrides=own)
         with Memory(Vault.open(config=config), config.agent, background=False) as memory:
             yield memory

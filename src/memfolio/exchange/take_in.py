@@ -78,7 +78,7 @@ def take_in(
     What strangers wrote is `untrusted`: it comes as memories in quarantine, also where it would be a page.
     """
     began = time.monotonic()
-    _check_apart(path, memory.vault.home.root)
+    check_apart(path, memory.vault.home.root)
     intake = _Intake(memory, source.name, untrusted=untrusted, dry_run=dry_run)
     total, done = source.count(path), 0
     for batch in batches(source.read(path), BATCH, WEIGHT, _weight):
@@ -89,7 +89,8 @@ def take_in(
     return intake.report
 
 
-def _check_apart(path: Path, home: Path) -> None:
+def check_apart(path: Path, home: Path) -> None:
+    """Refuse to import a home into itself, or into what it lies in."""
     one, other = path.resolve(), home.resolve()
     if one.is_relative_to(other) or other.is_relative_to(one):
         raise InputError(f"{path} and the home {home} lie in one another", hint="import what lies outside of the home")

@@ -137,6 +137,16 @@ class Gate:
         """Whether the agent proposes what it wants done, and no person speaks for it."""
         return self._speaker != OWNER and self.settings.policy == PROPOSES
 
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent speaks here that nobody may take for a person."""
+        return self._speaker == AGENT or self.is_lesser
+
+    @property
+    def acts_as_agent(self) -> bool:
+        """Whether it does so of its own accord, and carries out nobody's decision."""
+        return self._decision is None and self.is_agent
+
     def role_of(self, by: Attribution) -> Role:
         """Who acts; PolicyError where an agent that proposes gives itself out for somebody else."""
         kind, _, name = by.actor.partition(":")
@@ -205,7 +215,7 @@ class Gate:
         lines = [line for each in change.operations if isinstance(each, AddLines) for line in each.records]
         claimed = {line.get("origin") for line in lines}
         is_foreign = Origin.OWNER in {*claimed, *(item.origin for item in items)} or Origin.SYSTEM in claimed
-        if is_foreign and (self._speaker == AGENT or self.is_lesser):
+        if is_foreign and self.is_agent:
             raise PolicyError(f"{self._agent} cannot speak for the owner", row=SELF, hint="leave the origin out")
         sources = {each for item in items if item.origin is not Origin.UNTRUSTED for each in item.derived_from}
         sources |= {

@@ -19,6 +19,7 @@ from memfolio.vault.vault import Vault
 SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
 """Attributes of what was learned that say the same as its text."""
 
+BY_ID = "nothing is forgotten yet: call this again with the id of one that shall go"
 ELSEWHERE = {
     "fact": "`memfolio fact retract {0}` takes a fact back, `memfolio fact assert` tells it anew",
     "case": "`memfolio case revise {0}` changes a case, `memfolio case delete {0}` takes it away",
@@ -34,6 +35,8 @@ class Mended:
     memories: tuple[MemoryItem, ...]
     diff: str
     receipt: Receipt | None = None
+    hint: str = ""
+    """What to do to have it done, where it was only shown to an agent."""
 
 
 def forget(

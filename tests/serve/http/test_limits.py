@@ -206,10 +206,46 @@ def test_connection_too_many_gets_an_error_like_all_others(home: Path) -> None:
         until(lambda: httpx.get(f"{served.address}/health").status_code == 200)
 
 
-def test_head_that_is_too_long_is_refused(served: Served) -> None:
+def head_of(size: int) -> bytes:
+    begin = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: "
+    return begin + b"a" * (size - len(begin) - 4) + b"\r\n\r\n"
+
+
+def answered(served: Served, *pieces: bytes) -> bytes:
+    """What comes back of what is sent piece by piece."""
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as client:
-        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * (QUICK.head * 2))
-        assert client.recv(65536).startswith(b"HTTP/1.1 400 ")
+        for each in pieces:
+            client.sendall(each)
+            time.sleep(0.05 if len(pieces) > 1 else 0)
+        client.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
+@pytest.mark.parametrize("size", [15_900, 16_000, 16_384])
+def test_head_within_the_limit_is_read(served: Served, size: int) -> None:
+    head = head_of(size)
+    for pieces in ((head,), (head[: size // 2], head[size // 2 :])):
+        assert answered(served, *pieces).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("size", [16_385, 16_500, 20_000, 20_480, 33_000])
+def test_head_over_the_limit_is_refused_however_it_comes(served: Served, size: int) -> None:
+    head = head_of(size)
+    for pieces in ((head,), (head[: size // 2], head[size // 2 :]), (head[:-4] + b"aaaa",)):
+        answer = answered(served, *pieces)
+        assert answer.startswith(b"HTTP/1.1 431 ")
+        error = json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
+        assert (error["code"], error["hint"]) == ("too-long", "the head has room for 16384 bytes")
+
+
+def test_head_over_the_limit_is_refused_behind_another_request(served: Served) -> None:
+    answer = answered(served, head_of(200) + head_of(20_000))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"HTTP/1.1 431 " in answer
+
+
+def test_bytes_that_are_no_http_are_refused(served: Served) -> None:
+    assert answered(served, b"\x16\x03\x01 hello\r\n\r\n").startswith(b"HTTP/1.1 400 ")
 
 
 def test_server_is_well_after_all_that(served: Served) -> None:

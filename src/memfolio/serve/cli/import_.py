@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.errors import MemfolioError
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder, nowhere
+from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder, is_home, leave_logging_to_us
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
@@ -56,14 +57,15 @@ def import_(
         return _in_place(options, path, dry_run=dry_run)
     from memfolio.exchange.restore import is_archive
     from memfolio.exchange.sources import source_of
-    from memfolio.exchange.take_in import take_in
+    from memfolio.exchange.take_in import check_apart, take_in
 
     if source == "memfolio" or (source is None and is_archive(path)):
         return _restored(options, path, dry_run=dry_run, untrusted=untrusted)
     found = source_of(path, source)
+    check_apart(path, options.config(create=in_empty_folder).home)
     reports: dict[str | None, tuple[Report, Embedded]] = {}
     for agent, place in _agents(options, found.name, path).items():
-        with replace(options, agent=agent).memory(create=nowhere if dry_run else in_empty_folder) as memory:
+        with _receiving(replace(options, agent=agent), dry_run=dry_run) as memory:
             told = partial(options.wait.step, "things", f"Importing from {found.name}")
             report = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, told=told)
             reports[agent] = report, _embedded(options, memory, dry_run=dry_run)
@@ -95,6 +97,21 @@ def _draw_missing(screen: Screen, embedded: Embedded) -> None:
         )
 
 
+@contextmanager
+def _receiving(options: Options, *, dry_run: bool) -> Iterator[Memory]:
+    """The memory that things come into; a dry run before there is a home takes an empty one, which is thrown away."""
+    config = options.config(create=in_empty_folder)
+    if dry_run and not is_home(config):
+        from memfolio.bench.scratch import scratch
+
+        leave_logging_to_us()
+        with scratch(config.agent, speaker=config.speaker or "owner", git_enabled=False) as memory:
+            yield memory
+    else:
+        with options.memory(create=in_empty_folder) as memory:
+            yield memory
+
+
 def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]:
     """Who takes over what: of a workspace with several agents, each its own."""
     from memfolio.errors import InputError
@@ -116,7 +133,7 @@ def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -
     if untrusted:
         hint = "import it without --untrusted for an agent of its own: `memfolio --agent NAME import FILE`"
         raise InputError(f"{path} can only come back as a whole, trusted as it was", hint=hint)
-    with options.memory(create=nowhere if dry_run else in_empty_folder) as memory:
+    with _receiving(options, dry_run=dry_run) as memory:
         found = restore(memory, path, dry_run=dry_run)
     embedded = _embedded_agents(options, () if dry_run else found.agents)
     came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from memfolio.errors import RefusedError
 from memfolio.serve.cli.call import Answer, Command, DryRun, Options, anywhere, in_empty_folder, is_home
 from memfolio.serve.cli.output import Screen
 
@@ -24,10 +25,21 @@ Scope = Annotated[
 ]
 
 
-def install(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun = False) -> Answer:
+def install(
+    options: Options,
+    host: Name,
+    scope: Scope = "user",
+    dry_run: DryRun = False,
+    without_mcp: Annotated[
+        bool, typer.Option("--without-mcp", help="Go on though what tools need is not installed; hooks work without.")
+    ] = False,
+) -> Answer:
     """Have a host use this memory: its tools, and its hooks where it has any."""
     program = program_of(options, scope)
     told, changes = changes_of(host, scope, program)
+    if find_spec("mcp") is None and not without_mcp:
+        hint = "`pip install 'memfolio[mcp]'`, or go on with --without-mcp: tools work once it is installed"
+        raise RefusedError("the tools need a library that is not installed", hint=hint)
     config = options.config(create=anywhere if dry_run else in_empty_folder)
     made = "" if dry_run or is_home(config) else f"made a home in {config.home}\n"
     if made:  # hooks keep silent where there is no home
@@ -36,8 +48,6 @@ def install(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun
     words = f"{told.title} uses memfolio: {told.after}" if changes else f"{told.title} uses memfolio already"
     if scope == "project" and shutil.which(program.path) is None:
         words += f"\n{program.path} is not on the path, on which {told.title} looks for it"
-    if find_spec("mcp") is None:
-        words += "\nits tools need a library that is not installed: `pip install 'memfolio[mcp]'`"
     return answer(host, scope, changes, made + words, dry_run=dry_run)
 
 

@@ -38,7 +38,7 @@ def forget(
         zone, asked = memory.vault.home.zone, False
         # Where a person is shown all that fit, that is what they agree to; without a look, one description means one.
         mended = memory.forget(what, every=every or dry_run or not yes, dry_run=True, by=PERSON)
-        if not dry_run:
+        if not dry_run and not mended.hint:
             asked = ask(options, memory, mended, yes=yes)
             mended = forget_seen(memory, what, mended.memories)
         shared = is_shared(memory, mended)
@@ -140,7 +140,7 @@ def changed(document: dict[str, Any], mended: Mended, zone: tzinfo, deed: str, *
         "diff": mended.diff,
         "seq": receipt.seq if receipt else None,
         "dry_run": receipt is None,
-    }
+    } | ({"hint": mended.hint} if mended.hint else {})
 
     def draw(screen: Screen) -> None:
         if not quiet:
@@ -155,6 +155,8 @@ def changed(document: dict[str, Any], mended: Mended, zone: tzinfo, deed: str, *
             )
         else:
             screen.say(f"{subject} would be {deed}. Nothing was changed.", "bold")
+            if mended.hint:
+                screen.say(mended.hint)
 
     return Answer(document, draw)
 

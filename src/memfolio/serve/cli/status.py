@@ -23,11 +23,11 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 def status(options: Options) -> Answer:
     """Show how the home is doing: what is in it, what waits, and what needs you."""
-    from memfolio.serve.hooks.health import health
+    from memfolio.serve.hooks.health import Health, health
 
     with options.memory() as memory:
         found, zone = memory.status(), memory.vault.home.zone
-    hooks = health(found.home)
+        hooks = health(found.home) if memory.vault.scope is None else Health()
 
     def draw(screen: Screen) -> None:
         draw_status(screen, found, zone)

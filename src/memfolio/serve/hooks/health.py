@@ -18,8 +18,8 @@ MOST_LOGGED = 256 << 10
 class Health:
     """How many events wait to be taken up, and the last lines of the log, newest last, each with its time."""
 
-    waiting: int
-    troubles: tuple[str, ...]
+    waiting: int = 0
+    troubles: tuple[str, ...] = ()
 
 
 def health(home: Path) -> Health:

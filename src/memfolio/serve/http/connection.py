@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import sys
+from typing import Any
 
 import h11
 from starlette.types import Receive, Scope, Send
@@ -23,6 +24,29 @@ async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
     )
 
 
+class Parser(h11.Connection):
+    """Holds every head to the limit; h11 alone does so only while a head is incomplete."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(h11.SERVER, limit)
+        self._limit = limit
+        self.status = 400
+        """How to answer what could not be parsed."""
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        is_head = self.their_state is h11.IDLE
+        before = len(self.trailing_data[0]) if is_head else 0
+        try:
+            event = super().next_event()
+        except h11.RemoteProtocolError as error:
+            self.status = error.error_status_hint if is_head else 400
+            raise
+        if is_head and before - len(self.trailing_data[0]) > self._limit:
+            self.status = 431
+            raise h11.RemoteProtocolError("the head is too long", error_status_hint=self.status)
+        return event
+
+
 class Connection(H11Protocol):
     """A connection on which a head must come and an answer must be taken in time; uvicorn alone waits for ever."""
 
@@ -30,6 +54,11 @@ class Connection(H11Protocol):
 
     _patience: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
+    _is_over = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn: Parser = Parser(self.limits.head)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -76,13 +105,23 @@ class Connection(H11Protocol):
         self._turn_away(408, "slow", "the head of the request did not come in time")
 
     def send_400_response(self, msg: str) -> None:
-        self._turn_away(400, "http", "this is no HTTP request, or its head is too long")
+        if self.conn.status == 431:
+            self._turn_away(431, "too-long", "the head of the request is too long")
+        else:
+            self._turn_away(400, "http", "this is no HTTP request")
 
     def _turn_away(self, status: int, code: str, message: str) -> None:
         body = json.dumps(told(code, message, f"the head has room for {self.limits.head} bytes")).encode()
         lines = f"HTTP/1.1 {status} \r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(f"{lines}connection: close\r\n\r\n".encode() + body)
-        self.transport.close()
+        # What still comes is taken for a while: closed at once, the answer would be lost to whoever sends on.
+        self.transport.write_eof()
+        self._is_over = True
+        self.loop.call_later(self.limits.linger_seconds, self.transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_over:
+            super().data_received(data)
 
 
 def connection_within(limits: Limits) -> type[Connection]:

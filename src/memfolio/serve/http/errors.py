@@ -81,5 +81,5 @@ Failure = create_model("Failure", error=(Error, ...))
 Proposed = create_model("Proposed", proposed=(str, ...), policy=(str, ...), hint=(str, ...))
 RESPONSES: dict[int | str, dict[str, Any]] = {
     202: {"model": Proposed, "description": "It needs approval, and was proposed."},
-    **{status: {"model": Failure} for status in (400, 401, 403, 404, 408, 409, 413, 422, 424, 503)},
+    **{status: {"model": Failure} for status in (400, 401, 403, 404, 408, 409, 413, 422, 424, 431, 503)},
 }

@@ -60,7 +60,6 @@ def server_of(app: ASGIApp, limits: Limits, end_streams: Callable[[], None] = la
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        h11_max_incomplete_event_size=limits.head,
         timeout_keep_alive=KEEP_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )

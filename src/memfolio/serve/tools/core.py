@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from memfolio.clock import iso
+from memfolio.govern.once import kept_once
 from memfolio.intake import ANY_ID
-from memfolio.serve.tools.once import kept_once
 from memfolio.serve.tools.place import status_inside
 from memfolio.serve.tools.tool import as_moment
 from memfolio.types import MemoryItem
@@ -144,12 +144,14 @@ def forget(memory: Memory, what: str) -> Forgotten:
 
     With a description instead of an id nothing is forgotten: the answer shows what would be, for the person to agree.
     """
+    from memfolio.stores.mend import BY_ID
+
     is_id = ANY_ID.fullmatch(what.strip()) is not None
     known = memory.get(what.strip()) if is_id else None
     if known is not None and known.forgotten_at:
         return {"forgotten": True, "memories": [_named(known)], "hint": "it was forgotten already"}
     mended = memory.forget(what, every=not is_id, dry_run=not is_id)
-    hint = "" if is_id else "call this again with one of the ids"
+    hint = "" if is_id else BY_ID
     return {"forgotten": is_id, "memories": [_named(each) for each in mended.memories], "hint": hint}
 
 

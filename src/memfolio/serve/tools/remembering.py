@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
+from memfolio.govern.once import kept_once
 from memfolio.graph.graph import Entity
 from memfolio.index.counts import Counts
 from memfolio.memory import Memory
 from memfolio.serve.tools import core
 from memfolio.serve.tools.core import Explained, Kept, Named, Recalled, Saved
-from memfolio.serve.tools.once import kept_once
 from memfolio.serve.tools.place import status_inside
 from memfolio.serve.tools.tool import as_moment
 from memfolio.status import Status
