@@ -16,6 +16,7 @@ from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lastin
 from memfolio.vault.past.undo import Reversal, Wanted, as_change, choose, difference
 from memfolio.vault.past.versions import Versions
 from memfolio.vault.past.view import Filter, LogEntry, View
+from memfolio.vault.past.walk import Walk
 from memfolio.vault.paths import SHARED, check_path
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ class Past:
     def log(self, wanted: Filter | None = None, *, limit: int = 50) -> list[LogEntry]:
         """The newest changes, newest first."""
         vault = self._vault
-        view = View(vault.told(vault.trail.newest_first()), self._readable, vault.commits_by_seq)
         with disk_errors(vault.home.root):
-            return view.entries(wanted or Filter(), limit=limit)
+            walk = Walk(self._versions(), self._readable)
+            lines = vault.told(walk.over(vault.trail.newest_first()))
+            return View(walk, self._readable, vault.commits_by_seq).entries(lines, wanted or Filter(), limit=limit)
 
     def diff(self, seq: int) -> str:
         """What a change did, as a unified diff."""
