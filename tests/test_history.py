@@ -174,8 +174,8 @@ def undo(memory: Memory, id: str) -> object:
 
 WAYS: dict[str, Way] = {
     "undone": undo,
-    "forgotten": lambda memory, id: memory.forget(id, by=PERSON),
-    "archived": lambda memory, id: memory.archive(id, by=PERSON),
+    "forgotten": lambda memory, named: memory.forget(named, by=PERSON),
+    "archived": lambda memory, named: memory.archive(named, by=PERSON),
 }
 
 
@@ -236,9 +236,9 @@ def test_an_agent_learns_nothing_of_what_it_may_not_see(home: Path, clock: Setta
         memory.purge(gone.id, by=PERSON)
     messages = []
     with Memory.open(home, "other", clock=clock, background=False) as other:
-        for id in (here.id, gone.id, NOBODY):
-            assert other.get(id) is None
+        for named in (here.id, gone.id, NOBODY):
+            assert other.get(named) is None
             with pytest.raises(NotFoundError) as raised:
-                other.explain(id)
-            messages.append((raised.value.message.replace(id, "ID"), raised.value.hint))
+                other.explain(named)
+            messages.append((raised.value.message.replace(named, "ID"), raised.value.hint))
     assert len(set(messages)) == 1

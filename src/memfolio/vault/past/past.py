@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError, RefusedError
 from memfolio.types import Action, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
+from memfolio.vault.guard import known_to
+from memfolio.vault.past.events import Event, Life
 from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lasting_lines, restore
 from memfolio.vault.past.undo import Reversal, Wanted, as_change, choose, difference
 from memfolio.vault.past.versions import Versions
@@ -50,6 +52,20 @@ class Past:
             walk = Walk(self._versions(), self._readable)
             lines = vault.told(walk.over(vault.trail.newest_first()))
             return View(walk, self._readable, vault.commits_by_seq).entries(lines, wanted or Filter(), limit=limit)
+
+    def events(
+        self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]
+    ) -> list[Event]:
+        """Everything that was done to a memory that stood in the logs of these days, oldest first.
+
+        `states` are the state lines about it, and `shows` tells which files may be spoken of.
+        """
+        vault, life = self._vault, Life(id, days, states)
+        with disk_errors(vault.home.root):
+            walk = Walk(self._versions(), self._readable)
+            lines = vault.trail.newest_first(containing=life.needles())
+            found = life.events(walk, known_to(shows, vault.trail, walk.over(lines)))
+        return self.events(id, days, [*states, *life.learned], shows) if life.learned else found
 
     def diff(self, seq: int) -> str:
         """What a change did, as a unified diff."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from memfolio.errors import HistoryError, RefusedError
 from memfolio.vault.audit import FileMark, TrailLine
 from memfolio.vault.foreign import blocks_of
 from memfolio.vault.past.versions import Versions
