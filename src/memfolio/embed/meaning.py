@@ -181,7 +181,7 @@ class Meaning:
     def _fill(self, index: Index, embedder: Embedder, until: float | None, batch: int) -> None:
         identity = _identity(embedder)
         self._tenure(index).begin(index, identity)
-        while (found := index.read(lambda connection: pending(connection, batch))) and not _is_over(until):
+        while found := index.read(lambda connection: pending(connection, batch)):
             ready, vectors, failure = self._vectors(index, embedder, found)
 
             def keep(connection: Connection, ready: Sequence[Pending] = ready, vectors: Floats = vectors) -> bool:
@@ -191,6 +191,8 @@ class Meaning:
                 return  # the index is another embedder's since
             if failure is not None:
                 raise failure
+            if _is_over(until):
+                return  # behind the first ones, so that something is done however slow the machine is
 
     def _waiting(self, index: Index) -> int:
         return index.read(count_pending)

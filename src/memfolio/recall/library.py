@@ -44,9 +44,7 @@ from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
 BY_THE_WAY = 0.02
-"""Seconds that a question may spend on vectors that are still missing, where a thread does the rest."""
-AT_ONCE = 0.5
-"""The same where there is no such thread."""
+"""Seconds that a question may spend on vectors that are still missing; more are left to a thread and to tending."""
 MEMORIES = Filter(forms=("memory",), include=(ARCHIVED,))
 _PATH = re.compile(r"\b(?:agents|shared)/[^\s:,;]+")
 MANY = 100
@@ -123,7 +121,7 @@ class Library:
     def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question]:
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             if query.text.strip() and self.meaning.embedder is not None:
-                self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
+                self._fill(seconds=BY_THE_WAY)
             indexes = self._chosen(query)
             builds = [index.builds for index in indexes]
             asked = self._with_ids(query, originals=ranking.originals)
