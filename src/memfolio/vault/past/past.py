@@ -51,7 +51,7 @@ class Past:
         with disk_errors(vault.home.root):
             walk = Walk(self._versions(), self._readable)
             lines = vault.told(walk.over(vault.trail.newest_first()))
-            return View(walk, self._readable, vault.commits_by_seq).entries(lines, wanted or Filter(), limit=limit)
+            return View(walk, self._readable, vault.commits_of).entries(lines, wanted or Filter(), limit=limit)
 
     def events(
         self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]

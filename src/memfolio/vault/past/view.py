@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -78,7 +78,7 @@ class View:
     """Shows the trail."""
 
     def __init__(
-        self, walk: Walk, read: Callable[[str], bytes | None], commits: Callable[[], Mapping[int, str]]
+        self, walk: Walk, read: Callable[[str], bytes | None], commits: Callable[[Collection[int]], Mapping[int, str]]
     ) -> None:
         self._texts = _Texts(walk, read)
         self._commits = commits
@@ -86,7 +86,7 @@ class View:
     def entries(self, lines: Iterable[TrailLine], wanted: Filter, *, limit: int) -> list[LogEntry]:
         """The newest of these changes that the filter accepts; the lines come from the walk, newest first."""
         found = [self._entry(line) for line in islice(self._accepted(lines, wanted), limit)]
-        commits = self._commits() if found else {}
+        commits = self._commits([each.seq for each in found])
         return [replace(each, commit=commits.get(each.seq)) for each in found]
 
     def _accepted(self, lines: Iterable[TrailLine], wanted: Filter) -> Iterator[TrailLine]:
