@@ -83,7 +83,7 @@ def bench_stream(board: Board) -> None:
             while recent.pending and time.perf_counter() - made[-1] < pause:
                 time.sleep(0.01)
             rest = time.perf_counter() - made[-1]
-            commits = len(set(vault.commits_by_seq().values()))
+            commits = len(set(vault.commits_of(range(first, vault.head + 1)).values()))
         os.close(fd)
         size = folder_bytes(home)
         logs = sum(len(each.read_bytes()) for each in home.glob("agents/main/memory/*.md"))

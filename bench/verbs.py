@@ -136,7 +136,7 @@ def one_bulk(rows: Sequence[dict[str, Any]]) -> tuple[float, float, float, float
 
 
 def bench_large(board: Board) -> None:
-    """100,000 memories: building the index, a cold process's first answer, and the room they take."""
+    """100,000 memories: building the index, how they are and what happened, a cold process's first answer, the room."""
     rows = turns(MANY)
     with a_folder() as folder:
         home = folder / "home"
@@ -153,6 +153,10 @@ def bench_large(board: Board) -> None:
             board.show("reindex", ours / floor, 6, note=note)
             memory.library.meaning.fill(memory.library.index)
             sizes = memory.status().bytes
+            for name, verb, limit in (("status", memory.status, 100), ("log of 50 changes", memory.audit.log, 50)):
+                times = sorted(timed(verb) * 1e3 for _ in range(7))
+                note = f"median of 7, from {times[0]:.0f} to {times[-1]:.0f}"
+                board.show(name, times[3], limit, unit=" ms", note=note)
         bench_cold(board, home)
         parts = ", ".join(f"{name} {size / MANY:,.0f}" for name, size in sizes.items())
         board.show("on disk", sum(sizes.values()) / MANY, 3000, unit=" bytes a memory", note=parts)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.doing import Doing
-from memfolio.errors import NotFoundError, RefusedError
+from memfolio.errors import RefusedError
 from memfolio.govern.proposable import proposable
 from memfolio.index.lookup import Located
 from memfolio.intake import ANY_ID, one_id
@@ -356,7 +356,7 @@ class Life(Doing):
             return retain(self._hand(dry_run=dry_run), self.library.index, below, by or RETAINER)
         found = self.library.locate(one_id(id))
         if found is None:
-            raise NotFoundError(f"agent {self.agent} has no memory {id[:80]!r}", hint="`recall` finds memories")
+            raise self.library.not_found(id)
         paths = self.library.places(found[0], found[1].item.id)
         return archive_one(self.vault, found[1], paths, by or ARCHIVER, dry_run=dry_run)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
-from memfolio.errors import ConflictError, EmbedderError, MemfolioError, NotFoundError
+from memfolio.errors import ConflictError, EmbedderError, MemfolioError
 from memfolio.govern.gate import OWNER, Gate
 from memfolio.govern.once import once_for_agents
 from memfolio.govern.proposable import proposable
@@ -304,14 +304,17 @@ class Memory(Life):
         return compose(self.library, self.vault, self.agent, request, self._reminded)
 
     def get(self, id: str) -> MemoryItem | None:
-        """The memory with this id, also from the archive; None when this agent has none such."""
+        """The memory with this id, also from the archive: its `fate` says why it is there.
+
+        None when this agent has none such; `explain` raises an error that says whether it ever had.
+        """
         found = self.find(id)
         return found.item if found else None
 
     def find(self, id: str) -> Located | None:
         """The memory with this id and the file it stands in; None when this agent has none such."""
         found = self.library.locate(id)
-        return found[1] if found else None
+        return self.library.with_fate(found[1]) if found else None
 
     @proposable("forget")
     def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
@@ -370,7 +373,7 @@ class Memory(Life):
         """The memories that a description means."""
         described = self.library.described(what)
         if not described:
-            raise self._not_found(what)
+            raise self.library.not_found(what)
         if len(described) > 1 and not every:
             ids = ", ".join(each.item.id for _, each in described[:5])
             raise ConflictError(
@@ -426,19 +429,15 @@ class Memory(Life):
         return clean_change(change, self._redactor, self.vault.content)
 
     def explain(self, id: str) -> Explanation:
-        """Where a memory comes from, what it replaced or what replaced it, and what was said about it."""
-        return self.library.explain(*self._located(id))
+        """Where a memory comes from, what it replaced or what replaced it, and who did what to it since."""
+        index, found = self._located(id)
+        return replace(self.library.explain(index, found), events=tuple(self.library.events(found.item.id)))
 
     def _located(self, id: str) -> tuple[Index, Located]:
         found = self.library.locate(one_id(id))
         if found is None:
-            raise self._not_found(id)
+            raise self.library.not_found(id)
         return found
-
-    def _not_found(self, what: str) -> NotFoundError:
-        return NotFoundError(
-            f"agent {self.agent} has no memory {what[:80]!r}", hint="`recall` finds memories and shows their ids"
-        )
 
     def status(self) -> Status:
         """How the home is doing, in numbers; to an agent, what it may read of it."""

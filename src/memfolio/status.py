@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def sizes(vault: Vault) -> dict[str, int]:
     root = vault.config.home
     trail, git, internal = (_below(root / name) for name in (AUDIT, ".git", INTERNAL))
     return {
-        "files": _below(root) - trail - git - internal,
+        "files": _below(root, besides=(AUDIT, ".git", INTERNAL)),
         "trail": trail,
         "git": git,
         "internal": internal,
@@ -63,12 +64,20 @@ def sizes(vault: Vault) -> dict[str, int]:
     }
 
 
-def _below(folder: Path) -> int:
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(place, name)).st_size
-            except OSError:  # gone since it was listed
-                continue
+def _below(folder: Path, besides: Collection[str] = ()) -> int:
+    """The bytes of all files below a folder, but for some of its entries."""
+    total, waiting = 0, [entry for entry in _entries(str(folder)) if entry.name not in besides]
+    while waiting:
+        entry = waiting.pop()
+        if entry.is_dir(follow_symlinks=False):
+            waiting += _entries(entry.path)
+        else:
+            with suppress(OSError):  # gone since it was listed
+                total += entry.stat(follow_symlinks=False).st_size
     return total
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return list(entries)
+    return []

@@ -150,6 +150,8 @@ class MemoryItem:
     derived_from: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     key: str | None = None
+    fate: str | None = field(default=None, compare=False)
+    """Why it is out of sight, since when and by whom, and what brings it back; told of what is looked up by its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

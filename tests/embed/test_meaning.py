@@ -546,3 +546,22 @@ def test_fill_by_hand_needs_no_memory_object(home: Path) -> None:
         index: Index = memory.library.index
         assert Meaning(None).fill(index) == len(TEXTS)
         assert Meaning(Unsteady()).fill(index) == 0
+
+
+class Slow(HashedEmbedder):
+    """Takes longer over some texts than a question may wait."""
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        time.sleep(0 if query else 0.05)
+        return super().embed(texts)
+
+
+def test_a_question_does_not_wait_for_missing_vectors_and_says_that_they_are(home: Path) -> None:
+    with Memory.open(home, embedder=Slow(16), background=False) as memory:
+        memory.remember("Alex drinks tea")
+        assert memory.recall("tea").degraded == ()  # a few are made by the way
+        memory.observe_many([{"role": "user", "content": f"tea number {number}"} for number in range(500)])
+        hits = memory.recall("tea number 7")
+        assert hits[0].memory.content == "tea number 7"
+        assert memory.library.index.read(count_pending) == 500 - meaning.SOME
+        assert hits.degraded == (f"vectors: {500 - meaning.SOME} of the memories have none yet",)

@@ -23,6 +23,8 @@ _QUERIES = {
     "files": "SELECT path, hash, size, problems FROM files ORDER BY path",
     "memories": f"SELECT f.path, {', '.join(f'm.{name}' for name in _MEMORIES)} FROM memories m "
     "JOIN files f ON f.number = m.file ORDER BY m.id",
+    "tally": "SELECT * FROM tally WHERE memories > 0 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8",
+    "session_tally": "SELECT * FROM session_tally WHERE memories > 0 ORDER BY 1",
     "places": "SELECT p.id, f.path FROM places p JOIN files f ON f.number = p.file ORDER BY 1, 2",
     "tags": "SELECT m.id, t.tag FROM tags t LEFT JOIN memories m ON m.row = t.row ORDER BY 1, 2",
     "entities": "SELECT e.id, e.name, e.type, e.aliases, e.summary, e.properties, f.path FROM entities e "

@@ -150,7 +150,7 @@ def takes_whatever_comes_first(self: Filing, path: str, number: int, found: Foun
 
 
 def updates_without_words(self: RowFiling, key: int, old: Any, row: Any, *_: Any) -> None:
-    self.rewrite(key, row)
+    self.rewrite(key, old, row)
     self._forget_vector(key)
 
 

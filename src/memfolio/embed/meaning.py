@@ -196,9 +196,9 @@ class Meaning:
             thread.join(timeout=seconds)
 
     def _fill(self, index: Index, embedder: Embedder, until: float | None, batch: int) -> None:
-        identity = _identity(embedder)
+        has_time, identity = not _is_over(until), _identity(embedder)
         self._tenure(index).begin(index, identity)
-        while (found := index.read(lambda connection: pending(connection, batch))) and not _is_over(until):
+        while has_time and (found := index.read(lambda connection: pending(connection, batch))):
             ready, vectors, failure = self._vectors(index, embedder, found)
 
             def keep(connection: Connection, ready: Sequence[Pending] = ready, vectors: Floats = vectors) -> bool:
@@ -208,6 +208,7 @@ class Meaning:
                 return  # the index is another embedder's since
             if failure is not None:
                 raise failure
+            has_time = not _is_over(until)  # behind the first ones, which are made however slow the machine is
 
     def _waiting(self, index: Index) -> int:
         return index.read(count_pending)

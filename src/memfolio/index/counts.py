@@ -10,6 +10,7 @@ import apsw
 
 from memfolio.index.lookup import state_lines
 from memfolio.index.shelf import store_counts
+from memfolio.index.tally import neighbours
 from memfolio.index.within import ShortTerm
 
 LIVE = "forgotten_at IS NULL AND archived = 0"
@@ -41,26 +42,33 @@ class Counts:
 
 
 def count(connection: apsw.Connection, short_term: ShortTerm) -> Counts:
-    def number(sql: str) -> int:
+    def number(condition: str) -> int:
+        found: int = connection.execute(f"SELECT sum(memories) FROM tally WHERE {condition}").get or 0
+        return found
+
+    def table(column: str, condition: str) -> dict[str, int]:
+        sql = (
+            f"SELECT {column}, sum(memories) AS held FROM tally WHERE {condition} GROUP BY 1 HAVING held > 0 ORDER BY 1"
+        )
+        return dict(connection.execute(sql))
+
+    def rows(sql: str) -> int:
         found: int = connection.execute(sql).get or 0
         return found
 
-    def table(sql: str) -> dict[str, int]:
-        return dict(connection.execute(sql))
-
     return Counts(
-        memories=number(f"SELECT count(*) FROM memories WHERE form = 'memory' AND {LIVE}"),
-        stores=store_counts(connection, short_term),
-        kinds=table(f"SELECT kind, count(*) FROM memories WHERE form = 'memory' AND {LIVE} GROUP BY 1 ORDER BY 1"),
+        memories=number(_IN_SIGHT),
+        stores=store_counts(connection, table("store", _IN_SIGHT), short_term),
+        kinds=table("kind", _IN_SIGHT),
         edges=_edges(connection),
-        forms=table("SELECT form, count(*) FROM memories GROUP BY 1 ORDER BY 1"),
-        entities=number("SELECT count(*) FROM (SELECT id FROM entities UNION SELECT entity FROM mentions)"),
-        orphans=number(_ORPHANS),
-        archived=number("SELECT count(*) FROM memories WHERE archived != 0 AND forgotten_at IS NULL"),
-        forgotten=number("SELECT count(*) FROM memories WHERE forgotten_at IS NOT NULL"),
-        superseded=number("SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"),
-        quarantined=number(_QUARANTINED),
-        waiting=number("SELECT count(*) FROM waiting"),
+        forms=table("form", "true"),
+        entities=rows("SELECT count(*) FROM (SELECT id FROM entities UNION SELECT entity FROM mentions)"),
+        orphans=rows(_ORPHANS),
+        archived=number("archived AND NOT forgotten"),
+        forgotten=number("forgotten"),
+        superseded=number("superseded"),
+        quarantined=rows(_QUARANTINED) if number(f"{_IN_SIGHT} AND origin = 'untrusted'") else 0,
+        waiting=rows("SELECT count(*) FROM waiting"),
         jobs=last_runs(connection),
         problems={
             path: tuple(json.loads(problems))
@@ -71,6 +79,7 @@ def count(connection: apsw.Connection, short_term: ShortTerm) -> Counts:
     )
 
 
+_IN_SIGHT = "form = 'memory' AND NOT forgotten AND NOT archived"
 _QUARANTINED = f"""
 SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND origin = 'untrusted'
 AND NOT EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')
@@ -84,12 +93,11 @@ AND row NOT IN (SELECT row FROM tags) AND row NOT IN (SELECT row FROM mentions)
 
 def _edges(connection: apsw.Connection) -> dict[str, int]:
     found: dict[str, int] = dict(connection.execute("SELECT type, count(*) FROM edges GROUP BY 1 ORDER BY 1"))
-    sql = f"SELECT count(*) - count(DISTINCT session) FROM memories WHERE session IS NOT NULL AND {LIVE}"
-    temporal: int = connection.execute(sql).get or 0
+    temporal = neighbours(connection)
     return {"temporal": temporal, **found} if temporal else found
 
 
 def last_runs(connection: apsw.Connection) -> dict[str, str]:
     """When each job last did something."""
-    lines = state_lines(connection, "s.op = ?", "job")
+    lines = state_lines(connection, "s.op = 'job'")
     return {str(line["job"]): str(line.get("at", "")) for line in lines if "job" in line}

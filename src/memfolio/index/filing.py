@@ -336,7 +336,7 @@ class Filing:
 
     def _rewrite(self, found: tuple[int, Row], state: State) -> None:
         key, old = found
-        self._rows.rewrite(key, row_of(state.item, spot_of(old), state.superseded_at))
+        self._rows.rewrite(key, old, row_of(state.item, spot_of(old), state.superseded_at))
 
 
 def _as_unmarked(found: Found, agent: str) -> Found:

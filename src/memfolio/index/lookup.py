@@ -14,7 +14,7 @@ from memfolio.index.filter import Filter
 from memfolio.index.rows import SELECT, clean, item_of, spot_of
 from memfolio.types import MemoryItem
 
-_FROM = "FROM memories m JOIN files f ON f.number = m.file"
+_FILE = "JOIN files f ON f.number = m.file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +41,13 @@ class Edge:
     confidence: float = 1.0
 
 
-def located(connection: apsw.Connection, rest: str, values: Sequence[Any]) -> Iterator[Located]:
-    """The memories that the rest of a statement about `memories m` selects."""
+def located(
+    connection: apsw.Connection, rest: str, values: Sequence[Any], *, by: str | None = None
+) -> Iterator[Located]:
+    """The memories that the rest of a statement about `memories m` selects, in the order of the index `by`."""
+    table = f"memories m INDEXED BY {by}" if by else "memories m"
     for row, path, form, archived, *columns in connection.execute(
-        f"SELECT m.row, f.path, m.form, m.archived, {SELECT} {_FROM} {rest}", values
+        f"SELECT m.row, f.path, m.form, m.archived, {SELECT} FROM {table} {_FILE} {rest}", values
     ):
         found = tuple(columns)
         heading = () if form == "memory" else spot_of(found).heading
@@ -67,7 +70,8 @@ def by_rows(connection: apsw.Connection, rows: Sequence[int]) -> list[Located]:
 def newest(connection: apsw.Connection, wanted: Filter, limit: int) -> list[Located]:
     """What passes the filter, the last that happened first."""
     condition, values = wanted.where()
-    return list(located(connection, f"WHERE {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?", (*values, limit)))
+    rest = f"WHERE {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?"
+    return list(located(connection, rest, (*values, limit), by="memories_by_time"))
 
 
 def places(connection: apsw.Connection, id: str) -> list[str]:
@@ -83,11 +87,11 @@ def lines_about(connection: apsw.Connection, id: str) -> list[Mapping[str, Any]]
     return state_lines(connection, "s.memory = ?", id)
 
 
-def state_lines(connection: apsw.Connection, condition: str, value: str) -> list[Mapping[str, Any]]:
+def state_lines(connection: apsw.Connection, condition: str, *values: str) -> list[Mapping[str, Any]]:
     """The state lines for which a condition on `states s` holds, oldest first."""
     ordered = "ORDER BY length(f.path), f.path, s.ordinal"
     sql = f"SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE {condition} {ordered}"
-    return [json.loads(line) for (line,) in connection.execute(sql, (value,))]
+    return [json.loads(line) for (line,) in connection.execute(sql, values)]
 
 
 def edges_of(connection: apsw.Connection, id: str) -> list[Edge]:

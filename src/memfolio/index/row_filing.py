@@ -7,6 +7,7 @@ from typing import Any
 
 import apsw
 
+from memfolio.index import tally
 from memfolio.index.lookup import lines_about
 from memfolio.index.pages import mentions
 from memfolio.index.rows import COLUMNS, INSERT, SELECT, Row, about, clean, item_of, spot_of
@@ -61,10 +62,11 @@ class RowFiling:
     def _add_words(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> None:
         self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
         self._db.executemany(_WORDS, words)
+        tally.shift(self._db, (row[1:] for row in rows))
 
     def update(self, key: int, old: Row, row: Row, item: MemoryItem, heading: Sequence[str] = ()) -> None:
         """Put a row in the place of another."""
-        self.rewrite(key, row)
+        self.rewrite(key, old, row)
         if all(old[each] == row[each] for each in _SEARCHED):
             return
         self._unlink(key, item_of(old), old[_FILE])
@@ -74,9 +76,10 @@ class RowFiling:
         if (old[_CONTENT], spot_of(old).heading) != (row[_CONTENT], tuple(heading)):
             self._forget_vector(key)
 
-    def rewrite(self, key: int, row: Row) -> None:
+    def rewrite(self, key: int, old: Row, row: Row) -> None:
         """Put a row in the place of another that has the same words and links."""
         self._db.execute(_UPDATE, (*row, key))
+        tally.shift(self._db, [row], [old])
 
     def _forget_vector(self, key: int) -> None:
         """Empty the slot of a memory that says something else now, or nothing any more."""
@@ -90,6 +93,7 @@ class RowFiling:
         self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
         self._db.execute("DELETE FROM waiting WHERE row = ?", (key,))
         self._db.execute("DELETE FROM memories WHERE row = ?", (key,))
+        tally.shift(self._db, (), [row])
 
     def link(self, key: int, item: MemoryItem, number: int) -> None:
         """Note a memory's tags, the entities it names and what it was derived from."""

@@ -61,6 +61,23 @@ CREATE INDEX memories_by_file ON memories (file, ordinal);
 CREATE INDEX memories_by_session ON memories (session, file, happened_at, ordinal) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_speaker ON memories (role) WHERE role NOT IN {NAMELESS};
 CREATE INDEX memories_by_time ON memories (happened_at);
+CREATE INDEX memories_alone ON memories (id)
+    WHERE session IS NULL AND form = 'memory' AND forgotten_at IS NULL AND archived = 0;
+
+-- How many memories there are of what, and how many in sight each session has.
+CREATE TABLE tally (
+    form TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    store TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    alone INTEGER NOT NULL,
+    archived INTEGER NOT NULL,
+    forgotten INTEGER NOT NULL,
+    superseded INTEGER NOT NULL,
+    memories INTEGER NOT NULL,
+    PRIMARY KEY (form, kind, store, origin, alone, archived, forgotten, superseded)
+) WITHOUT ROWID;
+CREATE TABLE session_tally (session TEXT PRIMARY KEY, memories INTEGER NOT NULL) WITHOUT ROWID;
 
 -- Memories without a vector; beside them, since a row is written as a whole when one of its columns changes.
 CREATE TABLE waiting (row INTEGER PRIMARY KEY);
@@ -116,6 +133,7 @@ CREATE TABLE states (
     PRIMARY KEY (file, ordinal)
 ) WITHOUT ROWID;
 CREATE INDEX states_by_memory ON states (memory) WHERE memory IS NOT NULL;
+CREATE INDEX states_by_job ON states (op) WHERE op = 'job';
 
 -- The facts that are asserted at the moment, in the rows of their memories. Times are microseconds in UTC.
 CREATE TABLE facts (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import apsw
 
 from memfolio.index.filter import Filter
 from memfolio.index.lookup import Located, located
-from memfolio.index.within import WITHIN, ShortTerm
+from memfolio.index.within import ShortTerm, count_within
 from memfolio.sources import SUMMED_UP
 from memfolio.types import Store
 
@@ -28,15 +30,13 @@ def ripe(connection: apsw.Connection, *, importance: float, uses: int) -> list[L
     return list(located(connection, rest, (*values, *SUMMED_UP, importance, importance, uses)))
 
 
-def store_counts(connection: apsw.Connection, short_term: ShortTerm) -> dict[str, int]:
-    """How many memories each store holds."""
-    where = "m.form = 'memory' AND m.forgotten_at IS NULL AND m.archived = 0"
-    sql = f"SELECT m.store, count(*) FROM memories m WHERE {where} GROUP BY 1 ORDER BY 1"
-    counts: dict[str, int] = dict(connection.execute(sql))
-    within: int = connection.execute(f"SELECT count(*) FROM memories m WHERE {WITHIN}", short_term.values).get or 0
-    left = counts.pop(Store.SHORT_TERM.value, 0) - within
+def store_counts(connection: apsw.Connection, kept: Mapping[str, int], short_term: ShortTerm) -> dict[str, int]:
+    """How many memories each store holds, of those that were put into each: what left short-term is long-term."""
+    counts = dict(kept)
+    put = counts.pop(Store.SHORT_TERM.value, 0)
+    within = count_within(connection, short_term) if put else 0
     if within:
         counts[Store.SHORT_TERM.value] = within
-    if left:
-        counts[Store.LONG_TERM.value] = counts.get(Store.LONG_TERM.value, 0) + left
+    if put > within:
+        counts[Store.LONG_TERM.value] = counts.get(Store.LONG_TERM.value, 0) + put - within
     return dict(sorted(counts.items()))

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import apsw
+
 from memfolio.clock import to_ms
 from memfolio.types import Store
 
@@ -30,8 +32,15 @@ class ShortTerm:
         return f"M-{max(0, to_ms(self.since)):013d}", self.capacity
 
 
-WITHIN = """m.row IN (SELECT s.row FROM memories s WHERE s.id >= ? AND s.id < 'M-:' AND s.store = 'short_term'
-    AND s.forgotten_at IS NULL AND s.archived = 0 ORDER BY s.importance DESC, s.id DESC LIMIT ?)"""
+_RECENT = """FROM memories s WHERE s.id >= ? AND s.id < 'M-:' AND s.store = 'short_term' AND s.forgotten_at IS NULL
+    AND s.archived = 0"""
+WITHIN = f"m.row IN (SELECT s.row {_RECENT} ORDER BY s.importance DESC, s.id DESC LIMIT ?)"
+
+
+def count_within(connection: apsw.Connection, short_term: ShortTerm) -> int:
+    """How many memories are within short-term memory."""
+    found: int = connection.execute(f"SELECT count(*) FROM (SELECT 1 {_RECENT} LIMIT ?)", short_term.values).get or 0
+    return found
 
 
 def stores_of(stores: Sequence[Store], short_term: ShortTerm) -> tuple[str, tuple[str | int, ...]]:

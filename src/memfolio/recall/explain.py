@@ -9,6 +9,7 @@ from typing import Any
 from memfolio.index.database import Connection
 from memfolio.index.lookup import Edge, Located, by_id, edges_of, entities_of, lines_about, places
 from memfolio.types import MemoryItem
+from memfolio.vault.past.events import Event
 
 MAX_CHAIN = 10_000
 """How far a chain of sources or of corrections is followed."""
@@ -33,6 +34,8 @@ class Explanation:
     edges: tuple[Edge, ...]
     history: tuple[Mapping[str, Any], ...]
     """The state lines about it, oldest first."""
+    events: tuple[Event, ...] = ()
+    """Everything that was done to it and by whom, oldest first, beginning with who wrote it."""
 
 
 def explain(connection: Connection, found: Located) -> Explanation:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from memfolio.clock import EPOCH
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
 from memfolio.embed.meaning import SOME, Embedded, Meaning
@@ -18,13 +19,14 @@ from memfolio.index.filter import ARCHIVED, Filter
 from memfolio.index.index import Index, Progress
 from memfolio.index.known import is_known
 from memfolio.index.lexical import matches
-from memfolio.index.lookup import Located, by_id, by_rows, places
+from memfolio.index.lookup import Located, by_id, by_rows, lines_about, places
 from memfolio.index.pending import count_pending
 from memfolio.index.sieve import Sieve
 from memfolio.index.sourced import by_ids
 from memfolio.index.ties import named
 from memfolio.index.watch import Watcher
 from memfolio.index.within import ShortTerm
+from memfolio.intake import ANY_ID
 from memfolio.recall.asking.intent import Intent
 from memfolio.recall.asking.query import Query
 from memfolio.recall.asking.question import Question
@@ -35,7 +37,9 @@ from memfolio.recall.scope import Scope
 from memfolio.text import every_word
 from memfolio.tuning import Ranking
 from memfolio.types import ID_PATTERN, MemoryItem
-from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of
+from memfolio.vault.format.fields import local
+from memfolio.vault.past.events import PURGED, Event, last_out
+from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of, day_of
 from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 
@@ -43,9 +47,7 @@ NO_EMBEDDER = "there is no embedder, so only words are compared"
 A_WHILE = 0.5
 """Seconds for which missing vectors are made before it is told how far that is."""
 BY_THE_WAY = 0.02
-"""Seconds that a question may spend on vectors that are still missing, where a thread does the rest."""
-AT_ONCE = 0.5
-"""The same where there is no such thread."""
+"""Seconds that a question may spend on vectors that are still missing; more are left to a thread and to tending."""
 MEMORIES = Filter(forms=("memory",), include=(ARCHIVED,))
 _PATH = re.compile(r"\b(?:agents|shared)/[^\s:,;]+")
 MANY = 100
@@ -122,7 +124,7 @@ class Library:
     def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question]:
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             if query.text.strip() and self.meaning.embedder is not None:
-                self._fill(seconds=BY_THE_WAY if self._background else AT_ONCE)
+                self._fill(seconds=BY_THE_WAY)
             indexes = self._chosen(query)
             builds = [index.builds for index in indexes]
             asked = self._with_ids(query, originals=ranking.originals)
@@ -217,6 +219,42 @@ class Library:
 
     def explain(self, index: Index, found: Located) -> Explanation:
         return index.read(lambda connection: explain(connection, found))
+
+    def events(self, id: str) -> list[Event]:
+        """Everything that was done to a memory, oldest first; nothing where this agent may not know of it."""
+        indexes = self.indexes()
+        places = [path for index in indexes for path in self.places(index, id)]
+        states = [line for index in indexes for line in index.read(lambda connection: lines_about(connection, id))]
+        days = {str(day) for path in places if (day := day_of(path))}
+        if ID_PATTERN.fullmatch(id) and not places:  # it is gone: its id tells when it was written
+            written = local(EPOCH + timedelta(milliseconds=int(id.split("-")[1])), self._vault.home.zone)
+            days.add(f"{written:%Y-%m-%d}")
+        return self._vault.past.events(id, days, states, self.may_read)
+
+    def with_fate(self, found: Located) -> Located:
+        """A memory; one that is out of sight with what took it there."""
+        if not (found.archived or found.item.forgotten_at):
+            return found
+        out = last_out(self.events(found.item.id))
+        what = self._told(out) if out else "forgotten" if found.item.forgotten_at else "archived"
+        fate = f"{what}; `memfolio restore {found.item.id}` brings it back"
+        return replace(found, item=replace(found.item, fate=fate))
+
+    def not_found(self, what: str) -> NotFoundError:
+        """Why there is no such memory: this agent never had it, or it is gone, by whose doing and since when."""
+        out = last_out(self.events(what)) if ANY_ID.fullmatch(what) else None
+        if out is None:
+            hint = "`recall` finds memories and shows their ids"
+            return NotFoundError(f"agent {self.agent} has no memory {what[:80]!r}", hint=hint)
+        is_final = out.deed == PURGED or out.seq is None
+        hint = "nothing brings it back" if is_final else f"`memfolio undo {out.seq}` brings it back"
+        return NotFoundError(f"{what} was {self._told(out)}", hint=hint)
+
+    def _told(self, event: Event) -> str:
+        """What was done to a memory, by whom and when."""
+        at = local(datetime.fromisoformat(event.at), self._vault.home.zone)
+        change = f" in change {event.seq}" if event.seq else ""
+        return f"{event.deed} by {event.actor}{change} on {at:%Y-%m-%d %H:%M}"
 
     def rebuild(self, progress: Progress) -> int:
         """Build the indexes anew, vectors included; returns how many files they hold."""

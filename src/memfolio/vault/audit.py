@@ -176,10 +176,14 @@ class Trail:
 
     def newest_first(self, *, containing: Sequence[bytes] = ()) -> Iterator[TrailLine]:
         for part in reversed(self.parts()):
-            yield from reversed(list(self._read_part(part, containing)))
+            yield from self._read_part(part, containing, backwards=True)
 
-    def _read_part(self, part: str, containing: Sequence[bytes]) -> Iterator[TrailLine]:
-        for _, raw in self.raw_lines(part):
+    def _read_part(self, part: str, containing: Sequence[bytes], *, backwards: bool = False) -> Iterator[TrailLine]:
+        data = self._disk.read(self._home / part) or b""
+        if containing and not any(needle in data for needle in containing):
+            return
+        lines = data.split(b"\n")[:-1]
+        for raw in reversed(lines) if backwards else lines:
             if containing and not any(needle in raw for needle in containing):
                 continue
             try:

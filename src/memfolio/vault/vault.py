@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import date
 from pathlib import Path
@@ -478,10 +478,10 @@ class Vault:
         with disk_errors(self.home.root):
             return self.home.disk.read(self.home.path(path))
 
-    def commits_by_seq(self) -> dict[int, str]:
-        """Which commit holds which change; empty where git cannot say."""
+    def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
+        """Which commit holds each of these changes; empty where git cannot say."""
         try:
-            return self.history.seqs()
+            return self.history.commits_of(seqs)
         except HistoryError:
             return {}
 

@@ -24,7 +24,23 @@ from memfolio.memory import Memory
 from memfolio.serve.client import Client, ServerError
 from memfolio.serve.http import events
 from memfolio.serve.tokens import Tokens
+from memfolio.types import Attribution
 from tests.serve.http.conftest import Served, furnished, serving, until
+
+
+def test_a_memory_that_is_gone_says_so_to_whoever_may_know_of_it(served: Served) -> None:
+    client = served.client()
+    lost, secret = (client.remember(text=text)["id"] for text in ("Kim moved to Rome", "the code is swordfish"))
+    client.forget(what=lost)
+    assert client.get(id=lost)["fate"].startswith("forgotten by bot:trigger-forget in change ")
+    with Memory.open(served.home, background=False) as memory:
+        memory.purge(secret, by=Attribution(actor="human", trigger="cli"))
+    for name, ask in (("get", client.get), ("explain", client.explain), ("tool", partial(client.tool, "explain"))):
+        with pytest.raises(ServerError, match=f"{secret} was purged by human in change") as raised:
+            ask(id=secret)
+        assert raised.value.status == 404, name
+    with pytest.raises(ServerError, match="has no memory"):
+        served.client("other").get(id=secret)
 
 
 def test_verbs_do_over_http_what_they_do_in_python(served: Served) -> None:

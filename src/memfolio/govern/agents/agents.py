@@ -125,9 +125,7 @@ class Agents:
     def _located(self, id: str) -> Located:
         found = self._library.locate(id)
         if found is None:
-            raise NotFoundError(
-                f"agent {self._agent} has no memory {id[:80]!r}", hint="`recall` finds memories and shows their ids"
-            )
+            raise self._library.not_found(id)
         return found[1]
 
     def _settle(self, id: str, given: Mapping[str, object], by: Attribution, *, dry_run: bool) -> Outcome:

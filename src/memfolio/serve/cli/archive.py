@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import InputError
 from memfolio.serve.cli.brief import beginning
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options
 from memfolio.serve.cli.mend import changed, is_shared
@@ -69,7 +69,7 @@ def _archive_one(memory: Memory, id: str, dry_run: bool) -> Answer:
 
     located = memory.library.locate(id)
     if located is None:
-        raise NotFoundError(f"there is no memory {id[:80]!r}", hint="`recall` finds memories and shows their ids")
+        raise memory.library.not_found(id)
     index, found = located
     paths = memory.library.places(index, id)
     mended = archive_one(memory.vault, found, paths, PERSON, dry_run=dry_run)

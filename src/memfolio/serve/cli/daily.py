@@ -220,7 +220,7 @@ def place_of(memory: Memory, item: MemoryItem) -> str | None:
 def located(memory: Memory, id: str) -> Located:
     found = memory.find(id)
     if found is None:
-        raise NotFoundError(f"agent {memory.agent} has no memory {id[:80]}", hint="`memfolio recall` finds memories")
+        raise memory.library.not_found(id)
     return found
 
 
@@ -247,6 +247,8 @@ def show_memory(memory: Memory, id: str) -> Answer:
     def draw(screen: Screen) -> None:
         screen.say(head.rstrip(), "bold")
         screen.say(where, "dim")
+        if item.fate:
+            screen.say(item.fate, "yellow")
         screen.say(f"\n{item.content}")
 
     return Answer(as_document(item, path=found.path, archived=found.archived), draw)

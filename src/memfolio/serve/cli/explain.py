@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
-from memfolio.clock import iso
 from memfolio.serve.cli.brief import beginning, happened, local, standing, tagged
 from memfolio.serve.cli.call import Answer, Command, Options
 from memfolio.serve.cli.mend import Id
@@ -17,39 +16,19 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from memfolio.index.lookup import Edge
-    from memfolio.memory import Memory
     from memfolio.recall.explain import Explanation
     from memfolio.types import MemoryItem
-    from memfolio.vault.audit import TrailLine
+    from memfolio.vault.past.events import Event
 
-LEEWAY = timedelta(days=1)
-"""How much older than a memory the trail is still searched for the change that brought it: clocks are set."""
 MARGIN = 14
-DEEDS = {
-    "confirm": "confirmed",
-    "tombstone": "forgotten",
-    "purge": "forgotten for good",
-    "restore": "restored",
-    "access": "recalled",
-}
 
 
 def explain(options: Options, id: Id) -> Answer:
     """Show where a memory comes from: who wrote it, what it was made of, and what was said about it since."""
     with options.memory() as memory:
         found = memory.explain(id)
-        story = Story(found=found, change=origin(memory, found.memory), zone=memory.vault.home.zone)
+        story = Story(found=found, zone=memory.vault.home.zone)
     return Answer(story.document(), story.draw)
-
-
-def origin(memory: Memory, item: MemoryItem) -> TrailLine | None:
-    """The change that brought the memory, if the trail names it: it names few of a large change."""
-    found, earliest = None, iso(item.created_at - LEEWAY)
-    for line in memory.vault.trail.newest_first():
-        if line.at < earliest:
-            break
-        found = line if item.id in line.ids else found
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +36,17 @@ class Story:
     """A memory's provenance, for programs and for people."""
 
     found: Explanation
-    change: TrailLine | None
     zone: tzinfo
+
+    @property
+    def origin(self) -> Event | None:
+        """How it came to be, if the trail knows it."""
+        return next((event for event in self.found.events if event.deed == "written"), None)
 
     def document(self) -> dict[str, Any]:
         document = fields_of(self.found) | {"memory": as_document(self.found.memory)}
-        by = self.change
-        return document | {"change": {"seq": by.seq, "at": by.at, "actor": by.by.actor} if by else None}
+        by = self.origin
+        return document | {"change": {"seq": by.seq, "at": by.at, "actor": by.actor} if by else None}
 
     def draw(self, screen: Screen) -> None:
         from rich.text import Text
@@ -90,7 +73,7 @@ class Story:
             "corrected by": [self._line(each) for each in found.superseded_by],
             "names": [", ".join(found.entities)] if found.entities else [],
             "tied to": [self._tie(edge) for edge in found.edges if edge.type not in ("supersedes", "derived_from")],
-            "since then": [self._deed(line) for line in found.history],
+            "since then": [self._deed(event) for event in found.events if event is not self.origin],
         }
 
     def _what(self) -> str:
@@ -99,11 +82,12 @@ class Story:
         return f"{sure}  {tagged(item)}".rstrip()
 
     def _written(self) -> str:
-        item, by = self.found.memory, self.change
+        item, by = self.found.memory, self.origin
         parts = {"role": item.role, "source": item.source, "session": item.session, "user": item.user}
         facts = [f"{name} {value}" for name, value in parts.items() if value]
-        who = [f"by {by.by.actor}", f"change {by.seq}"] if by else []
-        return ", ".join([local(item.created_at, self.zone), *who, *facts, f"origin {item.origin}"])
+        who = [f"by {by.actor}", f"change {by.seq}"] if by else []
+        said = f": {beginning(by.text)}" if by and by.text and by.text != item.content else ""
+        return ", ".join([local(item.created_at, self.zone), *who, *facts, f"origin {item.origin}"]) + said
 
     def _line(self, item: MemoryItem) -> str:
         return f"{item.id}  {happened(item, self.zone)}  {beginning(item.content)}"
@@ -113,23 +97,12 @@ class Story:
         other = edge.target if is_source else edge.source
         return f"{edge.predicate or edge.type} {'→' if is_source else '←'} {other}"
 
-    def _deed(self, line: Mapping[str, Any]) -> str:
-        from memfolio.state import moment
-
-        at = moment(line.get("at"))
-        return f"{local(at, self.zone) if at else '?'}  {deed(line)} by {line.get('actor', 'somebody')}"
-
-
-def deed(line: Mapping[str, Any]) -> str:
-    """What a state line did to the memory, as a word or two."""
-    op = str(line.get("op"))
-    if op == "pin":
-        return "pinned" if line.get("pinned", True) is True else "unpinned"
-    if op == "supersede":
-        return f"corrected as {line.get('by')}"
-    if op == "store":
-        return f"moved to {line.get('store')}"
-    return DEEDS.get(op, op)
+    def _deed(self, event: Event) -> str:
+        at = datetime.fromisoformat(event.at) if event.at else None
+        change = f", change {event.seq}" if event.seq else ""
+        what = f"{event.deed} as {event.by}" if event.by else event.deed
+        said = f": {beginning(event.text)}" if event.text and event.deed == "edited" else ""
+        return f"{local(at, self.zone) if at else '?'}  {what} by {event.actor}{change}{said}"
 
 
 def grow(tree: Tree, name: str, lines: Iterable[str]) -> None:

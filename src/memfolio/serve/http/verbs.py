@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast, get_type_hints
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, create_model
 from pydantic_core import to_json
 
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import InputError
 from memfolio.govern.proposals.proposal import Proposal
 from memfolio.govern.proposals.proposals import Proposals
 from memfolio.govern.reflection.reflections import Pending
@@ -168,15 +168,16 @@ def call(memory: Memory, name: str, given: dict[str, Any]) -> Any:
             in_order += given.pop(each)
         elif taken[each].kind is inspect.Parameter.POSITIONAL_ONLY:
             in_order.append(given.pop(each))
-    return _shown(name, given, attrgetter(name)(memory)(*in_order, **given))
+    value = attrgetter(name)(memory)(*in_order, **given)
+    if name == "get" and value is None:
+        raise memory.library.not_found(given["id"])
+    return _shown(given, value)
 
 
-def _shown(name: str, given: Mapping[str, Any], value: Any) -> Any:
+def _shown(given: Mapping[str, Any], value: Any) -> Any:
     if isinstance(value, Hits):
         hits = [{**hit_document(hit), "attributes": hit.memory.attributes} for hit in value]
         return document(given["query"], value) | {"hits": hits}
-    if name == "get" and value is None:
-        raise NotFoundError(f"there is no memory {given['id'][:80]!r}", hint="recall finds memories and their ids")
     return value
 
 

@@ -74,7 +74,7 @@ class Proposed(TypedDict):
 
 
 class Explained(TypedDict):
-    """Where a memory stands, what it was made of, what it took the place of, what took its place, and what was done."""
+    """Where a memory stands, what it was made of, what took whose place, and all that was done to it and by whom."""
 
     memory: MemoryItem
     path: str
@@ -84,6 +84,7 @@ class Explained(TypedDict):
     superseded_by: list[Named]
     entities: list[str]
     history: list[dict[str, Any]]
+    events: list[dict[str, Any]]
 
 
 class Standing(TypedDict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
@@ -176,6 +176,21 @@ class History:
                 self._read_seqs(tip)
                 self._seq_tip = tip
             return dict(self._seqs)
+
+    def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
+        """Which commit carries each of these changes; the branch is read back only as far as they lie."""
+        if seqs and self._seq_tip is None:
+            oldest, newest, found = min(seqs), 0, dict[int, str]()
+            for anchor in self.anchors():
+                last = max(anchor.seqs, default=oldest)
+                newest = max(newest, last)
+                found |= {seq: anchor.commit for seq in anchor.seqs if seq in seqs}
+                if last < oldest:
+                    break
+            if all(seq in found or seq > newest for seq in seqs):
+                return found
+        every = self.seqs()
+        return {seq: every[seq] for seq in seqs if seq in every}
 
     def anchors(self, *, merged: bool = False) -> Iterator[Anchor]:
         """What the branch's commits vouch for, newest first; with `merged`, also those that merges brought in."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError, RefusedError
 from memfolio.types import Action, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
+from memfolio.vault.guard import known_to
+from memfolio.vault.past.events import Event, Life
 from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lasting_lines, restore
 from memfolio.vault.past.undo import Reversal, Wanted, as_change, choose, difference
 from memfolio.vault.past.versions import Versions
 from memfolio.vault.past.view import Filter, LogEntry, View
+from memfolio.vault.past.walk import Walk
 from memfolio.vault.paths import SHARED, check_path
 
 if TYPE_CHECKING:
@@ -45,9 +48,24 @@ class Past:
     def log(self, wanted: Filter | None = None, *, limit: int = 50) -> list[LogEntry]:
         """The newest changes, newest first."""
         vault = self._vault
-        view = View(vault.told(vault.trail.newest_first()), self._readable, vault.commits_by_seq)
         with disk_errors(vault.home.root):
-            return view.entries(wanted or Filter(), limit=limit)
+            walk = Walk(self._versions(), self._readable)
+            lines = vault.told(walk.over(vault.trail.newest_first()))
+            return View(walk, self._readable, vault.commits_of).entries(lines, wanted or Filter(), limit=limit)
+
+    def events(
+        self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]
+    ) -> list[Event]:
+        """Everything that was done to a memory that stood in the logs of these days, oldest first.
+
+        `states` are the state lines about it, and `shows` tells which files may be spoken of.
+        """
+        vault, life = self._vault, Life(id, days, states)
+        with disk_errors(vault.home.root):
+            walk = Walk(self._versions(), self._readable)
+            lines = vault.trail.newest_first(containing=life.needles())
+            found = life.events(walk, known_to(shows, vault.trail, walk.over(lines)))
+        return self.events(id, days, [*states, *life.learned], shows) if life.learned else found
 
     def diff(self, seq: int) -> str:
         """What a change did, as a unified diff."""

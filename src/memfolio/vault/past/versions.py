@@ -39,7 +39,7 @@ class Versions:
         self._trail = trail
         self._history = history
         self._waiting = {record.line.seq: record for record in waiting}
-        self._hash = hash
+        self.hash = hash
         self._tip = self._newest()
         self._here: dict[str, tuple[bytes, dict[int, str]]] = {}
 
@@ -59,12 +59,28 @@ class Versions:
         found = [version for mark in line.files if (version := self._from_here(mark))]
         if len(found) == len(line.files):
             return found
+        return [self._version(line, mark) for mark in line.files]
+
+    def find(self, line: TrailLine, mark: FileMark) -> Version | None:
+        """One file of a change before and after it; None where nobody knows any more."""
+        try:
+            return self._version(line, mark)
+        except (HistoryError, RefusedError):
+            return None
+
+    def waiting(self, line: TrailLine, mark: FileMark) -> bytes | None:
+        """What a change that waits for git appended to a file."""
+        record = self._waiting.get(line.seq)
+        writes = record.writes if record else ()
+        return next((write.data for write in writes if (write.path, write.start) == (mark.path, mark.start)), None)
+
+    def _version(self, line: TrailLine, mark: FileMark) -> Version:
         if line.seq in self._waiting and (self._tip is None or line.seq not in self._commits):
-            return [self._from_waiting(mark, line.seq) for mark in line.files]
+            return self._from_waiting(mark, line.seq)
         commit = self._commits.get(line.seq)
         if commit is None:
             raise HistoryError(f"git does not have change {line.seq}", hint="run `memfolio verify`")
-        return [self._from_git(line, mark, commit) for mark in line.files]
+        return self._from_git(line, mark, commit)
 
     @cached_property
     def _commits(self) -> dict[int, str]:
@@ -87,7 +103,7 @@ class Versions:
     def _span(self, line: TrailLine, mark: FileMark, content: bytes) -> tuple[int, int]:
         """Where an append lies in its file: where the trail says, or where its ids are if a purge has moved things."""
         start = mark.start or 0
-        if not self._has_purges or self._hash(content[: mark.size]) == mark.now:
+        if not self._has_purges or self.hash(content[: mark.size]) == mark.now:
             return start, mark.size
         ends = list(accumulate(len(to_bytes(piece)) for piece in ledger_blocks(mark.path, content)))
         ids = [each for each, _ in blocks_of(mark.path, content)]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Any
 
 from memfolio.types import Action
-from memfolio.vault.audit import TrailLine
-from memfolio.vault.foreign import blocks_of
+from memfolio.vault.audit import FileMark, TrailLine
+from memfolio.vault.format.lines import split_lines
 from memfolio.vault.past.rollback import is_state, record_of
-from memfolio.vault.paths import Form, archive_log, form_of, ledger_of
-from memfolio.vault.recent import to_bytes
+from memfolio.vault.past.walk import Blocks, Walk
+from memfolio.vault.paths import Form, form_of
+from memfolio.vault.recent import to_bytes, to_text
 
 SUMMARY_LENGTH = 100
 FEW = 5
@@ -76,35 +78,27 @@ class View:
     """Shows the trail."""
 
     def __init__(
-        self,
-        newest_first: Iterable[TrailLine],
-        read: Callable[[str], bytes | None],
-        commits: Callable[[], dict[int, str]],
+        self, walk: Walk, read: Callable[[str], bytes | None], commits: Callable[[Collection[int]], Mapping[int, str]]
     ) -> None:
-        self._newest_first = newest_first
-        self._read = read
+        self._texts = _Texts(walk, read)
         self._commits = commits
 
-    def entries(self, wanted: Filter, *, limit: int) -> list[LogEntry]:
-        """The newest changes that the filter accepts, newest first."""
-        texts = _Texts(self._read)
-        commits = self._commits()
-        found: list[LogEntry] = []
-        for line in self._candidates(wanted, texts):
-            if len(found) >= limit:
-                break
-            found.append(self._entry(line, texts, commits))
-        return found
+    def entries(self, lines: Iterable[TrailLine], wanted: Filter, *, limit: int) -> list[LogEntry]:
+        """The newest of these changes that the filter accepts; the lines come from the walk, newest first."""
+        found = [self._entry(line) for line in islice(self._accepted(lines, wanted), limit)]
+        commits = self._commits([each.seq for each in found])
+        return [replace(each, commit=commits.get(each.seq)) for each in found]
 
-    def _candidates(self, wanted: Filter, texts: _Texts) -> Iterator[TrailLine]:
-        lines = (line for line in self._newest_first if wanted.accepts(line))
-        if wanted.about is None:
-            yield from lines
-            return
-        needle = wanted.about.casefold()
-        yield from (line for line in lines if any(needle in text.casefold() for text in texts.of(line)))
+    def _accepted(self, lines: Iterable[TrailLine], wanted: Filter) -> Iterator[TrailLine]:
+        needle = None if wanted.about is None else wanted.about.casefold()
+        for line in lines:
+            if wanted.accepts(line) and (needle is None or self._tells(line, needle)):
+                yield line
 
-    def _entry(self, line: TrailLine, texts: _Texts, commits: dict[int, str]) -> LogEntry:
+    def _tells(self, line: TrailLine, needle: str) -> bool:
+        return any(needle in text.casefold() for text in self._texts.of(line))
+
+    def _entry(self, line: TrailLine) -> LogEntry:
         return LogEntry(
             seq=line.seq,
             at=line.at,
@@ -116,30 +110,50 @@ class View:
             paths=tuple(line.paths),
             ids=line.ids,
             about=line.about,
-            summary=_summary(line, texts),
-            commit=commits.get(line.seq),
+            summary=_summary(line, self._texts),
+            commit=None,
         )
 
 
 class _Texts:
-    """The words of memories, found where they lie now: in their log or in its archive."""
+    """The words of changes, as each of them wrote or took them away."""
 
-    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, walk: Walk, read: Callable[[str], bytes | None]) -> None:
+        self._walk = walk
         self._read = read
-        self._files: dict[str, dict[str, str]] = {}
 
-    def of(self, line: TrailLine) -> list[str]:
+    def of(self, line: TrailLine) -> Iterator[str]:
         """What the change was about, as far as it can still be read."""
-        texts = [text for path in line.paths for text in self._in_file(path, line)]
-        return texts or list(line.paths)
+        found = False
+        for mark in line.files:
+            for text in self._in_file(line, mark):
+                found = True
+                yield text
+        if not found:
+            yield from line.paths
 
-    def _in_file(self, path: str, line: TrailLine) -> list[str]:
-        if form_of(path) is Form.PAGE:
-            return [self._title(path) if PROPOSALS in path else path]
-        known = self._load(path)
-        named = [each for each in line.ids if each in known]
-        texts = [known[each] for each in named] if line.ids and line.count <= len(line.ids) else list(known.values())
-        return [_known(path, text) for text in texts] if KNOWLEDGE in path else texts
+    def _in_file(self, line: TrailLine, mark: FileMark) -> Iterator[str]:
+        path, form = mark.path, form_of(mark.path)
+        if form is Form.PAGE:
+            yield self._title(path) if PROPOSALS in path else path
+        elif form is Form.LOG and mark.start is not None:
+            if added := self._walk.added(line, mark):
+                yield to_text(added[added.find(b"## ") :])  # without the title of a new log
+        else:
+            taken, put = self._walk.differing(line, mark)
+            texts = [text for _, text in (*put, *taken)]
+            yield from (_known(path, text) for text in texts) if KNOWLEDGE in path else texts
+
+    def words(self, line: TrailLine) -> str:
+        """The first words that the change wrote."""
+        for mark in line.files:
+            if form_of(mark.path) is Form.LOG and mark.start is None:
+                taken, put = self._walk.differing(line, mark)
+                if words := _new_words(taken, put):
+                    return words
+            elif words := next((first_words(text) for text in self._in_file(line, mark)), ""):
+                return words
+        return next(iter(line.paths), "")
 
     def _title(self, path: str) -> str:
         """The title of a proposal; its id where its page is gone."""
@@ -148,21 +162,27 @@ class _Texts:
 
     def said(self, line: TrailLine) -> list[str]:
         """What the change says about memories: the deed, and the memory in its words, or by its id."""
-        ledgers = [path for path in line.paths if is_state(path)]
-        known = {each: text for path in line.paths if path not in ledgers for each, text in self._load(path).items()}
-        records = [record_of(to_bytes(self._load(path).get(each, ""))) for path in ledgers for each in line.ids]
-        records = [record for record in records if "op" in record]
+        ledgers = [mark for mark in line.files if is_state(mark.path) and mark.start is not None]
+        lines = [raw for mark in ledgers for raw in split_lines(self._walk.added(line, mark) or b"")]
+        records = [record for record in map(record_of, lines) if "op" in record]
         if whole := next((words for record in records if (words := _whole(record))), None):
             return [whole]
-        once = {str(record.get("memory")): record for record in reversed(records)}
-        return [_deed(record, known) for record in reversed(once.values())]
+        once = list({str(record.get("memory")): record for record in reversed(records)}.values())[::-1]
+        if not once:
+            return []
+        logs = [mark for mark in line.files if form_of(mark.path) is Form.LOG]
+        blocks = [block for mark in logs for side in self._walk.differing(line, mark) for block in side]
+        return [_deed(record, {each: text for each, text in blocks if each}) for record in once]
 
-    def _load(self, path: str) -> dict[str, str]:
-        if path not in self._files:
-            places = [path, archive_log(path)] if form_of(path) is Form.LOG and ledger_of(path) else [path]
-            blocks = [block for place in places for block in blocks_of(place, self._read(place) or b"")]
-            self._files[path] = {each: text for each, text in blocks if each}
-        return self._files[path]
+
+def _new_words(taken: Blocks, put: Blocks) -> str:
+    """The first line that a person or a merge changed in a log; where they only took away, what that was."""
+    before = {line for _, text in taken for line in text.splitlines()}
+    lines = [line.strip() for _, text in put for line in _body(text).splitlines() if line not in before]
+    words = next((line for line in lines if line and not line.startswith("# ")), "")
+    if words or put:
+        return words or next((first_words(text) for each, text in put if each), "")
+    return next((f"removed {first_words(text)}" for _, text in taken if text.strip()), "")
 
 
 def _summary(line: TrailLine, texts: _Texts) -> str:
@@ -172,7 +192,7 @@ def _summary(line: TrailLine, texts: _Texts) -> str:
         return _taken_back(line.about)
     if said := texts.said(line):
         return (said[0] if len(said) == 1 else f"{len(said)} memories: {said[0]}")[:SUMMARY_LENGTH]
-    words = next((first_words(text) for text in texts.of(line)), "")
+    words = texts.words(line)
     if line.count > 1:
         return f"{line.count} entries: {words}"[:SUMMARY_LENGTH]
     return words[:SUMMARY_LENGTH]
@@ -228,7 +248,9 @@ def _word(record: Mapping[str, Any]) -> str:
 
 def first_words(text: str) -> str:
     """The first line of an entry's content, without its heading and meta lines."""
-    if not text.startswith("## "):
-        return text.strip().partition("\n")[0]
-    _, _, body = text.partition("\n\n")
-    return (body or text).strip().partition("\n")[0]
+    return _body(text).strip().partition("\n")[0]
+
+
+def _body(text: str) -> str:
+    """An entry's content; any other text is that itself."""
+    return text.partition("\n\n")[2] or text if text.startswith("## ") else text
