@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
 """For people's own git: bytes stay as they are, commits survive power loss. libgit2 reads neither."""
-NEW_REF = "memfolio-ref.new"
+NEW_REF, NEW_OWN_REF = "memfolio-ref.new", "memfolio-own.new"
+OWN_REFS = "refs/memfolio/"
+"""Where our newest commit of each branch is noted: no command that moves branches moves these."""
+EXCLUDED = ".*.tmp"
+"""Files that are being written: neither `git stash -u` nor `git clean -fd` takes what is excluded."""
 NO_COMMIT = "0" * 40
 _BROKEN = "run `git fsck` in the home; the files themselves are not affected"
 _opening = threading.Lock()
@@ -44,7 +48,6 @@ def open_repo(home: Path, ref: str) -> pygit2.Repository:
             f"{ref.removeprefix('refs/heads/')!r} cannot be a branch name", hint="use a plain name like main"
         )
     settings = pygit2.settings
-    settings.enable_fsync_gitdir(True)
     # Ownership is checked to protect people from repositories they happen to stand in. A home is named by its caller,
     # is searched for nowhere, and libgit2 runs nothing it finds there; containers often see it owned by another user.
     with _opening:
@@ -72,7 +75,7 @@ def create(disk: Disk, home: Path, branch: str) -> None:
     repo = pygit2.init_repository(str(workshop), bare=True, initial_head=branch)
     repo.config["core.bare"] = False
     repo.config["core.logAllRefUpdates"] = True
-    configure(repo)
+    configure(disk, repo)
     for file in all_files(workshop):
         disk.sync_file(file)
     for folder, _, _ in os.walk(workshop):
@@ -81,7 +84,7 @@ def create(disk: Disk, home: Path, branch: str) -> None:
     disk.sync_dir(home)
 
 
-def configure(repo: pygit2.Repository) -> None:
+def configure(disk: Disk, repo: pygit2.Repository) -> None:
     """Add the settings that are missing; what a person has set for this repository stays."""
     import pygit2
 
@@ -89,6 +92,10 @@ def configure(repo: pygit2.Repository) -> None:
     for name, value in SETTINGS.items():
         if name not in config:
             config[name] = value
+    exclude = common_dir(repo) / "info" / "exclude"
+    excluded = exclude.read_text().splitlines() if exclude.exists() else []
+    if EXCLUDED not in excluded:
+        disk.put(exclude, "".join(f"{line}\n" for line in [*excluded, EXCLUDED]).encode())
 
 
 def common_dir(repo: pygit2.Repository) -> Path:

@@ -127,7 +127,7 @@ class Versions:
     def _newest(self) -> str | None:
         """The newest commit; a home without any history yet has none."""
         try:
-            return self._history.tip()
+            return self._history.ours()
         except HistoryError:
             return None
 
