@@ -165,7 +165,7 @@ class Committer:
             waiting = self._waiting()
         if self._history.tip() is None:
             self._begin_anew()
-        elif done := self._found_in_git(waiting):
+        elif waiting and (done := self._found_in_git(waiting)):
             self._mark_committed(done)
         while waiting := self._waiting():
             self._commit(waiting[:MAX_BATCH])

@@ -23,6 +23,9 @@ OWN_REFS = "refs/memfolio/"
 EXCLUDED = ".*.tmp"
 """Files that are being written: neither `git stash -u` nor `git clean -fd` takes what is excluded."""
 NO_COMMIT = "0" * 40
+FOLDER = b"40000"
+"""The mode of a folder in a tree."""
+ID_BYTES = 20
 _BROKEN = "run `git fsck` in the home; the files themselves are not affected"
 _opening = threading.Lock()
 
@@ -112,6 +115,16 @@ def commit_at(repo: pygit2.Repository, commit: str) -> pygit2.Commit:
     import pygit2
 
     return repo[commit].peel(pygit2.Commit)
+
+
+def tree_entries(tree: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Mode, name and id of all that is in a tree, as its bytes have them."""
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, name = tree[at:end].partition(b" ")
+        at = end + 1 + ID_BYTES
+        yield mode, name, tree[end + 1 : at]
 
 
 def lost_tip(disk: Disk, repo: pygit2.Repository, ref: str) -> str | None:

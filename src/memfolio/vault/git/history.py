@@ -42,7 +42,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _NO_PAST: tuple[str, frozenset[str]] = ("", frozenset())
-_TRACKED = frozenset({"agents", SHARED, AUDIT, CONFIG, GITIGNORE})
+_TRACKED = frozenset(name.encode() for name in ("agents", SHARED, AUDIT, CONFIG, GITIGNORE))
 """What of a home's root is recorded change by change; the rest is the person's alone."""
 ATTEMPTS = 5
 """How often objects are written that `git prune` deletes before they are safe."""
@@ -90,7 +90,7 @@ class History:
         self._local = threading.local()
         self._seq_lock = threading.Lock()
         self._seqs: dict[int, str] = {}
-        self._seq_tip: str | None = None
+        self._seq_ends: tuple[str, ...] = ()
         self._origins: list[tuple[str, str]] = []
         self._past = _NO_PAST
         self._newest: tuple[tuple[str | None, str | None], str | None] | None = None
@@ -168,8 +168,10 @@ class History:
         if base is None or ours is None:
             return [base] if base else [], gitdir.commit_at(repo, base).tree if base else None
         theirs, tree = gitdir.commit_at(repo, base).tree, gitdir.commit_at(repo, ours).tree
-        if base == ours or repo.descendant_of(base, ours):
-            return [base], _with_entries(repo, theirs, tree, lambda name: name == AUDIT)
+        if base == ours:
+            return [base], theirs
+        if repo.descendant_of(base, ours):
+            return [base], _with_entries(repo, theirs, tree, lambda name: name == AUDIT.encode())
         if repo.descendant_of(ours, base):
             return [ours], tree  # the branch was set back
         return [ours, base], _with_entries(repo, tree, theirs, lambda name: name not in _TRACKED)
@@ -310,23 +312,31 @@ class History:
     def seqs(self) -> dict[int, str]:
         """Which commit carries which change, by what they vouch for; where several claim one, the oldest has it."""
         with self._seq_lock:
-            tip = self.ours()
-            if tip != self._seq_tip:
-                self._read_seqs(tip)
-                self._seq_tip = tip
+            ends = self._ends()
+            if ends != self._seq_ends:
+                self._read_seqs(ends)
+                self._seq_ends = ends
             return dict(self._seqs)
 
     def anchors(self, *, merged: bool = False) -> Iterator[Anchor]:
-        """What our commits vouch for, newest first; with `merged`, also those that merges brought in."""
+        """What our commits vouch for, newest first; with `merged`, also those that people have built on them."""
         with gitdir.guarded(self.home):
             import pygit2
 
-            if (tip := self.ours()) is None:
+            if (ours := self.ours()) is None:
                 return
-            walker = self._repo().walk(tip, pygit2.enums.SortMode.NONE)
-            if not merged:
+            walker = self._repo().walk(ours, pygit2.enums.SortMode.NONE)
+            if merged:
+                for end in self._ends():
+                    walker.push(end)
+            else:
                 walker.simplify_first_parent()
             yield from filter(None, map(anchor_of, walker))
+
+    def _ends(self) -> tuple[str, ...]:
+        """The commits that lead to all others: the branch, and our newest one if the branch was moved away from it."""
+        tip, ours = self.tip(), self.ours()
+        return tuple(filter(None, (tip, ours if self.is_set_back() else None)))
 
     @_guard
     def at_time(self, moment: datetime) -> str | None:
@@ -434,14 +444,17 @@ class History:
         with gitdir.locked(self.disk, target, scratch):
             pass
 
-    def _read_seqs(self, tip: str | None) -> None:
+    def _read_seqs(self, ends: tuple[str, ...]) -> None:
         """Read the commits since the last look; all of them after a merge, or when the branch was rewritten."""
         import pygit2
 
         found: list[tuple[int, str]] = []
-        is_straight = True
-        for commit in self._repo().walk(tip, pygit2.enums.SortMode.NONE) if tip else ():
-            if is_straight and str(commit.id) == self._seq_tip:
+        walker = self._repo().walk(ends[0] if ends else None, pygit2.enums.SortMode.NONE)
+        for end in ends[1:]:
+            walker.push(end)
+        is_straight = len(ends) == len(self._seq_ends) == 1
+        for commit in walker if ends else ():
+            if is_straight and str(commit.id) == self._seq_ends[0]:
                 break
             is_straight = is_straight and len(commit.parent_ids) < 2
             if anchor := anchor_of(commit):
@@ -475,20 +488,16 @@ def _create_commit(
 
 
 def _with_entries(
-    repo: pygit2.Repository, tree: pygit2.Tree, other: pygit2.Tree, is_others: Callable[[str], bool]
+    repo: pygit2.Repository, tree: pygit2.Tree, other: pygit2.Tree, is_others: Callable[[bytes], bool]
 ) -> pygit2.Tree:
     """The tree with those entries as another tree has them."""
     import pygit2
 
-    builder, theirs = repo.TreeBuilder(tree), {entry.name or "": entry for entry in other}
-    for name in {*theirs, *(entry.name or "" for entry in tree)}:
-        if not is_others(name):
-            continue
-        if entry := theirs.get(name):
-            builder.insert(name, entry.id, entry.filemode)
-        else:
-            builder.remove(name)
-    return repo[builder.write()].peel(pygit2.Tree)
+    kept = [each for each in gitdir.tree_entries(tree.read_raw()) if not is_others(each[1])]
+    kept += [each for each in gitdir.tree_entries(other.read_raw()) if is_others(each[1])]
+    kept.sort(key=lambda each: each[1] + b"/" * (each[0] == gitdir.FOLDER))
+    data = b"".join(mode + b" " + name + b"\0" + oid for mode, name, oid in kept)
+    return repo[repo.write(pygit2.enums.ObjectType.TREE, data)].peel(pygit2.Tree)
 
 
 def _blob_at(repo: pygit2.Repository, commit: str | None, parts: Parts) -> str | None:

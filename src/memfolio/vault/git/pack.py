@@ -139,6 +139,7 @@ def kept(disk: Disk, repo: pygit2.Repository, objects: Iterable[pygit2.Oid]) -> 
     """
     import pygit2
 
+    assert repo.config_snapshot  # what is wrong with it is said here: half a builder cannot be thrown away
     builder = pygit2.PackBuilder(repo)
     for oid in dict.fromkeys(objects):
         builder.add(oid)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from memfolio.vault.git.history import History
 
 Scrub = Callable[[str, bytes], bytes]
-_TREE, _LINK, _MODULE = b"40000", b"120000", b"160000"
-_ID = 20
+_LINK, _MODULE = b"120000", b"160000"
 _SIGNATURE = re.compile(rb"\n(?:gpgsig|gpgsig-sha256|mergetag) [^\n]*(?:\n [^\n]*)*")
 _NAMED = re.compile(rb"^(tree|parent|object) ([0-9a-f]{40})$", re.MULTILINE)
 _MOVED = "memfolio-moved.new"
@@ -219,7 +218,7 @@ class Rewriter:
             data = self._read(oid)
             after = b"".join(
                 mode + b" " + name + b"\0" + self._entry(mode, each, prefix + name.decode("utf-8", "surrogateescape"))
-                for mode, name, each in _entries(data)
+                for mode, name, each in gitdir.tree_entries(data)
             )
             kind = int(pygit2.enums.ObjectType.TREE)
             self._trees[oid, prefix] = oid if after == data else self._written(kind, after)
@@ -228,7 +227,7 @@ class Rewriter:
     def _entry(self, mode: bytes, oid: bytes, path: str) -> bytes:
         if mode in (_LINK, _MODULE) or path == AUDIT:
             return oid
-        return self._tree(oid, f"{path}/") if mode == _TREE else self._blob(oid, path)
+        return self._tree(oid, f"{path}/") if mode == gitdir.FOLDER else self._blob(oid, path)
 
     def _blob(self, oid: bytes, path: str) -> bytes:
         import pygit2
@@ -331,7 +330,7 @@ class Rewriter:
         old, new = _raw(line[:40]), _raw(line[41:81])
         if new is None or new not in self._commits:
             return b""
-        before, after = self._commits.get(old or b"", bytes(_ID)).hex(), self._commits[new].hex()
+        before, after = self._commits.get(old or b"", bytes(gitdir.ID_BYTES)).hex(), self._commits[new].hex()
         return f"{before} {after}".encode() + line[81:]
 
     def _object_files(self) -> list[Path]:
@@ -360,19 +359,9 @@ class Rewriter:
 
 def _raw(name: bytes) -> bytes | None:
     try:
-        return bytes.fromhex(name.decode("ascii")) if len(name) == 2 * _ID else None
+        return bytes.fromhex(name.decode("ascii")) if len(name) == 2 * gitdir.ID_BYTES else None
     except ValueError:
         return None
-
-
-def _entries(tree: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Mode, name and id of all that is in a tree, as its bytes have them."""
-    at = 0
-    while at < len(tree):
-        end = tree.index(b"\0", at)
-        mode, _, name = tree[at:end].partition(b" ")
-        at = end + 1 + _ID
-        yield mode, name, tree[end + 1 : at]
 
 
 def _renamed(data: bytes, known: dict[bytes, bytes]) -> bytes:
