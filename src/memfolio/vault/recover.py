@@ -9,7 +9,7 @@ rebuilt from the whole trail.
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from memfolio.clock import iso, to_ms
@@ -20,6 +20,9 @@ from memfolio.vault.audit import FileMark, Head, SealedLine, is_sealed, part_for
 from memfolio.vault.books import Books
 from memfolio.vault.paths import AUDIT, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
+
+_MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
+"""What git puts between the sides of a conflict."""
 
 
 def catch_up(books: Books) -> None:
@@ -177,15 +180,16 @@ def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
     return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
 
 
-def _set_aside_torn(books: Books, head: Head, ours: Container[bytes] = ()) -> bytes:
+def _set_aside_torn(books: Books, head: Head, ours: Collection[bytes] = ()) -> bytes:
     """Cut everything behind its head off the trail; returns what is not ours, which is kept in `.memfolio/torn`."""
     parts = [part for part in books.trail.parts() if part >= head.part]
     return b"".join(_cut_off(books, part, head.size if part == head.part else 0, ours) for part in parts)
 
 
-def _cut_off(books: Books, part: str, size: int, ours: Container[bytes]) -> bytes:
+def _cut_off(books: Books, part: str, size: int, ours: Collection[bytes]) -> bytes:
     home, cut = books.home, (books.read(part) or b"")[size:]
-    torn = b"".join(raw for raw in cut.splitlines(keepends=True) if raw not in ours)
+    lines = cut.splitlines(keepends=True)
+    torn = b"".join(raw for raw in lines if raw not in ours and not (ours and raw.startswith(_MARKERS)))
     if torn:
         name = part.replace("/", "-")
         home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-{name}", torn)
