@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -98,7 +99,10 @@ class Settler:
     def bring_back(self, paths: Iterable[str]) -> list[str]:
         """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
         self._await_git()
-        done = [each for path in dict.fromkeys(paths) if (each := self._returned(path))]
+        done: list[Done] = []
+        for path in dict.fromkeys(paths):
+            with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
+                done += filter(None, [self._returned(path)])
         batches = [done[start : start + MANY] for start in range(0, len(done), MANY)]
         if lines := [self._books.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
             tell_moved(self._books, [line.seq for line in lines])
