@@ -31,6 +31,7 @@ from memfolio.vault.moved import REMOVED, RETURNED, Move, judge, tell_moved
 from memfolio.vault.paths import SHARED, Form, agent_of, form_of, ledger_of
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, to_bytes
+from memfolio.vault.recover import catch_up
 
 if TYPE_CHECKING:
     from memfolio.vault.excerpt import Excerpt
@@ -104,6 +105,8 @@ class Settler:
             with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
                 done += filter(None, [self._returned(path)])
         batches = [done[start : start + MANY] for start in range(0, len(done), MANY)]
+        if batches:
+            catch_up(self._books)  # the same command has moved the trail: it is put right before anything follows
         if lines := [self._books.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
             tell_moved(self._books, [line.seq for line in lines])
         return [each.planned.path for each in done]
