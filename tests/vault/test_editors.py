@@ -183,6 +183,9 @@ class Scene:
 
     def write_page(self, number: int) -> None:
         page = self.vault.page(PAGE)
+        if page is None:
+            self.vault.survey()  # a page that was not in git's index yet comes back: `git clean` may have taken it
+            page = self.vault.page(PAGE)
         content = (page.content if page else b"") + f"bot page {number}\n".encode()
         self.vault.put_page(PAGE, content, expects=page.hash if page else None, by=BOT)
         self.pages.append(content)

@@ -223,9 +223,7 @@ def test_a_person_may_commit_our_files(home: Path, vault: Vault) -> None:
     assert "A Person" in git(home, "log", "--format=%an")
 
 
-def test_a_commit_that_a_person_reverts_takes_its_line_from_the_trail_and_raises_an_alert(
-    home: Path, vault: Vault
-) -> None:
+def test_what_a_person_reverts_stays_reverted_and_the_alert_names_the_undo(home: Path, vault: Vault) -> None:
     kept = {add(vault, "kept"): "kept"}
     assert vault.commit() == 0
     vault.put_page(PAGE, "words\n", expects=None, by=BOT)
@@ -234,9 +232,14 @@ def test_a_commit_that_a_person_reverts_takes_its_line_from_the_trail_and_raises
     vault.survey()
     done = {add(vault, "after"): "after"}
     assert vault.commit() == 0
-    assert [line.by.trigger for line in vault.alerts()] == ["trail-cut"]
+    [alert] = vault.alerts()
+    [edit] = [line for line in vault.trail.lines() if line.by.actor == "human"]
+    assert (alert.by.trigger, alert.about, edit.paths) == ("git-commit", (edit.seq,), [PAGE])
+    assert not (home / PAGE).exists()
     check_acknowledged(home, {**kept, **done})
-    check_git(home)
+    check_trail_in_git(vault)
+    vault.past.undo(edit.seq, by=OWNER)
+    assert (home / PAGE).read_text() == "words\n"
 
 
 def test_git_show_of_every_commit_is_whole(home: Path, vault: Vault) -> None:
@@ -417,9 +420,9 @@ def test_a_trail_with_a_hole_in_git_is_whole_again_after_the_next_change(home: P
     part.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     git(home, "commit", "-q", "-m", "a hole", str(part))
     part.write_bytes(whole)
-    assert any("newest commit" in finding.message for finding in vault.verify() if finding.level == "error")
     add(vault, "words")
     assert vault.commit() == 0
+    assert git(home, "show", f"HEAD:{vault.trail.parts()[-1]}").encode() == part.read_bytes()
     check_trail_in_git(vault)
 
 

@@ -239,8 +239,10 @@ class Books:
         if part != self.recent.head.part:
             self.sync_trail()  # a part that begins must not outlive the end of the one before
         # A line without files has nothing that it could be written from again: it is made to last itself.
-        stamp = self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
-        record = Record(line, raw, Head(line.seq, line.hash, part, stamp.size), tuple(each.written() for each in done))
+        self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
+        # Where the line should end: if it does not, somebody has moved the file, which whoever looks next puts right.
+        end = (self.recent.head.size if part == self.recent.head.part else 0) + len(raw)
+        record = Record(line, raw, Head(line.seq, line.hash, part, end), tuple(each.written() for each in done))
         self.recent.add(record)
         self.is_loose = not sync and (self.is_loose or any(each.planned.start is None for each in done))
         return record

@@ -16,13 +16,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskFullError, MemfolioError
-from memfolio.types import HUMAN
+from memfolio.types import HUMAN, Action
 from memfolio.vault.audit import is_sealed
 from memfolio.vault.books import Books
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.git.gitindex import is_current
+from memfolio.vault.git.gitindex import STAGED, is_current, is_led_by_us
 from memfolio.vault.git.names import can_hold
 from memfolio.vault.lock import FileLock
+from memfolio.vault.moved import RETURNED, tell_moved
 from memfolio.vault.recent import Record, Written
 from memfolio.vault.recover import rebuild
 from memfolio.vault.writer import Writer
@@ -178,25 +179,46 @@ class Committer:
         return 0
 
     def _commit_all(self) -> int:
-        waiting = self._waiting()
-        if not waiting:
+        waiting, home = self._waiting(), self._books.home
+        if not waiting and is_led_by_us(home.disk, home.root / ".git", home.config.git_branch):
             self.obstacle = None
             return 0
         self._history.prepare()
-        self.obstacle = self._history.obstacle()
+        self.obstacle = self._obstacle(waiting)
         if self.obstacle is not None:
             return len(waiting)
+        if self._history.is_set_back():
+            self._note_set_back(waiting)
+            waiting = self._waiting()
         if self._history.tip() is None:
             self._begin_anew()
-        elif done := self._found_in_git(waiting):
+        elif waiting and (done := self._found_in_git(waiting)):
             self._mark_committed(done)
         # What arrives meanwhile waits for company of its own: following it would make a commit of every few changes.
-        last = waiting[-1].line.seq
+        last = max((record.line.seq for record in self._waiting()), default=0)
         while (waiting := self._waiting()) and waiting[0].line.seq <= last:
             self._commit([record for record in waiting[:MAX_BATCH] if record.line.seq <= last])
         with self._writer.ready():
             self._books.recent.rotate_if_large()
         return 0
+
+    def _obstacle(self, waiting: list[Record]) -> str | None:
+        """What is in the way; that the index has older versions of files that were put back is not."""
+        obstacle, books = self._history.obstacle(), self._books
+        returned = {path for record in waiting if record.line.by == RETURNED for path in record.line.paths}
+        states = {path: books.known(path) for path in returned}
+        returned = {path for path, known in states.items() if books.stamp(path) == (known.stamp if known else None)}
+        if obstacle != STAGED or not returned:
+            return obstacle
+        self._history.unstage([*returned, *books.trail.parts()])
+        return self._history.obstacle()
+
+    def _note_set_back(self, waiting: list[Record]) -> None:
+        """Record that the branch is led back to our newest commit, unless it says so already that files were."""
+        if not any(record.line.by == RETURNED for record in waiting):
+            with self._writer.ready():
+                line = self._books.enter(Action.RESTORE, RETURNED, sync=True)
+                tell_moved(self._books, [line.seq])
 
     def _begin_anew(self) -> None:
         """A history without commits needs every change, also those that were in one that somebody deleted."""

@@ -9,7 +9,7 @@ rebuilt from the whole trail.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from memfolio.clock import iso, to_ms
@@ -20,6 +20,9 @@ from memfolio.vault.audit import FileMark, Head, SealedLine, is_sealed, part_for
 from memfolio.vault.books import Books
 from memfolio.vault.paths import AUDIT, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
+
+_MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
+"""What git puts between the sides of a conflict."""
 
 
 def catch_up(books: Books) -> None:
@@ -76,9 +79,8 @@ def realign(books: Books) -> None:
     """Let the trail and the recent bytes tell the same story again."""
     recent = books.recent
     books.is_loose = True
-    tail = books.trail.tail()
-    if tail.seq < recent.head.seq:
-        _write_again(books, tail)
+    if not _has_head(books):
+        _write_again(books, books.trail.since(Head())[1])
         return
     lines, head, torn = books.trail.since(recent.head)
     for sealed in lines:
@@ -91,12 +93,20 @@ def realign(books: Books) -> None:
     recent.rewrite()
 
 
+def _has_head(books: Books) -> bool:
+    """Whether the newest line that we know of stands where it was written."""
+    head = books.recent.head
+    end = (books.read(head.part) or b"")[: head.size][-len(head.hash) - 3 :] if head.part else b""
+    return not head.part or end == f'{head.hash}"}}\n'.encode()
+
+
 def _write_again(books: Books, tail: Head) -> None:
-    """The trail lost its end: write the lines that git and the recent bytes still have."""
+    """The trail lost lines behind `tail`: write those that git and the recent bytes still have."""
     recent = books.recent
-    is_altered, is_gone = _is_altered(_set_aside_torn(books, tail)), not tail.seq
     in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
     waiting = [(record.head.part, record.raw) for record in recent.pending]
+    ours = {raw for _, raw in [*in_git, *waiting]}
+    is_altered, is_gone = _is_altered(_set_aside_torn(books, tail, ours)), not tail.seq
     heads = _append_all(books, tail, [*in_git, *waiting], until=recent.head.seq)
     tail = heads[-1] if heads else tail
     found = {head.seq: head for head in heads}
@@ -170,18 +180,20 @@ def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
     return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
 
 
-def _set_aside_torn(books: Books, head: Head) -> bytes:
-    """Cut everything behind its head off the trail; returns what was cut, which is kept in `.memfolio/torn`."""
+def _set_aside_torn(books: Books, head: Head, ours: Collection[bytes] = ()) -> bytes:
+    """Cut everything behind its head off the trail; returns what is not ours, which is kept in `.memfolio/torn`."""
     parts = [part for part in books.trail.parts() if part >= head.part]
-    return b"".join(_cut_off(books, part, head.size if part == head.part else 0) for part in parts)
+    return b"".join(_cut_off(books, part, head.size if part == head.part else 0, ours) for part in parts)
 
 
-def _cut_off(books: Books, part: str, size: int) -> bytes:
-    home, torn = books.home, (books.read(part) or b"")[size:]
+def _cut_off(books: Books, part: str, size: int, ours: Collection[bytes]) -> bytes:
+    home, cut = books.home, (books.read(part) or b"")[size:]
+    lines = cut.splitlines(keepends=True)
+    torn = b"".join(raw for raw in lines if raw not in ours and not (ours and raw.startswith(_MARKERS)))
     if torn:
         name = part.replace("/", "-")
         home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-{name}", torn)
-    if torn and size:
+    if cut and size:
         home.disk.cut(home.path(part), size)
     elif not size:
         home.disk.remove(home.path(part))

@@ -2,6 +2,7 @@
 
 A file that is not as it was last left is one of these:
 - touched but equal: only its stamp is noted;
+- what a git command made of it that moves the working tree: it is put back, with all others that are;
 - longer by whole entries of our own that a crash kept out of the trail: their lines are written from them;
 - longer by a torn entry that was never acknowledged: it is cut off;
 - without its newest entries and nothing else of ours: a stale editor saved over them, they are appended again;
@@ -11,21 +12,26 @@ A file that is not as it was last left is one of these:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 from memfolio.clock import to_ms
-from memfolio.errors import FileNotHereError, HomeBusyError, HomeError
+from memfolio.errors import FileNotHereError, HistoryError, HomeBusyError, HomeError
 from memfolio.types import HUMAN, ID_PATTERN, Action, Approval, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
+from memfolio.vault.audit import TrailLine
 from memfolio.vault.books import Books, Done
 from memfolio.vault.disk import Stamp
 from memfolio.vault.foreign import Own, blocks_of, lost_run, own_end
+from memfolio.vault.git.names import can_hold
+from memfolio.vault.moved import REMOVED, RETURNED, Move, judge, tell_moved
 from memfolio.vault.paths import SHARED, Form, agent_of, form_of, ledger_of
 from memfolio.vault.plan import Planned, Tail
 from memfolio.vault.recent import FileState, to_bytes
+from memfolio.vault.recover import catch_up
 
 if TYPE_CHECKING:
     from memfolio.vault.excerpt import Excerpt
@@ -36,6 +42,12 @@ TORN = "torn"
 LOOKS = 10
 QUIET = 0.05
 """Seconds without a change after which an editor counts as done with saving a file."""
+
+GIT_SECONDS = 2.0
+"""How long a git command that is changing files is waited for."""
+
+MANY = 50
+"""How many files that were put back share a line of the trail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,10 @@ class Settler:
     def __init__(self, books: Books, committed: Callable[[str], bytes | None]) -> None:
         self._books = books
         self._committed = committed
+        self._taken_out: list[int] = []
+        """Changes that a person's commits made and that took something out, and that nobody was told of yet."""
+        self._lock: Stamp | None = None
+        """A lock of git that was waited for in vain."""
 
     def settle(self, path: str, *, looks: int = LOOKS, takes_own: bool = True) -> bool:
         """Whether the file had been changed by somebody else; afterwards the books say what is in it.
@@ -64,6 +80,7 @@ class Settler:
         known, stamp = books.known(path), books.stamp(path)
         if (known is None and stamp is None) or (known is not None and stamp is not None and known.stamp == stamp):
             return False
+        self._await_git()
         seen = self._look(path)
         if seen is None:
             return self._note_missing(path, known)
@@ -72,10 +89,80 @@ class Settler:
             return False
         if takes_own and self._take_own(seen, known):
             return True
-        is_done = not looks or self._is_quiet(seen)
-        return (is_done and self._take_human(seen, known)) or self.settle(
+        move = self._move(path, seen.content)
+        if move is Move.TREE and self.bring_back([*books.recent.known, path]):
+            return True
+        is_done = not looks or move is not None or self._is_quiet(seen)
+        return (is_done and self._take_human(seen, known, move)) or self.settle(
             path, looks=max(looks - 1, 0), takes_own=takes_own
         )
+
+    def bring_back(self, paths: Iterable[str]) -> list[str]:
+        """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
+        self._await_git()
+        done: list[Done] = []
+        for path in dict.fromkeys(paths):
+            with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
+                done += filter(None, [self._returned(path)])
+        batches = [done[start : start + MANY] for start in range(0, len(done), MANY)]
+        if batches:
+            catch_up(self._books)  # the same command has moved the trail: it is put right before anything follows
+        if lines := [self._books.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
+            tell_moved(self._books, [line.seq for line in lines])
+        return [each.planned.path for each in done]
+
+    def tell(self) -> None:
+        """Alert the owner, once for all, of what persons' commits took out of the files."""
+        if self._taken_out:
+            self._books.enter(Action.ALERT, REMOVED, about=self._taken_out)
+            self._taken_out = []
+
+    def _returned(self, path: str) -> Done | None:
+        """A file that git had moved, back as we left it; None for all others, or while it is being changed."""
+        books, known = self._books, self._books.known(path)
+        stamp = books.stamp(path)
+        if stamp == (known.stamp if known else None):
+            return None
+        seen = self._look(path) if stamp else None
+        if seen and known and seen.hash == known.hash:
+            return None
+        if (known is None and (seen is None or not self._is_former(path, seen.content))) or self._move(
+            path, seen.content if seen else None
+        ) is not Move.TREE:
+            return None
+        before = self._before(path) if known else None
+        if known and (before is None or books.home.hash(before) != known.hash):
+            return None
+        was = known.hash if known else None
+        found = self._replace(path, before, seen)
+        return Done(Planned(path, None, before, was, was), found[0]) if found else None
+
+    def _move(self, path: str, content: bytes | None) -> Move | None:
+        """How git changed a file, if it was git."""
+        home = self._books.home
+        if not home.config.git_enabled or home.has_new_key or not can_hold(path):
+            return None
+        try:
+            standing = self._books.history.standing(path)
+        except HistoryError:
+            return None
+        return judge(standing, content, lambda former: self._is_former(path, former)) if standing else None
+
+    def _is_former(self, path: str, content: bytes) -> bool:
+        """Whether the trail has the content as a state of the file."""
+        found = self._books.home.hash(content)
+        lines = self._books.trail.lines(containing=[found.encode()])
+        return any(mark.path == path and mark.now == found for line in lines for mark in line.files)
+
+    def _await_git(self) -> None:
+        """Wait for a git command that is under way: half of what it does is nobody's edit."""
+        home = self._books.home
+        path, end = home.root / ".git" / "index.lock", time.monotonic() + GIT_SECONDS
+        while home.config.git_enabled and (lock := home.disk.stamp(path)) and lock != self._lock:
+            if time.monotonic() > end:
+                self._lock = lock
+                return
+            time.sleep(0.005)
 
     def _is_cloned(self, seen: Seen) -> bool:
         """Whether a file whose hash cannot be checked here is what git has."""
@@ -118,14 +205,21 @@ class Settler:
         folder, _, name = path.rpartition("/")
         if self._books.stamp(f"{folder}/.{name}.icloud"):
             raise _not_here(path)
-        self._enter_human(Action.DELETE, Planned(path, None, None, known.hash, None), None)
+        move = self._move(path, None)
+        if move is Move.TREE and self.bring_back([*self._books.recent.known, path]):
+            return True
+        line = self._enter_human(Action.DELETE, Planned(path, None, None, known.hash, None), None)
+        self._taken_out += [line.seq] if move else []
         return True
 
-    def _enter_human(self, action: Action, planned: Planned, stamp: Stamp | None, gone: Sequence[str] = ()) -> None:
+    def _enter_human(
+        self, action: Action, planned: Planned, stamp: Stamp | None, gone: Sequence[str] = ()
+    ) -> TrailLine:
         first = self._books.recent.head.seq == 0
         line = self._books.enter(action, HUMAN, [Done(planned, stamp)], ids=gone, strict=True)
         if needs_alert(line.paths, line.by) and not first:
             self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
+        return line
 
     def _take_own(self, seen: Seen, known: FileState | None) -> bool:
         """Recognise what a crash kept out of the trail; False when somebody else wrote it."""
@@ -234,16 +328,18 @@ class Settler:
             # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
             self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
 
-    def _take_human(self, seen: Seen, known: FileState | None) -> bool:
+    def _take_human(self, seen: Seen, known: FileState | None, move: Move | None = None) -> bool:
         """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
         planned = Planned(seen.path, None, seen.content, known.hash if known else None, seen.hash)
         before = self._before(seen.path) if known and ledger_of(seen.path) else b""
-        lost = self._lost(seen, before)
+        lost = self._lost(seen, before) if move is None else self._uncommitted(seen, before)
         # What was saved over comes back before the trail knows of the edit: a crash in between only repeats this.
         rescue = self._rescue(seen, [text for _, text in lost]) if lost else None
         if lost and rescue is None:
             return False
         action, gone = Action.EDIT if known else Action.CREATE, _vanished(seen, before)
+        if move is not None and (gone or self._is_former(seen.path, seen.content)):
+            self._taken_out.append(self._books.recent.head.seq + 1)
         self._enter_human(action, planned, None if lost else seen.stamp, gone)
         if rescue:
             self._books.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
@@ -265,21 +361,32 @@ class Settler:
         lost = [(each, text) for each, text in run if self._is_young(each)]
         return lost if self._is_unseen([each for each, _ in lost]) else []
 
+    def _uncommitted(self, seen: Seen, before: bytes) -> list[tuple[str, str]]:
+        """Blocks with their ids that a person's commit cannot have taken out, since no commit had them."""
+        known = self._committed(seen.path) or b""
+        there = {each for content in (known, seen.content) for each, _ in blocks_of(seen.path, content)}
+        return [(each, text) for each, text in blocks_of(seen.path, before) if each and each not in there]
+
     def _rescue(self, seen: Seen, texts: list[str]) -> Done | None:
         """Append again what was saved over; None when somebody changed the file meanwhile."""
-        home, is_log = self._books.home, form_of(seen.path) is Form.LOG
+        is_log = form_of(seen.path) is Form.LOG
         tail = self._books.tail_behind(seen.content)
         lead = ("" if tail.last == b"\n" else "\n") + ("\n" if is_log else "")
         data = to_bytes(lead + ("\n" if is_log else "").join(text.rstrip("\n") + "\n" for text in texts))
         # In one step, since half of an entry that was torn here could not be told from one that a person shortened.
-        aside, stamp = home.disk.swap(home.path(seen.path), seen.content + data)
-        if aside and home.hash(home.disk.read(aside) or b"") != seen.hash:
-            home.disk.rename(aside, home.path(seen.path))
+        found, after = self._replace(seen.path, seen.content + data, seen), tail.then(data)
+        return Done(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), found[0]) if found else None
+
+    def _replace(self, path: str, content: bytes | None, seen: Seen | None) -> tuple[Stamp | None] | None:
+        """The stamp behind putting this content into the file, or deleting it; None if it is not what was seen."""
+        home, target = self._books.home, self._books.home.path(path)
+        aside, stamp = (home.disk.take(target), None) if content is None else home.disk.swap(target, content)
+        if aside and (seen is None or home.hash(home.disk.read(aside) or b"") != seen.hash):
+            home.disk.rename(aside, target)
             return None
         if aside:
             home.disk.discard(aside)
-        after = tail.then(data)
-        return Done(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), stamp)
+        return (stamp,)
 
     def _is_young(self, id: str) -> bool:
         if not ID_PATTERN.fullmatch(id):

@@ -187,6 +187,9 @@ class Vault:
         with self.writer.ready(sweeps=False, patience=patience):
             survey = look_over(self.home.root, self.books.recent.known)
             known, found = set(self.books.recent.known), set(survey.files)
+            if back := self._settler.bring_back({*survey.altered, *(known - found)}):
+                survey = look_over(self.home.root, self.books.recent.known)
+                found = set(survey.files)
             if not accept_missing:
                 check_not_emptied(self.home.root, known, found)
             self.writer.sweep(survey.leftovers)
@@ -195,7 +198,8 @@ class Vault:
             if self.home.has_new_key:  # what is known was hashed with another one
                 self.books.look_again(known)
                 suspects |= known
-            changed = [path for path in sorted(suspects) if self._settle_one(path)]
+            changed = [*back, *(path for path in sorted(suspects) if self._settle_one(path))]
+            self._settler.tell()
             if known.isdisjoint(self.problems):
                 self.home.note_surveyed()
             with suppress(OSError):  # the file is large, not wrong

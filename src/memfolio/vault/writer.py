@@ -229,9 +229,10 @@ class Writer:
     def _settle(self, path: str) -> None:
         """Settle a file that is to be written; that it is missing may mean that everything is."""
         known = self._books.recent.known
-        if path in known and self._books.stamp(path) is None:
+        if path in known and self._books.stamp(path) is None and not self._settler.bring_back(known):
             check_not_emptied(self._home.root, set(known), {each for each in known if self._books.stamp(each)})
         self._settler.settle(path)
+        self._settler.tell()
 
     def _compose_page(self, operation: PutPage) -> Planned:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.

@@ -43,6 +43,13 @@ def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes)
     match kind:
         case "critical-file":
             return _changed(vault, next((changes[seq] for seq in line.about if seq in changes), None))
+        case "git-moved":
+            numbers = _numbers(line)
+            advice = "to take changes back, use `memfolio undo` or `memfolio rollback`, which are recorded"
+            return f"a git command took changes out of the files or the branch; they were put back{numbers}\n{advice}"
+        case "git-commit":
+            advice = "; ".join(f"`memfolio undo {seq}`" for seq in line.about)
+            return f"a commit made by hand takes memories or files away, which stands\n{advice} brings them back"
         case "contradiction":
             facts = "\n".join(_fact(library, each) for each in line.ids)
             advice = "`memfolio forget` or `memfolio correct` the one that is wrong"
@@ -53,6 +60,10 @@ def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes)
         case "degraded":
             return f"{what} has not worked as it should since {since}\n`memfolio status` and `memfolio doctor` say why"
     return "the trail was cut or altered by somebody\n`memfolio verify` says where; git has it as it was"
+
+
+def _numbers(line: TrailLine) -> str:
+    return f" (change {', '.join(map(str, line.about))})" if line.about else ""
 
 
 def _changed(vault: Vault, change: TrailLine | None) -> str:

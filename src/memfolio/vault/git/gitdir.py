@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 
 SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
 """For people's own git: bytes stay as they are, commits survive power loss. libgit2 reads neither."""
-NEW_REF = "memfolio-ref.new"
+NEW_REF, NEW_OWN_REF = "memfolio-ref.new", "memfolio-own.new"
+OWN_REFS = "refs/memfolio/"
+"""Where our newest commit of each branch is noted: no command that moves branches moves these."""
+EXCLUDED = ".*.tmp"
+"""Files that are being written: neither `git stash -u` nor `git clean -fd` takes what is excluded."""
 NO_COMMIT = "0" * 40
+FOLDER = b"40000"
+"""The mode of a folder in a tree."""
+ID_BYTES = 20
 _BROKEN = "run `git fsck` in the home; the files themselves are not affected"
 _opening = threading.Lock()
 
@@ -46,7 +53,6 @@ def open_repo(home: Path, ref: str) -> pygit2.Repository:
             f"{ref.removeprefix('refs/heads/')!r} cannot be a branch name", hint="use a plain name like main"
         )
     settings = pygit2.settings
-    settings.enable_fsync_gitdir(True)
     # Ownership is checked to protect people from repositories they happen to stand in. A home is named by its caller,
     # is searched for nowhere, and libgit2 runs nothing it finds there; containers often see it owned by another user.
     with _opening:
@@ -74,7 +80,7 @@ def create(disk: Disk, home: Path, branch: str) -> None:
     repo = pygit2.init_repository(str(workshop), bare=True, initial_head=branch)
     repo.config["core.bare"] = False
     repo.config["core.logAllRefUpdates"] = True
-    configure(repo)
+    configure(disk, repo)
     for file in all_files(workshop):
         disk.sync_file(file)
     for folder, _, _ in os.walk(workshop):
@@ -83,7 +89,7 @@ def create(disk: Disk, home: Path, branch: str) -> None:
     disk.sync_dir(home)
 
 
-def configure(repo: pygit2.Repository) -> None:
+def configure(disk: Disk, repo: pygit2.Repository) -> None:
     """Add the settings that are missing; what a person has set for this repository stays."""
     import pygit2
 
@@ -91,6 +97,10 @@ def configure(repo: pygit2.Repository) -> None:
     for name, value in SETTINGS.items():
         if name not in config:
             config[name] = value
+    exclude = common_dir(repo) / "info" / "exclude"
+    excluded = exclude.read_text().splitlines() if exclude.exists() else []
+    if EXCLUDED not in excluded:
+        disk.put(exclude, "".join(f"{line}\n" for line in [*excluded, EXCLUDED]).encode())
 
 
 def common_dir(repo: pygit2.Repository) -> Path:
@@ -107,6 +117,16 @@ def commit_at(repo: pygit2.Repository, commit: str) -> pygit2.Commit:
     import pygit2
 
     return repo[commit].peel(pygit2.Commit)
+
+
+def tree_entries(tree: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Mode, name and id of all that is in a tree, as its bytes have them."""
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, name = tree[at:end].partition(b" ")
+        at = end + 1 + ID_BYTES
+        yield mode, name, tree[end + 1 : at]
 
 
 def lost_tip(disk: Disk, repo: pygit2.Repository, ref: str) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.vault.disk import Disk
-from memfolio.vault.git.gitdir import commit_at, tail
+from memfolio.vault.git.gitdir import OWN_REFS, commit_at, tail
 
 if TYPE_CHECKING:
     import pygit2
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 IndexName = tuple[bytes, int, bytes]
 """Path, mode and blob of an entry of the index."""
 MARKER = "memfolio-index"
+STAGED = "staged changes"
+"""Why commits wait while the index has a person's work."""
 _ENTRY = struct.Struct(">10I20sH")
 _SETTLED_NS = 100_000_000
 _HASH = 20
@@ -46,14 +48,22 @@ def put_marks(disk: Disk, marker: Path, entries: list[tuple[str, str]]) -> None:
 
 def is_current(disk: Disk, gitdir: Path, branch: str) -> bool:
     """Whether the index was brought up to the branch, by what git's files say; False where only libgit2 can tell."""
-    ref = f"refs/heads/{branch}"
-    tip = disk.read(gitdir / ref) or _packed_ref(disk, gitdir, ref)
-    return (tip.decode("ascii", "replace").strip(), checksum(disk, gitdir / "index")) in marks(disk, gitdir / MARKER)
+    tip = _target(disk, gitdir, f"refs/heads/{branch}")
+    return (tip, checksum(disk, gitdir / "index")) in marks(disk, gitdir / MARKER)
 
 
-def _packed_ref(disk: Disk, gitdir: Path, ref: str) -> bytes:
-    lines = (disk.read(gitdir / "packed-refs") or b"").splitlines()
-    return next((line[: 2 * _HASH] for line in lines if line.endswith(f" {ref}".encode())), b"")
+def is_led_by_us(disk: Disk, gitdir: Path, branch: str) -> bool:
+    """Whether the branch is at our newest commit, by what git's files say, or has none of ours yet."""
+    own = _target(disk, gitdir, f"{OWN_REFS}{branch}")
+    return not own or own == _target(disk, gitdir, f"refs/heads/{branch}")
+
+
+def _target(disk: Disk, gitdir: Path, ref: str) -> str:
+    """The commit that a reference names; empty when there is none."""
+    if found := disk.read(gitdir / ref):
+        return found.decode("ascii", "replace").strip()
+    lines = (disk.read(gitdir / "packed-refs") or b"").decode("utf-8", "replace").splitlines()
+    return next((line[: 2 * _HASH] for line in lines if line.endswith(f" {ref}")), "")
 
 
 def index_files(repo: pygit2.Repository) -> tuple[Path, Path]:

@@ -1,5 +1,8 @@
 """The history of a home: commits made from given bytes, past the index, never touching what a person is doing.
 
+People move branches: `refs/memfolio/…` names our newest commit wherever the branch is, so that none of ours is lost by
+a reset, a rebase or `git gc`. The next commit leads the branch back to it.
+
 Whoever writes here (`prepare`, `commit`, `refresh_index`, `pack`) holds the home's commit lock; reading needs no lock.
 Everything that goes wrong below is a `HistoryError`, and then nothing was committed.
 """
@@ -9,11 +12,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from memfolio.errors import HistoryError, NotFoundError, PathError
 from memfolio.vault.disk import Disk
@@ -29,6 +33,7 @@ from memfolio.vault.git.message import (
     seconds_of,
 )
 from memfolio.vault.git.names import Parts, parts_of
+from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, SHARED
 
 if TYPE_CHECKING:  # pygit2 takes 60 ms to import: it is loaded when a history is first used
     import pygit2
@@ -37,6 +42,27 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _NO_PAST: tuple[str, frozenset[str]] = ("", frozenset())
+_TRACKED = frozenset(name.encode() for name in ("agents", SHARED, AUDIT, CONFIG, GITIGNORE))
+"""What of a home's root is recorded change by change; the rest is the person's alone."""
+ATTEMPTS = 5
+"""How often objects are written that `git prune` deletes before they are safe."""
+
+
+class Standing(NamedTuple):
+    """What git has of a file: blobs by their ids, None where it is not."""
+
+    head: str | None
+    """In the commit that is checked out."""
+    staged: str | None
+    """In the index."""
+    ours: str | None
+    """In our newest commit."""
+    sides: tuple[bytes, ...]
+    """The contents that the index has of it while they conflict."""
+    is_indexed: bool
+    """Whether it was in the index as we last left that."""
+    is_built_on: bool
+    """Whether a person has committed on top of our newest commit, and that is checked out."""
 
 
 def _guard(method: Callable[Concatenate[History, P], T]) -> Callable[Concatenate[History, P], T]:
@@ -60,23 +86,25 @@ class History:
         self.branch = branch
         self.disk = disk or Disk()
         self._ref = f"refs/heads/{branch}"
+        self._own_ref = f"{gitdir.OWN_REFS}{branch}"
         self._local = threading.local()
         self._seq_lock = threading.Lock()
         self._seqs: dict[int, str] = {}
-        self._seq_tip: str | None = None
+        self._seq_ends: tuple[str, ...] = ()
         self._origins: list[tuple[str, str]] = []
         self._past = _NO_PAST
+        self._newest: tuple[tuple[str | None, str | None], str | None] | None = None
 
     @_guard
     def prepare(self) -> None:
         """Make sure that the home has a repository of its own, set up for plain bytes and power loss."""
         if not os.path.lexists(self.home / ".git"):
             gitdir.create(self.disk, self.home, self.branch)
-        gitdir.configure(self._repo())
+        gitdir.configure(self.disk, self._repo())
 
     def close(self) -> None:
-        """Let go of this thread's open files; the next call opens them again."""
-        self._local.__dict__.pop("repo", None)
+        """Let go of the open files, in every thread; the next call opens them again."""
+        self._local = threading.local()
 
     @_guard
     def obstacle(self) -> str | None:
@@ -93,22 +121,60 @@ class History:
             return f"{state.name.lower().replace('_', ' ')} in progress"
         if gitdir.has_foreign_lock(*gitindex.index_files(repo)):
             return "index.lock present"
-        return "staged changes" if self._is_staged(repo) else None
+        return gitindex.STAGED if self._is_staged(repo) else None
 
     @_guard
     def commit(self, drafts: Sequence[CommitDraft]) -> list[str]:
         """Commit the drafts in order on top of the branch and return their ids; all become visible at once."""
+        import pygit2
+
         if (obstacle := self.obstacle()) is not None:
             raise HistoryError(f"cannot commit: {obstacle}", hint="commits wait until git is free again")
         repo, base = self._repo(), self.tip()
+        if not drafts:
+            return []
+        for attempt in count(1):
+            made: list[pygit2.Oid] = []
+            try:
+                ids = self._create_commits(repo, drafts, base, made)
+                with pack.kept(self.disk, repo, made):
+                    self._move_branch(repo, base, ids[-1], drafts[-1])
+            except (pygit2.GitError, KeyError):
+                # Somebody's `git prune` may have deleted what nothing refers to yet: it is written again.
+                if attempt == ATTEMPTS:
+                    raise
+                self.close()
+                repo = self._repo()
+            else:
+                break
+        pack.drop_loose(self.disk, repo, made)
+        return ids
+
+    def _create_commits(
+        self, repo: pygit2.Repository, drafts: Sequence[CommitDraft], base: str | None, made: list[pygit2.Oid]
+    ) -> list[str]:
+        """The commits on top of the branch and of our newest commit, whichever of the two is behind the other."""
+        parents, tree = self._foundation(repo, base, self.ours())
         ids: list[str] = []
         for draft in drafts:
-            ids.append(_create_commit(repo, draft, ids[-1] if ids else base))
-        if ids:
-            # libgit2 syncs every object and the folder it lies in, but not the folder of that folder.
-            self.disk.sync_dir(gitdir.common_dir(repo) / "objects")
-            self._move_branch(repo, base, ids[-1], drafts[-1])
+            ids.append(str(_create_commit(repo, draft, parents, tree, made)))
+            parents, tree = ids[-1:], gitdir.commit_at(repo, ids[-1]).tree
         return ids
+
+    def _foundation(
+        self, repo: pygit2.Repository, base: str | None, ours: str | None
+    ) -> tuple[list[str], pygit2.Tree | None]:
+        """The parents of the next commit, and the tree that it changes."""
+        if base is None or ours is None:
+            return [base] if base else [], gitdir.commit_at(repo, base).tree if base else None
+        theirs, tree = gitdir.commit_at(repo, base).tree, gitdir.commit_at(repo, ours).tree
+        if base == ours:
+            return [base], theirs
+        if repo.descendant_of(base, ours):
+            return [base], _with_entries(repo, theirs, tree, lambda name: name == AUDIT.encode())
+        if repo.descendant_of(ours, base):
+            return [ours], tree  # the branch was set back
+        return [ours, base], _with_entries(repo, tree, theirs, lambda name: name not in _TRACKED)
 
     @_guard
     def refresh_index(self) -> None:
@@ -137,7 +203,7 @@ class History:
 
     @_guard
     def tip(self) -> str | None:
-        """The newest commit of the branch, None before the first one."""
+        """The newest commit of the branch, where a person may have put it; None before the first one."""
         repo = self._repo()
         reference = repo.references.get(self._ref)
         if reference is not None:
@@ -150,8 +216,83 @@ class History:
         return None
 
     @_guard
+    def ours(self) -> str | None:
+        """Our newest commit, wherever the branch is; None before the first one."""
+        import pygit2
+
+        repo, tip = self._repo(), self.tip()
+        reference = repo.references.get(self._own_ref)
+        own = str(reference.resolve().target) if reference is not None else None
+        if own is None or own == tip or tip is None:
+            return own or tip
+        if self._newest is None or self._newest[0] != (tip, own):
+            found = own
+            if repo.descendant_of(tip, own):  # another machine's commits are ours too, once they are pulled
+                walker = repo.walk(tip, pygit2.enums.SortMode.NONE)
+                walker.simplify_first_parent()
+                walker.hide(own)
+                found = next((str(commit.id) for commit in walker if anchor_of(commit)), own)
+            self._newest = (tip, own), found
+        return self._newest[1]
+
+    @_guard
+    def is_set_back(self) -> bool:
+        """Whether somebody has moved the branch away from our newest commit."""
+        tip, ours = self.tip(), self.ours()
+        return tip is not None and ours is not None and tip != ours and not self._repo().descendant_of(tip, ours)
+
+    @_guard
+    def standing(self, path: str) -> Standing | None:
+        """What git has of a file right now; None where there is no history yet."""
+        import pygit2
+
+        repo, parts, ours = self._repo(), parts_of(path), self.ours()
+        if ours is None:
+            return None
+        tip, head = self.tip(), repo.references.get("HEAD")
+        checked_out = str(head.resolve().target) if head is not None and not repo.head_is_unborn else None
+        is_on_branch = head is not None and head.target == self._ref
+        index = repo.index
+        index.read(False)
+        conflict = _conflict(index, path)
+        marked = [each for each, _ in gitindex.marks(self.disk, Path(repo.path, gitindex.MARKER)) if each in repo]
+        return Standing(
+            head=_blob_at(repo, checked_out, parts),
+            staged=str(index[path].id) if conflict is None and path in index else None,
+            ours=_blob_at(repo, ours, parts),
+            sides=tuple(repo[each.id].peel(pygit2.Blob).data for each in conflict[1:] if each) if conflict else (),
+            is_indexed=any(_blob_at(repo, each, parts) for each in marked),
+            is_built_on=bool(is_on_branch and tip and tip != ours and repo.descendant_of(tip, ours)),
+        )
+
+    @_guard
+    def unstage(self, paths: Iterable[str]) -> None:
+        """Let the index have these files as the commit that is checked out has them."""
+        import pygit2
+
+        repo = self._repo()
+        if repo.head_is_unborn:
+            return
+        tree, index = repo.head.peel(pygit2.Commit).tree, repo.index
+        index.read()
+        for path in paths:
+            if _conflict(index, path) is not None:
+                del index.conflicts[path]
+            entry = _entry(tree, parts_of(path))
+            if isinstance(entry, pygit2.Blob):
+                index.add(pygit2.IndexEntry(path, entry.id, pygit2.enums.FileMode(entry.filemode)))
+            elif path in index:
+                index.remove(path)
+        index.write()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a git command of somebody else is under way, or died and left its lock."""
+        return gitdir.has_foreign_lock(self.home / ".git" / "index", self.home / ".git" / f"{gitindex.MARKER}.new")
+
+    @_guard
     def read(self, path: str, *, commit: str | None = None) -> bytes | None:
-        """The content of a file at a commit (default: the tip), None when it is not there."""
+        """The content of a file at a commit (default: our newest), None when it is not there."""
         import pygit2
 
         parts, tree = parts_of(path), self._tree(commit)
@@ -160,7 +301,7 @@ class History:
 
     @_guard
     def files(self, commit: str | None = None) -> dict[str, str]:
-        """Every file at a commit (default: the tip), with its blob's id."""
+        """Every file at a commit (default: our newest), with its blob's id."""
         found: dict[str, str] = {}
         tree = self._tree(commit)
         if tree is not None:
@@ -171,15 +312,15 @@ class History:
     def seqs(self) -> dict[int, str]:
         """Which commit carries which change, by what they vouch for; where several claim one, the oldest has it."""
         with self._seq_lock:
-            tip = self.tip()
-            if tip != self._seq_tip:
-                self._read_seqs(tip)
-                self._seq_tip = tip
+            ends = self._ends()
+            if ends != self._seq_ends:
+                self._read_seqs(ends)
+                self._seq_ends = ends
             return dict(self._seqs)
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
         """Which commit carries each of these changes; the branch is read back only as far as they lie."""
-        if seqs and self._seq_tip is None:
+        if seqs and not self._seq_ends:
             oldest, newest, found = min(seqs), 0, dict[int, str]()
             for anchor in self.anchors():
                 last = max(anchor.seqs, default=oldest)
@@ -193,24 +334,32 @@ class History:
         return {seq: every[seq] for seq in seqs if seq in every}
 
     def anchors(self, *, merged: bool = False) -> Iterator[Anchor]:
-        """What the branch's commits vouch for, newest first; with `merged`, also those that merges brought in."""
+        """What our commits vouch for, newest first; with `merged`, also those that people have built on them."""
         with gitdir.guarded(self.home):
             import pygit2
 
-            if (tip := self.tip()) is None:
+            if (ours := self.ours()) is None:
                 return
-            walker = self._repo().walk(tip, pygit2.enums.SortMode.NONE)
-            if not merged:
+            walker = self._repo().walk(ours, pygit2.enums.SortMode.NONE)
+            if merged:
+                for end in self._ends():
+                    walker.push(end)
+            else:
                 walker.simplify_first_parent()
             yield from filter(None, map(anchor_of, walker))
 
+    def _ends(self) -> tuple[str, ...]:
+        """The commits that lead to all others: the branch, and our newest one if the branch was moved away from it."""
+        tip, ours = self.tip(), self.ours()
+        return tuple(filter(None, (tip, ours if self.is_set_back() else None)))
+
     @_guard
     def at_time(self, moment: datetime) -> str | None:
-        """The branch's newest commit made at or before `moment`; commits know whole seconds."""
+        """The newest commit made at or before `moment`; commits know whole seconds."""
         import pygit2
 
         second = seconds_of(moment)
-        if (tip := self.tip()) is None:
+        if (tip := self.ours()) is None:
             return None
         walker = self._repo().walk(tip, pygit2.enums.SortMode.NONE)
         walker.simplify_first_parent()
@@ -236,9 +385,10 @@ class History:
 
     @_guard
     def is_crowded(self, limit: int) -> bool:
-        """Whether more than `limit` objects lie in files of their own, judged by one folder of 256 as git does."""
-        sample = self.disk.names(gitdir.common_dir(self._repo()) / "objects" / "17")
-        return len(sample) * 256 > limit
+        """Whether there are many packs, or more than `limit` objects in files of their own, judged by 1/256 of them."""
+        objects = gitdir.common_dir(self._repo()) / "objects"
+        packs = sum(name.endswith(".pack") for name in self.disk.names(objects / "pack"))
+        return packs > pack.MANY_PACKS or len(self.disk.names(objects / "17")) * 256 > limit
 
     def check(self) -> list[str]:
         """What is wrong with the repository; empty when everything can be read."""
@@ -256,7 +406,7 @@ class History:
         return repo
 
     def _tree(self, commit: str | None) -> pygit2.Tree | None:
-        rev = self.tip() if commit is None else self.resolve(commit)
+        rev = self.ours() if commit is None else self.resolve(commit)
         return None if rev is None else gitdir.commit_at(self._repo(), rev).tree
 
     def _is_staged(self, repo: pygit2.Repository) -> bool:
@@ -264,13 +414,13 @@ class History:
         state = gitindex.checksum(self.disk, index)
         if state is None:
             return False
-        tip = self.tip()
+        tip, ours = self.tip(), self.ours()
         known = [*gitindex.marks(self.disk, Path(repo.path, gitindex.MARKER)), *self._origins]
-        # A mark counts while its commit is in the branch: `git reset --soft` makes the same index staged work.
-        known = [mark for mark in known if tip and self._includes(tip, mark[0])]
+        # A mark counts while its commit is in the branch, or in what the branch was set back from.
+        known = [mark for mark in known if any(each and self._includes(each, mark[0]) for each in (tip, ours))]
         if any(mark[1] == state for mark in known) or (not known and gitindex.is_empty_index(self.disk, index)):
             return False
-        origin = gitindex.index_origin(repo, filter(None, [tip, *(mark[0] for mark in known)]))
+        origin = gitindex.index_origin(repo, filter(None, dict.fromkeys([tip, ours, *(mark[0] for mark in known)])))
         if origin is not None:
             self._origins = [(origin, state)]
         return origin is None
@@ -297,17 +447,29 @@ class History:
                 raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
             for log in (common / "logs" / self._ref, Path(repo.path, "logs", "HEAD")):
                 gitdir.append_line(self.disk, log, line)
+        self._note_ours(common, new)
         if self._past[0] == base:
             self._past = (new, self._past[1])
 
-    def _read_seqs(self, tip: str | None) -> None:
+    def _note_ours(self, common: Path, new: str) -> None:
+        """Let our own reference name the newest commit; if we die before, the branch has it, which says whose it is."""
+        target, scratch = common / self._own_ref, common / gitdir.NEW_OWN_REF
+        self.disk.make_dirs(target.parent)
+        gitdir.stage(self.disk, target, scratch, f"{new}\n".encode())
+        with gitdir.locked(self.disk, target, scratch):
+            pass
+
+    def _read_seqs(self, ends: tuple[str, ...]) -> None:
         """Read the commits since the last look; all of them after a merge, or when the branch was rewritten."""
         import pygit2
 
         found: list[tuple[int, str]] = []
-        is_straight = True
-        for commit in self._repo().walk(tip, pygit2.enums.SortMode.NONE) if tip else ():
-            if is_straight and str(commit.id) == self._seq_tip:
+        walker = self._repo().walk(ends[0] if ends else None, pygit2.enums.SortMode.NONE)
+        for end in ends[1:]:
+            walker.push(end)
+        is_straight = len(ends) == len(self._seq_ends) == 1
+        for commit in walker if ends else ():
+            if is_straight and str(commit.id) == self._seq_ends[0]:
                 break
             is_straight = is_straight and len(commit.parent_ids) < 2
             if anchor := anchor_of(commit):
@@ -318,21 +480,64 @@ class History:
             self._seqs.setdefault(number, commit_id)
 
 
-def _create_commit(repo: pygit2.Repository, draft: CommitDraft, parent: str | None) -> str:
+def _create_commit(
+    repo: pygit2.Repository,
+    draft: CommitDraft,
+    parents: Sequence[str],
+    old: pygit2.Tree | None,
+    made: list[pygit2.Oid],
+) -> pygit2.Oid:
+    """A commit that changes the tree `old`; every object that it is made of is noted in `made`."""
     import pygit2
 
     message = message_of(draft)
-    old = None if parent is None else gitdir.commit_at(repo, parent).tree
-    tree = _graft(repo, old, {parts_of(path): data for path, data in draft.writes.items()})
+    tree = _graft(repo, old, {parts_of(path): data for path, data in draft.writes.items()}, made)
+    if tree is None:
+        tree = repo.TreeBuilder().write()
+        made.append(tree)
     second, offset = seconds_of(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
     author = pygit2.Signature(*author_of(draft.author), second, offset)
     committer = pygit2.Signature(*COMMITTER, second, offset)
-    parents = [] if parent is None else [parent]
-    return str(repo.create_commit(None, author, committer, message, tree or repo.TreeBuilder().write(), parents))
+    made.append(repo.create_commit(None, author, committer, message, tree, list(parents)))
+    return made[-1]
+
+
+def _with_entries(
+    repo: pygit2.Repository, tree: pygit2.Tree, other: pygit2.Tree, is_others: Callable[[bytes], bool]
+) -> pygit2.Tree:
+    """The tree with those entries as another tree has them."""
+    import pygit2
+
+    kept = [each for each in gitdir.tree_entries(tree.read_raw()) if not is_others(each[1])]
+    kept += [each for each in gitdir.tree_entries(other.read_raw()) if is_others(each[1])]
+    kept.sort(key=lambda each: each[1] + b"/" * (each[0] == gitdir.FOLDER))
+    data = b"".join(mode + b" " + name + b"\0" + oid for mode, name, oid in kept)
+    return repo[repo.write(pygit2.enums.ObjectType.TREE, data)].peel(pygit2.Tree)
+
+
+def _blob_at(repo: pygit2.Repository, commit: str | None, parts: Parts) -> str | None:
+    import pygit2
+
+    entry = None if commit is None else _entry(gitdir.commit_at(repo, commit).tree, parts)
+    return str(entry.id) if isinstance(entry, pygit2.Blob) else None
+
+
+def _conflict(index: pygit2.Index, path: str) -> tuple[pygit2.IndexEntry | None, ...] | None:
+    """The versions of a file that the index has while they conflict: before, ours and theirs."""
+    conflicts = index.conflicts
+    if conflicts is None:
+        return None
+    try:
+        return tuple(conflicts[path])
+    except KeyError:
+        return None
 
 
 def _graft(
-    repo: pygit2.Repository, tree: pygit2.Tree | None, writes: Mapping[Parts, bytes | None]
+    repo: pygit2.Repository,
+    tree: pygit2.Tree | None,
+    writes: Mapping[Parts, bytes | None],
+    made: list[pygit2.Oid],
 ) -> pygit2.Oid | None:
     """The id of `tree` after the writes, None when nothing is left in it."""
     groups: dict[str, dict[Parts, bytes | None]] = defaultdict(dict)
@@ -340,8 +545,11 @@ def _graft(
         groups[parts[0]][parts[1:]] = data
     builder = repo.TreeBuilder() if tree is None else repo.TreeBuilder(tree)
     for name, below in groups.items():
-        _put_entry(repo, builder, None if tree is None else _entry(tree, (name,)), name, below)
-    return builder.write() if len(builder) else None
+        _put_entry(repo, builder, None if tree is None else _entry(tree, (name,)), name, below, made)
+    if not len(builder):
+        return None
+    made.append(builder.write())
+    return made[-1]
 
 
 def _put_entry(
@@ -350,6 +558,7 @@ def _put_entry(
     old: pygit2.Object | None,
     name: str,
     below: dict[Parts, bytes | None],
+    made: list[pygit2.Oid],
 ) -> None:
     import pygit2
 
@@ -360,9 +569,10 @@ def _put_entry(
         if any(content is not None for content in below.values()):
             raise PathError(f"{name!r} cannot be a file and a folder at once", hint="write one of them")
         is_executable = old is not None and old.filemode == modes.BLOB_EXECUTABLE
-        builder.insert(name, repo.create_blob(data), modes.BLOB_EXECUTABLE if is_executable else modes.BLOB)
+        made.append(repo.create_blob(data))
+        builder.insert(name, made[-1], modes.BLOB_EXECUTABLE if is_executable else modes.BLOB)
         return
-    folder = _graft(repo, old if isinstance(old, pygit2.Tree) else None, below) if below else None
+    folder = _graft(repo, old if isinstance(old, pygit2.Tree) else None, below, made) if below else None
     if folder is not None:
         builder.insert(name, folder, modes.TREE)
     elif old is not None and (below if is_folder else is_said):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
     import pygit2
 
-MANY_PACKS = 8
+MANY_PACKS = 50
+KEPT = b"memfolio\n"
+"""What a `.keep` of ours says: git leaves a pack alone that has such a file beside it."""
+_WORKSHOP = "memfolio-pack"
 _GIT_SECONDS = 900
 _FOLDER = re.compile(r"[0-9a-f]{2}")
 _OBJECT = re.compile(r"[0-9a-f]{38}")
@@ -26,12 +30,18 @@ def pack(disk: Disk, home: Path, repo: pygit2.Repository) -> None:
     """Bring loose objects into a pack with the git program, or without it when it is missing or unwilling.
 
     Packs are made along the history and not from a list of objects: only then does git see which files are versions of
-    one another (measured: 30 times smaller). Many packs become one; what nobody refers to is kept.
+    one another (measured: 30 times smaller). Small packs become larger ones; what nobody refers to is kept.
     """
-    many = len(list((common_dir(repo) / "objects" / "pack").glob("*.pack"))) >= MANY_PACKS
-    done = run_git(home, repo, "repack", "-d", "-q", *(["-a", "-k"] if many else []))
+    folder = common_dir(repo) / "objects" / "pack"
+    for name in disk.names(folder):  # of a process that died while it committed
+        if name.endswith(".keep") and disk.read(folder / name) == KEPT:
+            disk.unlink(folder / name)
+    for how in (["--geometric=2"], ["-a", "-k"]):  # the first needs git 2.32
+        done = run_git(home, repo, "repack", "-d", "-q", *how)
+        if done is None or done.returncode == 0:
+            break
     if done is None or done.returncode != 0:
-        _pack_loose(disk, repo)
+        _pack_all(disk, repo)
         return
     run_git(home, repo, "commit-graph", "write", "--reachable", "--changed-paths", "--no-progress")
 
@@ -76,24 +86,82 @@ def loose_objects(repo: pygit2.Repository) -> list[str]:
     return [folder + name for folder in folders for name in os.listdir(objects / folder) if _OBJECT.fullmatch(name)]
 
 
-def _pack_loose(disk: Disk, repo: pygit2.Repository) -> None:
+def _pack_all(disk: Disk, repo: pygit2.Repository) -> None:
+    """Bring all objects into one pack, in place of the files and packs in which they lay."""
     import pygit2
 
-    loose = [pygit2.Oid(hex=name) for name in loose_objects(repo)]
-    if not loose:
+    folder = common_dir(repo) / "objects" / "pack"
+    before, objects = disk.names(folder), list(repo.odb)
+    if not objects:
         return
     builder = pygit2.PackBuilder(repo)
-    for oid in loose:
+    for oid in objects:
         builder.add(oid)
-    builder.write()
-    objects = common_dir(repo) / "objects"
-    packed = pygit2.Odb()
-    packed.add_backend(pygit2.OdbBackendPack(str(objects)), 1)
-    for oid in loose:
-        if oid in packed:
-            path = objects / str(oid)[:2] / str(oid)[2:]
-            path.chmod(0o644)  # Windows deletes no read-only file
-            disk.unlink(path)
+    new = put_pack(disk, repo, builder)
+    kept = {new, *(name.partition(".")[0] for name in before if name.endswith(".keep"))}
+    # What names the pack first, so that a reader finds all of it or nothing.
+    for name in sorted(before, key=lambda name: name.endswith(".pack")):
+        if name.startswith("pack-") and name.partition(".")[0] not in kept:
+            _delete(disk, folder / name)
+    drop_loose(disk, repo, objects)
+
+
+def put_pack(disk: Disk, repo: pygit2.Repository, builder: pygit2.PackBuilder, *, keep: bool = False) -> str:
+    """Write a pack where nobody looks for one, make it durable, then give it its name among the others.
+
+    With `keep`, git leaves it alone until its `.keep` is deleted.
+    """
+    common = common_dir(repo)
+    workshop, folder = common / _WORKSHOP, common / "objects" / "pack"
+    for name in disk.names(workshop):  # of an attempt that was cut short
+        disk.unlink(workshop / name)
+    disk.make_dirs(workshop)
+    disk.make_dirs(folder)
+    builder.write(str(workshop))
+    names = sorted(disk.names(workshop), key=lambda name: name.endswith(".idx"))  # a pack counts once it has one
+    new = names[0].partition(".")[0]
+    if keep:
+        disk.put(folder / f"{new}.keep", KEPT)
+    for name in names:
+        (workshop / name).chmod(0o644)  # what is read-only can neither be synced nor, on Windows, deleted
+        disk.sync_file(workshop / name)
+        disk.rename(workshop / name, folder / name)
+    disk.sync_dir(folder)
+    return new
+
+
+@contextmanager
+def kept(disk: Disk, repo: pygit2.Repository, objects: Iterable[pygit2.Oid]) -> Iterator[None]:
+    """Have objects in a pack that no `git gc --prune=now` drops, until the caller has made them reachable.
+
+    Git deletes an object in a file of its own if nothing referred to it when it began to look, even though something
+    does by now; it does not delete from packs that it did not see, or that have a `.keep`.
+    """
+    import pygit2
+
+    assert repo.config_snapshot  # what is wrong with it is said here: half a builder cannot be thrown away
+    builder = pygit2.PackBuilder(repo)
+    for oid in dict.fromkeys(objects):
+        builder.add(oid)
+    name = put_pack(disk, repo, builder, keep=True)
+    try:
+        yield
+    finally:
+        disk.discard(common_dir(repo) / "objects" / "pack" / f"{name}.keep")
+
+
+def drop_loose(disk: Disk, repo: pygit2.Repository, objects: Iterable[pygit2.Oid]) -> None:
+    """Delete the files of objects that are in a pack."""
+    folder = common_dir(repo) / "objects"
+    for name in map(str, objects):
+        path = folder / name[:2] / name[2:]
+        if path.exists():
+            _delete(disk, path)
+
+
+def _delete(disk: Disk, path: Path) -> None:
+    path.chmod(0o644)  # Windows deletes no read-only file
+    disk.unlink(path)
 
 
 def _unreadable(repo: pygit2.Repository, tip: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, RefusedError
-from memfolio.vault.git import gitdir, gitindex
+from memfolio.vault.git import gitdir, gitindex, pack
 from memfolio.vault.paths import AUDIT
 
 if TYPE_CHECKING:
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from memfolio.vault.git.history import History
 
 Scrub = Callable[[str, bytes], bytes]
-_TREE, _LINK, _MODULE = b"40000", b"120000", b"160000"
-_ID = 20
+_LINK, _MODULE = b"120000", b"160000"
 _SIGNATURE = re.compile(rb"\n(?:gpgsig|gpgsig-sha256|mergetag) [^\n]*(?:\n [^\n]*)*")
 _NAMED = re.compile(rb"^(tree|parent|object) ([0-9a-f]{40})$", re.MULTILINE)
-_WORKSHOP = "memfolio-pack"
 _MOVED = "memfolio-moved.new"
 _PACKED = "packed-refs"
 _STALE = ("ORIG_HEAD", "FETCH_HEAD", "objects/info/commit-graph", "objects/pack/multi-pack-index")
@@ -132,17 +130,11 @@ class Rewriter:
             found.clear()
 
     def run(self) -> Rewritten:
-        import pygit2
-
-        settings, before, targets = pygit2.settings, set(self._object_files()), self._targets()
-        settings.enable_fsync_gitdir(False)  # one pack that is synced stands for thousands of files that need not be
-        try:
-            for commit in self._walk():
-                self._commits[commit.id.raw] = self._commit(commit)
-            moves = {name: (old, self._new(old)) for name, old in targets.items()}
-        finally:
-            settings.enable_fsync_gitdir(True)
-        pack = self._pack(moves)
+        before, targets = set(self._object_files()), self._targets()
+        for commit in self._walk():
+            self._commits[commit.id.raw] = self._commit(commit)
+        moves = {name: (old, self._new(old)) for name, old in targets.items()}
+        new = self._pack(moves)
         if self._targets() != targets:
             raise HistoryError("somebody else committed or moved a branch", hint="leave git alone for a moment")
         moved = tuple(name for name, (old, new) in moves.items() if old != new)
@@ -150,7 +142,7 @@ class Rewriter:
         self._follow_in_logs()
         # Before the old commits go: whoever comes next compares the index with the commits that are noted for it.
         _mark_index(self.history)
-        self._throw_away(pack, before)
+        self._throw_away(new, before)
         self.history.close()
         changed = sum(old != new for old, new in self._commits.items())
         files = Counter(path for (old, path), new in self._blobs.items() if old != new)
@@ -226,7 +218,7 @@ class Rewriter:
             data = self._read(oid)
             after = b"".join(
                 mode + b" " + name + b"\0" + self._entry(mode, each, prefix + name.decode("utf-8", "surrogateescape"))
-                for mode, name, each in _entries(data)
+                for mode, name, each in gitdir.tree_entries(data)
             )
             kind = int(pygit2.enums.ObjectType.TREE)
             self._trees[oid, prefix] = oid if after == data else self._written(kind, after)
@@ -235,7 +227,7 @@ class Rewriter:
     def _entry(self, mode: bytes, oid: bytes, path: str) -> bytes:
         if mode in (_LINK, _MODULE) or path == AUDIT:
             return oid
-        return self._tree(oid, f"{path}/") if mode == _TREE else self._blob(oid, path)
+        return self._tree(oid, f"{path}/") if mode == gitdir.FOLDER else self._blob(oid, path)
 
     def _blob(self, oid: bytes, path: str) -> bytes:
         import pygit2
@@ -277,22 +269,7 @@ class Rewriter:
         for entry in self.repo.index:
             if entry.id in self.repo:
                 builder.add(entry.id)
-        return self._put_pack(builder)
-
-    def _put_pack(self, builder: pygit2.PackBuilder) -> str:
-        """Write the pack where nobody looks for one, then give it its name among the others."""
-        disk, common = self.history.disk, gitdir.common_dir(self.repo)
-        workshop, folder = common / _WORKSHOP, common / "objects" / "pack"
-        for name in disk.names(workshop):  # of an attempt that was cut short
-            disk.unlink(workshop / name)
-        disk.make_dirs(workshop)
-        disk.make_dirs(folder)
-        builder.write(str(workshop))
-        names = sorted(disk.names(workshop), key=lambda name: name.endswith(".idx"))  # a pack counts once it has one
-        for name in names:
-            disk.rename(workshop / name, folder / name)
-        disk.sync_dir(folder)
-        return names[0].partition(".")[0]
+        return pack.put_pack(self.history.disk, self.repo, builder)
 
     def _move(self, moves: dict[str, tuple[bytes, bytes]]) -> None:
         """Let references point to other commits, each under git's own lock, which no death of ours leaves behind.
@@ -320,9 +297,11 @@ class Rewriter:
             disk.discard(scratch)
 
     def _places(self, name: str) -> tuple[Path, Path]:
-        """The file of a reference, and where its next content waits: for the branch, where that of commits does."""
+        """The file of a reference, and where its next content waits: where a commit has it wait, for those it moves."""
         common = gitdir.common_dir(self.repo)
-        scratch = gitdir.NEW_REF if name == f"refs/heads/{self.history.branch}" else _MOVED
+        branch = self.history.branch
+        scratches = {f"refs/heads/{branch}": gitdir.NEW_REF, f"{gitdir.OWN_REFS}{branch}": gitdir.NEW_OWN_REF}
+        scratch = scratches.get(name, _MOVED)
         return common / name, common / scratch
 
     def _unpack(self) -> None:
@@ -351,14 +330,14 @@ class Rewriter:
         old, new = _raw(line[:40]), _raw(line[41:81])
         if new is None or new not in self._commits:
             return b""
-        before, after = self._commits.get(old or b"", bytes(_ID)).hex(), self._commits[new].hex()
+        before, after = self._commits.get(old or b"", bytes(gitdir.ID_BYTES)).hex(), self._commits[new].hex()
         return f"{before} {after}".encode() + line[81:]
 
     def _object_files(self) -> list[Path]:
         files = gitdir.all_files(gitdir.common_dir(self.repo) / "objects")
         return [path for path in files if path.parent.name != "info"]
 
-    def _throw_away(self, pack: str, before: set[Path]) -> None:
+    def _throw_away(self, new: str, before: set[Path]) -> None:
         """Delete the objects outside the new pack that were there before or are our own, and what names them.
 
         What a person has put there meanwhile stays.
@@ -371,7 +350,7 @@ class Rewriter:
             path for path in self._object_files() if path in before or f"{path.parent.name}{path.name}" in self._made
         ]
         for path in gone:
-            if path.name.partition(".")[0] != pack:
+            if path.name.partition(".")[0] != new:
                 path.chmod(0o644)  # Windows deletes no read-only file
                 disk.unlink(path)
         for folder in sorted({path.parent for path in gone}):
@@ -380,19 +359,9 @@ class Rewriter:
 
 def _raw(name: bytes) -> bytes | None:
     try:
-        return bytes.fromhex(name.decode("ascii")) if len(name) == 2 * _ID else None
+        return bytes.fromhex(name.decode("ascii")) if len(name) == 2 * gitdir.ID_BYTES else None
     except ValueError:
         return None
-
-
-def _entries(tree: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Mode, name and id of all that is in a tree, as its bytes have them."""
-    at = 0
-    while at < len(tree):
-        end = tree.index(b"\0", at)
-        mode, _, name = tree[at:end].partition(b" ")
-        at = end + 1 + _ID
-        yield mode, name, tree[end + 1 : at]
 
 
 def _renamed(data: bytes, known: dict[bytes, bytes]) -> bytes:

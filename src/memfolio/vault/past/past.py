@@ -205,7 +205,7 @@ class Past:
             raise HistoryError(
                 f"git cannot take the newest changes: {self._vault.committer.obstacle}", hint="free git, then try again"
             )
-        tip = self._vault.history.tip()
+        tip = self._vault.history.ours()
         if tip is None:
             raise NotFoundError("the home has no history yet", hint="remember something first")
         return tip

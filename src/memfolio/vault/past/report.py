@@ -95,12 +95,12 @@ def _check_trail(vault: Vault) -> Iterator[Finding]:
 
 def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
     """Commits name the trail's hash at their time, so a trail rewritten as a whole is found out."""
-    hashes = {line.seq: line.hash for line in trail.lines()}
     try:
         anchors = list(history.anchors(merged=True))
     except HistoryError as error:
         yield Finding("warning", "git", error.message, error.hint)
         return
+    hashes = {line.seq: line.hash for line in trail.lines()}  # read last: no commit is ahead of the trail
     wrong = [anchor for anchor in anchors if hashes.get(anchor.seq) != anchor.chain]
     for anchor in wrong:
         message = f"change {anchor.seq} is not what commit {anchor.commit[:10]} vouches for"
@@ -233,11 +233,17 @@ def _check_git(vault: Vault) -> Iterator[Finding]:
             "note", "git", "is switched off: there is a trail, but nothing can be undone", "set git.enabled = true"
         )
         return
-    if problems := vault.history.check():
+    if problems := _broken(vault):
         yield from (Finding("error", "git", problem, "see docs/vault.md, “When git is broken”") for problem in problems)
     else:
         yield Finding("ok", "git", "every object of the newest commit can be read")
         yield from _check_committed(vault)
+
+
+def _broken(vault: Vault) -> list[str]:
+    """What is wrong with git, by two looks: what is committed while git looks counts as missing in that look only."""
+    first = vault.history.check()
+    return [problem for problem in vault.history.check() if problem in first] if first else []
 
 
 def _check_access(vault: Vault) -> Iterator[Finding]:

@@ -98,7 +98,7 @@ class Versions:
             # Appends may share a commit: the file at that commit may go on behind this change.
             start, end = self._span(line, mark, content or b"")
             return Version(mark.path, (content or b"")[:start] or None, (content or b"")[:end], start)
-        return Version(mark.path, self._at_parent(mark.path, commit), content)
+        return Version(mark.path, self._before(line, mark, commit), content)
 
     def _span(self, line: TrailLine, mark: FileMark, content: bytes) -> tuple[int, int]:
         """Where an append lies in its file: where the trail says, or where its ids are if a purge has moved things."""
@@ -122,6 +122,22 @@ class Versions:
         lines = self._trail.lines(containing=[Action.PURGE.value.encode()])
         return any(line.action is Action.PURGE for line in lines)
 
+    def _before(self, line: TrailLine, mark: FileMark, commit: str) -> bytes | None:
+        """The file in front of a change: as the commit before has it, or the change that left it so.
+
+        The commit before may be a person's, by which they made this very change.
+        """
+        content = self._at_parent(mark.path, commit)
+        if mark.was is None or (content is not None and self.hash(content) == mark.was):
+            return content
+        for each in self._trail.lines(containing=[mark.was.encode()]):
+            left = any((other.path, other.now) == (mark.path, mark.was) for other in each.files)
+            if left and each.seq < line.seq and (earlier := self._commits.get(each.seq)):
+                recorded = self._history.read(mark.path, commit=earlier)
+                if recorded is not None and self.hash(recorded) == mark.was:
+                    return recorded
+        return content
+
     def _at_parent(self, path: str, commit: str) -> bytes | None:
         try:
             parent = self._history.resolve(f"{commit}^")
@@ -143,7 +159,7 @@ class Versions:
     def _newest(self) -> str | None:
         """The newest commit; a home without any history yet has none."""
         try:
-            return self._history.tip()
+            return self._history.ours()
         except HistoryError:
             return None
 
