@@ -16,6 +16,8 @@ from memfolio.vault.lock import FileLock
 from memfolio.vault.vault import PATIENCE, Vault
 from tests.vault.proof import BOT, check_home, configured, item
 
+pytestmark = pytest.mark.serial
+
 LOG = "agents/main/memory/2026-11-15.md"
 
 

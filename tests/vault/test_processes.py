@@ -25,6 +25,8 @@ from tests.disks import Crash, CrashingDisk
 from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, appended, check_git, check_home, configured, fork, item, kill, wait
 
+pytestmark = pytest.mark.serial
+
 PROCESSES = 8
 LONGEST_WAIT = 1.0
 """Seconds that an operation may take among eight processes; the machine may be busy with others, so a tenth of
