@@ -392,6 +392,7 @@ def written(host: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.serial
 def test_a_conversation_that_is_over_is_learned_from_by_a_process_of_its_own(shared: Path, ask: Hook) -> None:
     ask(
         "claude-code",
@@ -487,6 +488,7 @@ def test_a_huge_prompt_is_answered_and_noted_as_far_as_a_memory_goes(shared: Pat
     assert content.startswith("The staging database of Kestrel? ää")
 
 
+@pytest.mark.serial
 @pytest.mark.usefixtures("warm")
 def test_what_was_said_while_the_home_is_held_is_noted_later(filled: Path, hook: Hook) -> None:
     with held(filled):
@@ -515,6 +517,7 @@ def test_what_was_said_is_neither_lost_nor_doubled_when_the_warm_process_is_kill
     assert [role for role, _ in said(cold)] == ["user", "assistant", "assistant"]
 
 
+@pytest.mark.serial
 def test_a_warm_process_that_hangs_costs_a_little_time_and_no_turn(
     warm: subprocess.Popen[bytes], filled: Path, hook: Hook
 ) -> None:
