@@ -1,7 +1,8 @@
-"""Fixtures every test may use: a place for a home, and a clock that stands still."""
+"""Fixtures every test may use: a place for a home, a clock that stands still, and a memory."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from memfolio import Memory
 from memfolio.clock import SettableClock
 
 settings.register_profile(
@@ -21,28 +23,30 @@ settings.register_profile("long", parent=settings.get_profile("quick"), max_exam
 settings.load_profile("quick")
 
 START = datetime(2026, 11, 15, 14, 30, 5, 123000, tzinfo=UTC)
+SHARED_MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
+"""Bytes that the folders of all tests may take, with plenty to spare."""
 
-
-MEMORY = Path("/dev/shm")
+if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM:
+    # Syncing costs nothing there. What a loss of power leaves is tried with disks of `tests/disks.py`.
+    os.environ["TMPDIR"] = tempfile.tempdir = str(SHARED_MEMORY)
 
 
 @pytest.fixture
-def quick_path(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where the machine has one: syncing costs nothing there."""
-    if not MEMORY.is_dir():
-        yield tmp_path
-        return
-    folder = Path(tempfile.mkdtemp(dir=MEMORY, prefix="memfolio-"))
+def quick_path() -> Iterator[Path]:
+    """A folder beside `tmp_path`, so that this one stays empty until the test writes to it."""
+    folder = Path(tempfile.mkdtemp(prefix="memfolio-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for what can be rebuilt, so that no test touches the person's own."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = Path(tempfile.mkdtemp(prefix="memfolio-cache-"))
     monkeypatch.setenv("MEMFOLIO_CACHE", str(folder))
-    return folder
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -71,3 +75,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def clock() -> SettableClock:
     """A clock that stands at 2026-11-15 14:30:05.123 UTC."""
     return SettableClock(START)
+
+
+@pytest.fixture
+def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
+    """The memory of the main agent in a new home, which nothing but the test works at."""
+    with Memory.open(home, clock=clock, background=False) as memory:
+        yield memory

@@ -114,6 +114,7 @@ def test_writes_and_questions_at_once_do_not_hinder_each_other(home: Path) -> No
     asyncio.run(work())
 
 
+@pytest.mark.serial
 def test_loop_goes_on_while_a_verb_waits_for_the_home(home: Path) -> None:
     async def work() -> float:
         async with await AsyncMemory.open(home, "main") as memory:
@@ -197,6 +198,7 @@ def test_subscriber_hears_of_a_change_on_another_thread(home: Path) -> None:
     assert heard[0][1] != threading.get_ident()
 
 
+@pytest.mark.serial
 def test_edit_is_noticed_under_a_running_loop_and_signals_stay_the_users(home: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,6 @@ from memfolio.clock import SettableClock
 from memfolio.memory import Memory
 from memfolio.serve.tools.all import TOOLS
 from tests.index.proof import dump_of
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, background=False, clock=clock) as memory:
-        yield memory
 
 
 def test_what_was_to_be_done_comes_up_with_its_topic_and_with_its_time(memory: Memory, clock: SettableClock) -> None:

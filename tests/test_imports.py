@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -95,15 +96,26 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@dataclass(frozen=True)
+class Code:
+    """What the tests ask about a file."""
+
+    imports: frozenset[str]
+    disk_calls: tuple[str, ...]
+    attributes: frozenset[str]
+
+
 @cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+def read(path: Path) -> Code:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))))
+    attributes = frozenset(dotted(node) for node in nodes if isinstance(node, ast.Attribute))
+    return Code(frozenset(imports(path, nodes)), tuple(disk_calls(path, nodes)), attributes)
 
 
-def imports(path: Path) -> Iterator[str]:
+def imports(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Dotted names of all imported modules, wherever in the file they are imported."""
     package = ["memfolio", *path.relative_to(PACKAGE).parent.parts]
-    for node in ast.walk(parse(path)):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -113,20 +125,13 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def imported_rooms(path: Path) -> set[str]:
-    return {name.split(".")[1] for name in imports(path) if name.startswith("memfolio.")}
+    return {name.split(".")[1] for name in read(path).imports if name.startswith("memfolio.")}
 
 
 def dotted(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def calls(path: Path) -> Iterator[tuple[int, str, ast.Call]]:
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Call):
-            name = dotted(node.func) or getattr(node.func, "attr", "")
-            yield node.lineno, name, node
 
 
 def opens_with_mode(call: ast.Call) -> bool:
@@ -148,38 +153,42 @@ def touches_disk(name: str, call: ast.Call) -> bool:
     return method in PATH_CALLS or (method == "open" and opens_with_mode(call))
 
 
-def disk_calls(path: Path) -> list[str]:
-    return [f"{name_of(path)}:{line} {name}" for line, name, call in calls(path) if touches_disk(name, call)]
+def disk_calls(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            name = dotted(node.func) or getattr(node.func, "attr", "")
+            if touches_disk(name, node):
+                yield f"{name_of(path)}:{node.lineno} {name}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_imports_point_one_way(path: Path) -> None:
-    room = room_of(path)
-    if room == "__init__":
-        return
-    assert room in LEVELS, f"say where {room} stands in LEVELS"
-    allowed = LEVELS[: LEVELS.index(room) + 1] + (("__version__",) if room == "serve" else ())
-    assert imported_rooms(path) <= set(allowed)
+def test_imports_point_one_way() -> None:
+    assert {room_of(path) for path in FILES} <= {*LEVELS, "__init__"}, "say where a new room stands in LEVELS"
+    wrong = {}
+    for path in FILES:
+        room = room_of(path)
+        if room != "__init__":
+            allowed = LEVELS[: LEVELS.index(room) + 1] + (("__version__",) if room == "serve" else ())
+            wrong[name_of(path)] = imported_rooms(path) - set(allowed)
+    assert {name: rooms for name, rooms in wrong.items() if rooms} == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_special_libraries_stay_in_their_room(path: Path) -> None:
-    for name in imports(path):
-        owners = OWNERS.get(name.split(".")[0])
-        assert owners is None or name_of(path).startswith(owners), f"{name} belongs to {owners}"
+def test_special_libraries_stay_in_their_room() -> None:
+    used = [(name_of(path), name) for path in FILES for name in read(path).imports]
+    owners = {name: OWNERS.get(name.split(".")[0]) for _, name in used}
+    assert [(file, name) for file, name in used if not file.startswith(owners[name] or "")] == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if name_of(p) != DISK], ids=name_of)
-def test_disk_is_changed_only_through_the_seam(path: Path) -> None:
-    allowed = EXCEPTIONS.get(name_of(path), frozenset[str]())
-    assert [call for call in disk_calls(path) if call.split()[1] not in allowed] == []
+def test_disk_is_changed_only_through_the_seam() -> None:
+    for path in FILES:
+        if name_of(path) != DISK:
+            allowed = EXCEPTIONS.get(name_of(path), frozenset[str]())
+            assert [call for call in read(path).disk_calls if call.split()[1] not in allowed] == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if name_of(p) not in ("config.py", HOOK)], ids=name_of)
-def test_environment_is_read_only_by_the_configuration(path: Path) -> None:
-    names = {dotted(node) for node in ast.walk(parse(path)) if isinstance(node, ast.Attribute)}
-    assert not names & {"os.environ", "os.getenv", "os.environb"}
-    assert not {name for name in imports(path) if name in ("os.environ", "os.getenv")}
+def test_environment_is_read_only_by_the_configuration() -> None:
+    readers = {"os.environ", "os.getenv", "os.environb"}
+    found = {name_of(path) for path in FILES if readers & (read(path).attributes | read(path).imports)}
+    assert found <= {"config.py", HOOK}
 
 
 @pytest.mark.parametrize(

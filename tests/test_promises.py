@@ -150,6 +150,7 @@ def test_5_every_change_is_one_line_and_in_git_and_can_be_undone(home: Path) -> 
         assert contents(memory) == before
 
 
+@pytest.mark.serial
 def test_6_an_idle_home_is_left_alone(home: Path) -> None:
     with Memory.open(home) as memory:
         memory.remember("the last thing for a while")

@@ -10,6 +10,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.serial
+
 SCRIPTS = Path(sys.executable).parent
 
 

@@ -217,12 +217,14 @@ def test_of_too_many_words_the_telling_ones_are_kept_in_order() -> None:
     assert terms("one two", limit=0) == []
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("repeated", ["aB", "a-", "a.", "a::", "a-a.", "-a", "a_", "#a_", "(-a-b_", "a'"])
 def test_no_pattern_takes_long(repeated: str) -> None:
     query = (repeated * 8_192)[:8_190] + "aé"
     assert min(_seconds(query) for _ in range(3)) < 0.03
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("filler", ["lorem ipsum ", "a'", "é ", "x", "漢字仮名", "\u0301", "\ud800", "🥑 "])
 def test_a_huge_question_is_read_in_no_time(filler: str) -> None:
     query = "Zanzibar " + filler * (100_000 // len(filler)) + " Quagga"
@@ -232,9 +234,9 @@ def test_a_huge_question_is_read_in_no_time(filler: str) -> None:
 
 
 def _seconds(query: str) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     terms(query)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_plain_text_is_indexed_as_it_is() -> None:

@@ -177,6 +177,7 @@ def dripping_body(handler: Handler) -> bool:
     return handler.drip(b" " * 30, 0.1)
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("behaviour", [slow, dripping_head, dripping_body])
 def test_slow_server_is_given_up_in_time(server: EmbeddingServer, behaviour: Callable[[Handler], bool]) -> None:
     server.before = behaviour
@@ -185,6 +186,7 @@ def test_slow_server_is_given_up_in_time(server: EmbeddingServer, behaviour: Cal
     assert time.monotonic() - start < 1.3
 
 
+@pytest.mark.serial
 def test_silent_server_is_left_alone_for_a_while_and_then_asked_again(server: EmbeddingServer) -> None:
     embedder = make(server, timeout=0.3, rest=1.0)
     server.before = slow

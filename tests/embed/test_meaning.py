@@ -391,6 +391,7 @@ def sleeps(seconds: float) -> object:
     return before
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("seconds", [1.1, 4.0])
 def test_slow_server_keeps_nobody_waiting(

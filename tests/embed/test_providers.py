@@ -236,6 +236,7 @@ def test_busy_server_is_asked_twice_more_and_no_oftener(server: EmbeddingServer,
     assert len(server.questions) == 3
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("name", NAMES)
 def test_busy_server_is_waited_for_as_long_as_it_asks(server: EmbeddingServer, name: str) -> None:
     embedder = make(server, name)
@@ -246,6 +247,7 @@ def test_busy_server_is_waited_for_as_long_as_it_asks(server: EmbeddingServer, n
     assert server.texts == [[PROBE], [PROBE], ["tea"]]
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("after", ["60", "9" * 5000])
 def test_server_that_wants_to_be_left_alone_for_long_is(server: EmbeddingServer, after: str) -> None:
     embedder = make(server, "openai")

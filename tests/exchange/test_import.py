@@ -50,12 +50,6 @@ class Things:
         return iter(self.things)
 
 
-@pytest.fixture
-def memory(home: Path) -> Iterator[Memory]:
-    with Memory.open(home, background=False, speaker="owner") as opened:
-        yield opened
-
-
 def contents(memory: Memory) -> list[str]:
     return sorted(item.content for item in memory.vault.entries("main"))
 

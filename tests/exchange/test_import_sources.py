@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,12 +26,6 @@ MADE: dict[str, Callable[[Path], Path]] = {
     "claude-code": layouts.claude_code,
     "obsidian": layouts.obsidian,
 }
-
-
-@pytest.fixture
-def memory(home: Path) -> Iterator[Memory]:
-    with Memory.open(home, background=False, speaker="owner") as opened:
-        yield opened
 
 
 def taken(memory: Memory, name: str, root: Path) -> Report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,6 @@ PAST = (
     Reflected(number=2, at=date(2026, 10, 1), outcome="rejected", topics=("Atlas",), questions=("Is it so?",)),
     Reflected(number=3, at=date(2026, 10, 9), outcome="approved", counts={"core": 1}, questions=("Is it so?",)),
 )
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 def findings(memory: Memory, *, since: datetime | None = None, **given: Any) -> Findings:

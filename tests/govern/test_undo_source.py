@@ -22,11 +22,6 @@ BOT = Attribution(actor="bot:helper", trigger="test")
 PERSON = Attribution(actor="human", trigger="test")
 
 
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Memory:
-    return Memory.open(home, clock=clock, background=False)
-
-
 def undone(memory: Memory, *, every_agent: bool = False, dry_run: bool = False) -> Undone:
     return memory.undo(EVIL, by=PERSON, every_agent=every_agent, dry_run=dry_run)
 

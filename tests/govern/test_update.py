@@ -21,11 +21,6 @@ BY = Attribution(actor="human", trigger="test")
 RENT = "The rent is 900 euro. Payment is due on the first."
 
 
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Memory:
-    return Memory.open(home, clock=clock, background=False)
-
-
 def edit(memory: Memory, id: str, text: str, base: str | None = None) -> Updated:
     return memory.update(id, text, base=base, by=BY)
 

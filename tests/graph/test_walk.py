@@ -84,6 +84,7 @@ def test_the_direction_of_each_relation_is_shown(world: World) -> None:
     assert [each.id for each in world.graph.neighbours("Alex", 2)] == ["organization--acme", "person--sam"]
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("count", [100_000])
 def test_a_way_through_many_relations_is_found_at_once(tmp_path: Path, count: int) -> None:
     connection = apsw.Connection(str(tmp_path / "many.db"))

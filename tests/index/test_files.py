@@ -144,6 +144,7 @@ def test_journal_is_emptied_when_there_is_time(home: Path) -> None:
         assert memory.recall("tea")
 
 
+@pytest.mark.serial
 def test_journal_that_somebody_reads_is_left_alone_at_once(home: Path) -> None:
     with opened(home) as memory:
         memory.remember("tea")

@@ -29,7 +29,7 @@ from memfolio.errors import ConflictError, InputError
 from memfolio.vault.format.lines import read_lines
 from memfolio.vault.format.log import Block, split_log
 from memfolio.vault.vault import OWNER
-from tests.conftest import MEMORY, START
+from tests.conftest import START
 from tests.index.proof import assert_index_equals_rebuilt, opened
 from tests.vault.conftest import Tally
 
@@ -95,7 +95,7 @@ class Mind(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None, prefix="memfolio-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="memfolio-"))
         self.home = self.folder / "home"
         self.clock = SettableClock(START)
         self.memories: list[Memory] = []

@@ -91,14 +91,18 @@ def dumped(database: Database) -> dict[str, list[tuple[object, ...]]]:
         return dump(connection)
 
 
-@settings(max_examples=150)
-@given(st.permutations(sorted(FILES)), st.data())
-def test_order_of_filing_does_not_matter(order: list[str], data: st.DataObject) -> None:
-    gone = data.draw(st.lists(st.sampled_from(order), unique=True, max_size=4))
-    again = data.draw(st.lists(st.sampled_from(order), unique=True, max_size=4))
-    one = dumped(filed(order, gone=gone, again=again))
-    other = dumped(filed(sorted(set(FILES) - set(gone)), gone=[], again=[]))
-    assert differences(one, other) == []
+@pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.long)])
+def test_order_of_filing_does_not_matter(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.permutations(sorted(FILES)), st.data())
+    def check(order: list[str], data: st.DataObject) -> None:
+        gone = data.draw(st.lists(st.sampled_from(order), unique=True, max_size=4))
+        again = data.draw(st.lists(st.sampled_from(order), unique=True, max_size=4))
+        one = dumped(filed(order, gone=gone, again=again))
+        other = dumped(filed(sorted(set(FILES) - set(gone)), gone=[], again=[]))
+        assert differences(one, other) == []
+
+    check()
 
 
 def test_answers_are_the_same_after_the_index_is_deleted(home: Path) -> None:

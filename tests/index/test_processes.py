@@ -19,6 +19,8 @@ from tests.index.proof import assert_index_equals_rebuilt, opened
 from tests.vault.conftest import Tally
 from tests.vault.proof import entries, fork, kill, wait
 
+pytestmark = pytest.mark.serial
+
 BUSY = (HomeBusyError, IndexBusyError)
 GONE = (ConflictError, NotFoundError)
 Log = Callable[[str, str, str], None]

@@ -200,6 +200,7 @@ def test_nothing_watches_where_it_is_not_wanted(home: Path, monkeypatch: pytest.
         assert watchers() == []
 
 
+@pytest.mark.serial
 def test_closing_ends_the_thread_at_once(memory: Memory) -> None:
     assert len(watchers()) == 1
     began = time.monotonic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,6 @@ BUILD = {"beliefs": ["B-1", "B-2"], "desires": ["D-1"], "context": "The build fa
 REVERT = {"plan_id": "P-1", "actions": ["revert the merge"]}
 WORKED, FAILED = {"success": True}, {"success": False}
 LEDGER = "agents/main/knowledge/cases/0001.jsonl"
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 @pytest.fixture

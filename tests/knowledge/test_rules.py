@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
@@ -23,12 +23,6 @@ TAXABLE = "taxable: ?x hasRevenue ?y and ?y > 50000 and not ?x isExempt true => 
 MANAGED = "managed: ?x isA Employee and not ?x hasManager ?m => ERROR: ?x has no manager"
 NOTIFY = "?x hasDebt ?d and ?d > $1m => DO notify-cfo about ?x [escalate]"
 LEDGER = "agents/main/knowledge/rules/0001.jsonl"
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,12 +18,6 @@ from memfolio.knowledge.verify import Evidence, Method, Verification, contradict
 from memfolio.types import Attribution, MemoryItem
 
 BY = Attribution(actor="human", trigger="test")
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 @pytest.fixture

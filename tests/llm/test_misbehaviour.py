@@ -67,6 +67,7 @@ CASES: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize(("answer", "wanted"), CASES.values(), ids=list(CASES))
 def test_misbehaviour_is_a_model_error_in_time(answer: Any, wanted: str) -> None:
     with ScriptedModel(lambda _: answer) as server:

@@ -152,6 +152,7 @@ def many(count: int) -> tuple[Item, ...]:
     return beliefs([(f"{' '.join(chosen.choices(words, k=2))} {n}", f"It costs {n} EUR.") for n in range(count)])
 
 
+@pytest.mark.serial
 def test_search_is_near_linear() -> None:
     def seconds(items: Sequence[Item]) -> float:
         began = process_time()

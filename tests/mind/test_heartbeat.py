@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -26,12 +25,6 @@ TROUBLED = {
     "Intentions": "## Ship it [deadline: 2026-11-01]\n\nSoon.\n\n## Write the page\nupdated: 2026-11-01\n",
     "Commitments": "## Send the report\nto: Maria · deadline: 2026-11-10\n",
 }
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as opened:
-        yield opened
 
 
 def write(memory: Memory, **pages: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -22,14 +21,6 @@ ASKED = ("user", "Please deploy the shop.")
 DONE = ("assistant", "First I ran the test suite. Then I tagged the release. Finally, I pushed it to production.")
 THANKS = ("user", "Thanks, that worked!")
 Turn = tuple[str, str]
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Vault.open(home, clock=clock) as vault:
-        memory = Memory(vault, "main", background=False)
-        yield memory
-        memory.close()
 
 
 @pytest.fixture

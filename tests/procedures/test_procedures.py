@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memfolio.clock import SettableClock
 from memfolio.errors import InputError, NotFoundError
 from memfolio.memory import Memory
 from memfolio.procedures.procedure import Form, Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.types import HUMAN
-from memfolio.vault.vault import Vault
 
 FOLDER = "agents/main/memory/procedures"
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Vault.open(home, clock=clock) as vault:
-        memory = Memory(vault, "main", background=False)
-        yield memory
-        memory.close()
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from memfolio.procedures.run import Run
 from memfolio.procedures.runner import Context
 from memfolio.procedures.runs import Runs
 from memfolio.vault.vault import Vault
-from tests.conftest import MEMORY, START
+from tests.conftest import START
 from tests.index.proof import assert_index_equals_rebuilt
 from tests.index.proof import opened as filed
 from tests.vault.proof import configured, fork, kill, wait
@@ -208,7 +208,7 @@ def test_processes_that_resume_at_once_do_every_step_once(ready: Path, tmp_path:
 @settings(max_examples=8, deadline=None)
 def test_ledger_that_grows_is_filed_as_if_it_were_read_anew(acts: list[str]) -> None:
     hand = {"line": b'{"op":"set","values":{}}\n', "torn": b'{"op":"set"}', "junk": b"{oops\n", "cut": b""}
-    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder, ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         home, clock = Path(folder) / "home", SettableClock(START)
         memory = stack.enter_context(filed(home, clock=clock, max_ledger_bytes=4096))
         memory.procedures.add("Deploy", steps=[Step(number=1, text="Go"), Step(number=2, text="Stay")])

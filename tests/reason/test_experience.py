@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memfolio import Memory
-from memfolio.clock import SettableClock
 from memfolio.errors import InputError
 from memfolio.reason.experience import case_based, pattern_recognition
 from memfolio.reason.experience.pattern_recognition import correlations
@@ -38,12 +35,6 @@ LIGHTS: dict[str, Any] = {
         },
     ],
 }
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 def test_inreca_car_lights() -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memfolio import Memory
-from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.errors import InputError, NotFoundError
 from memfolio.llm.open import open_model
@@ -71,12 +69,6 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
     ("argumentation", {"arguments": ["a", "b"], "attacks": [["a", "b"]]}),
     ("calibration", {"forecasts": [{"probability": 0.9, "outcome": True}]}),
 ]
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 def reason_of(memory: Memory, model: Any = None) -> Reason:

@@ -84,6 +84,7 @@ def test_a_fence_is_taken_out_however_it_was_passed_on(remembered: list[str], qu
     assert strip_fences(f"> a{end}{quoted}{end}> b") == f"> a{end}{end}> b"
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize(
     "text",
     [
@@ -95,9 +96,9 @@ def test_a_fence_is_taken_out_however_it_was_passed_on(remembered: list[str], qu
     ],
 )
 def test_stripping_takes_time_in_proportion_to_the_text(text: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert strip_fences(text) == text
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 HIDDEN = (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +17,6 @@ TICK = timedelta(milliseconds=1)
 @pytest.fixture
 def clock() -> SettableClock:
     return SettableClock(NOON)
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 @pytest.mark.parametrize(

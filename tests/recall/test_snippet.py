@@ -9,12 +9,13 @@ import pytest
 from memfolio.recall.snippet import snippet
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("repeated", [".", "'", '."', "?!", '..")a', ". ", "。", ".x", "\n.", "… »"])
 def test_snippet_of_nothing_but_stops_takes_no_time(repeated: str) -> None:
     content = "kettle " + (repeated * 100_000)[:99_990] + "x"
-    started = time.perf_counter()
+    started = time.process_time()
     assert "kettle" in snippet(content, ["kettle"], 50)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def test_snippet_keeps_stops_and_quotes_with_their_sentence() -> None:

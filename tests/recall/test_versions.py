@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -12,12 +10,6 @@ from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError
 from memfolio.vault.vault import OWNER
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, background=False, clock=clock) as memory:
-        yield memory
 
 
 def test_words_of_a_replaced_version_find_what_replaced_it_with_the_chain(memory: Memory) -> None:

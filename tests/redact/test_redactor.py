@@ -189,6 +189,7 @@ def test_personal_data_is_taken_out_where_it_is_wished(kind: str, found: list[st
     assert redactor.find("M-1794753005123-a3f2c91d") == []
 
 
+@pytest.mark.serial
 def test_text_without_secrets_costs_next_to_nothing() -> None:
     clean = make().clean
     text = ("Good to see you, we are swamped with the kids & work. Since 2019 I'm at YouTube, till 5pm. " * 4)[:300]

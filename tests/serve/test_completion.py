@@ -62,6 +62,7 @@ def test_no_home_and_no_sense_offer_nothing() -> None:
     assert complete("memfolio --home /dev/null recall x --agent ") == []
 
 
+@pytest.mark.serial
 def test_completion_answers_at_once() -> None:
     def once() -> float:
         """Seconds of work, so that a busy machine does not decide."""

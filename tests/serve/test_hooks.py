@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import pytest
 
+from memfolio import __version__
 from memfolio.memory import Memory
 from memfolio.recall.context.fence import fenced
 from memfolio.serve.hooks.cold import answer_here
@@ -405,6 +406,7 @@ def written(host: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.serial
 def test_a_conversation_that_is_over_is_learned_from_by_a_process_of_its_own(shared: Path, ask: Hook) -> None:
     ask(
         "claude-code",
@@ -500,6 +502,7 @@ def test_a_huge_prompt_is_answered_and_noted_as_far_as_a_memory_goes(shared: Pat
     assert content.startswith("The staging database of Kestrel? ää")
 
 
+@pytest.mark.serial
 @pytest.mark.usefixtures("warm")
 def test_what_was_said_while_the_home_is_held_is_noted_later(filled: Path, hook: Hook) -> None:
     with held(filled):
@@ -528,6 +531,7 @@ def test_what_was_said_is_neither_lost_nor_doubled_when_the_warm_process_is_kill
     assert [role for role, _ in said(cold)] == ["user", "assistant", "assistant"]
 
 
+@pytest.mark.serial
 def test_a_warm_process_that_hangs_costs_a_little_time_and_no_turn(
     warm: subprocess.Popen[bytes], filled: Path, hook: Hook
 ) -> None:
@@ -554,22 +558,32 @@ def test_what_lies_among_what_waits_and_is_none_of_it_is_in_nobodys_way(filled: 
     assert said(filled) == [("assistant", "It goes on")]
 
 
-def test_there_is_one_warm_process_which_takes_up_what_was_kept_meanwhile_and_ends_by_itself(filled: Path) -> None:
-    with warmth(filled, "1") as first:
+def test_there_is_one_warm_process_which_takes_up_what_was_kept_meanwhile(filled: Path) -> None:
+    with warmth(filled) as first:
         _, _, event = read_parcel(b'0\t1\tclaude-code\tStop\n{"session_id": "s", "last_assistant_message": "late"}')
         keep(filled, f"{time.time_ns():020d}-1", event)
         command = [sys.executable, "-m", "memfolio.serve.hooks.warm", str(filled)]
-        assert subprocess.run(command, timeout=20, check=False).returncode == 0
-        assert first.wait(20) == 0
+        assert subprocess.run(command, timeout=60, check=False).returncode == 0
+        assert said(filled, "s") == [("assistant", "late")]
+        assert first.poll() is None
+        assert (filled / SOCKET).exists()
+
+
+def test_it_ends_by_itself_when_nobody_comes(filled: Path) -> None:
+    command = [sys.executable, "-m", "memfolio.serve.hooks.warm", str(filled), "0.2"]
+    assert subprocess.run(command, timeout=60, check=False, env=environ(filled)).returncode == 0
     assert not (filled / SOCKET).exists()
-    assert said(filled, "s") == [("assistant", "late")]
 
 
 def test_it_stays_while_a_conversation_is_not_over(filled: Path, hook: Hook) -> None:
-    with warmth(filled, "0.2") as process:
-        hook("claude-code", "SessionStart", {"source": "startup"})
+    with warmth(filled, "1") as process:
+        with socket.socket(socket.AF_UNIX) as connection:  # at once: a hook takes a while to start
+            connection.connect(os.path.relpath(filled / SOCKET))
+            connection.sendall(f'{__version__}\tx\tclaude-code\tSessionStart\n{{"session_id": "{SESSION}"}}'.encode())
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(10)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.8)
+            process.wait(1.5)
         hook("claude-code", "SessionEnd", {"reason": "exit"})
         assert process.wait(20) == 0
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
 from memfolio.types import Store
 from memfolio.vault.vault import OWNER
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Memory:
-    return Memory.open(home, clock=clock, background=False)
 
 
 def held(memory: Memory, store: str) -> list[str]:

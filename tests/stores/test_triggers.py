@@ -286,6 +286,7 @@ def test_no_mixture_of_phrases_is_too_strange(parts: list[str]) -> None:
     assert found is None or found.object or found.kind is Asked.REFLECT
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize(
     "piece",
     [
@@ -309,6 +310,6 @@ def test_no_mixture_of_phrases_is_too_strange(parts: list[str]) -> None:
 )
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     text = "delete " + piece * (200_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     detect(text, ENGLISH)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3

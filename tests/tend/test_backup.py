@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tarfile
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +19,6 @@ from memfolio.serve.cli.call import Options
 from memfolio.tend.backup import BackedUp, back_up, backup_folder, backups
 from memfolio.vault.disk import Disk
 from memfolio.vault.vault import OWNER, Vault
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
 from memfolio.tend.consolidate.consolidate import consolidate
@@ -15,11 +13,6 @@ from memfolio.tend.hand import Hand
 from memfolio.tend.tend import alone
 from memfolio.types import MemoryItem, Origin, Store, Type
 from memfolio.vault.vault import OWNER
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Memory:
-    return Memory.open(home, clock=clock, background=False)
 
 
 def keep(memory: Memory, text: str, *tags: str, importance: float = 0.8, store: str = "short_term") -> MemoryItem:

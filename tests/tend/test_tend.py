@@ -21,11 +21,6 @@ from tests.serve.calls import program
 PERIODIC = {job.name for job in JOBS if job.period != "always"}
 
 
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Memory:
-    return Memory.open(home, clock=clock, background=False)
-
-
 def talk(memory: Memory, clock: SettableClock, days: int = 10) -> None:
     """A conversation a day, and then a day of silence."""
     lines = ("I live in Berlin.", "We decided to use PostgreSQL.", "Anna works at Siemens.", "ok", "I like green tea.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,6 @@ from memfolio.serve.cli import archive
 from memfolio.serve.cli.call import Options
 from memfolio.tend.use import used
 from memfolio.vault.vault import OWNER
-
-
-@pytest.fixture
-def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
-    with Memory.open(home, clock=clock, background=False) as memory:
-        yield memory
 
 
 def weakest(memory: Memory, limit: int = 10) -> list[Weak]:

@@ -41,6 +41,7 @@ def contents(memory: Memory, query: str) -> list[str]:
     return [hit.memory.content for hit in memory.recall(query)]
 
 
+@pytest.mark.serial
 def test_a_held_home_opens_for_reading_and_says_so(furnished: Path) -> None:
     began = time.monotonic()
     with held(furnished), Memory.open(furnished, background=False) as memory:
@@ -59,6 +60,7 @@ def test_edits_of_a_held_home_are_found(furnished: Path) -> None:
         assert contents(memory, "coffee") == ["Alex prefers coffee"]
 
 
+@pytest.mark.serial
 def test_a_write_waits_for_the_whole_timeout_then_fails_with_a_hint(furnished: Path) -> None:
     with held(furnished), Memory.open(furnished, background=False) as memory:
         began = time.monotonic()
@@ -89,6 +91,7 @@ def test_a_reader_notices_by_itself_that_the_home_is_free_again(furnished: Path)
         assert memory.vault.trouble is None
 
 
+@pytest.mark.serial
 def test_a_home_that_is_held_while_it_is_open_still_answers(furnished: Path) -> None:
     with Memory.open(furnished, background=False) as memory:
         contents(memory, "tea")

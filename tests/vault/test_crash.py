@@ -16,7 +16,7 @@ RECOVERING = ("several files at once", "a stale editor saved over memories", "tr
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_death_at_any_step_loses_nothing(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
-    tally(DEATHS, die_everywhere(scenario, quick_path / "home"))
+    tally(DEATHS, die_everywhere(scenario, quick_path / "home", stride=4))
 
 
 @pytest.mark.parametrize("name", RECOVERING)

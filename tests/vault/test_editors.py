@@ -226,7 +226,7 @@ def check_scene(vault: Vault, acknowledged: dict[str, str], saved: list[bytes]) 
     check_commits(vault)
 
 
-@pytest.mark.parametrize("trials", [300, pytest.param(20_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [60, pytest.param(20_000, marks=pytest.mark.long)])
 def test_nobody_loses_words_when_a_person_edits_during_writes(
     quick_path: Path, clock: SettableClock, trials: int, tally: Tally
 ) -> None:
@@ -275,7 +275,8 @@ def write_in_parallel(vault: Vault, is_over: Callable[[], bool]) -> dict[str, st
     return acknowledged
 
 
-@pytest.mark.parametrize("trials", [15, pytest.param(2_000, marks=pytest.mark.long)])
+@pytest.mark.serial
+@pytest.mark.parametrize("trials", [6, pytest.param(2_000, marks=pytest.mark.long)])
 def test_nobody_loses_words_when_both_write_at_the_very_same_time(
     quick_path: Path, clock: SettableClock, trials: int, tally: Tally
 ) -> None:

@@ -474,6 +474,7 @@ def test_nothing_is_looked_at_while_nothing_waits(home: Path, monkeypatch: pytes
         assert looks == []
 
 
+@pytest.mark.serial
 def test_closing_does_not_wait_for_the_next_try(home: Path) -> None:
     vault = Vault.open(config=configured(home, commit_delay=0.0))
     add(vault, "first")

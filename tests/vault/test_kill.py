@@ -90,7 +90,7 @@ def kill_until(kills: int, folder: Path, tally: Tally) -> None:
 
 
 def test_acknowledged_memories_survive_kill_9(tmp_path: Path, tally: Tally) -> None:
-    kill_until(200, tmp_path, tally)
+    kill_until(60, tmp_path, tally)
 
 
 @pytest.mark.long
@@ -98,7 +98,10 @@ def test_acknowledged_memories_survive_10000_kills(tmp_path: Path, tally: Tally)
     kill_until(10_000, tmp_path, tally)
 
 
-def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(tmp_path: Path, tally: Tally) -> None:
+@pytest.mark.parametrize("kills", [15, pytest.param(400, marks=pytest.mark.long)])
+def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(
+    tmp_path: Path, kills: int, tally: Tally
+) -> None:
     home, acks = tmp_path / "home", tmp_path / "acks"
     chance = random.Random(7)
 
@@ -110,10 +113,10 @@ def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(tmp_
             os.write(fd, f"{vault.add('main', [item(note)], BOT).ids[0]}\t{note}\n".encode())
             vault.commit()
 
-    for _ in range(40):
+    for _ in range(kills):
         pid = fork(commit_forever)
         time.sleep(chance.uniform(0.02, 0.12))
         os.kill(pid, signal.SIGKILL)
         wait(pid)
         check_home(home, acknowledged_in(acks))
-    tally("kill -9 of a committer", 40)
+    tally("kill -9 of a committer", kills)

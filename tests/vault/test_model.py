@@ -25,7 +25,7 @@ from memfolio.errors import PageChangedError
 from memfolio.types import Attribution
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
-from tests.conftest import MEMORY, START
+from tests.conftest import START
 from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, check_commits, check_continuity, check_git, configured, entries, files, item
 
@@ -47,7 +47,7 @@ class Folio(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None, prefix="memfolio-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="memfolio-"))
         self.home = self.folder / "home"
         self.clock = SettableClock(START)
         self.memories: dict[str, str] = {}

@@ -17,7 +17,7 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConfigError, FileNotHereError, HomeFormatError, PathError
 from memfolio.types import Action
 from memfolio.vault.vault import Vault
-from tests.conftest import MEMORY, START
+from tests.conftest import START
 from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, check_git, check_home, configured, item
 
@@ -37,7 +37,7 @@ def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
 @pytest.fixture(scope="module")
 def standing() -> Iterator[Vault]:
     """One home for thousands of examples."""
-    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         with Vault.open(config=configured(home, git_enabled=False), clock=SettableClock(START)) as opened:
             yield opened

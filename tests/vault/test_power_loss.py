@@ -15,7 +15,7 @@ CUTS = "state after a power cut"
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_promises_outlive_a_power_cut(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
-    tally(CUTS, cut_the_power(scenario, quick_path, 2_200 // len(SCENARIOS)))
+    tally(CUTS, cut_the_power(scenario, quick_path, 1_100 // len(SCENARIOS)))
 
 
 @pytest.mark.long

@@ -28,6 +28,14 @@ _NUMBERS = count()
 CODES = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EMFILE)
 
 
+def steps(stride: int) -> Iterator[int]:
+    """Every step, or one in `stride` at uneven distances, so that no kind of step is left out again and again."""
+    chance, k = random.Random(stride), 1
+    while True:
+        yield k
+        k += chance.randrange(1, 2 * stride)
+
+
 @contextmanager
 def told(*what: object) -> Iterator[None]:
     """Have a failure say what had gone wrong before it."""
@@ -74,7 +82,7 @@ def die(scenario: Scenario, stage: Stage, disk: CrashingDisk) -> bool:
 def die_everywhere(scenario: Scenario, home: Path, *, stride: int = 1, after: bool = False, git: bool = False) -> int:
     """Die at every step, and in the middle of every write; returns how often."""
     trials = 0
-    for k in count(1, stride):
+    for k in steps(stride):
         disks = [CrashingDisk(k)]
         for disk in disks:
             stage = prepared(scenario, home, git=git)
@@ -85,7 +93,7 @@ def die_everywhere(scenario: Scenario, home: Path, *, stride: int = 1, after: bo
                     disks += other_deaths(k, disk.last, after=after)
                 judge(stage)
             trials += 1
-    raise AssertionError("count() does not end")
+    raise AssertionError("steps() does not end")
 
 
 def other_deaths(k: int, call: Call | None, *, after: bool) -> list[CrashingDisk]:
@@ -98,8 +106,8 @@ def other_deaths(k: int, call: Call | None, *, after: bool) -> list[CrashingDisk
 def die_twice(scenario: Scenario, home: Path, *, stride: int = 1, second_stride: int = 1) -> int:
     """Die at a step, and again at a step of the recovery from that; returns how often."""
     trials = 0
-    for k in count(1, stride):
-        for again in count(1, second_stride):
+    for k in steps(stride):
+        for again in steps(second_stride):
             stage = prepared(scenario, home)
             if not die(scenario, stage, CrashingDisk(k)):
                 return trials
@@ -109,7 +117,7 @@ def die_twice(scenario: Scenario, home: Path, *, stride: int = 1, second_stride:
                     break
                 judge(stage)
             trials += 1
-    raise AssertionError("count() does not end")
+    raise AssertionError("steps() does not end")
 
 
 def _reopen(stage: Stage) -> None:
@@ -122,7 +130,7 @@ REOPEN = Scenario("reopen", _reopen)
 
 def die_before_a_person(scenario: Scenario, home: Path, paths: tuple[str, ...], *, stride: int = 1) -> int:
     """Die at a step; a person adds to the files before anything is recovered. Returns how often."""
-    for trials, k in enumerate(count(1, stride)):
+    for trials, k in enumerate(steps(stride)):
         stage, disk = prepared(scenario, home), CrashingDisk(k)
         with told(scenario, disk):
             if not die(scenario, stage, disk):
@@ -131,14 +139,14 @@ def die_before_a_person(scenario: Scenario, home: Path, paths: tuple[str, ...], 
                 if (home / path).exists():
                     stage.person_appends(path, f"a person adds to {path}")
             judge(stage)
-    raise AssertionError("count() does not end")
+    raise AssertionError("steps() does not end")
 
 
 def refuse_everywhere(
     scenario: Scenario, home: Path, codes: tuple[int, ...] = CODES, *, forever: bool = False, stride: int = 1
 ) -> int:
     """Have the disk refuse at every step, each with the next of `codes`; returns how often."""
-    for trials, k in enumerate(count(1, stride)):
+    for trials, k in enumerate(steps(stride)):
         disk = FailingDisk(k, codes[trials % len(codes)], forever=forever)
         stage = prepared(scenario, home)
         stage.disk, stage.persistent = disk, True
@@ -149,7 +157,7 @@ def refuse_everywhere(
                 return trials
             disk.heal()
             judge(stage)
-    raise AssertionError("count() does not end")
+    raise AssertionError("steps() does not end")
 
 
 def in_place(stage: Stage, path: str) -> None:
@@ -172,7 +180,7 @@ def meddle_everywhere(
     scenario: Scenario, home: Path, path: str, how: Callable[[Stage, str], None], *, stride: int = 1
 ) -> int:
     """Have a person change a file before every step; returns how often."""
-    for trials, k in enumerate(count(1, stride)):
+    for trials, k in enumerate(steps(stride)):
         stage = prepared(scenario, home)
         stage.disk = disk = InterruptedDisk(k, lambda stage=stage: how(stage, path))  # type: ignore[misc]
         with told(scenario, "a person came", disk):
@@ -182,7 +190,7 @@ def meddle_everywhere(
             # Nobody can see a change that keeps the size and comes between the last look and the write.
             if how is not same_size or disk.reached.name != "write":
                 judge(stage)
-    raise AssertionError("count() does not end")
+    raise AssertionError("steps() does not end")
 
 
 def intrude_everywhere(scenario: Scenario, home: Path, *, stride: int = 1) -> int:
@@ -195,7 +203,7 @@ def intrude_everywhere(scenario: Scenario, home: Path, *, stride: int = 1) -> in
             stage.requests.append(request)
             request.receipt = vault.add("main", [item("from another process")], BOT)
 
-    for trials, k in enumerate(count(1, stride)):
+    for trials, k in enumerate(steps(stride)):
         stage = prepared(scenario, home)
         stage.disk = disk = InterruptedDisk(k, lambda stage=stage: intrude(stage))  # type: ignore[misc]
         with told(scenario, "another process came", disk):
@@ -203,7 +211,7 @@ def intrude_everywhere(scenario: Scenario, home: Path, *, stride: int = 1) -> in
             if disk.reached is None:
                 return trials
             judge(stage)
-    raise AssertionError("count() does not end")
+    raise AssertionError("steps() does not end")
 
 
 class Promise(NamedTuple):

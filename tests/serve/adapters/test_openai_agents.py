@@ -130,6 +130,7 @@ def test_what_others_noted_in_a_session_is_no_item_and_hides_none(memory: Memory
     asyncio.run(live())
 
 
+@pytest.mark.serial
 def test_last_items_of_a_long_session_cost_what_those_of_a_short_one_cost(memory: Memory) -> None:
     def seconds(session: MemfolioSession) -> float:
         started = time.perf_counter()

@@ -106,7 +106,7 @@ def until(is_so: Callable[[], object], seconds: float = 10) -> None:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    folder = Path(tempfile.mkdtemp(prefix="memfolio-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+    folder = Path(tempfile.mkdtemp(prefix="memfolio-"))
     before = os.environ.get("MEMFOLIO_CACHE")
     os.environ["MEMFOLIO_CACHE"] = str(folder / "cache")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
@@ -63,7 +64,7 @@ class Root(typer.core.TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in GROUPS:
-            self.commands[args[0]] = GROUPS[args[0]].load(args[0])
+            self.commands[args[0]] = _loaded(args[0])
         return super().resolve_command(ctx, args)
 
 
@@ -140,6 +141,12 @@ def root(
     raise typer.Exit
 
 
+@cache
+def _loaded(name: str) -> typer.core.TyperGroup:
+    return GROUPS[name].load(name)
+
+
+@cache
 def program() -> typer.core.TyperGroup:
     """The parser of the command line."""
     group = typer.main.get_command(app)
