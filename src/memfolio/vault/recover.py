@@ -80,6 +80,7 @@ def realign(books: Books) -> None:
     """Let the trail and the recent bytes tell the same story again."""
     recent = books.recent
     books.is_loose = True
+    books.await_git()
     if not _has_head(books):
         _write_again(books, books.trail.since(Head())[1])
         return
