@@ -129,7 +129,7 @@ def with_writers(home: Path, folder: Path, commands: Sequence[str], writers: int
 
 def check(home: Path, done: dict[str, str]) -> Vault:
     """After the next look everything is there once, the trail is whole and in git, and there is one alert at most."""
-    person(home, ["checkout -q -f main"])
+    person(home, ["rebase --abort", "checkout -q -f main"])
     vault = Vault.open(config=configured(home))
     there = entries(home)
     lost = [mark for mark in done if mark not in there]

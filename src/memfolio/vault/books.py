@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ from memfolio.vault.recent import FileState, Recent, Record, Written
 
 if TYPE_CHECKING:
     from memfolio.vault.git.history import History
+
+GIT_SECONDS = 2.0
+"""How long a git command that is changing files is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ class Books:
         """Grows whenever there may be changes that the listeners were not told about."""
         self._told: Head | None = None
         """The last change that they were told about; None before the first look."""
+        self._git_lock: Stamp | None = None
+        """A lock of git that was waited for in vain."""
         self._keys: dict[str, TrailLine] | None = None
         self._tails: dict[str, Tail] = {}
         self._parts: dict[Ledger, int] = {}
@@ -90,6 +96,15 @@ class Books:
         self.forget_keys()
         self._told = None
         self.epoch += 1
+
+    def await_git(self) -> None:
+        """Wait for a git command that is under way: half of what it does to the files is nobody's edit."""
+        path, end = self.home.root / ".git" / "index.lock", time.monotonic() + GIT_SECONDS
+        while self.home.config.git_enabled and (lock := self.home.disk.stamp(path)) and lock != self._git_lock:
+            if time.monotonic() > end:
+                self._git_lock = lock
+                return
+            time.sleep(0.005)
 
     def stamp(self, path: str) -> Stamp | None:
         return self.home.disk.stamp(self.home.path(path))

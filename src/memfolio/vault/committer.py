@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import pairwise
@@ -24,6 +24,7 @@ from memfolio.vault.git.gitindex import STAGED, is_current, is_led_by_us
 from memfolio.vault.git.names import can_hold
 from memfolio.vault.lock import FileLock
 from memfolio.vault.moved import RETURNED, tell_moved
+from memfolio.vault.paths import AUDIT, is_tracked
 from memfolio.vault.recent import Record, Written
 from memfolio.vault.recover import rebuild
 from memfolio.vault.writer import Writer
@@ -190,6 +191,9 @@ class Committer:
         if self._history.is_set_back():
             self._note_set_back(waiting)
             waiting = self._waiting()
+        elif built_on := self._history.built_on():
+            self._settle(built_on)
+            waiting = self._waiting()
         if self._history.tip() is None:
             self._begin_anew()
         elif waiting and (done := self._found_in_git(waiting)):
@@ -219,6 +223,13 @@ class Committer:
             with self._writer.ready():
                 line = self._books.enter(Action.RESTORE, RETURNED, sync=True)
                 tell_moved(self._books, [line.seq])
+
+    def _settle(self, paths: list[str]) -> None:
+        """Record what people committed, as their edits, before we build on it."""
+        for path in paths:
+            if is_tracked(path) and not path.startswith(f"{AUDIT}/"):
+                with suppress(OSError, MemfolioError):  # what stands in the way of one file is said by the next look
+                    self._writer.settle([path])
 
     def _begin_anew(self) -> None:
         """A history without commits needs every change, also those that were in one that somebody deleted."""

@@ -38,13 +38,13 @@ class Move(StrEnum):
 def judge(standing: Standing, content: bytes | None, is_former: Callable[[bytes], bool]) -> Move | None:
     """How git made a file what it is, None when somebody else did; `is_former` knows the states that we recorded."""
     blob = None if content is None else blob_id(content)
-    if standing.is_built_on and standing.head != standing.ours and blob == standing.head:
-        return Move.COMMIT
+    if standing.is_built_on and standing.head not in (standing.ours, standing.indexed) and blob == standing.head:
+        return Move.COMMIT  # a commit made from an index that was behind does not mean what it leaves out
     if standing.sides:  # a merge of what we recorded anyway, such as `git stash pop` makes it
         return Move.TREE if content is not None and all(map(is_former, standing.sides)) else None
     if content is None:
         # `git rm` takes a file out of the index, as a person's work; `git clean` deletes what is not in it yet.
-        is_removed = standing.head is not None and standing.is_indexed
+        is_removed = standing.head is not None and standing.indexed is not None
         return Move.TREE if standing.staged is None and not is_removed else None
     if blob == standing.head or (blob == standing.staged and is_former(content)):
         return Move.TREE

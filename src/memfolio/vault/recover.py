@@ -21,6 +21,7 @@ from memfolio.vault.books import Books
 from memfolio.vault.paths import AUDIT, ledger_of
 from memfolio.vault.recent import FileState, Record, Written
 
+LOOKS = 5
 _MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 """What git puts between the sides of a conflict."""
 
@@ -79,6 +80,7 @@ def realign(books: Books) -> None:
     """Let the trail and the recent bytes tell the same story again."""
     recent = books.recent
     books.is_loose = True
+    books.await_git()
     if not _has_head(books):
         _write_again(books, books.trail.since(Head())[1])
         return
@@ -96,11 +98,11 @@ def realign(books: Books) -> None:
 def _has_head(books: Books) -> bool:
     """Whether the newest line that we know of stands where it was written."""
     head = books.recent.head
-    end = (books.read(head.part) or b"")[: head.size][-len(head.hash) - 3 :] if head.part else b""
-    return not head.part or end == f'{head.hash}"}}\n'.encode()
+    end = f'{head.hash}"}}\n'.encode()
+    return not head.part or (books.read(head.part) or b"")[head.size - len(end) : head.size] == end
 
 
-def _write_again(books: Books, tail: Head) -> None:
+def _write_again(books: Books, tail: Head, looks: int = LOOKS) -> None:
     """The trail lost lines behind `tail`: write those that git and the recent bytes still have."""
     recent = books.recent
     in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
@@ -108,15 +110,20 @@ def _write_again(books: Books, tail: Head) -> None:
     ours = {raw for _, raw in [*in_git, *waiting]}
     is_altered, is_gone = _is_altered(_set_aside_torn(books, tail, ours)), not tail.seq
     heads = _append_all(books, tail, [*in_git, *waiting], until=recent.head.seq)
+    there = books.trail.since(Head())[1]
+    if looks and heads and there != heads[-1]:  # a git command has put back other files meanwhile
+        _write_again(books, there, looks - 1)
+        return
     tail = heads[-1] if heads else tail
     found = {head.seq: head for head in heads}
     recent.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in recent.pending]
     if tail.hash == recent.head.hash:
         recent.head = tail
         recent.rewrite()
-        if in_git or is_altered:
+        if (in_git and heads) or is_altered:
             wrong = "could not be read" if is_altered else "was cut off"
-            said = f"the trail {wrong} from change {heads[0].seq} on: its lines were put back"
+            first = heads[0].seq if heads else tail.seq + 1
+            said = f"the trail {wrong} from change {first} on: its lines were put back"
             # A person who looks at an old commit cuts it too: nothing to be alarmed about.
             _report(books, said, alert=is_altered or is_gone)
         return
@@ -129,12 +136,21 @@ def _write_again(books: Books, tail: Head) -> None:
 
 
 def _append_all(books: Books, tail: Head, lines: Iterable[tuple[str, bytes]], *, until: int) -> list[Head]:
-    """Write those lines to the trail that follow its end, one after the other; returns the end behind each."""
+    """Write those lines to the trail that follow its end, one after the other; returns the end behind each.
+
+    Each file is replaced in one step: a git command that puts back another one meanwhile has nothing added to it.
+    """
     heads: list[Head] = []
+    contents = {tail.part: bytearray((books.read(tail.part) or b"")[: tail.size])} if tail.part else {}
     for part, raw in lines:
         if tail.seq < until and is_sealed(raw, tail.hash):
-            tail = _append_line(books, max(part, tail.part), raw)
+            line, part = read_line(raw), max(part, tail.part)
+            content = contents.setdefault(part, bytearray())
+            content += raw
+            tail = Head(line.seq, line.hash, part, len(content))
             heads.append(tail)
+    for part in dict.fromkeys(head.part for head in heads):
+        books.home.disk.put(books.home.path(part), bytes(contents[part]))
     return heads
 
 
@@ -150,11 +166,6 @@ def _report(books: Books, what: str, *, alert: bool) -> None:
         books.enter(Action.ALERT, TAMPERED)
     books.notices.append(what)
     books.repairs.append(what)
-
-
-def _append_line(books: Books, part: str, raw: bytes) -> Head:
-    line, stamp = read_line(raw), books.home.disk.append(books.home.path(part), raw, sync=False)
-    return Head(line.seq, line.hash, part, stamp.size)
 
 
 def _newest_in_git(books: Books) -> int:

@@ -43,9 +43,6 @@ LOOKS = 10
 QUIET = 0.05
 """Seconds without a change after which an editor counts as done with saving a file."""
 
-GIT_SECONDS = 2.0
-"""How long a git command that is changing files is waited for."""
-
 MANY = 50
 """How many files that were put back share a line of the trail."""
 
@@ -68,8 +65,6 @@ class Settler:
         self._committed = committed
         self._taken_out: list[int] = []
         """Changes that a person's commits made and that took something out, and that nobody was told of yet."""
-        self._lock: Stamp | None = None
-        """A lock of git that was waited for in vain."""
 
     def settle(self, path: str, *, looks: int = LOOKS, takes_own: bool = True) -> bool:
         """Whether the file had been changed by somebody else; afterwards the books say what is in it.
@@ -80,7 +75,7 @@ class Settler:
         known, stamp = books.known(path), books.stamp(path)
         if (known is None and stamp is None) or (known is not None and stamp is not None and known.stamp == stamp):
             return False
-        self._await_git()
+        self._books.await_git()
         seen = self._look(path)
         if seen is None:
             return self._note_missing(path, known)
@@ -99,7 +94,7 @@ class Settler:
 
     def bring_back(self, paths: Iterable[str]) -> list[str]:
         """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
-        self._await_git()
+        self._books.await_git()
         done: list[Done] = []
         for path in dict.fromkeys(paths):
             with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
@@ -153,16 +148,6 @@ class Settler:
         found = self._books.home.hash(content)
         lines = self._books.trail.lines(containing=[found.encode()])
         return any(mark.path == path and mark.now == found for line in lines for mark in line.files)
-
-    def _await_git(self) -> None:
-        """Wait for a git command that is under way: half of what it does is nobody's edit."""
-        home = self._books.home
-        path, end = home.root / ".git" / "index.lock", time.monotonic() + GIT_SECONDS
-        while home.config.git_enabled and (lock := home.disk.stamp(path)) and lock != self._lock:
-            if time.monotonic() > end:
-                self._lock = lock
-                return
-            time.sleep(0.005)
 
     def _is_cloned(self, seen: Seen) -> bool:
         """Whether a file whose hash cannot be checked here is what git has."""

@@ -152,7 +152,9 @@ class Writer:
     def settle(self, paths: Sequence[str]) -> list[str]:
         """Record what others did to these files; returns the files that had changed."""
         with self.ready():
-            return [path for path in paths if self._settler.settle(path)]
+            changed = [path for path in paths if self._settler.settle(path)]
+            self._settler.tell()
+            return changed
 
     def note(self, action: Action, by: Attribution, about: Sequence[int] = (), *, ids: Sequence[str] = ()) -> TrailLine:
         """Enter a line that changes no file, such as an acknowledgement."""

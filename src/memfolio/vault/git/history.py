@@ -59,8 +59,8 @@ class Standing(NamedTuple):
     """In our newest commit."""
     sides: tuple[bytes, ...]
     """The contents that the index has of it while they conflict."""
-    is_indexed: bool
-    """Whether it was in the index as we last left that."""
+    indexed: str | None
+    """In the index as we last left that, which may have been some commits ago."""
     is_built_on: bool
     """Whether a person has committed on top of our newest commit, and that is checked out."""
 
@@ -154,7 +154,7 @@ class History:
         self, repo: pygit2.Repository, drafts: Sequence[CommitDraft], base: str | None, made: list[pygit2.Oid]
     ) -> list[str]:
         """The commits on top of the branch and of our newest commit, whichever of the two is behind the other."""
-        parents, tree = self._foundation(repo, base, self.ours())
+        parents, tree = self._foundation(repo, base, self.ours(), made)
         ids: list[str] = []
         for draft in drafts:
             ids.append(str(_create_commit(repo, draft, parents, tree, made)))
@@ -162,19 +162,24 @@ class History:
         return ids
 
     def _foundation(
-        self, repo: pygit2.Repository, base: str | None, ours: str | None
+        self, repo: pygit2.Repository, base: str | None, ours: str | None, made: list[pygit2.Oid]
     ) -> tuple[list[str], pygit2.Tree | None]:
         """The parents of the next commit, and the tree that it changes."""
+        import pygit2
+
         if base is None or ours is None:
             return [base] if base else [], gitdir.commit_at(repo, base).tree if base else None
         theirs, tree = gitdir.commit_at(repo, base).tree, gitdir.commit_at(repo, ours).tree
         if base == ours:
             return [base], theirs
-        if repo.descendant_of(base, ours):
-            return [base], _with_entries(repo, theirs, tree, lambda name: name == AUDIT.encode())
         if repo.descendant_of(ours, base):
             return [ours], tree  # the branch was set back
-        return [ours, base], _with_entries(repo, tree, theirs, lambda name: name not in _TRACKED)
+        # What is recorded comes from the record, in which a person's commits are edits; the rest is theirs.
+        if not repo.descendant_of(base, ours):
+            return [ours, base], _with_entries(repo, tree, theirs, lambda name: name not in _TRACKED)
+        kept = {parts_of(path): content for path in self.built_on() if (content := self.read(path)) is not None}
+        grafted = _graft(repo, theirs, kept, made) if kept else None
+        return [base], repo[grafted].peel(pygit2.Tree) if grafted else theirs
 
     @_guard
     def refresh_index(self) -> None:
@@ -242,6 +247,16 @@ class History:
         return tip is not None and ours is not None and tip != ours and not self._repo().descendant_of(tip, ours)
 
     @_guard
+    def built_on(self) -> list[str]:
+        """The files that people's commits on top of our newest one have changed."""
+        tip, ours = self.tip(), self.ours()
+        if tip is None or ours is None or tip == ours or self.is_set_back():
+            return []
+        before, after = self.files(ours), self.files(tip)
+        paths = (path for path in {*before, *after} if before.get(path) != after.get(path))
+        return sorted(path for path in paths if os.fsencode(path.partition("/")[0]) in _TRACKED)
+
+    @_guard
     def standing(self, path: str) -> Standing | None:
         """What git has of a file right now; None where there is no history yet."""
         import pygit2
@@ -261,7 +276,7 @@ class History:
             staged=str(index[path].id) if conflict is None and path in index else None,
             ours=_blob_at(repo, ours, parts),
             sides=tuple(repo[each.id].peel(pygit2.Blob).data for each in conflict[1:] if each) if conflict else (),
-            is_indexed=any(_blob_at(repo, each, parts) for each in marked),
+            indexed=_blob_at(repo, marked[-1], parts) if marked else None,
             is_built_on=bool(is_on_branch and tip and tip != ours and repo.descendant_of(tip, ours)),
         )
 
