@@ -21,6 +21,7 @@ def long(settled: None) -> str:
     return program("remember", "-", stdin=LONG).stdout.split()[0]
 
 
+@pytest.mark.serial
 def test_long_memory_is_printed_at_once(long: str) -> None:
     program("recall", "tea")
     for args in (["recall", "tea"], ["recall", "tea", "--explain"], ["show", long], ["explain", long]):
@@ -30,6 +31,7 @@ def test_long_memory_is_printed_at_once(long: str) -> None:
         assert done.stdout.count("tea and more") == 70_000
 
 
+@pytest.mark.serial
 @TERMINAL
 def test_long_memory_is_shown_at_a_terminal_at_once(long: str) -> None:
     started = time.monotonic()
