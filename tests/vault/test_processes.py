@@ -298,7 +298,7 @@ def stop_and_wake(home: Path, vault: Vault, folder: Path, moment: str, number: i
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("trials", [10, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [20, pytest.param(1000, marks=pytest.mark.long)])
 def test_a_stopped_lock_holder_makes_others_busy_and_clobbers_nothing(
     home: Path, tmp_path: Path, opened: Vault, trials: int, tally: Tally
 ) -> None:
