@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from tests.pages import ROOT, Step, anchors, links, matches, missing, pages, run_page, run_step, steps, surroundings
+from tests.pages import (
+    ROOT,
+    Step,
+    anchors,
+    by_bash,
+    links,
+    matches,
+    missing,
+    pages,
+    run_page,
+    run_step,
+    steps,
+    surroundings,
+)
 from tools import reference
 
 DOCS = ROOT / "docs"
@@ -29,11 +43,12 @@ def name_of(path: Path) -> str:
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_page_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    environ = surroundings(tmp_path)
-    for name, value in environ.items():
+    for name in [name for name in os.environ if name.startswith(("MEMFOLIO_", "GIT_"))]:
+        monkeypatch.delenv(name)
+    for name, value in surroundings(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    run_page(page, tmp_path, environ)
+    run_page(page)
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=name_of)
@@ -87,6 +102,6 @@ def test_shown_lines_must_come_whole_and_in_order() -> None:
 @pytest.mark.parametrize(
     "step", [Step(command="false"), Step(command="true", status=1), Step(command="echo a", shown=["b"])]
 )
-def test_page_that_shows_something_else_fails(step: Step, tmp_path: Path) -> None:
+def test_page_that_shows_something_else_fails(step: Step) -> None:
     with pytest.raises(AssertionError):
-        run_step(step, tmp_path, surroundings(tmp_path))
+        run_step(step, by_bash)

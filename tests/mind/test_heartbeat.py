@@ -89,6 +89,7 @@ def test_dry_run_shows_the_difference_and_touches_no_file(memory: Memory, home: 
     write(memory, **TROUBLED)
     confirmed(memory, "6379")
     memory.library.index.catch_up()
+    memory.vault.commit()  # before a thread does it, sooner or later
     before = files(home)
     found = memory.heartbeat(dry_run=True)
     assert (found.stale_intentions_pruned, found.beliefs_fed, found.conflicts_detected) == (3, 1, 1)

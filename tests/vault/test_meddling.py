@@ -12,6 +12,7 @@ from tests.vault.faults import LOG, PAGE, Stage, named
 from tests.vault.trials import by_rename, in_place, intrude_everywhere, meddle_everywhere, same_size
 
 MEDDLING = "somebody else between two steps"
+STRIDES = [4, pytest.param(1, marks=pytest.mark.long)]
 MEDDLED = [
     ("further memories", LOG, in_place),
     ("further memories", LOG, by_rename),
@@ -26,13 +27,17 @@ MEDDLED = [
 ]
 
 
+@pytest.mark.parametrize("stride", STRIDES)
 @pytest.mark.parametrize(("name", "path", "how"), MEDDLED)
 def test_what_a_person_writes_between_two_steps_is_kept(
-    name: str, path: str, how: Callable[[Stage, str], None], quick_path: Path, tally: Tally
+    name: str, path: str, how: Callable[[Stage, str], None], stride: int, quick_path: Path, tally: Tally
 ) -> None:
-    tally(MEDDLING, meddle_everywhere(named(name), quick_path / "home", path, how))
+    tally(MEDDLING, meddle_everywhere(named(name), quick_path / "home", path, how, stride=stride))
 
 
+@pytest.mark.parametrize("stride", STRIDES)
 @pytest.mark.parametrize("name", ["further memories", "a page is extended", "several files at once"])
-def test_another_process_between_two_steps_waits_its_turn(name: str, quick_path: Path, tally: Tally) -> None:
-    tally(MEDDLING, intrude_everywhere(named(name), quick_path / "home", stride=2))
+def test_another_process_between_two_steps_waits_its_turn(
+    name: str, stride: int, quick_path: Path, tally: Tally
+) -> None:
+    tally(MEDDLING, intrude_everywhere(named(name), quick_path / "home", stride=stride))

@@ -111,7 +111,7 @@ def waits_are_short(waits: list[float]) -> bool:
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("operations", [600, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("operations", [200, pytest.param(5000, marks=pytest.mark.long)])
 def test_eight_processes_lose_and_double_nothing_and_wait_little(
     home: Path, tmp_path: Path, operations: int, tally: Tally
 ) -> None:
@@ -125,7 +125,7 @@ def test_eight_processes_lose_and_double_nothing_and_wait_little(
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("rounds", [20, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [6, pytest.param(1000, marks=pytest.mark.long)])
 def test_short_crowds_leave_a_consistent_home(tmp_path: Path, rounds: int, tally: Tally) -> None:
     for number in range(rounds):
         folder = tmp_path / str(number)
@@ -298,7 +298,7 @@ def stop_and_wake(home: Path, vault: Vault, folder: Path, moment: str, number: i
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("trials", [32, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [20, pytest.param(1000, marks=pytest.mark.long)])
 def test_a_stopped_lock_holder_makes_others_busy_and_clobbers_nothing(
     home: Path, tmp_path: Path, opened: Vault, trials: int, tally: Tally
 ) -> None:
