@@ -11,10 +11,9 @@ from time import process_time
 
 from bench.board import Board, a_folder, run, sentence, timed
 from memfolio.clock import SettableClock
-from memfolio.index.mind_kind import BY_PAGE
-from memfolio.index.mind_page import MindPage
+from memfolio.index.mind_pages import BY_PAGE, MindPage
 from memfolio.memory import Memory
-from memfolio.mind.conflicts import find_conflicts
+from memfolio.mind.beliefs import find_conflicts
 from memfolio.mind.heartbeat import BdiCycleResult, beat
 from memfolio.tend.hand import Hand
 from memfolio.vault.vault import OWNER

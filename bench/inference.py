@@ -16,12 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bench.board import Board, a_folder, run, timed
-from memfolio.index.derived import count, settle
-from memfolio.knowledge.engine import derive
-from memfolio.knowledge.join import bind
+from memfolio.index.fact_write import count, settle
+from memfolio.knowledge.engine import Refreshed, derive, refresh
+from memfolio.knowledge.join import Atom, Triple, bind
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.maintain import Refreshed, refresh
-from memfolio.knowledge.relations import Atom, Triple
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
 from memfolio.memory import Memory
 

@@ -16,13 +16,12 @@ from itertools import accumulate
 
 from bench.board import Board, a_folder, run, sentence, timed
 from memfolio.clock import SettableClock
-from memfolio.index.aging import due
+from memfolio.index.maintenance import due
 from memfolio.index.rows import to_us
 from memfolio.intake import draft_of
 from memfolio.memory import Memory
-from memfolio.tend.consolidate.consolidate import belonging
-from memfolio.tend.consolidate.groups import group
-from memfolio.tend.digest.build import build
+from memfolio.tend.consolidate import belonging, group
+from memfolio.tend.digest import build
 from memfolio.tend.hand import Hand
 from memfolio.tuning import Consolidation, Retention
 from memfolio.types import MemoryItem

@@ -9,8 +9,8 @@ from random import Random
 
 from bench.board import Board, a_folder, run, sentence, timed
 from memfolio.clock import SettableClock
+from memfolio.govern.reflection.findings import Findings
 from memfolio.govern.reflection.gather import look_through
-from memfolio.govern.reflection.item import Findings
 from memfolio.intake import draft_of
 from memfolio.memory import Memory
 from memfolio.vault.vault import OWNER

@@ -20,7 +20,7 @@ from bench.board import Board, a_folder, bare_append, run, sentence, timed
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.types import Attribution, MemoryItem
-from memfolio.vault.git.message import CommitDraft
+from memfolio.vault.git.repository import CommitDraft
 from memfolio.vault.vault import Vault
 
 ROUNDS = 500

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.decay import DAY, Life, Phase, days_until, phase, relevance
-from memfolio.index.aging import decay_values, relevance_sql
+from memfolio.index.maintenance import decay_values, relevance_sql
 from memfolio.index.schema import SCHEMA
 from memfolio.tuning import FORMS, Decay
 

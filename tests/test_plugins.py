@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
 
-from memfolio.serve.hooks.hosts import ACTS
-from memfolio.serve.install.hosts import HOSTS
-from memfolio.serve.install.program import Program
+from memfolio.serve.hooks.door import ACTS
+from memfolio.serve.install.hosts import HOSTS, Program
 from memfolio.serve.tools.sets import tools_of
 from tools import plugins
 

@@ -14,9 +14,9 @@ import pytest
 
 from memfolio import Memory, NotFoundError, PageChangedError
 from memfolio.clock import SettableClock
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
 from memfolio.embed.http import HttpEmbedder
-from memfolio.tend.jobs import JOBS
+from memfolio.tend.tend import JOBS
 from memfolio.types import Action
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER

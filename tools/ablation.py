@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memfolio.bench.ablation import RECALL, ablated, table
-from memfolio.bench.baseline import BASELINES
-from memfolio.bench.retrieval import Measured, measure, recalled
+from memfolio.bench.retrieval import BASELINES, Measured, measure, recalled
 from memfolio.errors import MemfolioError
 
 PAGE = Path(__file__).parent.parent / "docs" / "recall.md"

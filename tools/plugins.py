@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memfolio import __version__
-from memfolio.serve.install.hosts import CLAUDE_CODE, CODEX, CURSOR, GEMINI, Host
-from memfolio.serve.install.program import NAME, Program
+from memfolio.serve.install.hosts import CLAUDE_CODE, CODEX, CURSOR, GEMINI, NAME, Host, Program
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "plugins"

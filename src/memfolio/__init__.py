@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from memfolio.index.facts import Fact
     from memfolio.knowledge.rule import Rule
     from memfolio.memory import Memory
-    from memfolio.recall.context.fence import strip_fences
     from memfolio.recall.explain import Explanation
+    from memfolio.recall.fence import strip_fences
     from memfolio.recall.hit import Hit, Hits, Reason
     from memfolio.status import Status
-    from memfolio.stores.mend import Mended
+    from memfolio.stores.edit import Mended
     from memfolio.types import Action, Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
 
 __version__ = "0.1.0"
@@ -129,10 +129,10 @@ _ELSEWHERE = {
     "Hit": "memfolio.recall.hit",
     "Hits": "memfolio.recall.hit",
     "Memory": "memfolio.memory",
-    "Mended": "memfolio.stores.mend",
+    "Mended": "memfolio.stores.edit",
     "Reason": "memfolio.recall.hit",
     "Status": "memfolio.status",
-    "strip_fences": "memfolio.recall.context.fence",
+    "strip_fences": "memfolio.recall.fence",
 }
 
 

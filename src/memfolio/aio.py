@@ -12,14 +12,14 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
-from memfolio.govern.agents.agents import Agents
-from memfolio.govern.knowledge import GovernedFacts, GovernedOntology, GovernedRules
-from memfolio.govern.proposals.proposals import Proposals
+from memfolio.govern.agents import Agents
+from memfolio.govern.proposals import Proposals
 from memfolio.govern.reflection.reflections import Reflections
+from memfolio.govern.rooms import GovernedFacts, GovernedOntology, GovernedRules
 from memfolio.graph.graph import Graph
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.inference import Inference
-from memfolio.knowledge.questions import Questions
+from memfolio.knowledge.traverse import Questions
 from memfolio.knowledge.typedb.mirror import TypeDB
 from memfolio.memory import Memory
 from memfolio.mind.mind import Mind
@@ -27,8 +27,8 @@ from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.runs import Runs
 from memfolio.reason.reason import Reason
 from memfolio.stores.core import Core
-from memfolio.vault.audit import TrailLine
 from memfolio.vault.past.past import Past
+from memfolio.vault.trail import TrailLine
 
 P = ParamSpec("P")
 T = TypeVar("T")

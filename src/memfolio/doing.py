@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # what thinks is loaded when somebody asks for it
     from memfolio.mind.mind import Mind
     from memfolio.procedures.procedures import Procedures
     from memfolio.procedures.runs import Runs
+    from memfolio.reason.inputs import World
     from memfolio.reason.reason import Reason
-    from memfolio.reason.world import World
 
 
 class Doing(Knowing):
@@ -43,14 +43,13 @@ class Doing(Knowing):
     @cached_property
     def reason(self) -> Reason:
         """Thinks a problem through: call it with one."""
-        from memfolio.reason.judgements import Judgements
-        from memfolio.reason.reason import Reason
+        from memfolio.reason.reason import Judgements, Reason
 
         judgements = Judgements(self.vault, self.library, self.agent)
         return Reason(judgements, world=self._world, model=lambda: self._model)
 
     def _world(self) -> World:
-        from memfolio.reason.world import World
+        from memfolio.reason.inputs import World
 
         return World(
             now=self.vault.home.now(),

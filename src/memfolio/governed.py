@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from memfolio.errors import PolicyError
 from memfolio.govern.gate import Gate
-from memfolio.govern.proposable import carry_out
+from memfolio.govern.proposal import carry_out
 from memfolio.intake import text_of
 from memfolio.llm.model import Model
 from memfolio.policy import Deed
 from memfolio.recall.library import Library
 from memfolio.text import counted
 from memfolio.types import Approval, Attribution, check_attribution, check_token
-from memfolio.vault.audit import TrailLine
 from memfolio.vault.paths import SHARED, agent_of
+from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:
-    from memfolio.govern.agents.agents import Agents
-    from memfolio.govern.proposals.proposal import Intent, Proposal
-    from memfolio.govern.proposals.proposals import Proposals
+    from memfolio.govern.agents import Agents
+    from memfolio.govern.proposal import Intent, Proposal
+    from memfolio.govern.proposals import Proposals
     from memfolio.govern.reflection.reflections import Pending, Reflections
     from memfolio.govern.undo import Undone
 
@@ -46,14 +46,14 @@ class Governed:
     @cached_property
     def _model(self) -> Model | None:
         """The language model that sums up and learns; None where none is configured."""
-        from memfolio.llm.open import open_model
+        from memfolio.llm.model import open_model
 
         return open_model(self.vault.config)
 
     @cached_property
     def proposals(self) -> Proposals:
         """What is proposed to this agent, and by it."""
-        from memfolio.govern.proposals.proposals import Proposals
+        from memfolio.govern.proposals import Proposals
 
         do = partial(carry_out, self)
         return Proposals(self.vault, self.library, self.agent, gate=self.gate, do=do, elsewhere=self._proposals_of)
@@ -67,7 +67,7 @@ class Governed:
 
     def propose(self, text: str, /, *, to: str | None = None, by: Attribution = PROPOSER, **fields: Any) -> Proposal:
         """Propose that something is remembered, with the fields of `remember`, for the agent that decides on it."""
-        from memfolio.govern.proposals.proposal import intent_of
+        from memfolio.govern.proposal import intent_of
 
         intent = intent_of("remember", {"text": text_of(text), **fields})
         return self.proposals.add(intent, by=check_attribution(by), to=to)
@@ -103,7 +103,7 @@ class Governed:
         return f"{proposed} in {found.path}" if found.items else ""
 
     def _reflect_if_due(self) -> None:
-        from memfolio.govern.reflection.reviews import due
+        from memfolio.govern.reflection.log import due
 
         if due(self.vault, self.library.index, self.agent, self.vault.home.now()):
             self.reflect()
@@ -111,7 +111,7 @@ class Governed:
     @cached_property
     def agents(self) -> Agents:
         """The agents of the home, as far as this one may know of them."""
-        from memfolio.govern.agents.agents import Agents
+        from memfolio.govern.agents import Agents
 
         return Agents(self.vault, self.library, self.agent)
 
@@ -120,7 +120,7 @@ class Governed:
     ) -> Undone:
         """Take back everything that came from one source, and what was made of it; with `every_agent`, everywhere."""
         from memfolio.govern.undo import undo_source
-        from memfolio.tend.cited import without_citations
+        from memfolio.tend.digest import without_citations
 
         self.library.attend()
         by = replace(check_attribution(by), trigger="undo")

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from memfolio.errors import ContentError, InputError
 from memfolio.types import EMPTY, Kind, Origin, Store, Type, check_token, default_kind
-from memfolio.vault.format.draft import Draft, check_fraction, check_text, utc
-from memfolio.vault.format.fields import plain_object
+from memfolio.vault.fields import Draft, check_fraction, check_text, plain_object, utc
 
 E = TypeVar("E", bound=StrEnum)
 

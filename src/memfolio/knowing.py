@@ -12,18 +12,17 @@ from memfolio.intake import text_of
 from memfolio.types import Attribution, check_attribution
 
 if TYPE_CHECKING:  # what knows is loaded when somebody asks for it
-    from memfolio.govern.knowledge import GovernedFacts, GovernedOntology, GovernedRules
-    from memfolio.govern.proposals.proposal import Proposal
+    from memfolio.govern.proposal import Proposal
+    from memfolio.govern.rooms import GovernedFacts, GovernedOntology, GovernedRules
     from memfolio.index.facts import Fact
     from memfolio.knowledge.cases import Cases
-    from memfolio.knowledge.hypotheses import Hypothesis
     from memfolio.knowledge.inference import Inference
     from memfolio.knowledge.ontology.ontology import Added
     from memfolio.knowledge.ontology.term import Term
-    from memfolio.knowledge.questions import Questions
     from memfolio.knowledge.rule import Rule
+    from memfolio.knowledge.traverse import Questions
     from memfolio.knowledge.typedb.mirror import TypeDB
-    from memfolio.knowledge.verify import Verification
+    from memfolio.knowledge.verify import Hypothesis, Verification
 
 TEACHER = Attribution(actor="bot:ontology", trigger="ontology")
 CHECKER = Attribution(actor="bot:verify", trigger="verify")
@@ -38,7 +37,7 @@ class Knowing(Governed):
     @cached_property
     def facts(self) -> GovernedFacts:
         """What is asserted, and what follows from it by the rules that are kept."""
-        from memfolio.govern.knowledge import GovernedFacts
+        from memfolio.govern.rooms import GovernedFacts
 
         return GovernedFacts(
             self.vault,
@@ -52,7 +51,7 @@ class Knowing(Governed):
     @cached_property
     def rules(self) -> GovernedRules:
         """What follows from what, what must not be, and what is to be done."""
-        from memfolio.govern.knowledge import GovernedRules
+        from memfolio.govern.rooms import GovernedRules
 
         return GovernedRules(self.vault, self.library, self.agent, propose=self._propose)
 
@@ -73,7 +72,7 @@ class Knowing(Governed):
     @cached_property
     def ontology(self) -> GovernedOntology:
         """The terms in which facts are told."""
-        from memfolio.govern.knowledge import GovernedOntology
+        from memfolio.govern.rooms import GovernedOntology
 
         return GovernedOntology(self.vault, self.library, self.agent, propose=self._propose)
 
@@ -94,7 +93,7 @@ class Knowing(Governed):
     @cached_property
     def questions(self) -> Questions:
         """What facts lead to: paths, effects, counts across agents, and what has the wrong kind."""
-        from memfolio.knowledge.questions import Questions
+        from memfolio.knowledge.traverse import Questions
 
         return Questions(self.vault, self.library, refresh=self.inference.refresh)
 
@@ -116,7 +115,7 @@ class Knowing(Governed):
 
     def propose_term(self, term: Term, *, rationale: str = "", by: Attribution = PROPOSER) -> Proposal:
         """Propose a term for the ontology, with what there is to think of; one that does not fit is refused."""
-        from memfolio.govern.proposals.proposal import intent_of
+        from memfolio.govern.proposal import intent_of
         from memfolio.knowledge.ontology.term import as_fields
 
         term = self.ontology.resolved(term)
@@ -157,8 +156,7 @@ class Knowing(Governed):
 
         These are hypotheses: nothing of them is stored.
         """
-        from memfolio.knowledge.hypotheses import hypothesise, relevant
-        from memfolio.knowledge.verify import brought_to_mind
+        from memfolio.knowledge.verify import brought_to_mind, hypothesise, relevant
 
         recalled = brought_to_mind(self.vault, self.library, text_of(premise), "fact")
         known = relevant(self.facts, [each.id for each in recalled])

@@ -12,32 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.doing import Doing
 from memfolio.errors import RefusedError
-from memfolio.govern.proposable import proposable
+from memfolio.govern.proposal import proposable
 from memfolio.index.lookup import Located
 from memfolio.intake import ANY_ID, one_id
 from memfolio.policy import Deed
-from memfolio.recall.asking import arguments
+from memfolio.recall import query
 from memfolio.text import counted
 from memfolio.types import Attribution, MemoryItem, check_attribution, check_token
 from memfolio.vault.paths import SHARED, agent_of
 
 if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.graph.graph import Graph
-    from memfolio.index.aging import Below, Weak
+    from memfolio.index.maintenance import Below, Weak
     from memfolio.mind.heartbeat import BdiCycleResult
     from memfolio.stores.core import Core
+    from memfolio.stores.edit import Mended
     from memfolio.stores.flush import Flushed
-    from memfolio.stores.heed import Heeded
-    from memfolio.stores.mend import Mended
-    from memfolio.stores.situation import AgentContext
-    from memfolio.tend.attendant import Attendant
+    from memfolio.stores.session_context import AgentContext
+    from memfolio.stores.triggers import Heeded
     from memfolio.tend.backup import BackedUp
-    from memfolio.tend.consolidate.consolidate import Consolidated
-    from memfolio.tend.digest.build import Built
+    from memfolio.tend.consolidate import Consolidated
+    from memfolio.tend.digest import Built
     from memfolio.tend.hand import Hand
     from memfolio.tend.retention import Retained
-    from memfolio.tend.sessions.session import Heard
-    from memfolio.tend.tend import Tending, Told
+    from memfolio.tend.sessions import Heard
+    from memfolio.tend.tend import Attendant, Tending, Told
     from memfolio.vault.purge.purge import Purged
 
 PURGER = Attribution(actor="bot:trigger-forget", trigger="purge")
@@ -64,17 +63,17 @@ class Life(Doing):
 
         Nothing is lost: the sources stay in their logs. What is None is as the home has it set.
         """
-        from memfolio.tend.consolidate.consolidate import consolidate
+        from memfolio.tend.consolidate import consolidate
 
         usual = self.vault.config.consolidate
         settings = replace(
             usual,
             importance=usual.importance
             if min_importance is None
-            else arguments.fraction("min_importance", min_importance),
+            else query.check_fraction("min_importance", min_importance),
             uses=usual.uses
             if min_access_count is None
-            else arguments.number("min_access_count", min_access_count, 1, MANY),
+            else query.check_number("min_access_count", min_access_count, 1, MANY),
             summarize=usual.summarize if summarize is None else summarize,
         )
         with self._tending(dry_run=dry_run) as hand:
@@ -119,8 +118,8 @@ class Life(Doing):
 
         Only of periods that end at `since` or later; with `current`, also of those that are not over.
         """
-        from memfolio.index.days import local_day
-        from memfolio.tend.digest.build import build
+        from memfolio.index.maintenance import local_day
+        from memfolio.tend.digest import build
 
         hand, zone = self._hand(dry_run=dry_run), self.vault.home.zone
         begins = local_day(since, zone) if since else None
@@ -134,7 +133,7 @@ class Life(Doing):
         Weeks that are over are summed up. `dry_run` only shows what would change.
         """
         from memfolio.mind.heartbeat import beat
-        from memfolio.tend.digest.build import build
+        from memfolio.tend.digest import build
 
         with self._tending(dry_run=dry_run) as hand:
 
@@ -148,9 +147,9 @@ class Life(Doing):
 
         What was learned and undone is learned once more.
         """
-        from memfolio.tend.sessions.session import Ended, hear_out
+        from memfolio.tend.sessions import Ended, hear_out
 
-        ended = Ended(only=[check_token("session", arguments.text("session", session))], is_over=True, again=True)
+        ended = Ended(only=[check_token("session", query.check_text("session", session))], is_over=True, again=True)
         with self._tending(dry_run=dry_run) as hand:
             heard = hear_out(hand, self.library.index, self.vault.config.learn, ended, model=self._model)
         if heard and not dry_run:
@@ -160,7 +159,7 @@ class Life(Doing):
     @cached_property
     def core(self) -> Core:
         """Core memory, MEMORY.md: what an agent always has before its eyes."""
-        from memfolio.govern.core import GovernedCore
+        from memfolio.govern.rooms import GovernedCore
 
         return GovernedCore(self.vault, self.agent, find=self._find, gate=self.gate, propose=self._propose)
 
@@ -233,7 +232,7 @@ class Life(Doing):
 
     def load_context(self, user: str | None = None, *, session: str | None = None) -> AgentContext:
         """Everything that an agent should know when a conversation begins."""
-        from memfolio.stores.situation import load_context
+        from memfolio.stores.session_context import load_context
 
         now = self.vault.home.now()
         context = load_context(self.vault, self.library, self.agent, now=now, user=user, session=session)
@@ -251,7 +250,7 @@ class Life(Doing):
         scratchpad: Mapping[str, Any] | None = None,
     ) -> Heard | None:
         """Keep what the next conversation should begin with, and learn from this one, which is over."""
-        from memfolio.stores.situation import save_context
+        from memfolio.stores.session_context import save_context
 
         save_context(
             self.vault,
@@ -301,10 +300,9 @@ class Life(Doing):
 
         What would be forgotten is only shown: `forget` it by its id once they agree.
         """
-        from memfolio.stores.heed import Heeded, heed
-        from memfolio.stores.triggers import Asked, detect
+        from memfolio.stores.triggers import Asked, Heeded, detect, heed
 
-        trigger = detect(arguments.text("text", text), self.vault.config.triggers)
+        trigger = detect(query.check_text("text", text), self.vault.config.triggers)
         if trigger is None:
             return None
         if trigger.kind is Asked.REFLECT:
@@ -323,10 +321,10 @@ class Life(Doing):
 
     def used(self, ids: Iterable[str] | str, *, by: Attribution = USER) -> None:
         """Say that these memories were opened, cited or relied on, which keeps them awake; being found does not."""
-        from memfolio.tend.use import used
+        from memfolio.tend.retention import used
 
         self.library.attend()
-        given = [arguments.text("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
+        given = [query.check_text("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
         places = [(each, found.path) for each in given if (found := self._find(each))]
         for agent in (self.agent, SHARED):  # what is only read is for its own agent to keep awake
             if mine := [each for each, path in places if agent_of(path) == agent]:
@@ -334,11 +332,11 @@ class Life(Doing):
 
     def weak(self, limit: int = 20) -> list[Weak]:
         """The facts of which least is left, weakest first; `confirm` keeps one, `forget` lets it go."""
-        from memfolio.index.aging import weak
+        from memfolio.index.maintenance import weak
         from memfolio.index.rows import to_us
 
         most, now, decay = (
-            arguments.number("limit", limit, 1, MANY),
+            query.check_number("limit", limit, 1, MANY),
             to_us(self.vault.home.now()),
             self.vault.config.decay,
         )
@@ -349,8 +347,7 @@ class Life(Doing):
         self, id: str | None = None, *, below: Below | None = None, dry_run: bool = False, by: Attribution | None = None
     ) -> Mended | Retained:
         """Move a memory to the archive, or whatever is past its time or below a score; `restore` brings it back."""
-        from memfolio.tend.archive import archive_one
-        from memfolio.tend.retention import RETAINER, retain
+        from memfolio.tend.retention import RETAINER, archive_one, retain
 
         if id is None:
             return retain(self._hand(dry_run=dry_run), self.library.index, below, by or RETAINER)
@@ -366,7 +363,7 @@ class Life(Doing):
         `quotes` says what happens to other memories that have the same words: "refuse", "purge" or "keep". What is
         left anywhere is in the proof of the answer. To an agent a description only shows what would go.
         """
-        from memfolio.stores.purge import purge
+        from memfolio.stores.edit import purge
 
         self.gate.check(Deed.PURGE, check_attribution(by))
         if self.gate.acts_as_agent and not all(ANY_ID.fullmatch(one_id(each)) for each in what):
@@ -389,7 +386,7 @@ class Life(Doing):
 
     def _hear_others(self, current: str) -> None:
         """Learn from the conversations that are over since this one has begun."""
-        from memfolio.tend.sessions.session import Ended, hear_out
+        from memfolio.tend.sessions import Ended, hear_out
 
         attendant, ended = self._attendant, Ended(besides=current, is_over=True)
         with self._tending(patience=0) as hand:

@@ -13,36 +13,33 @@ from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, EmbedderError, MemfolioError
-from memfolio.govern.gate import OWNER, Gate
+from memfolio.govern.gate import OWNER, Gate, clean_change
 from memfolio.govern.once import once_for_agents
-from memfolio.govern.proposable import proposable
-from memfolio.govern.redaction import clean_change
+from memfolio.govern.proposal import proposable
 from memfolio.governed import FORGETTER
-from memfolio.index.counts import count
-from memfolio.index.filter import Filter
 from memfolio.index.index import Index, Progress
-from memfolio.index.lookup import Located, newest
+from memfolio.index.lookup import Located, count_memories, newest
+from memfolio.index.search import Filter
 from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
 from memfolio.life import Life
-from memfolio.recall.asking.query import Query
-from memfolio.recall.context.compose import Context, Request, compose
+from memfolio.recall.context import Context, Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
+from memfolio.recall.query import Query
 from memfolio.redact.redactor import Redactor
 from memfolio.state import Op
 from memfolio.status import Status, changes, sizes
-from memfolio.stores import mend
-from memfolio.stores.kin import kin_of
-from memfolio.stores.mend import Mended
-from memfolio.tend.attendant import Attendant
+from memfolio.stores import edit
+from memfolio.stores.edit import Mended, kin_of
+from memfolio.tend.tend import Attendant
 from memfolio.text import counted
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
-from memfolio.vault.audit import TrailLine
 from memfolio.vault.change import Change, Operation
-from memfolio.vault.format.draft import Draft
+from memfolio.vault.fields import Draft
+from memfolio.vault.journal import Record
 from memfolio.vault.paths import check_agent
-from memfolio.vault.recent import Record
+from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -203,7 +200,7 @@ class Memory(Life):
         return found
 
     def _demoted(self, drafts: Sequence[Draft]) -> tuple[Operation, ...]:
-        from memfolio.stores.shelves import make_room
+        from memfolio.stores.route import make_room
 
         return make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
 
@@ -326,7 +323,7 @@ class Memory(Life):
         a shared one only where none of the agent's own fits. To an agent a description only shows all that fit, until
         it names the id of one. `dry_run` only shows what would go.
         """
-        from memfolio.tend.cited import without_citations
+        from memfolio.tend.digest import without_citations
 
         by = check_attribution(by)
         named = self.library.locate(one_id(what))
@@ -339,13 +336,13 @@ class Memory(Life):
         once |= {name: found for name in kin.going if (found := self.library.locate(name))}
         with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
         lifted = [old for _, each in once.values() for old in self._replaced_by(each) if old not in once]
-        mended = mend.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, dry_run=dry_run)
+        mended = edit.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, dry_run=dry_run)
         pages = without_citations(self.vault, meant[0][0], [*once], by)
         if pages is not None:
             mended = replace(mended, diff=mended.diff + self.vault.preview(pages))
         if pages is not None and not dry_run:
             self.vault.apply(pages)
-        return replace(mended, hint=mend.BY_ID) if is_shown else mended
+        return replace(mended, hint=edit.BY_ID) if is_shown else mended
 
     def _replaced_by(self, found: Located) -> list[str]:
         """What a memory took the place of without being its correction: that holds again."""
@@ -386,7 +383,7 @@ class Memory(Life):
         """Bring back a memory that was forgotten or archived."""
         index, found = self._located(id)
         paths = self.library.places(index, found.item.id)
-        return mend.restore(self.vault, found, paths, _by(by, FORGETTER, "restore"), dry_run=dry_run)
+        return edit.restore(self.vault, found, paths, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
     def correct(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> MemoryItem:
         """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable.
@@ -422,7 +419,7 @@ class Memory(Life):
     def _note(self, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
         _, found = self._located(id)
         self.library.attend()
-        mend.note(self.vault, found, line, by)
+        edit.note(self.vault, found, line, by)
         return self._located(id)[1].item
 
     def _clean(self, change: Change) -> Change:
@@ -448,7 +445,7 @@ class Memory(Life):
         return Status(
             home=vault.config.home,
             agent=self.agent,
-            memories=(counts := index.read(lambda connection: count(connection, short_term))).memories,
+            memories=(counts := index.read(lambda connection: count_memories(connection, short_term))).memories,
             changes=changes(vault),
             waiting=len([*vault.told(each.line for each in vault.books.recent.pending)]) if waiting else 0,
             obstacle=vault.committer.obstacle if waiting else None,

@@ -8,11 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memfolio.index.counts import Counts
+from memfolio.index.lookup import Counts
 from memfolio.types import MemoryItem
-from memfolio.vault.guard import count_known_to
 from memfolio.vault.paths import AUDIT, INTERNAL
-from memfolio.vault.vault import Vault
+from memfolio.vault.vault import Vault, count_known_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

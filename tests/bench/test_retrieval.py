@@ -10,9 +10,23 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
-from memfolio.bench.baseline import any_word, bm25
-from memfolio.bench.cases import Case, Question, Turn, count_cases, read_cases
-from memfolio.bench.retrieval import CUTS, Asked, Find, Tally, ask, measure, observed, recalled
+from memfolio.bench.retrieval import (
+    CUTS,
+    Asked,
+    Case,
+    Find,
+    Question,
+    Tally,
+    Turn,
+    any_word,
+    ask,
+    bm25,
+    count_cases,
+    measure,
+    observed,
+    read_cases,
+    recalled,
+)
 from memfolio.errors import InputError
 from memfolio.serve.cli.app import run
 from tests.bench.examples import SESSIONS, SHARES, TALK, Json, question, turns, written

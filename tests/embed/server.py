@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
 
 Vectors = list[dict[str, Any]]
 

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memfolio.embed.dialect import DIALECTS
-from memfolio.embed.embedder import Embedder
-from memfolio.embed.folder import FolderEmbedder
-from memfolio.embed.hashed import HashedEmbedder
-from memfolio.embed.http import HttpEmbedder
-from memfolio.embed.local import LocalEmbedder
+from memfolio.embed.embedder import Embedder, HashedEmbedder
+from memfolio.embed.http import DIALECTS, HttpEmbedder
+from memfolio.embed.local import FolderEmbedder, LocalEmbedder
 from tests.embed.models import static_model
 from tests.embed.server import running
 

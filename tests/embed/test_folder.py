@@ -15,8 +15,7 @@ from tokenizers import Tokenizer
 from memfolio import Memory
 from memfolio.config import load_config
 from memfolio.embed.choose import open_embedder
-from memfolio.embed.folder import FolderEmbedder
-from memfolio.embed.local import LocalEmbedder
+from memfolio.embed.local import FolderEmbedder, LocalEmbedder
 from memfolio.errors import EmbedderError
 from tests.embed.models import static_model, write_table, write_tokenizer
 

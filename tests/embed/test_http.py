@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
 from memfolio.embed.http import MAX_BATCH, MAX_TEXT, PROBE, HttpEmbedder
 from memfolio.embed.post import Server
 from memfolio.errors import EmbedderError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memfolio.embed.embedder import Identity
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder, Identity
 from memfolio.errors import InputError
 
 STRICT = Identity(provider="local", model="m", dimension=256, fingerprint="00ff")

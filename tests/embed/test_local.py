@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from memfolio.embed.local import LocalEmbedder
-from memfolio.embed.tokens import WordTokens
+from memfolio.embed.local import LocalEmbedder, WordTokens
 from memfolio.errors import EmbedderError
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"

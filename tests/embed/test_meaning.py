@@ -13,14 +13,13 @@ import pytest
 
 from memfolio import Memory
 from memfolio.embed import meaning
-from memfolio.embed.embedder import Identity
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder, Identity
 from memfolio.embed.http import HttpEmbedder
 from memfolio.embed.meaning import Meaning
 from memfolio.errors import EmbedderError
 from memfolio.index.index import Index
-from memfolio.index.pending import count_pending, identity_of
-from memfolio.recall.asking.query import Query
+from memfolio.index.vectors import count_pending, identity_of
+from memfolio.recall.query import Query
 from memfolio.recall.recall import Search
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 from tests.index.proof import assert_index_equals_rebuilt, opened
@@ -139,7 +138,9 @@ def test_batches_before_a_failure_are_kept(home: Path, costly: bool) -> None:
         assert_index_equals_rebuilt(memory)
 
 
-@pytest.mark.parametrize("other", [Unsteady(16, name="two"), Unsteady(24), Unsteady(8, name="two")], ids=("named", "longer", "both"))
+@pytest.mark.parametrize(
+    "other", [Unsteady(16, name="two"), Unsteady(24), Unsteady(8, name="two")], ids=("named", "longer", "both")
+)
 def test_vectors_of_another_embedder_are_made_anew_and_never_compared(home: Path, other: Unsteady) -> None:
     with opened(home, embedder=Unsteady(16)) as memory:
         fill_up(memory)

@@ -16,12 +16,10 @@ import pytest
 
 from memfolio import Memory
 from memfolio.config import load_config
-from memfolio.embed.budget import DAY, Budget, Spending
 from memfolio.embed.choose import open_embedder
-from memfolio.embed.dialect import DIALECTS
-from memfolio.embed.http import PROBE, HttpEmbedder
+from memfolio.embed.http import DAY, DIALECTS, PROBE, Budget, HttpEmbedder, Spending
 from memfolio.errors import EmbedderError
-from memfolio.index.pending import count_pending
+from memfolio.index.vectors import count_pending
 from memfolio.text import estimate_tokens
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 

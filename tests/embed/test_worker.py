@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
-from memfolio.embed import meaning, worker
+from memfolio.embed import meaning
 from memfolio.embed.meaning import Meaning
 from memfolio.vault import committer
 from tests.embed.test_meaning import Unsteady, fill_up, until, waiting
@@ -121,7 +121,7 @@ def test_thread_sleeps_when_the_vectors_are_anothers_to_make(home: Path) -> None
 def test_threads_of_an_idle_memory_end_and_come_back_for_the_next_change(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "LINGER", 0.05)
+    monkeypatch.setattr(meaning, "LINGER", 0.05)
     monkeypatch.setattr(committer, "LINGER", 0.05)
     with Memory.open(home, embedder=Unsteady()) as memory:
         for text in ("tea in the morning", "coffee at noon"):
@@ -131,8 +131,8 @@ def test_threads_of_an_idle_memory_end_and_come_back_for_the_next_change(
 
 
 def test_call_in_the_moment_in_which_the_thread_ends_is_heard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "LINGER", 0.001)
-    monkeypatch.setattr(worker, "CALM", 0.0005)
+    monkeypatch.setattr(meaning, "LINGER", 0.001)
+    monkeypatch.setattr(meaning, "CALM", 0.0005)
     with opened(home, embedder=Unsteady(), background=True) as memory:
         for number in range(60):
             memory.remember(f"tea number {number}")

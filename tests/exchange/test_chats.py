@@ -12,12 +12,9 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.exchange.incoming import Flaw, Lore, Note, Source
+from memfolio.exchange.reading import Flaw, Lore, Note, Source
 from memfolio.exchange.sources import json_source, source_of
-from memfolio.exchange.sources.chatgpt import ChatGPT
-from memfolio.exchange.sources.claude import Claude
-from memfolio.exchange.sources.mcp_memory import McpMemory
-from memfolio.exchange.sources.mem0 import Mem0
+from memfolio.exchange.sources.json_source import ChatGPT, Claude, McpMemory, Mem0
 from memfolio.exchange.take_in import Report, take_in
 from memfolio.memory import Memory
 

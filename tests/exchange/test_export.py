@@ -20,14 +20,12 @@ from typing import Any
 import pytest
 
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError
-from memfolio.exchange.export.archive import MANIFEST, MARK
-from memfolio.exchange.export.contents import VERSION
-from memfolio.exchange.export.export import FORMS, _still, export
-from memfolio.exchange.export.jsonl import plain
+from memfolio.exchange.archive import MANIFEST, MARK, VERSION, plain
+from memfolio.exchange.export import FORMS, _still, export
 from memfolio.exchange.restore import is_archive, restore
 from memfolio.exchange.sources import source_named
 from memfolio.exchange.take_in import take_in
-from memfolio.knowledge.fact_line import fact_json
+from memfolio.knowledge.facts import fact_json
 from memfolio.memory import Memory
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.export import export as command
@@ -269,7 +267,7 @@ def test_export_that_fails_or_is_killed_leaves_nothing_in_its_place(form: str, h
         fill(memory)
     code = (
         "import os, sys\nfrom memfolio.memory import Memory\nfrom memfolio.vault.disk import Disk\n"
-        "from memfolio.exchange.export.export import export\n"
+        "from memfolio.exchange.export import export\n"
         "Disk.rename = lambda *_: os._exit(9)\n"
         "export(Memory.open(sys.argv[1], background=False, speaker='owner'), sys.argv[2], sys.argv[3])"
     )

@@ -19,9 +19,9 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.exchange.export.export import export
-from memfolio.exchange.in_place import settle_in
-from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note, Sheet, fact
+from memfolio.exchange.export import export
+from memfolio.exchange.reading import Flaw, Incoming, Lore, Note, Sheet, fact
+from memfolio.exchange.restore import settle_in
 from memfolio.exchange.sources import SOURCES, source_named, source_of
 from memfolio.exchange.take_in import take_in
 from memfolio.serve.cli.call import Options

@@ -9,7 +9,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import DiskError, InputError
-from memfolio.exchange.in_place import settle_in
+from memfolio.exchange.restore import settle_in
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.import_ import import_
 from tests.exchange import layouts

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.exchange.incoming import Flaw
+from memfolio.exchange.reading import Flaw
 from memfolio.exchange.sources.graph_sqlite import GraphSqlite
 from memfolio.exchange.take_in import take_in
 from memfolio.memory import Memory

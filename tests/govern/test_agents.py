@@ -12,7 +12,7 @@ import pytest
 
 from memfolio import ConflictError, InputError, MemfolioError, Memory, NotFoundError, PolicyError
 from memfolio.clock import SettableClock
-from memfolio.govern.agents.agents import Agents
+from memfolio.govern.agents import Agents
 from memfolio.types import Approval, Attribution
 from memfolio.vault.agents import written
 from tests.index.dump import Dump, dump

@@ -10,7 +10,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.config import load_config
-from memfolio.govern.agents.instructions import instructions
+from memfolio.govern.agents import instructions
 from memfolio.serve.cli.app import run
 from memfolio.types import Approval, Attribution
 from memfolio.vault.agents import AgentSettings

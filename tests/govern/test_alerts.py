@@ -13,10 +13,10 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
 from memfolio.errors import EmbedderError
 from memfolio.govern.alerts import watch
-from memfolio.recall.context.alerts import TITLE, describe, unread
+from memfolio.recall.context import TITLE, describe, unread
 from memfolio.serve.cli.app import run
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.alerts import SEEN, WATCHMAN
@@ -269,7 +269,7 @@ def alter_a_line(home: Path) -> None:
 
 
 def rewrite_from_the_beginning(home: Path) -> None:
-    from memfolio.vault.audit import GENESIS, read_line, seal
+    from memfolio.vault.trail import GENESIS, read_line, seal
 
     previous, lines = GENESIS, list[bytes]()
     for raw in trail_of(home).read_bytes().splitlines():

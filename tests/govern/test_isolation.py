@@ -17,10 +17,10 @@ import pytest
 from memfolio import ConflictError, MemfolioError, Memory, NotFoundError
 from memfolio.clock import SettableClock
 from memfolio.errors import RefusedError
-from memfolio.govern.agents.agents import Agents
+from memfolio.govern.agents import Agents
 from memfolio.serve.cli.app import run
 from memfolio.types import HUMAN
-from memfolio.vault.past.digest import write_digest
+from memfolio.vault.past.past import write_digest
 from memfolio.vault.paths import agent_root
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
@@ -231,7 +231,7 @@ def test_other_agents_in_scope_are_read_but_not_written(home: Path) -> None:
 
 def test_scope_narrows_to_named_agents_and_refuses_others(home: Path, clock: SettableClock) -> None:
     with Memory.open(home, "cyd", background=False, speaker="agent") as memory:
-        from memfolio.recall.asking.query import Query
+        from memfolio.recall.query import Query
 
         def ask(*agents: str) -> set[str]:
             now, zone = memory.vault.home.now(), memory.vault.home.zone

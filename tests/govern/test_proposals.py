@@ -23,9 +23,8 @@ from memfolio.errors import (
     ProposedError,
     RefusedError,
 )
-from memfolio.govern.proposals.page import parse, render
-from memfolio.govern.proposals.proposal import VERBS, Intent, Proposal, Status, intent_of
-from memfolio.govern.proposals.proposals import Proposals
+from memfolio.govern.proposal import VERBS, Intent, Proposal, Status, intent_of, parse, render
+from memfolio.govern.proposals import Proposals
 from memfolio.memory import Memory
 from memfolio.types import Action, Attribution, MemoryItem, Origin
 from memfolio.vault.change import Change, PutPage
@@ -452,7 +451,7 @@ def test_session_begins_with_what_is_to_be_decided(world: World) -> None:
 
 
 def test_proposals_of_one_agent_have_a_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memfolio.govern.proposals.proposals.MOST", 2)
+    monkeypatch.setattr("memfolio.govern.proposals.MOST", 2)
     added = [world["researcher"].add(remember(f"Kim sings in {place}"), by=AGENT) for place in ("Oslo", "Rome")]
     with pytest.raises(RefusedError, match="2 proposals of researcher wait already"):
         world["researcher"].add(remember("Kim sings in Paris"), by=AGENT)

@@ -13,11 +13,11 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, ContentError, InputError, PolicyError, RefusedError
-from memfolio.govern.reflection.item import Findings, Insights, Item, Verb
+from memfolio.govern.reflection.findings import Findings, Insights, Item, Verb
+from memfolio.govern.reflection.log import due
 from memfolio.govern.reflection.reflections import Pending, Reflections
-from memfolio.govern.reflection.reviews import due
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Type
-from memfolio.vault.format.draft import Draft
+from memfolio.vault.fields import Draft
 from memfolio.vault.vault import OWNER
 from tests.graph.world import World
 

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.govern.reflection.core import LINES
-from memfolio.govern.reflection.gather import EPISODES, QUESTIONS, look_through
-from memfolio.govern.reflection.item import Findings, Insights, Item, Reflected, Verb
+from memfolio.govern.reflection.findings import Findings, Insights, Item, Reflected, Verb
+from memfolio.govern.reflection.gather import EPISODES, LINES, QUESTIONS, look_through
 from memfolio.intake import draft_of
 from memfolio.memory import Memory
-from memfolio.stores.corepage import CorePage
+from memfolio.stores.core import CorePage
 from memfolio.testing import ScriptedModel
 from memfolio.text import estimate_tokens
 from memfolio.types import HUMAN, MemoryItem

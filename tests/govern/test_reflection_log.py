@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.govern.reflection.item import Insights, Reflected
+from memfolio.govern.reflection.findings import Insights, Reflected
 from memfolio.govern.reflection.log import TITLE, entry, evolve, in_short, read_log
 from memfolio.text import estimate_tokens
 

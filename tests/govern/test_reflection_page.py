@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import ContentError
 from memfolio.govern.reflection import page
-from memfolio.govern.reflection.item import Findings, Insights, Item, Verb, one_line
+from memfolio.govern.reflection.findings import Findings, Insights, Item, Verb, one_line
 from memfolio.govern.reflection.page import arranged, parse
 from memfolio.types import Type
 

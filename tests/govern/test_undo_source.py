@@ -9,12 +9,12 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, NotFoundError, PolicyError, UndoConflictError
-from memfolio.govern.proposals.proposal import intent_of
+from memfolio.govern.proposal import intent_of
 from memfolio.govern.undo import Undone
 from memfolio.memory import Memory
-from memfolio.tend.jobs import JOBS
+from memfolio.tend.tend import JOBS
 from memfolio.types import Attribution, MemoryItem
-from memfolio.vault.format.draft import Draft
+from memfolio.vault.fields import Draft
 from memfolio.vault.paths import state_ledger
 
 EVIL = "web:evil"

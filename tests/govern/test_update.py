@@ -15,7 +15,7 @@ from memfolio.errors import ConflictError, ContentError, EditConflictError, Inpu
 from memfolio.govern.update import Updated, merged, update
 from memfolio.memory import Memory
 from memfolio.types import Attribution
-from memfolio.vault.audit import TrailLine
+from memfolio.vault.trail import TrailLine
 
 BY = Attribution(actor="human", trigger="test")
 RENT = "The rent is 900 euro. Payment is due on the first."

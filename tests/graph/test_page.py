@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memfolio.graph.page import FACTS, RELATIONS, TIMELINE, EntityText, cited_line, page_bytes, read_text, relation_line
 from memfolio.graph.vocabulary import read_vocabulary
-from memfolio.index.pages import read_entity
+from memfolio.index.read_files import read_entity
 from tests.graph.world import ENTITIES, World, person
 
 ID = "M-1794753005123-a3f2c91d"

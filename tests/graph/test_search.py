@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memfolio.index.reading import Reading, read_file
+from memfolio.index.read_files import Reading, read_file
 from tests.graph.world import World, person, relation
 
 PAGE = "agents/main/memory/graph/entities/person--alex.md"

@@ -13,7 +13,7 @@ from memfolio.graph.graph import Graph
 from memfolio.graph.grow import Grown, grow
 from memfolio.tend.hand import Hand
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Type
-from memfolio.vault.format.draft import Draft
+from memfolio.vault.fields import Draft
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER
 from tests.index.dump import differences

@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from memfolio import Memory
 from memfolio.clock import Clock
-from memfolio.embed.embedder import Embedder
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import Embedder, HashedEmbedder
 from memfolio.embed.meaning import Meaning
-from memfolio.index.counts import count
 from memfolio.index.index import Index
-from memfolio.recall.asking.query import Query
+from memfolio.index.lookup import count_memories
 from memfolio.recall.hit import Hit
+from memfolio.recall.query import Query
 from memfolio.recall.recall import Search
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
@@ -96,7 +95,7 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
             found = differences(held, dump_of(other))
             assert not found, "the index in use and the rebuilt one differ:\n" + "\n".join(found[:SHOWN])
             assert are_near(index.read(vectors_by_id), other.read(vectors_by_id)), "the vectors differ"
-            counted = partial(count, short_term=memory.library.short_term(memory.vault.home.now()))
+            counted = partial(count_memories, short_term=memory.library.short_term(memory.vault.home.now()))
             assert index.read(counted) == other.read(counted)
             for question in questions:
                 query = Query.from_args(question, now=memory.vault.home.now(), zone=memory.vault.home.zone)

@@ -11,9 +11,9 @@ import pytest
 
 from memfolio import Memory
 from memfolio.index.database import JOURNAL_BYTES, newest
-from memfolio.index.keeping import Keeper
-from memfolio.index.pending import text_hash
+from memfolio.index.index import Keeper
 from memfolio.index.schema import VERSION
+from memfolio.index.vectors import text_hash
 from tests.embed.test_meaning import Unsteady, fill_up, waiting
 from tests.index.proof import assert_index_equals_rebuilt, opened
 

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from memfolio.index.database import Connection, Database
-from memfolio.index.filter import Filter
-from memfolio.index.lexical import SMALL, WEIGHTS, Match, frequencies, matches, matches_any
-from memfolio.index.sieve import Sieve
+from memfolio.index.search import SMALL, WEIGHTS, Filter, Match, Sieve, frequencies, matches, matches_any
 from memfolio.text import match_expression
 
 INSERT = """INSERT INTO memories (row, id, file, ordinal, form, kind, type, store, importance, confidence, created_at,

@@ -26,8 +26,8 @@ from hypothesis.stateful import (
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, InputError
-from memfolio.vault.format.lines import read_lines
-from memfolio.vault.format.log import Block, split_log
+from memfolio.vault.lines import read_lines
+from memfolio.vault.log import Block, split_log
 from memfolio.vault.vault import OWNER
 from tests.conftest import START
 from tests.index.proof import assert_index_equals_rebuilt, opened

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
 from memfolio.index.database import Database
-from memfolio.index.filing import Filing
-from memfolio.vault.recent import FileState
+from memfolio.index.write import Filing
+from memfolio.vault.journal import FileState
 from tests.conftest import START
 from tests.index.dump import differences, dump
 from tests.index.proof import QUESTIONS, answers, assert_index_equals_rebuilt, opened

@@ -23,10 +23,10 @@ import apsw
 import pytest
 
 from memfolio import Memory
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
 from memfolio.errors import ConflictError, HomeBusyError, IndexBusyError, MemfolioError, NotFoundError
 from memfolio.index.database import newest
-from memfolio.vault.recent import FileState
+from memfolio.vault.journal import FileState
 from memfolio.vault.vault import OWNER, Vault
 from tests.disks import Crash, CrashingDisk, QuickDisk
 from tests.index.proof import opened

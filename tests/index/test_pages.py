@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memfolio.index.pages import EntityPage, entity_id, mentions, page_date, page_kind, read_entity
+from memfolio.index.read_files import EntityPage, entity_id, mentions, page_date, page_kind, read_entity
 from memfolio.types import Kind, Store, Type
 
 ALEX = "agents/main/memory/graph/entities/person--alex.md"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memfolio.index.passages import Passage, body_text, cut_passages, front_matter
+from memfolio.index.read_files import Passage, body_text, cut_passages, front_matter
 from memfolio.text import estimate_tokens
 
 PIECES = st.sampled_from(

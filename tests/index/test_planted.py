@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 
 from memfolio import state
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
 from memfolio.errors import MemfolioError
-from memfolio.index import database, matrix, pending, vectors
-from memfolio.index.filing import Filing
-from memfolio.index.index import Index
-from memfolio.index.keeping import Keeper
-from memfolio.index.reading import Found, Reading
-from memfolio.index.row_filing import RowFiling
-from memfolio.recall.ranking.weigh import Weighing
+from memfolio.index import ann, database, vectors
+from memfolio.index.index import Index, Keeper
+from memfolio.index.read_files import Found, Reading
+from memfolio.index.write import Filing
+from memfolio.index.write_rows import RowFiling
+from memfolio.recall.rank import Weighing
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
 )
@@ -174,7 +173,7 @@ BUGS = (
     Bug("an edited memory keeps its words", becomes(RowFiling, "update", updates_without_words), live),
     Bug("a deleted state file goes on to count", becomes(Filing, "drop", drops_as_if_it_were_a_page), live),
     Bug("problems are never solved", becomes(Filing, "_note_problems", forgets_no_problem), live),
-    Bug("vectors are not compared", becomes(matrix, "read_vectors", lambda *_: {}), live),
+    Bug("vectors are not compared", becomes(ann, "read_vectors", lambda *_: {}), live),
     Bug("vectors are not searched", becomes(vectors, "_mark_changed", nothing), find_by_meaning),
     Bug("nobody takes over what a file loses", becomes(Filing, "_hand_on", nothing), live),
     Bug("files that a change reaches are not read again", becomes(Filing, "_settle", nothing), live),
@@ -184,7 +183,7 @@ BUGS = (
     Bug("pages have no checksums", becomes(database, "_vfs", lambda: None), harm(flip, 60)),
     Bug(
         "vectors of two embedders are mixed",
-        becomes(pending, "is_identity", lambda *_: True),
+        becomes(vectors, "is_identity", lambda *_: True),
         lambda folder: mix_vectors(folder / "home", 16),
     ),
     Bug("the chain is not looked at", becomes(Index, "_is_at", lambda self, database, head: True), restore_a_backup),

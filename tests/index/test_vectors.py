@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
+from memfolio.index.ann import Matrix, neighbours
 from memfolio.index.database import Connection, Database
-from memfolio.index.filter import Filter
 from memfolio.index.index import Index
-from memfolio.index.matrix import Matrix
-from memfolio.index.nearby import neighbours
-from memfolio.index.sieve import Sieve
+from memfolio.index.search import Filter, Sieve
 from memfolio.index.vectors import clear_vector, pack, store_vectors
 from tests.index.dump import vectors_by_id
 from tests.index.proof import opened

@@ -8,11 +8,9 @@ from contextlib import suppress
 from hypothesis import strategies as st
 
 from memfolio.errors import ComparisonError, RuleError
-from memfolio.knowledge.join import bind, fill
+from memfolio.knowledge.join import BEGINNING, END, Atom, bind, fill
 from memfolio.knowledge.literal import Operator, compare
-from memfolio.knowledge.relations import BEGINNING, END, Atom
-from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType, bound, check_rule, is_variable
-from memfolio.knowledge.strata import strata
+from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType, bound, check_rule, is_variable, strata
 
 Held = frozenset[tuple[str, str, str, float, int, int]]
 """What holds, without keys."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from memfolio.knowledge.abduce import Hypothesis, abduce
-from memfolio.knowledge.relations import Held
-from memfolio.knowledge.rule import Condition
-from memfolio.knowledge.rule_text import render_part
+from memfolio.knowledge.join import Held
+from memfolio.knowledge.prove import Hypothesis, abduce
+from memfolio.knowledge.rule import Condition, render_part
 from tests.knowledge.world import atoms_of, rules_of
 
 WET = """

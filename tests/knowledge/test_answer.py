@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.knowledge.answer import Explanation, Vocabulary, explain, understand
+from memfolio.knowledge.inference import Explanation, Vocabulary, explain, understand
+from memfolio.knowledge.join import Atom, Held
 from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.relations import Atom, Held
-from memfolio.knowledge.rule import Condition
-from memfolio.knowledge.rule_text import render_part
+from memfolio.knowledge.rule import Condition, render_part
 from tests.knowledge.world import atoms_of, rules_of
 
 KNOWN = atoms_of(

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from memfolio import Memory
 from memfolio.clock import EPOCH, SettableClock
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.knowledge.case import Book, Case, Outcome, Situation, Solution, line_of, read_case
-from memfolio.knowledge.cases import Cases
-from memfolio.knowledge.similar import rank, surplus
+from memfolio.knowledge.cases import Book, Case, Cases, Outcome, Situation, Solution, line_of, rank, read_case, surplus
 from memfolio.types import Origin
 from memfolio.vault.vault import OWNER
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.knowledge.check import Beside, Finding, findings, with_values
+from memfolio.knowledge.engine import Beside, Finding, findings, with_values
+from memfolio.knowledge.join import Atom, Held
 from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.relations import Atom, Held
 from memfolio.knowledge.rule import RuleType, Severity
 from tests.knowledge.world import atoms_of, rules_of
 

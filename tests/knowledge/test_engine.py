@@ -11,11 +11,9 @@ from hypothesis import given
 
 from memfolio.errors import InferenceLimitError, RuleError
 from memfolio.knowledge.engine import derive
-from memfolio.knowledge.join import bind
+from memfolio.knowledge.join import Atom, Triple, bind
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.relations import Atom, Triple
-from memfolio.knowledge.rule import Comparison, Condition, Rule, bound, is_variable
-from memfolio.knowledge.strata import strata
+from memfolio.knowledge.rule import Comparison, Condition, Rule, bound, is_variable, strata
 from tests.knowledge import brute
 from tests.knowledge.brute import rule
 

@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError, ProposedError
+from memfolio.index.database import set_meta
 from memfolio.index.facts import Fact
-from memfolio.index.meta import set_meta
-from memfolio.index.records import records
-from memfolio.knowledge.fact_line import fact_json
-from memfolio.knowledge.facts import Facts
+from memfolio.index.write_rows import records
+from memfolio.knowledge.facts import Facts, fact_json
 from memfolio.types import Attribution
 from memfolio.vault.vault import OWNER
 from tests.conftest import START

@@ -13,10 +13,8 @@ from memfolio.clock import SettableClock
 from memfolio.errors import InputError, ModelError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.hypotheses import Guess, Guesses, Hypothesis, hypothesise, relevant
-from memfolio.knowledge.rule import Rule
-from memfolio.knowledge.rule_text import parse, render
-from memfolio.knowledge.verify import brought_to_mind
+from memfolio.knowledge.rule import Rule, parse, render
+from memfolio.knowledge.verify import Guess, Guesses, Hypothesis, brought_to_mind, hypothesise, relevant
 from memfolio.testing import Reply, ScriptedModel
 from tests.llm.answers import door
 

@@ -12,13 +12,13 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import InferenceLimitError, InputError
-from memfolio.index.derived import Stored
+from memfolio.index.fact_write import Stored
 from memfolio.index.facts import Fact
-from memfolio.knowledge.check import Beside
+from memfolio.knowledge.engine import Beside
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
+from memfolio.knowledge.join import Relations
 from memfolio.knowledge.prove import Prover, Verdict
-from memfolio.knowledge.relations import Relations
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.tree import as_text
 from memfolio.vault.vault import OWNER

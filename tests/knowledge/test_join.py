@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.knowledge.join import solve, without
-from memfolio.knowledge.relations import Atom, Held
+from memfolio.knowledge.join import Atom, Held, solve, without
 from memfolio.knowledge.rule import Comparison, Condition, Part, bound
 from tests.knowledge.brute import VALUES, bodies, facts, pieces, ways
 

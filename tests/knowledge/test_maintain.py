@@ -18,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
-from memfolio.index import derived
+from memfolio.index import fact_write
+from memfolio.index.database import get_meta
 from memfolio.index.index import Index
-from memfolio.index.meta import get_meta
 from memfolio.index.schema import SCHEMA
-from memfolio.knowledge import maintain
+from memfolio.knowledge import engine
 from memfolio.knowledge.engine import Derivation, derive
-from memfolio.knowledge.relations import BEGINNING, END, Atom, Triple
+from memfolio.knowledge.join import BEGINNING, END, Atom, Triple
 from memfolio.knowledge.rule import Condition, Rule
 from memfolio.memory import Memory
 from tests.knowledge import brute
@@ -76,12 +76,14 @@ class Table:
             self._note(row, triple)
 
     def _note(self, row: int, triple: Triple) -> None:
-        if get_meta(self.db, derived.DERIVED) is not None:
+        if get_meta(self.db, fact_write.DERIVED) is not None:
             self.db.execute("INSERT INTO fact_changes VALUES (?, ?, ?, ?)", (row, *triple))
 
 
 def atoms_of(connection: apsw.Connection) -> list[Atom]:
-    return derived.trusted(connection, [each for (each,) in connection.execute("SELECT DISTINCT predicate FROM facts")])
+    return fact_write.trusted(
+        connection, [each for (each,) in connection.execute("SELECT DISTINCT predicate FROM facts")]
+    )
 
 
 def check(connection: apsw.Connection, program: Sequence[Rule]) -> None:
@@ -106,7 +108,7 @@ def test_maintaining_the_index_equals_drawing_anew(
         table = Table(connection)
         for atom in atoms:
             table.put(atom.triple, atom.confidence, atom[5:])
-        assert maintain.bring(connection, program, "stamp", most=MOST).is_full
+        assert engine.bring(connection, program, "stamp", most=MOST).is_full
         check(connection, program)
         for part in rounds:
             for triple, is_asserted, confidence, span, origin in part:
@@ -114,7 +116,7 @@ def test_maintaining_the_index_equals_drawing_anew(
                     table.put(triple, confidence, span, origin)
                 else:
                     table.drop(triple)
-            assert not maintain.bring(connection, program, "stamp", most=MOST).is_full
+            assert not engine.bring(connection, program, "stamp", most=MOST).is_full
             check(connection, program)
 
 
@@ -136,8 +138,8 @@ def state(index: Index) -> tuple[int, str | int | None, int]:
     """How many conclusions are kept, by which rules, and how many changes are noted."""
     return index.read(
         lambda connection: (
-            derived.count(connection),
-            get_meta(connection, derived.DERIVED),
+            fact_write.count(connection),
+            get_meta(connection, fact_write.DERIVED),
             int(connection.execute("SELECT count(*) FROM fact_changes").get),
         )
     )
@@ -154,31 +156,31 @@ def put(index: Index, *edges: Atom) -> None:
 def test_conclusions_come_with_kept_rules_and_go_with_them(index: Index) -> None:
     put(index, *chain(4))
     loose = [replace(each, kept=False) for each in REACH]
-    assert maintain.refresh(index, loose, most=MOST) == maintain.Refreshed()
+    assert engine.refresh(index, loose, most=MOST) == engine.Refreshed()
     assert state(index) == (0, None, 0)
-    assert maintain.refresh(index, REACH, most=MOST).drawn == 10
-    assert maintain.refresh(index, REACH, most=MOST) == maintain.Refreshed()
-    assert maintain.refresh(index, REACH[:1], most=MOST) == maintain.Refreshed(is_full=True, drawn=4, withdrawn=10)
-    maintain.refresh(index, [replace(each, enabled=False) for each in REACH], most=MOST)
+    assert engine.refresh(index, REACH, most=MOST).drawn == 10
+    assert engine.refresh(index, REACH, most=MOST) == engine.Refreshed()
+    assert engine.refresh(index, REACH[:1], most=MOST) == engine.Refreshed(is_full=True, drawn=4, withdrawn=10)
+    engine.refresh(index, [replace(each, enabled=False) for each in REACH], most=MOST)
     assert state(index) == (0, None, 0)
 
 
 def test_one_fact_more_or_less_draws_only_what_it_touches(index: Index) -> None:
     put(index, *chain(9))
-    maintain.refresh(index, REACH, most=MOST)
+    engine.refresh(index, REACH, most=MOST)
     put(index, Atom(0, "n9", "leadsTo", "n10"))
-    assert maintain.refresh(index, REACH, most=MOST) == maintain.Refreshed(drawn=10)
+    assert engine.refresh(index, REACH, most=MOST) == engine.Refreshed(drawn=10)
     index.write(lambda connection: Table(connection).drop(("n0", "leadsTo", "n1")))
-    assert maintain.refresh(index, REACH, most=MOST) == maintain.Refreshed(withdrawn=10)
+    assert engine.refresh(index, REACH, most=MOST) == engine.Refreshed(withdrawn=10)
     assert state(index)[::2] == (45, 0)
 
 
 def test_what_follows_in_another_way_stays_with_all_that_rests_on_it(index: Index) -> None:
     put(index, *(Atom(0, source, "leadsTo", target) for source, target in zip("abacd", "bdcde", strict=True)))
-    maintain.refresh(index, REACH, most=MOST)
+    engine.refresh(index, REACH, most=MOST)
     index.write(lambda connection: Table(connection).drop(("a", "leadsTo", "b")))
-    assert maintain.refresh(index, REACH, most=MOST).withdrawn <= 3
-    assert index.read(lambda connection: len(derived.Stored(connection).match("reaches", "a"))) == 3
+    assert engine.refresh(index, REACH, most=MOST).withdrawn <= 3
+    assert index.read(lambda connection: len(fact_write.Stored(connection).match("reaches", "a"))) == 3
 
 
 def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits(connection: apsw.Connection) -> None:
@@ -190,47 +192,47 @@ def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits(connect
     ]
     table = Table(connection)
     table.put(("a", "shown", "b"), 0.8)
-    maintain.bring(connection, program, "stamp", most=MOST)
+    engine.bring(connection, program, "stamp", most=MOST)
     table.put(("a", "met", "b"), 0.9)
     table.put(("a", "likes", "b"), 0.5)
-    assert not maintain.bring(connection, program, "stamp", most=MOST).is_full
+    assert not engine.bring(connection, program, "stamp", most=MOST).is_full
     check(connection, program)
 
 
 def test_too_many_conclusions_are_told_and_none_is_shown_until_there_are_fewer(index: Index) -> None:
     put(index, *chain(4))
-    assert maintain.refresh(index, REACH, most=10).drawn == 10
+    assert engine.refresh(index, REACH, most=10).drawn == 10
     put(index, Atom(0, "n4", "leadsTo", "n5"))
-    told = maintain.refresh(index, REACH, most=10)
+    told = engine.refresh(index, REACH, most=10)
     assert (told.withdrawn, state(index)[0]) == (10, 0)
-    assert told.problems == (maintain.trouble(index),)
+    assert told.problems == (engine.trouble(index),)
     assert "more than 10 conclusions follow" in told.problems[0]
     put(index, Atom(0, "n5", "leadsTo", "n6"))
-    assert maintain.refresh(index, REACH, most=10) == maintain.Refreshed(problems=told.problems)
-    assert maintain.refresh(index, REACH, most=21).drawn == 21
-    assert maintain.trouble(index) is None
-    maintain.refresh(index, REACH, most=10)
+    assert engine.refresh(index, REACH, most=10) == engine.Refreshed(problems=told.problems)
+    assert engine.refresh(index, REACH, most=21).drawn == 21
+    assert engine.trouble(index) is None
+    engine.refresh(index, REACH, most=10)
     index.write(lambda connection: Table(connection).drop(("n4", "leadsTo", "n5")))
-    assert (maintain.refresh(index, REACH, most=11).drawn, maintain.trouble(index)) == (11, None)
+    assert (engine.refresh(index, REACH, most=11).drawn, engine.trouble(index)) == (11, None)
 
 
 def test_a_rule_that_tries_too_much_for_one_more_fact_is_named_and_nothing_else_is_lost(index: Index) -> None:
     ends = [Condition(f"?{name}", "leadsTo", f"?{name}2") for name in "abcdef"]
     wide = rule("wide", Condition("all", "is", "known"), *ends)
     put(index, *chain(3))
-    assert maintain.refresh(index, [wide], most=100).drawn == 1
+    assert engine.refresh(index, [wide], most=100).drawn == 1
     put(index, *chain(8)[3:])
-    told = maintain.refresh(index, [wide], most=100)
+    told = engine.refresh(index, [wide], most=100)
     assert "steps, most of them by the rule 'wide'" in told.problems[0]
     assert state(index)[0] == 0
-    assert maintain.refresh(index, REACH, most=100).drawn == 36
+    assert engine.refresh(index, REACH, most=100).drawn == 36
 
 
 def test_a_change_that_touches_half_of_everything_is_drawn_anew(index: Index) -> None:
     put(index, *chain(80))
-    maintain.refresh(index, REACH, most=MOST)
+    engine.refresh(index, REACH, most=MOST)
     index.write(lambda connection: Table(connection).drop(("n40", "leadsTo", "n41")))
-    assert maintain.refresh(index, REACH, most=MOST).is_full
+    assert engine.refresh(index, REACH, most=MOST).is_full
     index.read(lambda connection: check(connection, REACH))
 
 
@@ -309,7 +311,7 @@ def test_rules_changed_by_hand_take_their_conclusions_along(
     with opened(home) as memory:
         assert tuple(map(len, shown(memory, "isBig", "isTaxable", "mustFile"))) == left
         assert len(memory.facts.query("acme", "hasRevenue")) == 1
-        told = [*memory.rules.problems(), *filter(None, [maintain.trouble(memory.library.index)])]
+        told = [*memory.rules.problems(), *filter(None, [engine.trouble(memory.library.index)])]
         assert problem in " ".join(told)
         assert bool(told) is bool(problem)
     ledger.write_text(original)
@@ -326,7 +328,7 @@ def test_facts_are_answered_when_too_much_follows_from_them(home: Path) -> None:
         assert shown(memory, "meets", "p") == [["a"], ["a"]]
         memory.facts.assert_("b", "p", "1")
         assert shown(memory, "meets", "p") == [[], ["a", "b"]]
-        assert "'pairs'" in str(maintain.trouble(memory.library.index))
+        assert "'pairs'" in str(engine.trouble(memory.library.index))
         memory.facts.retract(one.id)
         assert shown(memory, "meets", "p") == [["b"], ["b"]]
 
@@ -365,7 +367,7 @@ def test_two_processes_that_change_facts_and_ask_leave_what_follows(home: Path) 
 KILLED = """
 import sys
 from memfolio import Memory
-from memfolio.knowledge.maintain import bring
+from memfolio.knowledge.engine import bring
 with Memory.open(sys.argv[1], background=False) as memory:
     rules = memory.rules.list()
     def draw(connection):

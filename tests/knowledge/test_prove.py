@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.knowledge.engine import derive
-from memfolio.knowledge.join import bind
+from memfolio.knowledge.join import Atom, Held, Triple, bind
 from memfolio.knowledge.literal import Operator
 from memfolio.knowledge.prove import Prover, Verdict, prove, unsettled
-from memfolio.knowledge.relations import Atom, Held, Triple
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
 from memfolio.knowledge.tree import as_document, as_text
 from tests.knowledge.world import atoms_of, rules_of

@@ -13,9 +13,18 @@ from hypothesis import strategies as st
 
 from memfolio.errors import MemfolioError, RuleError
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.rule import Comparison, Condition, Rule, RuleType, Severity, check_rule
-from memfolio.knowledge.rule_line import read_rule, rule_record
-from memfolio.knowledge.rule_text import parse, render
+from memfolio.knowledge.rule import (
+    Comparison,
+    Condition,
+    Rule,
+    RuleType,
+    Severity,
+    check_rule,
+    parse,
+    read_rule,
+    render,
+    rule_record,
+)
 from memfolio.knowledge.rules import as_rule, fold
 
 TAXABLE = "?x hasRevenue ?y and ?y > 50000 and not ?x isExempt true => ?x isTaxable true"

@@ -14,8 +14,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, MemfolioError, NotFoundError, ProposedError, RuleError
-from memfolio.knowledge.rule import RuleType
-from memfolio.knowledge.rule_text import render
+from memfolio.knowledge.rule import RuleType, render
 from memfolio.knowledge.rules import Rules
 from memfolio.vault.vault import OWNER
 

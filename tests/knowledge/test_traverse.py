@@ -17,10 +17,10 @@ from memfolio.errors import InputError, RuleError
 from memfolio.knowledge import traverse as graph
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
+from memfolio.knowledge.join import Atom, Held, Relations
 from memfolio.knowledge.model import ATTRIBUTES, EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, kind_named
-from memfolio.knowledge.questions import Questions
-from memfolio.knowledge.relations import Atom, Held, Relations
 from memfolio.knowledge.rules import Rules
+from memfolio.knowledge.traverse import Questions
 from memfolio.vault.vault import OWNER
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ import pytest
 
 from memfolio.errors import NotFoundError
 from memfolio.index.facts import Fact
+from memfolio.knowledge.join import Atom, Held
 from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.relations import Atom, Held
 from memfolio.knowledge.tree import Cut, as_document, as_mermaid, as_text, explain_fact
 from tests.knowledge.world import atoms_of, rules_of
 

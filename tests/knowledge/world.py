@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memfolio.knowledge.relations import Atom
-from memfolio.knowledge.rule import Rule
-from memfolio.knowledge.rule_text import parse
+from memfolio.knowledge.join import Atom
+from memfolio.knowledge.rule import Rule, parse
 
 
 def atoms_of(*lines: str) -> list[Atom]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memfolio.llm.provider import Endpoint
-from memfolio.llm.served import ServedModel
+from memfolio.llm.model import Endpoint, ServedModel
 from memfolio.testing import ScriptedModel
 
 

@@ -16,10 +16,8 @@ import pytest
 
 from memfolio.config import load_config
 from memfolio.errors import ModelError
-from memfolio.llm.gate import open_client
-from memfolio.llm.open import open_model
-from memfolio.llm.provider import Endpoint
-from memfolio.llm.served import MAX_MATERIAL, ServedModel
+from memfolio.llm.agent import open_client
+from memfolio.llm.model import MAX_MATERIAL, Endpoint, ServedModel, open_model
 from memfolio.testing import Reply, ScriptedModel
 from tests.llm.answers import TEA, Drink, Order, ask, door
 
@@ -248,8 +246,8 @@ def test_missing_extra_is_the_line_that_installs_it(missing: str) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         "from memfolio.errors import ModelError\n"
-        "from memfolio.llm.provider import Endpoint\n"
-        "from memfolio.llm.served import ServedModel\n"
+        "from memfolio.llm.model import Endpoint\n"
+        "from memfolio.llm.model import ServedModel\n"
         "model = ServedModel(Endpoint(provider='openai', model='m', url='http://127.0.0.1:1'))\n"
         "try: model.ask('x', 'y', str)\n"
         "except ModelError as error: print(error.hint)\n"
@@ -258,7 +256,7 @@ def test_missing_extra_is_the_line_that_installs_it(missing: str) -> None:
     assert run.stdout.strip() == 'pip install "memfolio[model]"'
 
 
-@pytest.mark.parametrize("code", ["import memfolio", "import memfolio.llm.open, memfolio.learn.ask, memfolio.testing"])
+@pytest.mark.parametrize("code", ["import memfolio", "import memfolio.llm.model, memfolio.learn.ask, memfolio.testing"])
 def test_nothing_heavy_is_loaded_before_something_is_asked(code: str) -> None:
     heavy = "{'pydantic', 'pydantic_ai', 'openai', 'anthropic', 'httpx2'}"
     run = subprocess.run(

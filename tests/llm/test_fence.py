@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.llm.fence import CUT, cut, fenced, plain
+from memfolio.llm.prompt import CUT, cut, fenced, plain
 from memfolio.text import estimate_tokens
 
 

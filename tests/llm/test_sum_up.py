@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from memfolio.errors import ModelError
-from memfolio.llm.sum_up import sum_up
+from memfolio.llm.model import sum_up
 from memfolio.testing import ScriptedModel
 from memfolio.text import estimate_tokens
 from tests.llm.answers import door

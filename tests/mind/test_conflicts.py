@@ -11,11 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.index.mind_item import Item
-from memfolio.index.mind_kind import BY_PAGE
-from memfolio.index.mind_page import MindPage
-from memfolio.mind.conflict_page import composed, told_on
-from memfolio.mind.conflicts import Conflict, find_conflicts
+from memfolio.index.mind_pages import BY_PAGE, Item, MindPage
+from memfolio.mind.beliefs import Conflict, composed, find_conflicts, told_on
 
 Said = Sequence[tuple[str, str]]
 

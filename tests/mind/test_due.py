@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.index.mind_item import Item
-from memfolio.index.mind_kind import BY_NAME, Status
-from memfolio.mind.due import reminders
+from memfolio.index.mind_pages import BY_NAME, Item, Status
+from memfolio.mind.mind import reminders
 
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

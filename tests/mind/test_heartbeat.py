@@ -13,7 +13,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
 from memfolio.mind.heartbeat import BdiCycleResult, Digest, beat
-from memfolio.tend.digest.build import build
+from memfolio.tend.digest import build
 from memfolio.tend.hand import Hand
 from memfolio.vault.change import Change, Receipt
 from memfolio.vault.vault import OWNER

@@ -12,7 +12,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeError, InputError, MemfolioError, NaiveTimeError, NotFoundError, PolicyError
-from memfolio.index.mind_kind import KINDS, Status
+from memfolio.index.mind_pages import KINDS, Status
 from memfolio.knowledge.facts import Facts
 from memfolio.mind.mind import Mind
 from memfolio.types import HUMAN, Origin

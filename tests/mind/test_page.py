@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.index.mind_kind import BY_NAME, KINDS, LEVELS, Kind, Status, Value
-from memfolio.index.mind_page import MindPage
+from memfolio.index.mind_pages import BY_NAME, KINDS, LEVELS, Kind, MindPage, Status, Value
 from memfolio.vault.agents import COMMITMENTS
 
 BELIEFS, INTENTIONS, GOALS = BY_NAME["belief"], BY_NAME["intention"], BY_NAME["goal"]

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.index.mind_kind import BY_PAGE
-from memfolio.index.mind_page import MindPage
-from memfolio.mind.prune import prune
-from memfolio.mind.rank import ranked
-from memfolio.mind.validate import Ground, validate
+from memfolio.index.mind_pages import BY_PAGE, MindPage
+from memfolio.mind.beliefs import Ground, prune, validate
+from memfolio.mind.heartbeat import ranked
 from memfolio.tuning import Minding
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memfolio.procedures.decide import decide, read_tree, tree_lines
+from memfolio.procedures.page import decide, read_tree, tree_lines
 from memfolio.procedures.procedure import Branch
 
 TREE = """\

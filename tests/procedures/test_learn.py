@@ -10,7 +10,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
-from memfolio.llm.open import open_model
+from memfolio.llm.model import open_model
 from memfolio.memory import Memory
 from memfolio.procedures.procedures import Procedures
 from memfolio.testing import ScriptedModel

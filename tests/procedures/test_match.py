@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memfolio.procedures.match import due, match, times_of
+from memfolio.procedures.learn import due, match, times_of
 from memfolio.procedures.procedure import Procedure
 
 

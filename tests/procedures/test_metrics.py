@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from memfolio.procedures.findings import findings
-from memfolio.procedures.metrics import failing, measure
 from memfolio.procedures.procedure import Procedure, Refinement, Step
-from memfolio.procedures.run import Outcome, Run, Tried
+from memfolio.procedures.run import Outcome, Run, Tried, failing, findings, measure
 from memfolio.tuning import Practising
 
 START = datetime(2026, 11, 1, tzinfo=UTC)

@@ -23,8 +23,7 @@ from memfolio.errors import ConflictError
 from memfolio.procedures.procedure import Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.run import Run
-from memfolio.procedures.runner import Context
-from memfolio.procedures.runs import Runs
+from memfolio.procedures.runs import Context, Runs
 from memfolio.vault.vault import Vault
 from tests.conftest import START
 from tests.index.proof import assert_index_equals_rebuilt

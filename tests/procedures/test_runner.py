@@ -16,8 +16,7 @@ from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
 from memfolio.procedures.procedure import OnError, Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.run import Outcome, Run, Way
-from memfolio.procedures.runner import LONG, Context
-from memfolio.procedures.runs import Runs
+from memfolio.procedures.runs import LONG, Context, Runs
 from memfolio.vault.vault import OWNER
 
 LEDGER = "agents/main/memory/meta/runs/0001.jsonl"

@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from memfolio import Memory
-from memfolio.reason.given import Given
-from memfolio.reason.result import Result
-from memfolio.reason.world import World
+from memfolio.reason.inputs import Given, Result, World
 from memfolio.tuning import Reasoning
 
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)

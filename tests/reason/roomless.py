@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from memfolio.reason.world import World
+from memfolio.reason.inputs import World
 from memfolio.tuning import Reasoning
 
 NO_ROOM: Any = None

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.meta import calibration
-from memfolio.reason.meta.calibration import score
+from memfolio.reason.methods import calibration
+from memfolio.reason.methods.calibration import score
 from tests.reason.asking import ask
 
 

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.causal.causal import reason
-from memfolio.reason.causal.graph import Graph
-from memfolio.reason.given import Given
-from memfolio.reason.result import Result
+from memfolio.reason.inputs import Given, Result
+from memfolio.reason.methods.causal import reason
+from memfolio.reason.methods.causal_model import Graph
 from tests.reason.roomless import roomless
 
 

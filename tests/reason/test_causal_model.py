@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.reason.causal import counterfactual, interventional
-from memfolio.reason.given import Given
-from memfolio.reason.result import Result
+from memfolio.reason.inputs import Given, Result
+from memfolio.reason.methods import counterfactual, interventional
 from tests.reason.roomless import roomless
 
 

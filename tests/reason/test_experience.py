@@ -8,9 +8,9 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.experience import case_based, pattern_recognition
-from memfolio.reason.experience.pattern_recognition import correlations
-from memfolio.reason.given import Given
+from memfolio.reason.inputs import Given
+from memfolio.reason.methods import case_based, pattern_recognition
+from memfolio.reason.methods.pattern_recognition import correlations
 from tests.reason.asking import BARE, ask, knowing
 
 LIGHTS: dict[str, Any] = {

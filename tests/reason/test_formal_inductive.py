@@ -9,7 +9,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.formal.inductive import Law, reason, succession
+from memfolio.reason.methods.inductive import Law, reason, succession
 from tests.reason.asking import SHORT, ask, knowing
 
 

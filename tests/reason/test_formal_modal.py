@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.effort import Effort
 from memfolio.reason.expression import MODAL, Term, formula
-from memfolio.reason.formal.kripke import LOGICS, Model, Space, bits
-from memfolio.reason.formal.modal import reason
+from memfolio.reason.inputs import Effort
+from memfolio.reason.methods.logic import LOGICS, Model, Space, bits
+from memfolio.reason.methods.modal import reason
 from tests.reason.asking import SHORT, ask
 
 EVERY = list(LOGICS)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.effort import Effort
-from memfolio.reason.formal import temporal
-from memfolio.reason.formal.temporal import ALL, composition, reason, relation, solve
+from memfolio.reason.inputs import Effort
+from memfolio.reason.methods import temporal
+from memfolio.reason.methods.temporal import ALL, composition, reason, relation, solve
 from tests.reason.asking import SHORT, ask
 
 SIGNS = dict(zip("< > d di o oi m mi s si f fi".split(), (

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.reason.fusion import fuse
-from memfolio.reason.result import Result
+from memfolio.reason.inputs import Result
+from memfolio.reason.reason import fuse
 
 NAMES = st.sampled_from(["A", "B", "C"])
 VALUES = st.none() | st.booleans() | st.integers() | NAMES | st.lists(NAMES) | st.dictionaries(NAMES, st.integers())

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.probabilistic import decision_theory, expected_utility
+from memfolio.reason.methods import decision_theory, expected_utility
 from tests.reason.asking import ask
 
 decided = partial(ask, decision_theory.reason)

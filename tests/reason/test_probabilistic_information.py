@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
-from memfolio.reason.interval import wilson
-from memfolio.reason.probabilistic import fuzzy, info_theory, monte_carlo
+from memfolio.reason.inputs import wilson
+from memfolio.reason.methods import fuzzy, info_theory, monte_carlo
 from tests.reason.asking import ask
 
 told = partial(ask, info_theory.reason)

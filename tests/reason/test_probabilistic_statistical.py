@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.probabilistic.statistical import reason
+from memfolio.reason.methods.statistical import reason
 from tests.reason.asking import ask
 
 checked = partial(ask, reason)

@@ -12,10 +12,9 @@ import pytest
 from memfolio import Memory
 from memfolio.config import load_config
 from memfolio.errors import InputError, NotFoundError
-from memfolio.llm.open import open_model
-from memfolio.reason.judgements import Judgements
-from memfolio.reason.methods import methods
-from memfolio.reason.reason import Reason
+from memfolio.llm.model import open_model
+from memfolio.reason.reason import Judgements, Reason
+from memfolio.reason.registry import methods
 from memfolio.testing import ScriptedModel
 from memfolio.types import Kind, Type
 from tests.reason.asking import knowing

@@ -7,9 +7,17 @@ from itertools import product
 import pytest
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.reason.classify import DIMENSIONS, ProblemClassification, classify
-from memfolio.reason.methods import Method, code_of, method_named, methods
-from memfolio.reason.router import WEIGHTS, rank
+from memfolio.reason.registry import (
+    DIMENSIONS,
+    WEIGHTS,
+    Method,
+    ProblemClassification,
+    classify,
+    code_of,
+    method_named,
+    methods,
+    rank,
+)
 
 SEED = """deductive inductive abductive analogical modal deontic temporal bayesian decision-theory expected-utility
 info-theory monte-carlo causal counterfactual interventional root-cause systems-thinking heuristic case-based

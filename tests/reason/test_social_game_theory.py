@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.given import Given
-from memfolio.reason.result import Result
-from memfolio.reason.social.game_theory import reason
+from memfolio.reason.inputs import Given, Result
+from memfolio.reason.methods.game_theory import reason
 from tests.reason.roomless import roomless
 
 

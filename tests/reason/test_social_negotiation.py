@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.given import Given
-from memfolio.reason.result import Result
-from memfolio.reason.social.negotiation import reason
+from memfolio.reason.inputs import Given, Result
+from memfolio.reason.methods.negotiation import reason
 from tests.reason.roomless import roomless
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from memfolio import InputError, Memory
 from memfolio.clock import SettableClock
-from memfolio.recall.context.compose import Context
-from memfolio.recall.context.fence import strip_fences
+from memfolio.recall.context import Context
+from memfolio.recall.fence import strip_fences
 from memfolio.text import estimate_tokens
 from memfolio.types import Attribution, Type
-from memfolio.vault.format.draft import Draft
+from memfolio.vault.fields import Draft
 from memfolio.vault.vault import OWNER
 
 START = datetime(2026, 11, 1, 9, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.context.fence import BULLET, FURTHER, HEADING, NOTICE, bullet, fenced, heading, strip_fences
+from memfolio.recall.fence import BULLET, FURTHER, HEADING, NOTICE, bullet, fenced, heading, strip_fences
 
 NONCE = "0123456789abcdef"
 UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")

@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio import MemoryItem
-from memfolio.recall.context.packing import Line, Section, pack
-from memfolio.recall.context.situation import Situation
-from memfolio.recall.context.standing import StandingPage, share_room
-from memfolio.recall.context.worth import asked, fit
-from memfolio.recall.hit import Hit, Reason
-from memfolio.recall.snippet import snippet
+from memfolio.recall.context import Situation, StandingPage, asked, fit, share_room
+from memfolio.recall.hit import Hit, Reason, snippet
+from memfolio.recall.pack import Line, Section, pack
 from memfolio.text import estimate_tokens
 from memfolio.tuning import Packing
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
-from memfolio.recall.context.worth import asked
+from memfolio.recall.context import asked
 
 QUESTIONS = """
 When do I start work?|What are we doing today?|What should I work on today?|What is next?|Where do I work

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.asking.dates import Mention, Span, mentions, moment_of, span_of
+from memfolio.recall.dates import Mention, Span, mentions, moment_of, span_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)

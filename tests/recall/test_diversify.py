@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memfolio.recall.ranking.diversify import diversify
+from memfolio.recall.rank import diversify
 
 CONTENTS = {1: "tea in the garden", 2: "tea in the garden today", 3: "rain over Bergen"}
 

@@ -13,7 +13,7 @@ import pytest
 from memfolio import Memory
 from memfolio.errors import InputError
 from memfolio.recall.hit import Hit
-from memfolio.recall.ranking.hops import with_hops
+from memfolio.recall.rank import with_hops
 from memfolio.types import Attribution, MemoryItem
 from memfolio.vault.paths import state_ledger
 

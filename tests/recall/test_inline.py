@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio import InputError, Memory
-from memfolio.recall.asking.arguments import MANY
-from memfolio.recall.asking.inline import MAX_FILTERS, split
-from memfolio.recall.asking.query import Query
+from memfolio.recall.query import MANY, MAX_FILTERS, Query, split
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.asking.intent import Intent, by_words, is_complex
+from memfolio.recall.question import Intent, by_words, is_complex
 from memfolio.text import terms
 
 LABELLED = [json.loads(line) for line in Path(__file__).with_name("intents.jsonl").read_text("utf-8").splitlines()]

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.asking.intent import Intent
-from memfolio.recall.asking.question import MAX_PHRASES, SAME_MONTH, Question, names_in
-from memfolio.recall.asking.question import understand as read
+from memfolio.recall.question import MAX_PHRASES, SAME_MONTH, Intent, Question, names_in
+from memfolio.recall.question import understand as read
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

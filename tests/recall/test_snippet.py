@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from memfolio.recall.snippet import snippet
+from memfolio.recall.hit import snippet
 
 
 @pytest.mark.serial

@@ -9,7 +9,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.index.mind_kind import KINDS
+from memfolio.index.mind_pages import KINDS
 
 PUMP = """---
 type: skill

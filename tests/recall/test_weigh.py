@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memfolio.index.rows import to_us
-from memfolio.index.sieve import Turn
-from memfolio.recall.asking.intent import Intent
-from memfolio.recall.asking.question import Question, understand
-from memfolio.recall.ranking.candidates import Candidates
-from memfolio.recall.ranking.weigh import SURE, Weighing, weigh
+from memfolio.index.search import Turn
+from memfolio.recall.candidates import Candidates
+from memfolio.recall.question import Intent, Question, understand
+from memfolio.recall.rank import SURE, Weighing, weigh
 from memfolio.tuning import Ranking
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

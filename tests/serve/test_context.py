@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.recall.context.fence import strip_fences
+from memfolio.recall.fence import strip_fences
 from memfolio.serve.cli.app import run
 from tests.serve.calls import Run, RunJson
 

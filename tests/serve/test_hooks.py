@@ -22,16 +22,13 @@ import pytest
 
 from memfolio import __version__
 from memfolio.memory import Memory
-from memfolio.recall.context.fence import fenced
-from memfolio.serve.hooks.cold import answer_here
+from memfolio.recall.fence import fenced
 from memfolio.serve.hooks.desk import Desk
-from memfolio.serve.hooks.event import read_parcel
-from memfolio.serve.hooks.health import health
-from memfolio.serve.hooks.hosts import ACTS, MOST_CHARACTERS, shaped
-from memfolio.serve.hooks.kept import keep
+from memfolio.serve.hooks.door import ACTS, MOST_CHARACTERS, shaped
+from memfolio.serve.hooks.event import marks_of, read_parcel, turns_of, untold
+from memfolio.serve.hooks.kept import health, keep
 from memfolio.serve.hooks.learn import learn
-from memfolio.serve.hooks.told import marks_of, untold
-from memfolio.serve.hooks.transcript import turns_of
+from memfolio.serve.hooks.warm import answer_here
 from memfolio.tend.tend import LOCK
 from memfolio.vault.disk import Disk
 from memfolio.vault.lock import FileLock

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from memfolio.errors import ConflictError
-from memfolio.serve.install import edit, files
-from memfolio.serve.install.hosts import HOSTS
-from memfolio.serve.install.program import Program, installed
+from memfolio.serve.install import files, hosts
+from memfolio.serve.install.hosts import HOSTS, Program, installed
 from tests.serve.calls import PROGRAM, Run, RunJson
 
 HOOKED = ["claude-code", "codex", "gemini", "cursor"]
@@ -201,7 +200,7 @@ def test_file_of_another_user_is_told(cli: Run, user: Path) -> None:
 
 
 def test_file_that_changes_meanwhile_is_not_overwritten_and_the_others_are_taken_back(user: Path) -> None:
-    changes = edit.changes(HOSTS["cursor"], "user", user, Program())
+    changes = hosts.changes(HOSTS["cursor"], "user", user, Program())
     put(user, ".cursor/hooks.json", b'{"version": 1}')
     with pytest.raises(ConflictError, match="somebody else"):
         files.apply(changes, is_private=True)
@@ -209,12 +208,12 @@ def test_file_that_changes_meanwhile_is_not_overwritten_and_the_others_are_taken
 
 
 def test_two_installs_at_once_do_not_undo_each_other(user: Path) -> None:
-    first, second = (edit.changes(HOSTS["cursor"], "user", user, Program()) for _ in range(2))
+    first, second = (hosts.changes(HOSTS["cursor"], "user", user, Program()) for _ in range(2))
     files.apply(first[1:], is_private=True)
     files.apply(second, is_private=True)
     files.apply(first[:1], is_private=True)
     assert sorted(written(user)) == sorted(SETTINGS["cursor"])
-    assert edit.changes(HOSTS["cursor"], "user", user, Program()) == []
+    assert hosts.changes(HOSTS["cursor"], "user", user, Program()) == []
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.serve.install import json_text, toml_text
-from memfolio.serve.install.edit import Settings
-from memfolio.serve.install.hosts import CLAUDE_CODE, CODEX, GEMINI, HOSTS, Host
-from memfolio.serve.install.program import Program
+from memfolio.serve.install import files
+from memfolio.serve.install.hosts import CLAUDE_CODE, CODEX, GEMINI, HOSTS, Host, Program, Settings
 
 PROGRAM = Program(path="/opt/memfolio", options=("--home", "/a b"))
 TABLE = "mcp_servers.memfolio"
@@ -104,24 +102,24 @@ def filled(value: Any) -> Any:
 @given(documents())
 def test_every_document_is_understood(document: tuple[dict[str, Any], str]) -> None:
     value, text = document
-    assert json_text.scan(text).plain == as_written(value)
+    assert files.scan(text).plain == as_written(value)
 
 
 @given(documents(), st.sampled_from([CLAUDE_CODE, GEMINI]))
 def test_what_is_put_in_is_found_and_taken_out_again(document: tuple[dict[str, Any], str], host: Host) -> None:
     value, text = document
     edited = settings(host).with_ours(text)
-    said = json_text.scan(edited).plain
+    said = files.scan(edited).plain
     assert said["mcpServers"]["memfolio"]["command"] == "/opt/memfolio"
     assert settings(host).with_ours(edited) == edited
-    left = json_text.scan(settings(host).without_ours(edited)).plain
+    left = files.scan(settings(host).without_ours(edited)).plain
     assert filled(left) == filled(as_written(value))
 
 
 @given(mixed())
 def test_our_parts_are_taken_out_wherever_they_stand(document: tuple[dict[str, Any], str]) -> None:
     theirs, text = document
-    left = json_text.scan(settings(GEMINI).without_ours(text)).plain
+    left = files.scan(settings(GEMINI).without_ours(text)).plain
     assert {key: sorted(map(str, each)) for key, each in filled(left).get("hooks", {}).items()} == {
         key: sorted(map(str, each)) for key, each in filled(as_written(theirs)).get("hooks", {}).items()
     }
@@ -152,7 +150,7 @@ def test_odd_text_comes_back_to_the_letter(text: str) -> None:
     bare = settings(GEMINI).without_ours(edited)
     if "Stop" not in text:
         assert "".join(bare.split()) == "".join(text.split())
-    assert filled(json_text.scan(bare).plain) == filled(json_text.scan(text).plain)
+    assert filled(files.scan(bare).plain) == filled(files.scan(text).plain)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +173,7 @@ def test_odd_text_comes_back_to_the_letter(text: str) -> None:
 )
 def test_broken_text_is_told_with_its_line(text: str) -> None:
     with pytest.raises(ValueError, match=r"line 1 cannot|nested too deeply"):
-        json_text.scan(text)
+        files.scan(text)
 
 
 @pytest.mark.parametrize("text", ['{"hooks": []}', '{"mcpServers": null}', "[]", '{"hooks": {"AfterAgent": {}}}'])
@@ -276,12 +274,12 @@ def test_keys_with_dots_cannot_be_taken_out_and_are_told() -> None:
 @given(st.dictionaries(st.text(string.ascii_lowercase, min_size=1), st.integers() | st.text(), max_size=4))
 def test_values_are_written_as_toml_reads_them(values: dict[str, Any]) -> None:
     plain = {key: each for key, each in values.items() if not isinstance(each, int) or abs(each) < 2**63}
-    text = toml_text.merged("a = 1\n", TABLE, plain)
+    text = files.merged_toml("a = 1\n", TABLE, plain)
     assert tomllib.loads(text) == {"a": 1, "mcp_servers": {"memfolio": plain}}
-    assert toml_text.without(text, TABLE) == "a = 1\n"
+    assert files.without_toml(text, TABLE) == "a = 1\n"
 
 
 def test_every_host_is_told_of_the_events_that_hooks_know() -> None:
-    from memfolio.serve.hooks.hosts import ACTS
+    from memfolio.serve.hooks.door import ACTS
 
     assert {name for name, host in HOSTS.items() if host.hooks} == set(ACTS)

@@ -20,7 +20,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from memfolio.memory import Memory
-from memfolio.serve.mcp.resources import listed
+from memfolio.serve.mcp.server import listed
 from memfolio.serve.tools.sets import tools_of
 from memfolio.types import HUMAN
 from tests.serve.mcp_life import furnish, live, told

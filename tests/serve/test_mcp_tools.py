@@ -17,11 +17,10 @@ from memfolio import __version__
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, InputError
 from memfolio.memory import Memory
-from memfolio.recall.context.fence import strip_fences
+from memfolio.recall.fence import strip_fences
 from memfolio.serve.mcp.caller import Caller
-from memfolio.serve.mcp.listing import described
-from memfolio.serve.mcp.marked import marked
-from memfolio.serve.mcp.server import as_result
+from memfolio.serve.mcp.messages import marked
+from memfolio.serve.mcp.server import as_result, described
 from memfolio.serve.tools.sets import ONCE, OUTSIDE, READING, REMOVING, SETS, tools_of
 from tests.serve.mcp_life import furnish, live
 

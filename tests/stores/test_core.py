@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, ContentError, InputError, NotFoundError, RefusedError
 from memfolio.memory import Memory
-from memfolio.stores.core import Core
-from memfolio.stores.corepage import BLOCKS, TEMPLATE, CorePage
+from memfolio.stores.core import BLOCKS, TEMPLATE, Core, CorePage
 from memfolio.types import HUMAN
 
 BY_HAND = (

@@ -9,8 +9,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import ModelError
 from memfolio.memory import Memory
-from memfolio.stores.heed import Heeded, heed
-from memfolio.stores.triggers import detect
+from memfolio.stores.triggers import Heeded, detect, heed
 from memfolio.tuning import Triggers
 from memfolio.types import MemoryItem
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.context.fence import bullet, fenced
-from memfolio.stores.reply import is_reply, read_reply
+from memfolio.recall.fence import bullet, fenced
+from memfolio.stores.flush import is_reply, read_reply
 from memfolio.types import Kind, Type
 
 ANSWER = """\

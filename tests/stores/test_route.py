@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memfolio.errors import ContentError, ModelError
-from memfolio.stores.extract import stated
+from memfolio.stores.flush import stated
 from memfolio.stores.route import STORES, Classified, draft, route, route_by_model
 from memfolio.types import Kind, Store, Type
 

@@ -76,8 +76,8 @@ def test_several_stores_can_be_asked_for_at_once(memory: Memory, clock: Settable
     clock.advance(hours=3)
     memory.remember("young", store="short_term")
     memory.remember("at hand", store="working")
-    from memfolio.index.filter import Filter
     from memfolio.index.lookup import newest
+    from memfolio.index.search import Filter
 
     def ask(*stores: Store) -> set[str]:
         wanted = Filter(stores=stores, short_term=memory.library.short_term(clock.now()))

@@ -15,7 +15,7 @@ from memfolio.errors import InputError
 from memfolio.memory import Memory
 from memfolio.stores.checkpoint import Checkpoint, write
 from memfolio.stores.core import Core, CoreMemory
-from memfolio.stores.situation import AgentContext, load_context, save_context
+from memfolio.stores.session_context import AgentContext, load_context, save_context
 from memfolio.text import estimate_tokens
 from memfolio.types import MemoryItem
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.context.fence import bullet, fenced
+from memfolio.recall.fence import bullet, fenced
 from memfolio.stores.transcript import Said, read_transcript
 
 HOST = [

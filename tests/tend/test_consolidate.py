@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
-from memfolio.tend.consolidate.consolidate import consolidate
+from memfolio.tend.consolidate import consolidate
 from memfolio.tend.hand import Hand
 from memfolio.tend.tend import alone
 from memfolio.types import MemoryItem, Origin, Store, Type

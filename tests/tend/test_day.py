@@ -12,9 +12,8 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.intake import draft_of
-from memfolio.stores.purge import purge
-from memfolio.tend.day import close_days
-from memfolio.tend.digest.build import build
+from memfolio.stores.edit import purge
+from memfolio.tend.digest import build, close_days
 from memfolio.tend.hand import Hand, tender
 from memfolio.types import Kind, MemoryItem, Type
 

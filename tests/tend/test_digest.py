@@ -20,13 +20,21 @@ from memfolio.intake import draft_of
 from memfolio.llm.model import Model
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.digest import digest
-from memfolio.stores.purge import purge
-from memfolio.tend.archive import archive, compress
-from memfolio.tend.digest.build import Built, build
-from memfolio.tend.digest.compose import built_from, inline, new_page, renewed
-from memfolio.tend.digest.period import LEVELS, parts, period_named, period_of
-from memfolio.tend.hand import Hand, tender
-from memfolio.tend.ours import is_ours
+from memfolio.stores.edit import purge
+from memfolio.tend.digest import (
+    LEVELS,
+    Built,
+    build,
+    built_from,
+    inline,
+    new_page,
+    parts,
+    period_named,
+    period_of,
+    renewed_page,
+)
+from memfolio.tend.hand import Hand, is_ours, tender
+from memfolio.tend.retention import archive, compress
 from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import Change, PutPage, Receipt
 
@@ -520,4 +528,4 @@ def test_page_keeps_what_is_not_ours(body: str, own: str) -> None:
     page = new_page(period_of("weekly", date(2026, 11, 2)), clean, source) + own
     assert is_ours(page)
     assert built_from(page) == source
-    assert renewed(renewed(page, "other\n", other), clean, source) == page
+    assert renewed_page(renewed_page(page, "other\n", other), clean, source) == page

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.tend.due import Period, is_due, latest
+from memfolio.tend.tend import Period, is_due, latest
 
 BERLIN = ZoneInfo("Europe/Berlin")
 TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))

@@ -8,7 +8,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
-from memfolio.tend.jobs import JOBS
+from memfolio.tend.tend import JOBS
 from memfolio.types import MemoryItem, Store
 
 SECRET = "Quendolina hides the key under the mat"

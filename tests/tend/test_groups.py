@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.tend.consolidate.groups import group
+from memfolio.tend.consolidate import group
 
 SETS = st.lists(st.frozensets(st.sampled_from("abcdefgh"), max_size=5), max_size=30)
 

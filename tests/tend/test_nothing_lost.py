@@ -12,7 +12,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import MemfolioError
 from memfolio.memory import Memory
-from memfolio.tend.jobs import JOBS
+from memfolio.tend.tend import JOBS
 from memfolio.vault.vault import OWNER
 from tests.index.proof import assert_index_equals_rebuilt
 

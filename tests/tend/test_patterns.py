@@ -13,11 +13,9 @@ import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.index.days import Told
+from memfolio.index.maintenance import Told
 from memfolio.tend.hand import Hand
-from memfolio.tend.patterns.chance import at_least, corrected, drawn_at_least
-from memfolio.tend.patterns.find import find
-from memfolio.tend.patterns.learn import learn_patterns
+from memfolio.tend.patterns import at_least, corrected, drawn_at_least, find, learn_patterns
 from memfolio.types import Kind, Type
 
 BERLIN = ZoneInfo("Europe/Berlin")

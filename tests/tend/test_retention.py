@@ -15,16 +15,14 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.errors import DiskError, InputError, NotFoundError
-from memfolio.index.aging import Below, By
+from memfolio.index.maintenance import Below, By
 from memfolio.memory import Memory
 from memfolio.serve.cli.archive import archive
 from memfolio.serve.cli.call import Options
-from memfolio.tend.archive import archive_one
 from memfolio.tend.hand import Hand
-from memfolio.tend.retention import Retained, retain
-from memfolio.tend.use import used
+from memfolio.tend.retention import Retained, archive_one, retain, used
 from memfolio.types import MemoryItem
-from memfolio.vault.format.packed import MOST, pack, text_of
+from memfolio.vault.lines import MOST, pack, text_of
 from memfolio.vault.move import put_back
 from memfolio.vault.vault import OWNER, Vault
 from tests.index.dump import differences, dump

@@ -15,8 +15,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError
 from memfolio.memory import Memory
-from memfolio.tend.attendant import Attendant
-from memfolio.tend.tend import alone
+from memfolio.tend.tend import Attendant, alone
 from memfolio.types import Kind, MemoryItem, Origin
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER
@@ -520,7 +519,7 @@ def test_page_names_who_spoke_and_keeps_markup_within_its_line(memory: Memory, h
 
 
 def test_closing_stops_after_the_conversation_under_way(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memfolio.tend.attendant.QUIET", 0.05)
+    monkeypatch.setattr("memfolio.tend.tend.QUIET", 0.05)
     with Memory.open(home, background=False) as memory:
         memory.observe_many(
             {"role": "user", "content": f"I live in town {number}.", "session": f"s-{number}"} for number in range(300)
@@ -536,7 +535,7 @@ def test_closing_stops_after_the_conversation_under_way(home: Path, monkeypatch:
 
 
 def test_attendant_that_failed_attends_to_the_next_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memfolio.tend.attendant.QUIET", 0.01)
+    monkeypatch.setattr("memfolio.tend.tend.QUIET", 0.01)
     monkeypatch.setattr("threading.excepthook", lambda args: None)
     heard: list[str] = []
 

@@ -14,8 +14,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeBusyError, InputError, NotOwnerError
 from memfolio.memory import Memory
-from memfolio.tend.jobs import JOBS
-from memfolio.tend.tend import alone
+from memfolio.tend.tend import JOBS, alone
 from tests.serve.calls import program
 
 PERIODIC = {job.name for job in JOBS if job.period != "always"}

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.index.aging import Weak, weak
+from memfolio.index.maintenance import Weak, weak
 from memfolio.index.rows import to_us
 from memfolio.memory import Memory
 from memfolio.serve.cli import archive
 from memfolio.serve.cli.call import Options
-from memfolio.tend.use import used
+from memfolio.tend.retention import used
 from memfolio.vault.vault import OWNER
 
 

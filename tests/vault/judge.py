@@ -7,11 +7,11 @@ from pathlib import Path
 
 from memfolio.index.index import Index
 from memfolio.types import HUMAN, Action
-from memfolio.vault.audit import TrailLine
-from memfolio.vault.format.checksum import is_whole
-from memfolio.vault.format.lines import read_lines
-from memfolio.vault.format.log import split_log
+from memfolio.vault.fields import is_whole
+from memfolio.vault.lines import read_lines
+from memfolio.vault.log import split_log
 from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
+from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
 from tests.index.dump import differences

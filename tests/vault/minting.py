@@ -6,9 +6,7 @@ from collections.abc import Container
 from datetime import tzinfo
 
 from memfolio.types import Attribution, MemoryItem
-from memfolio.vault.format.entry import Entry, attributed
-from memfolio.vault.format.mint import Mint
-from memfolio.vault.format.render import label_of, render, show
+from memfolio.vault.entry import Entry, Mint, attributed, label_of, render, show
 
 
 def mint(

@@ -19,13 +19,13 @@ import pygit2  # noqa: F401 - loaded once, for all processes that are forked
 
 from memfolio.config import Config, load_config
 from memfolio.types import Action, Attribution, MemoryItem
-from memfolio.vault.audit import TrailLine
-from memfolio.vault.format.lines import read_lines
-from memfolio.vault.format.log import read_log
 from memfolio.vault.git.history import History
-from memfolio.vault.git.message import parse_seqs
+from memfolio.vault.git.repository import parse_seqs
+from memfolio.vault.lines import read_lines
+from memfolio.vault.log import read_log
 from memfolio.vault.paths import Form, agent_of, day_of, form_of, ledger_of
 from memfolio.vault.survey import look_over
+from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
 BOT = Attribution()

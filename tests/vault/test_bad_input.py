@@ -32,7 +32,7 @@ from memfolio.memory import Memory
 from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.disk import Disk
-from memfolio.vault.past.digest import write_digest
+from memfolio.vault.past.past import write_digest
 from memfolio.vault.paths import audit_ledger, state_ledger
 from memfolio.vault.vault import Vault
 from tests.disks import fill_up

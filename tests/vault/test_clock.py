@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
-from memfolio.vault.format.log import read_log, title_line
+from memfolio.vault.log import read_log, title_line
 from memfolio.vault.paths import day_of
 from memfolio.vault.vault import Vault
 from tests.conftest import START

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memfolio import Memory, MemoryItem
 from memfolio.clock import SettableClock
 from memfolio.types import Action
-from memfolio.vault.excerpt import memories_in
-from memfolio.vault.format.content import text_id
+from memfolio.vault.cut import memories_in
+from memfolio.vault.fields import text_id
 from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.past.rollback import without
 from memfolio.vault.vault import OWNER

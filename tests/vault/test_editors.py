@@ -14,7 +14,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeBusyError, PageChangedError
 from memfolio.types import Action
-from memfolio.vault.format.content import text_id
+from memfolio.vault.fields import text_id
 from memfolio.vault.vault import Vault
 from tests.vault.conftest import Tally
 from tests.vault.proof import (

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from memfolio.clock import from_ms, to_ms
 from memfolio.errors import ContentError, InputError, NaiveTimeError
 from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
-from memfolio.vault.format.checksum import is_whole
-from memfolio.vault.format.content import check_content, normalise_content, text_id
-from memfolio.vault.format.entry import Entry, ParsedEntry, parse_entry
-from memfolio.vault.format.fields import local
+from memfolio.vault.entry import Entry, ParsedEntry, parse_entry
+from memfolio.vault.fields import check_content, is_whole, local, normalise_content, text_id
 from tests.vault.minting import mint, render_entry
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -15,9 +15,9 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeReadOnlyError, NotOwnerError
 from memfolio.types import Action
-from memfolio.vault import recent
+from memfolio.vault import journal
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.recent import Record
+from memfolio.vault.journal import Record
 from memfolio.vault.vault import Vault
 from tests.vault.proof import BOT, configured, files, fork, git, item, wait
 
@@ -150,7 +150,7 @@ class DyingDisk(Disk):
     """Dies before the recent bytes can be written."""
 
     def append(self, path: Path, data: bytes, *, sync: bool) -> Stamp:
-        if path.name == recent.NAME:
+        if path.name == journal.NAME:
             os._exit(0)
         return super().append(path, data, sync=sync)
 

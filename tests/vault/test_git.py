@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from memfolio.errors import HistoryError, InputError, NaiveTimeError, NotFoundError, PathError
 from memfolio.vault.disk import Disk
-from memfolio.vault.git import gitdir, gitindex, pack
+from memfolio.vault.git import history as git_history
+from memfolio.vault.git import repository
 from memfolio.vault.git.history import History
-from memfolio.vault.git.message import CommitDraft, format_seqs, parse_seqs
-from memfolio.vault.git.names import can_hold
+from memfolio.vault.git.repository import CommitDraft, can_hold, format_seqs, parse_seqs
 from tests.vault.proof import loose_objects
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
@@ -360,7 +360,7 @@ def test_staged_deletion_and_intent_to_add_are_staged_work(begun: History) -> No
 
 
 def test_lost_marker_is_no_staged_work_while_the_index_is_the_tip(begun: History) -> None:
-    (begun.home / ".git" / gitindex.MARKER).unlink()
+    (begun.home / ".git" / repository.MARKER).unlink()
     assert begun.obstacle() is None
     (begun.home / ".git/index").unlink()
     assert begun.obstacle() is None
@@ -453,7 +453,7 @@ def test_live_lock_on_the_branch_is_respected_and_left(begun: History) -> None:
 
 def test_own_lock_left_by_a_killed_process_is_cleared(begun: History) -> None:
     gitdir = begun.home / ".git"
-    for scratch, lock in ((gitindex.MARKER + ".new", "index.lock"), ("memfolio-ref.new", "refs/heads/main.lock")):
+    for scratch, lock in ((repository.MARKER + ".new", "index.lock"), ("memfolio-ref.new", "refs/heads/main.lock")):
         (gitdir / scratch).write_bytes(b"half")
         os.link(gitdir / scratch, gitdir / lock)
     assert begun.obstacle() is None
@@ -483,14 +483,14 @@ def test_first_commit_cut_short_is_no_lost_branch(history: History, monkeypatch:
 
 def test_leftover_of_a_killed_refresh_never_shares_bytes_with_the_index(begun: History) -> None:
     gitdir = begun.home / ".git"
-    os.link(gitdir / "index", gitdir / (gitindex.MARKER + ".new"))
+    os.link(gitdir / "index", gitdir / (repository.MARKER + ".new"))
     begun.commit([draft(put(begun.home, LOG, b"two\n"))])
     begun.refresh_index()
     assert git(begun.home, "status", "--porcelain") == ""
 
 
 def test_dying_between_index_and_marker_is_not_staged_work(begun: History) -> None:
-    marker = begun.home / ".git" / gitindex.MARKER
+    marker = begun.home / ".git" / repository.MARKER
     old = marker.read_bytes()
     begun.commit([draft(put(begun.home, LOG, b"two\n"))])
     begun.refresh_index()
@@ -503,13 +503,13 @@ def test_dying_between_index_and_marker_is_not_staged_work(begun: History) -> No
 
 
 def test_branch_moved_by_someone_else_is_never_overwritten(begun: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = gitdir.stage
+    stage = repository.stage
 
     def meanwhile(disk: Disk, target: Path, scratch: Path, data: bytes) -> None:
         stage(disk, target, scratch, data)
         git(begun.home, "commit", "-q", "--allow-empty", "-m", "meanwhile")
 
-    monkeypatch.setattr(gitdir, "stage", meanwhile)
+    monkeypatch.setattr(repository, "stage", meanwhile)
     with pytest.raises(HistoryError, match="moved"):
         begun.commit([draft({LOG: b"x\n"})])
     assert git(begun.home, "log", "-1", "--format=%s").strip() == "meanwhile"
@@ -751,7 +751,7 @@ def test_unknown_revision_is_not_found(begun: History, rev: str) -> None:
 @pytest.mark.parametrize("program", [True, False])
 def test_packing_keeps_everything_and_shrinks(begun: History, program: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not program:
-        monkeypatch.setattr(pack, "run_git", lambda *_: None)
+        monkeypatch.setattr(git_history, "run_git", lambda *_: None)
     text = "".join(random.Random(number).choice("abcdefgh \n") for number in range(20_000)).encode()
     for round_ in range(2):
         begun.commit([draft({LOG: text + b"%d,%d" % (round_, n) * 9}, seq=str(round_ * 60 + n + 2)) for n in range(60)])
@@ -790,7 +790,7 @@ def unpack(home: Path) -> None:
 @pytest.mark.parametrize("program", [True, False])
 def test_check_names_the_lost_object(begun: History, program: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not program:
-        monkeypatch.setattr(pack, "run_git", lambda *_: None)
+        monkeypatch.setattr(git_history, "run_git", lambda *_: None)
     assert begun.check() == []
     blob = begun.files()[LOG]
     unpack(begun.home)
@@ -804,7 +804,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from memfolio.vault.disk import Disk
 from memfolio.vault.git.history import History
-from memfolio.vault.git.message import CommitDraft
+from memfolio.vault.git.repository import CommitDraft
 home = Path(sys.argv[1])
 history = History(home, branch="main")
 history.prepare()

@@ -11,7 +11,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.types import Attribution
-from memfolio.vault import committer, recent
+from memfolio.vault import committer, journal
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Stamp
 from memfolio.vault.vault import OWNER, Vault
@@ -501,7 +501,7 @@ class CountingDisk(QuickDisk):
 def test_catching_up_writes_the_recent_bytes_afresh_once(
     home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent, "ROTATE_BYTES", 10_000)
+    monkeypatch.setattr(journal, "ROTATE_BYTES", 10_000)
     monkeypatch.setattr(committer, "MAX_BATCH", 10)
     disk = CountingDisk()
     with Vault.open(config=configured(home), clock=clock, disk=disk) as vault:
@@ -520,7 +520,7 @@ def test_catching_up_writes_the_recent_bytes_afresh_once(
 def test_without_git_the_recent_bytes_stay_small(
     home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent, "ROTATE_BYTES", 10_000)
+    monkeypatch.setattr(journal, "ROTATE_BYTES", 10_000)
     disk = CountingDisk()
     with Vault.open(config=configured(home, git_enabled=False), clock=clock, disk=disk) as vault:
         for number in range(300):
@@ -534,7 +534,7 @@ def test_without_git_the_recent_bytes_stay_small(
 def test_without_git_a_stale_editor_still_loses_nothing(
     home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent, "ROTATE_BYTES", 1_000)
+    monkeypatch.setattr(journal, "ROTATE_BYTES", 1_000)
     with Vault.open(config=configured(home, git_enabled=False), clock=clock) as vault:
         for number in range(50):
             add(vault, f"note {number}")
@@ -551,7 +551,7 @@ def test_without_git_a_stale_editor_still_loses_nothing(
 def test_git_that_is_switched_on_later_gets_every_change(
     home: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch, had_git: bool
 ) -> None:
-    monkeypatch.setattr(recent, "ROTATE_BYTES", 1_000)
+    monkeypatch.setattr(journal, "ROTATE_BYTES", 1_000)
     done: dict[str, str] = {}
     for enabled in (had_git, False, True):
         with Vault.open(config=configured(home, git_enabled=enabled), clock=clock) as vault:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.vault.format.lines import read_lines, render_line, split_lines
+from memfolio.vault.lines import read_lines, render_line, split_lines
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 values = st.recursive(

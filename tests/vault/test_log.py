@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from memfolio.clock import from_ms
 from memfolio.types import Attribution, MemoryItem, Type
-from memfolio.vault.format.checksum import own_length, whole_length
-from memfolio.vault.format.content import text_id
-from memfolio.vault.format.entry import Entry
-from memfolio.vault.format.log import LogReading, read_log, split_log, title_line
+from memfolio.vault.entry import Entry
+from memfolio.vault.fields import own_length, text_id, whole_length
+from memfolio.vault.log import LogReading, read_log, split_log, title_line
 from tests.vault.minting import mint, render_entry
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.vault.excerpt import cut, excerpts, gaps, with_entries, with_entry
+from memfolio.vault.cut import cut, excerpts, gaps, with_entries, with_entry
 
 LOG = "agents/main/memory/2026-11-15.md"
 BODIES = st.sampled_from(

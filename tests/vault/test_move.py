@@ -19,14 +19,13 @@ from memfolio.clock import SettableClock, from_ms
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
+from memfolio.vault.cut import Place, memories_in
 from memfolio.vault.disk import Disk
-from memfolio.vault.excerpt import memories_in
-from memfolio.vault.format.content import normalise_content, text_id
-from memfolio.vault.format.lines import read_lines
+from memfolio.vault.fields import normalise_content, text_id
+from memfolio.vault.lines import read_lines
 from memfolio.vault.move import Departure, Files, compose_cut, compose_return, cut_out, put_back
 from memfolio.vault.past.past import Outcome
 from memfolio.vault.paths import state_ledger
-from memfolio.vault.place import Place
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
 from tests.disks import Crash, CrashingDisk, InterruptedDisk, QuickDisk

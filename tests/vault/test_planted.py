@@ -13,17 +13,15 @@ from typing import Any
 import pytest
 
 from memfolio.errors import MemfolioError
-from memfolio.vault import books, foreign, lock, recover
-from memfolio.vault.audit import GENESIS, TrailLine, seal
-from memfolio.vault.books import Books, Done
-from memfolio.vault.change import Change, PutPage, Receipt
+from memfolio.vault import file_states, lock, reconcile
+from memfolio.vault.carry_out import Finisher, Intents
+from memfolio.vault.change import Change, Plan, Planned, PutPage, Receipt
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.finish import Finisher
-from memfolio.vault.intent import Intents
-from memfolio.vault.plan import Plan, Planned
-from memfolio.vault.recent import Recent, Written
-from memfolio.vault.settle import Settler
+from memfolio.vault.file_states import Books, Done
+from memfolio.vault.journal import Recent, Written
+from memfolio.vault.reconcile import Settler
+from memfolio.vault.trail import GENESIS, TrailLine, seal
 from memfolio.vault.writer import Writer, _receipt
 from tests.vault.conftest import Tally
 from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, Stage, named
@@ -207,7 +205,7 @@ BUGS = (
     Bug("torn entries are not cut off", becomes(Settler, "_cut_torn", lambda self, seen, whole: None), crash(MORE)),
     Bug(
         "torn entries are taken for whole",
-        becomes(foreign, "whole_length", lambda block, agent: len(block)),
+        becomes(reconcile, "whole_length", lambda block, agent: len(block)),
         crash(MORE),
     ),
     Bug("own entries are taken for a person's", becomes(Settler, "_take_own", lambda *_: False), crash(MORE)),
@@ -221,8 +219,12 @@ BUGS = (
     ),
     Bug("nothing is taken back", becomes(Finisher, "take_back", lambda self: True), errors(SEVERAL)),
     Bug("the trail is not synced when it must be", becomes(Books, "sync_trail", lambda self: None), power(ROLLING)),
-    Bug("torn lines of the trail are kept", becomes(recover, "_set_aside_torn", lambda books, head: b""), crash(MORE)),
-    Bug("the chain is not linked", becomes(books, "seal", seals_each_line_alone), crash(MORE)),
+    Bug(
+        "torn lines of the trail are kept",
+        becomes(file_states, "_set_aside_torn", lambda books, head: b""),
+        crash(MORE),
+    ),
+    Bug("the chain is not linked", becomes(file_states, "seal", seals_each_line_alone), crash(MORE)),
     Bug("gaps in the recent bytes are overlooked", becomes(Recent, "_append", notes_past_a_gap), errors(PAGES)),
     Bug(
         "there is no lock",

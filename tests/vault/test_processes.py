@@ -16,10 +16,10 @@ import pytest
 
 from memfolio.errors import HomeBusyError, PageChangedError
 from memfolio.types import Action
-from memfolio.vault.audit import TrailLine
 from memfolio.vault.disk import Disk
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import state_ledger
+from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 from tests.disks import Crash, CrashingDisk
 from tests.vault.conftest import Tally

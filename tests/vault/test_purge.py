@@ -16,9 +16,8 @@ from memfolio.errors import HistoryError, MemfolioError, NotFoundError, RefusedE
 from memfolio.types import Action, Attribution
 from memfolio.vault.git.rewrite import rewrite
 from memfolio.vault.paths import archive_log
-from memfolio.vault.purge.journal import Job, save
 from memfolio.vault.purge.needles import Needles
-from memfolio.vault.purge.purge import Purged, purge
+from memfolio.vault.purge.purge import Job, Purged, purge, save
 from memfolio.vault.purge.scrub import Target
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
@@ -374,7 +373,7 @@ def test_a_memory_that_is_nowhere_is_not_found(vault: Vault) -> None:
 
 
 def test_a_compressed_archive_is_cleaned(vault: Vault) -> None:
-    from memfolio.vault.format.packed import pack, text_of
+    from memfolio.vault.lines import pack, text_of
     from memfolio.vault.move import cut_out
 
     secret, other = add(vault, SECRET), add(vault, "an old story")

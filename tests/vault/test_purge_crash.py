@@ -136,7 +136,7 @@ memory.close()
 
 
 def test_a_process_that_has_the_home_open_does_not_bring_it_back(quick_path: Path, cache: Path) -> None:
-    from memfolio.index.purged import rebuilder
+    from memfolio.index.index import rebuilder
     from memfolio.memory import Memory
 
     home = quick_path / "home"
@@ -171,8 +171,8 @@ def test_a_process_that_has_the_home_open_does_not_bring_it_back(quick_path: Pat
 
 
 def test_vectors_of_purged_texts_are_gone_and_others_are_carried_over(quick_path: Path, cache: Path) -> None:
-    from memfolio.index.pending import buy_vectors, kept_vectors, text_hash
-    from memfolio.index.purged import rebuilder
+    from memfolio.index.index import rebuilder
+    from memfolio.index.vectors import buy_vectors, kept_vectors, text_hash
     from memfolio.memory import Memory
 
     with Memory.open(quick_path / "home", background=False) as memory:
@@ -224,7 +224,7 @@ print(made, flush=True)
 
 
 def test_others_go_on_writing_while_something_is_purged(quick_path: Path, cache: Path) -> None:
-    from memfolio.index.purged import rebuilder
+    from memfolio.index.index import rebuilder
     from memfolio.memory import Memory
 
     home = quick_path / "home"

@@ -335,7 +335,7 @@ def test_a_journal_that_cannot_be_read_is_told_and_kept(vault: Vault, clock: Set
 
 
 def test_an_interrupted_purge_leaves_other_agents_indexes_alone(vault: Vault, clock: SettableClock) -> None:
-    from memfolio.vault.purge.journal import Job, save
+    from memfolio.vault.purge.purge import Job, save
     from memfolio.vault.purge.scrub import Target
 
     secret = add(vault, SECRET)

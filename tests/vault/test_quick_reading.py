@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from memfolio.clock import from_ms, to_ms
 from memfolio.types import EMPTY, Attribution, MemoryItem
-from memfolio.vault.format.content import HEADING, without_surrogates
-from memfolio.vault.format.entry import Entry, parse_entry
-from memfolio.vault.format.log import LogEntry, read_log, split_log, title_line
-from memfolio.vault.format.quick import QuickReader
+from memfolio.vault.entry import Entry, parse_entry
+from memfolio.vault.fields import HEADING, without_surrogates
+from memfolio.vault.log import LogEntry, QuickReader, read_log, split_log, title_line
 from tests.vault.minting import mint, render_entry
 from tests.vault.test_entry import ADVERSARIAL, BERLIN, DAY, MS, ZONES, day_of, entries, entry
 from tests.vault.test_log import documents

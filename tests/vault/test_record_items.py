@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
 from memfolio.types import MemoryItem
-from memfolio.vault.format.draft import Draft
-from memfolio.vault.format.log import read_log
+from memfolio.vault.fields import Draft
+from memfolio.vault.journal import Record
+from memfolio.vault.log import read_log
 from memfolio.vault.paths import agent_of, day_of, state_ledger
-from memfolio.vault.recent import Record
 from memfolio.vault.vault import Vault
 from tests.vault.proof import BOT, configured, item
 from tests.vault.test_entry import attributions, drafts

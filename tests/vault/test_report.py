@@ -54,7 +54,7 @@ def test_a_removed_line_of_the_trail_is_found(vault: Vault) -> None:
 
 
 def test_a_trail_rewritten_as_a_whole_is_found_by_what_git_vouches_for(vault: Vault) -> None:
-    from memfolio.vault.audit import GENESIS, read_line, seal
+    from memfolio.vault.trail import GENESIS, read_line, seal
 
     trail = vault.home.root / TRAIL
     previous, forged = GENESIS, b""

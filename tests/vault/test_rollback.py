@@ -10,7 +10,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import HistoryError, NotFoundError, PathError
 from memfolio.vault.change import Receipt
-from memfolio.vault.format.content import text_id
+from memfolio.vault.fields import text_id
 from memfolio.vault.move import cut_out, put_back
 from memfolio.vault.past.past import Outcome
 from memfolio.vault.past.rollback import forgotten_by, lasting_lines

@@ -14,7 +14,7 @@ from memfolio.config import load_config
 from memfolio.errors import NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, PutPage, Receipt
-from memfolio.vault.format.content import text_id
+from memfolio.vault.fields import text_id
 from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault

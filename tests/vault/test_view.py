@@ -9,7 +9,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeError, InputError
 from memfolio.types import Action
-from memfolio.vault.past.digest import write_digest
+from memfolio.vault.past.past import write_digest
 from memfolio.vault.past.view import Filter
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import commits

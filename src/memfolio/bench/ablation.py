@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
-from memfolio.bench.cases import Case
-from memfolio.bench.retrieval import DEPTH, Find, Measured, Way
+from memfolio.bench.retrieval import DEPTH, Case, Find, Measured, Way
 from memfolio.bench.scratch import scratch
 from memfolio.memory import Memory
-from memfolio.recall.asking.query import Query
+from memfolio.recall.query import Query
 from memfolio.tuning import Ranking
 
 RECALL = "recall"

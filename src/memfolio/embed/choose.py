@@ -7,11 +7,9 @@ from pathlib import Path
 
 from memfolio.config import Config
 from memfolio.embed import local
-from memfolio.embed.dialect import DIALECTS
-from memfolio.embed.embedder import Embedder
-from memfolio.embed.folder import FolderEmbedder
-from memfolio.embed.hashed import HashedEmbedder
-from memfolio.embed.http import HttpEmbedder
+from memfolio.embed.embedder import Embedder, HashedEmbedder
+from memfolio.embed.http import DIALECTS, HttpEmbedder
+from memfolio.embed.local import FolderEmbedder
 from memfolio.embed.post import is_loopback
 from memfolio.errors import ConfigError
 from memfolio.redact.redactor import Redactor

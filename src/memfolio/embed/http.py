@@ -1,24 +1,203 @@
-"""The embedder that asks a server, in the dialect that it speaks."""
+"""The embedder that asks a server, in the form that the server speaks and within a budget."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from memfolio.embed.budget import Budget, spending
-from memfolio.embed.dialect import ANY, Ask, OddAnswerError, OpenAi
-from memfolio.embed.embedder import Identity, UnfinishedError
+from memfolio.embed.embedder import Identity, UnfinishedError, unit_rows
 from memfolio.embed.post import Server, ServerBusyError, ServerRefusedError, ServerSilentError
-from memfolio.embed.unit import unit_rows
 from memfolio.errors import EmbedderError
 from memfolio.settings import KEY_VARIABLES
+from memfolio.text import estimate_tokens
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+DAY = 86_400.0
+
+
+class Spending:
+    """How many tokens were sent to one server within a day. Threads may share it."""
+
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
+        self.lock = Lock()
+        self._now = now
+        self._began = now()
+        self._spent = 0
+
+    @property
+    def spent(self) -> int:
+        """The tokens of this day, which begins with the first question after the day before."""
+        if self._now() - self._began >= DAY:
+            self._spent, self._began = 0, self._now()
+        return self._spent
+
+    def add(self, tokens: int) -> None:
+        self._spent = self.spent + tokens
+
+
+_KNOWN: dict[tuple[str, str], Spending] = {}
+
+
+def spending(url: str, model: str) -> Spending:
+    """What this process sends to a model: one count for all embedders that ask it."""
+    return _KNOWN.setdefault((url, model), Spending())
+
+
+class Budget:
+    """So many tokens a day, by an estimate; 0 is no limit."""
+
+    def __init__(self, limit: int, spending: Spending | None = None) -> None:
+        self._limit = limit
+        self._spending = spending or Spending()
+
+    def spend(self, texts: Sequence[str]) -> int:
+        """Count the first of these texts, as many as can be paid for, and say how many; EmbedderError for none."""
+        costs = list(accumulate(map(estimate_tokens, texts)))
+        with self._spending.lock:
+            spent = self._spending.spent
+            paid = [cost for cost in costs if not self._limit or spent + cost <= self._limit]
+            if costs and not paid:
+                raise self._used_up(spent, costs[0])
+            self._spending.add(paid[-1] if paid else 0)
+            return len(paid)
+
+    def _used_up(self, spent: int, cost: int) -> EmbedderError:
+        return EmbedderError(
+            f"the embedding budget is used up: {spent:,} of {self._limit:,} tokens are spent, and the next text has "
+            f"{cost:,}",
+            hint="wait until tomorrow, or raise embedding.budget",
+        )
+
+
+class OddAnswerError(ValueError):
+    """An answer in which there are no vectors to be found; says what is there in their place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a server is asked for."""
+
+    texts: list[str]
+    model: str = ""
+    dimensions: int = 0
+    """How many numbers a vector is to have; 0 leaves that to the model."""
+    query: bool = False
+    """Whether the texts are questions, which some models embed otherwise than what answers them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAi:
+    """What OpenAI speaks, and most others do too."""
+
+    name: str
+    address: str = ""
+    model: str = ""
+    """The model that is asked for when none is named."""
+
+    def url(self, base: str, model: str) -> str:
+        """Where questions go, given the address of the API."""
+        return f"{base.rstrip('/').removesuffix('/embeddings')}/embeddings"
+
+    def credentials(self, key: str) -> dict[str, str]:
+        """The header that shows the key."""
+        return {"Authorization": f"Bearer {key}"}
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        """The question."""
+        model = {"model": ask.model} if ask.model else {}
+        return {"input": ask.texts, **model, **self._options(ask)}
+
+    def _options(self, ask: Ask) -> dict[str, Any]:
+        return {"dimensions": ask.dimensions} if ask.dimensions else {}
+
+    def vectors(self, answer: Any, count: int) -> list[Any]:
+        """What an answer has for each of `count` texts, in order; OddAnswerError where it has no such thing."""
+        items = _objects(answer, "data", count)
+        places = [item.get("index") for item in items]
+        if all(place is None for place in places):
+            return [item.get("embedding") for item in items]
+        by_place = {place: item for place, item in zip(places, items, strict=True) if type(place) is int}
+        if set(by_place) != set(range(len(items))):
+            raise OddAnswerError("vectors whose numbering does not fit the texts")
+        return [by_place[place].get("embedding") for place in range(len(items))]
+
+
+class Voyage(OpenAi):
+    """Like OpenAI's, but for what the vectors are for and how long they are to be."""
+
+    __slots__ = ()
+
+    def _options(self, ask: Ask) -> dict[str, Any]:
+        size = {"output_dimension": ask.dimensions} if ask.dimensions else {}
+        return {"input_type": "query" if ask.query else "document", **size}
+
+
+class Gemini(OpenAi):
+    """Google's own, in which each text is a request and the key has a header of its own."""
+
+    __slots__ = ()
+
+    def url(self, base: str, model: str) -> str:
+        return f"{base.rstrip('/')}/models/{quote(_bare(model), safe='')}:batchEmbedContents"
+
+    def credentials(self, key: str) -> dict[str, str]:
+        return {"x-goog-api-key": key}
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        model = f"models/{_bare(ask.model)}"
+        return {
+            "requests": [
+                {"model": model, "content": {"parts": [{"text": text}]}, **self._options(ask)} for text in ask.texts
+            ]
+        }
+
+    def _options(self, ask: Ask) -> dict[str, Any]:
+        size = {"outputDimensionality": ask.dimensions} if ask.dimensions else {}
+        return {"taskType": "RETRIEVAL_QUERY" if ask.query else "RETRIEVAL_DOCUMENT", **size}
+
+    def vectors(self, answer: Any, count: int) -> list[Any]:
+        return [item.get("values") for item in _objects(answer, "embeddings", count)]
+
+
+ANY = OpenAi(name="http")
+DIALECTS = {
+    each.name: each
+    for each in (
+        ANY,
+        OpenAi(name="openai", address="https://api.openai.com/v1", model="text-embedding-3-small"),
+        Voyage(name="voyage", address="https://api.voyageai.com/v1", model="voyage-4-large"),
+        Gemini(
+            name="gemini",
+            address="https://generativelanguage.googleapis.com/v1beta",
+            model="gemini-embedding-001",
+        ),
+    )
+}
+"""Every provider behind a network, by the name it has in `embedding.provider`."""
+
+
+def _objects(answer: Any, name: str, count: int) -> list[dict[str, Any]]:
+    items = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise OddAnswerError("no list of vectors")
+    if len(items) != count:
+        raise OddAnswerError(f"{len(items)} vectors for {count} texts")
+    return items
+
+
+def _bare(model: str) -> str:
+    return model.removeprefix("models/")
+
 
 MAX_TEXT = 8_000
 """How many bytes of a text are sent, and so how many tokens at most; the rest does not enter its vector."""

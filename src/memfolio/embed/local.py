@@ -1,27 +1,238 @@
-"""The local embedder: token vectors from an installed package, averaged. No network, no key."""
+"""The local embedder: token vectors from an installed package or a folder, averaged. No network, no key."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
+import mmap
+import re
+import stat
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from memfolio.embed.embedder import Identity
-from memfolio.embed.tokens import Tokens, WordTokens
-from memfolio.embed.unit import unit_rows
-from memfolio.embed.weights import Weights, read_bytes
+from memfolio.embed.embedder import Identity, unit_rows
 from memfolio.errors import EmbedderError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
-    from memfolio.embed.weights import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Table = NDArray[np.floating[Any]]
+
+TENSORS = ("embedding.weight", "embeddings")
+"""What the one table of a static model is called."""
+
+MAX_WEIGHTS = 2 * 1024**3
+MAX_TOKENIZER = 64 * 1024**2
+
+_TYPES = {"F16": "<f2", "F32": "<f4"}
+_PREFIX = 8
+_MAX_HEADER = 1_000_000
+_SAMPLE_BYTES = 512
+_SAMPLE_EVERY = 64 * _SAMPLE_BYTES
+
+
+class Weights:
+    """One table: `rows` tokens of `dimension` numbers. EmbedderError where the file is damaged or another."""
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        self._path = path
+        self._remedy = remedy
+        self._map = _map(path, remedy)
+        size = int.from_bytes(self._map[:_PREFIX], "little")
+        if size > _MAX_HEADER:
+            raise self._damaged()
+        self._start = _PREFIX + size
+        self._type, self.rows, self.dimension = self._read_shape()
+
+    def table(self) -> Table:
+        """The numbers, read from the file when they are touched."""
+        import numpy as np
+
+        flat = np.frombuffer(self._map, np.dtype(self._type), self.rows * self.dimension, self._start)
+        return flat.reshape(self.rows, self.dimension)
+
+    def samples(self) -> Iterator[bytes]:
+        """The header and bytes from all over the table: enough to tell two models apart, quick to read."""
+        yield self._map[: self._start]
+        for offset in range(self._start, len(self._map), _SAMPLE_EVERY):
+            yield self._map[offset : offset + _SAMPLE_BYTES]
+
+    def _read_shape(self) -> tuple[str, int, int]:
+        match self._read_entry():
+            case {"dtype": str(kind), "shape": [int(rows), int(dimension)], "data_offsets": [0, int(end)]}:
+                width = int(_TYPES.get(kind, "<f0")[-1])
+                if not width:
+                    raise self._damaged(f"numbers of type {kind[:8]!r}, and not of {' or '.join(_TYPES)}")
+                whole = end == rows * dimension * width == len(self._map) - self._start
+                if whole and rows > 0 and dimension > 0:
+                    return _TYPES[kind], rows, dimension
+        raise self._damaged()
+
+    def _read_entry(self) -> object:
+        """What the header says about the one table; a model that computes has many."""
+        header = self._read_header()
+        names = header.keys() - {"__metadata__"}
+        if len(names) != 1 or not names <= set(TENSORS):
+            raise self._damaged(f"{len(names)} tables, and not one called {' or '.join(TENSORS)}")
+        return header[names.pop()]
+
+    def _read_header(self) -> dict[str, Any]:
+        try:
+            header = json.loads(self._map[_PREFIX : self._start])
+        except (ValueError, RecursionError) as error:
+            raise self._damaged() from error
+        if not isinstance(header, dict):
+            raise self._damaged()
+        return header
+
+    def _damaged(self, what: str = "") -> EmbedderError:
+        holds = f": it holds {what}" if what else ""
+        return EmbedderError(f"{self._path} is not the table of weights it should be{holds}", hint=self._remedy)
+
+
+def _map(path: Path, remedy: str) -> mmap.mmap:
+    try:
+        _check_file(path, MAX_WEIGHTS)
+        with io.FileIO(path) as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error
+
+
+def _check_file(path: Path, most: int) -> None:
+    """ValueError for what cannot be read to its end in a moment: a pipe, a device, or a file that is too large."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("it is not a file")
+    if not 0 < found.st_size <= most:
+        raise ValueError(f"it has {found.st_size:,} bytes, and may have from 1 to {most:,}")
+
+
+def read_bytes(path: Path, remedy: str) -> bytes:
+    """A whole file of the model, of those that are small."""
+    try:
+        _check_file(path, MAX_TOKENIZER)
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error
+
+
+SPACE = "▁"
+"""What stands for a space in the vocabulary."""
+
+# No token reaches from a letter into the space behind it or over the end of a line, so that words cut there give the
+# tokens of the whole text. Words of thousands of letters are cut too: the tokenizer's memory grows with a word.
+_WORDS = re.compile(rf"{SPACE}{{0,1000}}[^{SPACE}\n]{{1,1000}}|{SPACE}{{1,1000}}|\n{{1,1000}}")
+_LONG_TEXT = 65_536
+_LONGEST_KEPT = 24
+_MOST_KEPT = 32_768
+_PIECE = 8192
+
+
+class Tokens(Protocol):
+    """The tokenizer of one model; loading it raises EmbedderError where its file is damaged."""
+
+    @property
+    def size(self) -> int:
+        """How many rows a table needs to have one for every token."""
+
+    def numbers(self, text: str) -> array[int]:
+        """The tokens of a text; none for one of nothing but blanks."""
+
+
+class PlainTokens:
+    """A tokenizer that is used as it is, a piece of the text at a time so that memory stays small."""
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        self._tokenizer = _load(path, remedy)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        self._unknown = self._tokenizer.token_to_id(unknown) if unknown else None
+
+    @property
+    def size(self) -> int:
+        return max(self._tokenizer.get_vocab().values(), default=-1) + 1  # numbers may have gaps between them
+
+    def numbers(self, text: str) -> array[int]:
+        clean = text.strip().encode("utf-8", "replace").decode()
+        pieces = (clean[start : start + _PIECE] for start in range(0, len(clean), _PIECE))
+        found = chain.from_iterable(self._tokenizer.encode(each, add_special_tokens=False).ids for each in pieces)
+        return array("i", (number for number in found if number != self._unknown))
+
+
+class WordTokens:
+    """The tokenizer of wordllama, word by word, with the common words remembered."""
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        tokenizer = _load(path, remedy)
+        from tokenizers import normalizers
+
+        tokenizer.normalizer = normalizers.Sequence([])
+        self._words = _Words(tokenizer)
+
+    @property
+    def size(self) -> int:
+        return self._words.tokenizer.get_vocab_size()
+
+    def numbers(self, text: str) -> array[int]:
+        if not text or text.isspace():
+            return array("i")
+        return array("i", chain.from_iterable(map(self._words.__getitem__, _split(text))))
+
+
+class _Words(dict[str, tuple[int, ...]]):
+    """Tokens by word: asks the tokenizer for what is missing, and keeps short words."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self.tokenizer = tokenizer
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        # One word at a time: batches would start threads, which a process that forks later is warned about.
+        clean = word.encode("utf-8", "replace").decode()
+        found = tuple(self.tokenizer.encode(clean, add_special_tokens=False).ids)
+        if len(word) <= _LONGEST_KEPT:
+            if len(self) >= _MOST_KEPT:
+                self.clear()
+            self[word] = found
+        return found
+
+
+def _split(text: str) -> Iterable[str]:
+    marked = SPACE + text.replace(" ", SPACE)
+    if len(marked) <= _LONG_TEXT:
+        return _WORDS.findall(marked)
+    return (match[0] for match in _WORDS.finditer(marked))
+
+
+def _load(path: Path, remedy: str) -> Tokenizer:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise EmbedderError("the package tokenizers is not installed", hint="pip install tokenizers") from error
+    data = read_bytes(path, remedy)
+    try:
+        tokenizer = Tokenizer.from_buffer(data)
+    except Exception as error:  # the package has no narrower one for what it cannot parse
+        raise EmbedderError(f"{path} is not the tokenizer it should be", hint=remedy) from error
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
 
 MODEL = "l2_supercat_256"
 INSTALL = "pip install wordllama"
@@ -127,3 +338,32 @@ def _sum(table: Table, numbers: array[int]) -> NDArray[np.float64]:
     for start in range(0, len(numbers), _TOKENS_AT_ONCE):
         total += table.take(numbers[start : start + _TOKENS_AT_ONCE], axis=0).astype(np.float64).sum(axis=0)
     return total
+
+
+_STATIC = "embedding.path is the folder of a static model: model.safetensors with one table, and tokenizer.json"
+_ONNX = ("model.onnx", "onnx/model.onnx")
+
+
+class FolderEmbedder(LocalEmbedder):
+    """Averages the vectors of a text's tokens, from the weights in a folder; unknown tokens do not count."""
+
+    weights_name = "model.safetensors"
+    tokenizer_name = "tokenizer.json"
+    remedy = _STATIC
+    tokens_of = PlainTokens
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.model = "".join(c if c.isprintable() else "?" for c in folder.name) or "folder"
+
+    @property
+    def _found(self) -> Path:
+        folder = super()._found
+        if not folder.is_dir():
+            raise EmbedderError(f"{folder} is not a folder", hint=_STATIC)
+        if not (folder / self.weights_name).exists() and any((folder / name).exists() for name in _ONNX):
+            raise EmbedderError(
+                f"{folder} holds an ONNX model, which memfolio does not run",
+                hint="use a static model, or let a server run this one and set embedding.url",
+            )
+        return folder

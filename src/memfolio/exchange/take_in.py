@@ -1,7 +1,4 @@
-"""Taking over what a source holds: in batches, each of them one change together with its line in the ledger.
-
-So whatever is killed, a batch came with its marks or not at all, and whoever imports again goes on behind it.
-"""
+"""Taking over what a source holds: in batches, each of them one change together with its line in the ledger."""
 
 from __future__ import annotations
 
@@ -10,19 +7,199 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memfolio.errors import ConflictError, InputError, PolicyError
-from memfolio.exchange.batches import batches
-from memfolio.exchange.incoming import Flaw, Incoming, Lore, Note, Sheet, Source, Thing
-from memfolio.exchange.ledger import NAME, Known, mark_of, own_mark
-from memfolio.exchange.placing import Placing, Written
+from memfolio.exchange.reading import Flaw, Incoming, Lore, Note, Sheet, Source, Thing
+from memfolio.intake import draft_of, turn_of
+from memfolio.knowledge.cases import line_of, read_case
 from memfolio.memory import Memory
-from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
+from memfolio.types import EMPTY, Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
-from memfolio.vault.format.draft import Draft
-from memfolio.vault.paths import Form, Ledger, agent_root
+from memfolio.vault.fields import Draft, check_content, encoded
+from memfolio.vault.lines import read_lines
+from memfolio.vault.paths import MAX_TRACKED_BYTES, Form, Ledger, agent_root, check_path, form_of
+from memfolio.vault.vault import Vault
+
+T = TypeVar("T")
+
+
+def batches(things: Iterable[T], size: int, weight: int, weigh: Callable[[T], int]) -> Iterator[tuple[T, ...]]:
+    """At most `size` things at a time, that together weigh about `weight` at most."""
+    batch, load = list[T](), 0
+    for each in things:
+        batch.append(each)
+        load += weigh(each)
+        if len(batch) >= size or load > weight:
+            yield tuple(batch)
+            batch, load = [], 0
+    if batch:
+        yield tuple(batch)
+
+
+DIGITS = 12
+"""Bytes for a reference: 10⁹ of them have one chance in 10¹¹ to hold the same one twice."""
+NAME = 2 * DIGITS
+"""Characters of a mark that stand for the reference; those behind them for what is said."""
+
+
+def mark_of(ref: str, *said: str) -> str:
+    """What stands in the ledger for a reference, which may be the name of a private file, and for what is said."""
+    return _digest(ref, DIGITS) + _digest("\0".join(said), 4)
+
+
+def _digest(text: str, size: int) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
+
+
+def own_mark(thing: Thing) -> str:
+    """By which a thing is known again; one that was changed where it comes from has another mark."""
+    match thing:
+        case Note():  # spaces are not kept as they come
+            return mark_of(thing.ref, *thing.content.split())
+        case Sheet():
+            return mark_of(thing.ref, thing.text)
+        case Lore(room="facts"):
+            return mark_of(thing.ref, json.dumps(dict(thing.fields), default=str, sort_keys=True))
+    return mark_of(thing.ref)
+
+
+class Known:
+    """The marks of what one source brought to an agent; ask under the write lock, where others import, too."""
+
+    def __init__(self, vault: Vault, agent: str, source: str) -> None:
+        self._vault = vault
+        self._source = source
+        self._ledger = Ledger(f"{agent_root(agent)}/memory/meta/imports", Form.LINES)
+        self._head = -1
+        self._marks: set[str] = set()
+        self._last: dict[str, str] = {}
+
+    def marks(self) -> set[str]:
+        """All marks, also of what a thing said before; read again where anything was written since."""
+        if self._head != self._vault.head:
+            self._marks, self._last = set(), {}
+            self.took(self._read())
+        return self._marks
+
+    def last(self) -> Mapping[str, str]:
+        """The last mark of each thing, by the part of it that stands for the reference."""
+        self.marks()
+        return self._last
+
+    def line(self, marks: list[str]) -> AddLines:
+        """What a change that takes these over has to write beside them."""
+        # What is called `paths` is not searched for secrets, which a mark may look like.
+        return AddLines(self._ledger, ({"op": "import", "job": self._source, "paths": marks},), "I")
+
+    def took(self, marks: list[str]) -> None:
+        """Note what the last change wrote, so that the ledger need not be read again."""
+        self._marks.update(marks)
+        self._last.update((mark[:NAME], mark) for mark in marks)
+        self._head = self._vault.head
+
+    def _read(self) -> list[str]:
+        parts = takewhile(lambda data: data is not None, (self._vault.content(self._ledger.part(n)) for n in count(1)))
+        records: list[Any] = [line.record for data in parts for line in read_lines(data or b"").records]
+        return [mark for each in records if each.get("job") == self._source for mark in each.get("paths", ())]
+
+
+Written = Draft | PutPage | Mapping[str, Any] | None
+"""What is written for a thing: an entry, a page, or a line; nothing where a page stands there as it is."""
+ASIDE = "memory/imported"
+"""The folder for pages whose own place is taken, or is not for pages."""
+KEPT = ("memory/meta/evolution.md", "memory/vault/", "memory/graph/entities/")
+RESERVED = ("memory/meta/", "memory/graph/", "knowledge/", "sessions/index")
+"""Where memfolio keeps its own account of things, with exceptions."""
+
+
+class Placing:
+    """Places the things of one source in the memory of an agent, as the word of `origin`."""
+
+    def __init__(self, memory: Memory, source: str, origin: Origin, known: Known) -> None:
+        self._vault, self._root = memory.vault, agent_root(memory.agent)
+        self._name, self._source, self._origin, self._known = source, f"import:{source}", origin, known
+        self._facts = memory.facts
+        self._taken: set[str] = set()
+
+    def written(self, thing: Thing) -> Written:
+        """What is written for a thing; raises InputError or ConflictError where it cannot be taken over."""
+        is_strange = self._origin is Origin.UNTRUSTED
+        match thing:
+            case Note():
+                return self._draft(thing)
+            case Sheet() if is_strange:  # only memories can be kept in quarantine
+                return self._draft(Note(ref=thing.ref, content=thing.text, fields={"attributes": {"page": thing.path}}))
+            case Sheet():
+                return self._page(thing)
+            case Lore(room="facts"):
+                said = {name: value for name, value in thing.fields.items() if value is not None}
+                line = {"source": self._source, **said, **({"origin": self._origin.value} if is_strange else {})}
+                self._facts.check_many([line])
+                return line
+            case Lore(room="cases"):
+                return self._case(thing.fields)
+        if is_strange:
+            raise InputError("is a rule of a stranger, and rules decide what is concluded")
+        return thing.fields
+
+    def _case(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        case = read_case({**fields, "origin": self._origin})
+        was = {name: fields[name] for name in ("case_id", "stored_at") if fields.get(name)}
+        return {"op": "store", **line_of(case), "origin": self._origin.value, **({"was": was} if was else {})}
+
+    def _draft(self, note: Note) -> Draft:
+        given = dict(note.fields)
+        beside = {"ref": note.ref, "author": note.author, "source": given.pop("source", None)}
+        attributes = {**given.pop("attributes", EMPTY), **{name: value for name, value in beside.items() if value}}
+        # A source may say that a stranger wrote something, and nothing better than whoever imports it.
+        at, is_strange = self._moment(note.at), Origin.UNTRUSTED in (given.pop("origin", None), self._origin)
+        origin = Origin.UNTRUSTED if is_strange else self._origin
+        if note.role is None:
+            whose = {"origin": origin, "source": self._source, "attributes": attributes}
+            draft = draft_of(content=note.content, at=at, session=note.session, **{**given, **whose})
+        else:
+            turn = self._turn(note, at, attributes, given)
+            draft = turn._replace(origin=origin) if is_strange else turn
+        check_content(draft.content, self._vault.config.max_content_bytes)
+        return draft
+
+    def _turn(self, note: Note, at: datetime | None, attributes: Mapping[str, Any], given: Mapping[str, Any]) -> Draft:
+        """A turn of a conversation, with what else is known about it; it is no more trusted than when it is heard."""
+        told = {"role": note.role, "content": note.content, "session": note.session, "user": given.get("user")}
+        turn = turn_of({**told, "at": at, "attributes": attributes, "source": self._source})
+        more = draft_of(content=note.content, **given) if given.keys() - {"user"} else None
+        return turn._replace(**{name: getattr(more, name) for name in given}) if more else turn
+
+    def _moment(self, at: datetime | None) -> datetime | None:
+        return at.replace(tzinfo=self._vault.home.zone) if at is not None and at.utcoffset() is None else at
+
+    def _page(self, sheet: Sheet) -> PutPage | None:
+        """The page as it is written: at its place, else aside; None where it stands there as it is."""
+        data = encoded(sheet.text)
+        if len(data) > MAX_TRACKED_BYTES or "\0" in sheet.text:
+            raise InputError("is not text" if "\0" in sheet.text else "is too large for a page")
+        aside = f"{ASIDE}/{self._name}/{sheet.path}"
+        for inside in (sheet.path, aside) if _is_free(sheet.path) else (aside,):
+            path = check_path(f"{self._root}/{inside}")
+            page = self._vault.page(path)
+            if path.casefold() in self._taken:
+                continue
+            if page is None or page.content == data or mark_of(sheet.ref, page.text) in self._known.marks():
+                self._taken.add(path.casefold())
+                return None if page and page.content == data else PutPage(path, data, page.hash if page else None)
+        raise ConflictError(f"{aside} is there already and says something else")
+
+
+def _is_free(path: str) -> bool:
+    """Whether a page may have this place: it is Markdown, no log, and nothing that memfolio writes by itself."""
+    is_page = path.endswith(".md") and form_of(f"agents/x/{path}") is Form.PAGE
+    return is_page and (path.startswith(KEPT) or not path.startswith(RESERVED))
+
 
 Told = Callable[[int, int], None]
 Placed = tuple[Thing, Written]

@@ -13,16 +13,16 @@ from datetime import datetime, timedelta
 
 from memfolio.clock import iso
 from memfolio.errors import SearchIndexError
-from memfolio.index.pending import count_pending
-from memfolio.index.standing import active_facts
-from memfolio.learn.resolve import Knowledge, Known, plain
+from memfolio.index.lookup import active_facts
+from memfolio.index.vectors import count_pending
+from memfolio.learn.resolve import Knowledge, Known, plain_words
 from memfolio.recall.library import Library
 from memfolio.state import moment
 from memfolio.types import Action, Attribution, MemoryItem, Origin
 from memfolio.vault.alerts import WATCHMAN, all_alerts, broken_seals
-from memfolio.vault.audit import TrailLine
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.paths import AUDIT, SHARED
+from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
 TROUBLES = "troubles"
@@ -102,8 +102,8 @@ def _pairs(facts: Iterable[MemoryItem]) -> list[tuple[str, str]]:
     last, pairs = dict[tuple[str, ...], Known](), dict[tuple[str, ...], tuple[str, str]]()
     for item in sorted(facts, key=lambda item: (item.created_at, item.id)):
         known = Known.of(item)
-        thing = (*known.slot, (item.user or "") if plain(known.subject) == SPEAKER else "")
-        places = [(*thing, plain(known.object)), *([thing] if known.is_single and not known.negated else [])]
+        thing = (*known.slot, (item.user or "") if plain_words(known.subject) == SPEAKER else "")
+        places = [(*thing, plain_words(known.object)), *([thing] if known.is_single and not known.negated else [])]
         for other in Knowledge(filter(None, map(last.get, places))).detect(known):
             pairs[thing] = str(other.ref), item.id
         last |= dict.fromkeys(places, known)

@@ -1,24 +1,360 @@
-"""The gate: every change of a `Memory` passes it on its way to the writer, and the policy of the home decides.
+"""The policy gate: every change passes it on its way to the writer, without its secrets, and the policy decides.
 
 What is allowed goes on; what is not raises PolicyError, which names the row that decided and whether it can be
-proposed instead.
-"""
+proposed instead."""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
-from memfolio.errors import ContentError, PageChangedError, PolicyError
-from memfolio.govern.deeds import PROPOSALS, Part, agents_of, memories_of, only_counts, parts_of
+from memfolio.errors import ContentError, DiskError, InputError, PageChangedError, PolicyError
 from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
-from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin
+from memfolio.redact.redactor import Redactor
+from memfolio.sources import CORRECTION, FLUSHED, OVERHEARD, REFLECTION, SUMMED_UP
+from memfolio.state import Op
+from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Store
 from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file
-from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
-from memfolio.vault.paths import SHARED, Ledger
+from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, NewId, Operation, PutPage
+from memfolio.vault.fields import Draft
+from memfolio.vault.lines import is_packed, read_lines, text_of
+from memfolio.vault.paths import SHARED, Form, Ledger, Sensitivity, agent_of, form_of, sensitivity, state_ledger
 from memfolio.vault.vault import Vault
+
+T = TypeVar("T")
+ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, Action.PROPOSE})
+"""What brings texts in; what moves, restores or undoes keeps its bytes."""
+NAMES = ("session", "source", "user", "key", "role")
+"""Fields by which memories are found again: they cannot be changed, so a secret in one is refused."""
+_named = attrgetter(*NAMES)
+_KEPT = frozenset("id op at actor trigger approval memory by to session user until job path paths type".split())
+
+
+def clean_change(change: Change, redactor: Redactor, current: Callable[[str], bytes | None]) -> Change:
+    """The change with markers in place of what the redactor finds; the same object where it finds nothing.
+
+    `current` gives a file's content as it is: of a page only lines that are not there yet are looked at. Raises
+    InputError where a name, such as that of a session, is a secret.
+    """
+    _check_names(dict.fromkeys(_names(change)), redactor)
+    if change.action not in ACTIONS:
+        return change
+    operations = _each(change.operations, lambda operation: _operation(operation, redactor, current))
+    return change if operations is change.operations else replace(change, operations=operations)
+
+
+def _names(change: Change) -> Iterator[tuple[str, str | None]]:
+    yield from ((name, getattr(change.by, name)) for name in ("actor", "trigger", "session", "source"))
+    if change.action not in ACTIONS:
+        return
+    for operation in change.operations:
+        if isinstance(operation, AddEntries):
+            for values in {_named(item) for item in operation.items}:
+                yield from zip(NAMES, values, strict=True)
+        elif isinstance(operation, AddLines):
+            yield from ((name, record.get(name)) for record in operation.records for name in ("session", "user"))
+        elif isinstance(operation, PutPage) and operation.content is not None:
+            yield "name of the page", operation.path
+
+
+def _check_names(names: Iterable[tuple[str, str | None]], redactor: Redactor) -> None:
+    for name, value in names:
+        if value and (kind := redactor.secret_in(value)):
+            raise InputError(
+                f"the {name} looks like a secret ({kind})",
+                hint="it would be written as it is: use another one, or put it into redact.allow",
+            )
+
+
+def _operation(operation: Operation, redactor: Redactor, current: Callable[[str], bytes | None]) -> Operation:
+    match operation:
+        case AddEntries(_, items):
+            return replace(operation, items=_each(items, lambda item: _item(item, redactor)))
+        case AddLines(_, records):
+            return replace(operation, records=_each(records, lambda record: _record(record, redactor)))
+        case PutPage(path, bytes() as content, _):
+            return replace(operation, content=_clean_page(content, redactor, current(path) or b""))
+    return operation
+
+
+def _each(values: tuple[T, ...], clean: Callable[[T], T]) -> tuple[T, ...]:
+    """Every value clean; the same tuple where that changes none."""
+    cleaned = tuple(map(clean, values))
+    return values if cleaned == values else cleaned
+
+
+def _item(item: MemoryItem | Draft, redactor: Redactor) -> MemoryItem | Draft:
+    content = redactor.clean(item.content)
+    tags = redactor.clean_value(item.tags) if item.tags else item.tags
+    attributes = redactor.clean_value(item.attributes) if item.attributes else item.attributes
+    if content is item.content and tags is item.tags and attributes is item.attributes:
+        return item
+    cleaned: dict[str, Any] = {"content": content, "tags": tags, "attributes": attributes}
+    return item._replace(**cleaned) if isinstance(item, Draft) else replace(item, **cleaned)
+
+
+def _record(record: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
+    texts = {name: value for name, value in record.items() if name not in _KEPT}
+    return {**record, **redactor.clean_value(texts)}
+
+
+def _clean_page(content: bytes, redactor: Redactor, current: bytes) -> bytes:
+    """A page whose lines that come in are clean; lines side by side are looked at as one text."""
+    before = set(current.split(b"\n")) - {b""}
+    groups = groupby(content.split(b"\n"), before.__contains__)
+    return b"\n".join(_clean_lines(b"\n".join(lines), redactor, known=known) for known, lines in groups)
+
+
+def _clean_lines(lines: bytes, redactor: Redactor, *, known: bool) -> bytes:
+    if known:
+        return lines
+    return redactor.clean(lines.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+CORE = "MEMORY.md"
+PROPOSALS = "/memory/meta/proposals/"
+MADE = frozenset({*OVERHEARD, *SUMMED_UP, REFLECTION})
+WHOLE = {
+    Action.REVERT: Deed.UNDO,
+    Action.PURGE: Deed.PURGE,
+    Action.ARCHIVE: Deed.ARCHIVE,
+    Action.RESTORE: Deed.RESTORE,
+    Action.MERGE: Deed.MERGE,
+    Action.PROPOSE: Deed.PROPOSE,
+    Action.REJECT: Deed.REVIEW,
+    Action.RENAME: Deed.CRITICAL,
+    Action.ALERT: Deed.ACKNOWLEDGE,
+    Action.ACK: Deed.ACKNOWLEDGE,
+}
+"""What a change as a whole is, by the action that the trail will tell."""
+RENEWING = (Deed.PURGE, Deed.CRITICAL)
+"""What may write logs anew."""
+LINES = {
+    Op.CONFIRM.value: Deed.CONFIRM,
+    Op.PIN.value: Deed.PIN,
+    Op.VALIDITY.value: Deed.CORRECT,
+    Op.TOMBSTONE.value: Deed.FORGET,
+    Op.RESTORE.value: Deed.RESTORE,
+    Op.ARCHIVE.value: Deed.ARCHIVE,
+    Op.PURGE.value: Deed.PURGE,
+}
+FACTS = {"retract": Deed.FORGET, "verify": Deed.CONFIRM}
+"""What lines about facts do; any other asserts one."""
+TELLING = frozenset({Op.STORE.value, Op.SUPERSEDE.value, *LINES})
+"""Lines that make something else of a memory; all others are noted by the way."""
+_MARK = re.compile(rb"[ \t]*(?:\^\S+)?[ \t]*$")
+_AROUND = re.compile(rb"|# .*|---")
+"""Lines that come and go with the entries around them."""
+
+Read = Callable[[str], bytes | None]
+Find = Callable[[str], MemoryItem | None]
+
+
+class Part(NamedTuple):
+    """One thing that a change does, and to whose word, as far as that is known."""
+
+    deed: Deed
+    origin: Origin | None = None
+
+
+def parts_of(change: Change, read: Read, find: Find) -> Iterator[Part]:
+    """Everything that a change does; `read` gives a page as it is, `find` a memory."""
+    whole = WHOLE.get(change.action)
+    if whole:
+        yield Part(whole)
+    added: list[MemoryItem | Draft] = []
+    for operation in change.operations:
+        match operation:
+            case AddEntries():
+                yield from {Part(_deed_of(item), item.origin) for item in operation.items}
+                added += operation.items
+            case AddLines():
+                yield from _lines(operation.ledger, operation.records, added, find)
+            case PutPage():
+                yield from _page(operation, read, whole)
+            case AddBlocks():
+                yield Part(Deed.PAGE)
+                if operation.ledger.form is Form.LINES:
+                    yield from _lines(operation.ledger, _records(operation.blocks), added, find)
+    yield from _renewed(change, read, find, whole)
+
+
+def memories_of(change: Change) -> set[str]:
+    """The ids of the memories that a change tells something about, brings back, or makes others of."""
+    found: set[object] = set()
+    for operation in change.operations:
+        match operation:
+            case AddEntries():
+                found.update(each for item in operation.items for each in item.derived_from)
+            case AddLines():
+                found.update(_told_about(operation.records))
+            case AddBlocks() if operation.ledger.form is Form.LINES:
+                found.update(_told_about(_records(operation.blocks)))
+            case PutPage(path, bytes() as content, _) if form_of(path) is Form.LINES:
+                confirming = (line for line in content.splitlines() if b'"confirm"' in line)
+                found.update(_told_about(_records(confirming)))
+    return {each for each in found if isinstance(each, str)}
+
+
+def _told_about(records: Iterable[Mapping[str, Any]]) -> Iterator[object]:
+    for record in records:
+        if record.get("op") in TELLING:
+            yield record.get("memory")
+        yield from record.get("memories", ())
+
+
+def agents_of(operations: Iterable[Operation]) -> Iterator[str | None]:
+    """Whose folders operations touch; None is the home's own part."""
+    for operation in operations:
+        match operation:
+            case AddEntries():
+                yield operation.agent
+            case PutPage():
+                yield agent_of(operation.path)
+            case AddLines() | AddBlocks():
+                yield agent_of(operation.ledger.part(1))
+
+
+def only_counts(change: Change) -> bool:
+    """Whether nothing is written but that memories were used."""
+    lines = [each for each in change.operations if isinstance(each, AddLines)]
+    ops = {record.get("op") for each in lines for record in each.records}
+    return len(lines) == len(change.operations) and ops <= {Op.ACCESS.value}
+
+
+def _deed_of(item: MemoryItem | Draft) -> Deed:
+    if item.store is Store.VAULT:
+        return Deed.VAULT
+    if item.role is not None:
+        return Deed.OBSERVE
+    if item.source == CORRECTION:
+        return Deed.CORRECT
+    is_made = item.source in MADE and (item.derived_from or item.source == FLUSHED)
+    return Deed.LEARN if is_made else Deed.REMEMBER
+
+
+def _lines(
+    ledger: Ledger, records: Iterable[Mapping[str, Any]], added: Sequence[MemoryItem | Draft], find: Find
+) -> Iterator[Part]:
+    """What state lines do to memories that are there, or that are `added` by the same change."""
+    agent = agent_of(ledger.part(1))
+    if agent is None or ledger != state_ledger(agent):
+        yield from _knowledge(ledger, records)
+        return
+    for record in records:
+        op, memory = str(record.get("op")), record.get("memory")
+        if op not in TELLING:
+            yield Part(Deed.REVIEW if op == Op.REVIEW.value and "proposal" in record else Deed.NOTE)
+            continue
+        item = _meant(memory, added, find)
+        if Store.VAULT in (item.store if item else None, record.get("store")):
+            yield Part(Deed.VAULT)
+        if op == Op.SUPERSEDE.value:
+            yield _replacing(item, added)
+        else:
+            yield Part(LINES.get(op, Deed.NOTE), item.origin if item else None)
+
+
+def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
+    """What lines in a ledger of facts, rules or cases do; those of other ledgers count as those of a page."""
+    match ledger.base.rpartition("/knowledge/")[2]:
+        case "facts":
+            yield from {Part(FACTS.get(str(each.get("op")), Deed.REMEMBER), _origin(each)) for each in records}
+        case "rules":
+            yield Part(Deed.RULE)
+        case "cases":
+            yield Part(Deed.LEARN)
+        case _:
+            yield Part(Deed.PAGE)
+
+
+def _origin(record: Mapping[str, Any]) -> Origin | None:
+    return Origin.UNTRUSTED if record.get("origin") == Origin.UNTRUSTED.value else None
+
+
+def _meant(memory: object, added: Sequence[MemoryItem | Draft], find: Find) -> MemoryItem | Draft | None:
+    if isinstance(memory, NewId):
+        return added[memory.index] if memory.index < len(added) else None
+    return find(memory) if isinstance(memory, str) else None
+
+
+def _replacing(item: MemoryItem | Draft | None, added: Sequence[MemoryItem | Draft]) -> Part:
+    """That something takes the place of another is told with what does, unless that one is the owner's word."""
+    if added and (item is None or item.origin is not Origin.OWNER):
+        return Part(Deed.NOTE)
+    return Part(Deed.CORRECT, item.origin if item else None)
+
+
+def _records(blocks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
+    return (line.record for raw in blocks for line in read_lines(raw.rstrip(b"\n") + b"\n").records)
+
+
+def _page(put: PutPage, read: Read, whole: Deed | None) -> Iterator[Part]:
+    """What a new state of a file does."""
+    match sensitivity(put.path):
+        case Sensitivity.CRITICAL:
+            yield Part(Deed.CRITICAL)
+        case Sensitivity.HIGH:
+            yield Part(Deed.VAULT if "/memory/vault/" in put.path else Deed.HIGH)
+        case _ if agent_of(put.path) is None:
+            yield Part(Deed.CRITICAL)
+        case _ if put.path.endswith(f"/{CORE}"):
+            yield Part(Deed.CORE if _is_one_line(put.content or b"", read(put.path) or b"") else Deed.REWRITE)
+        case _ if PROPOSALS in put.path:
+            yield Part(Deed.PROPOSE if whole is Deed.PROPOSE else Deed.REVIEW)
+        case _ if "/knowledge/ontology/" in put.path:
+            yield Part(Deed.RULE)
+        case _:
+            yield Part(Deed.PAGE)
+
+
+def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iterator[Part]:
+    """What writing logs and state files anew does: it takes away, and is a rewriting if it adds."""
+    puts = [each for each in change.operations if isinstance(each, PutPage) and _is_record(each.path)]
+    moved = [raw for each in change.operations if isinstance(each, AddBlocks) for raw in _log_blocks(each)]
+    if whole in RENEWING or (not puts and not moved):
+        return
+    before = {line for put in puts for line in _said(put.path, read(put.path))}
+    after = {line for put in puts for line in _said(put.path, put.content)}
+    if whole is Deed.UNDO:
+        confirmed = [each for each in _records(after - before) if each.get("op") == Op.CONFIRM.value]
+        yield from (Part(Deed.CONFIRM, item.origin) for each in confirmed if (item := find(str(each.get("memory")))))
+        return
+    after |= {line for raw in moved for line in _said("", raw)}
+    if after - before:
+        yield Part(Deed.REWRITE)
+    elif whole is None or before - after:
+        yield Part(Deed.FORGET)
+
+
+def _is_record(path: str) -> bool:
+    return form_of(path) is not Form.PAGE or is_packed(path)
+
+
+def _log_blocks(operation: AddBlocks) -> tuple[bytes, ...]:
+    return operation.blocks if operation.ledger.form is Form.LOG else ()
+
+
+def _said(path: str, content: bytes | None) -> Iterator[bytes]:
+    """The lines of entries and records in a file; one that cannot be unpacked has those that it seems to have."""
+    text = content or b""
+    with suppress(DiskError):
+        text = text_of(path, text) if text else b""
+    lines = (_MARK.sub(b"", line) for line in text.splitlines())
+    return (line for line in lines if not _AROUND.fullmatch(line))
+
+
+def _is_one_line(after: bytes, before: bytes) -> bool:
+    """Whether an edit takes at most one of the lines away, so that it is no rewriting."""
+    left = after.splitlines()
+    return sum(1 for line in before.splitlines() if line.strip() and line not in left) <= 1
+
 
 TENDING = frozenset({Deed.OBSERVE, Deed.LEARN, Deed.NOTE, Deed.PAGE, Deed.ARCHIVE, Deed.MERGE, Deed.PROPOSE})
 """What memfolio does by itself in the folder of an agent that proposes."""
@@ -196,8 +532,7 @@ class Gate:
         """Whether it is the page of a proposal by this agent, or links another one with what contradicts it."""
         if not isinstance(operation, PutPage) or PROPOSALS not in operation.path:
             return False
-        from memfolio.govern.proposals.page import parse, render
-        from memfolio.govern.proposals.proposal import Status
+        from memfolio.govern.proposal import Status, parse, render
 
         before = self._vault.content(operation.path)
         try:

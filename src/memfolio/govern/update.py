@@ -19,11 +19,10 @@ from memfolio.intake import text_of
 from memfolio.recall.library import Library
 from memfolio.sources import CORRECTION
 from memfolio.state import Op
-from memfolio.stores import mend
-from memfolio.stores.core import Core
-from memfolio.stores.corepage import CRITICAL, CorePage
-from memfolio.stores.extract import resolved, stated
-from memfolio.stores.kin import kin_of
+from memfolio.stores import edit
+from memfolio.stores.core import CRITICAL, Core, CorePage
+from memfolio.stores.edit import kin_of
+from memfolio.stores.flush import resolved, stated
 from memfolio.types import Attribution, MemoryItem, Origin
 from memfolio.vault.change import NewId, Receipt
 from memfolio.vault.past.merge import merge_blocks, unified
@@ -71,7 +70,7 @@ def update(
         replaced, kept = _contradictions(vault, index, old, both, {old.id, *kin.going})
         lines: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in replaced]
         lines += [{"op": Op.EDGE.value, "memory": NewId(0), "to": each, "type": "contradicts"} for each in kept]
-        receipt = mend.correct(vault, newest, both, by, kin, lines, origin=_origin(vault, old, by))
+        receipt = edit.correct(vault, newest, both, by, kin, lines, origin=_origin(vault, old, by))
     made = replace(receipt.items[0], pinned=old.pinned)
     _cite(Core(vault, library.index.agent), old, made, by)
     return Updated(

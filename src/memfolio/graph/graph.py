@@ -1,22 +1,227 @@
-"""The graph of one agent as a small object: who and what is known, and how they are related."""
+"""The graph of one agent: who and what is known, how they are related, walks along it, and merges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.graph import walk
-from memfolio.graph.alike import Pair, propose
-from memfolio.graph.cast import clean_name, slug
-from memfolio.graph.making import Shelf
-from memfolio.graph.merge import merged, one_named
-from memfolio.graph.page import FACTS, QUESTIONS, TIMELINE, EntityText, page_bytes, read_text
-from memfolio.graph.walk import Neighbour, Step
-from memfolio.index.graph import Node, Tie, nodes, nodes_named, promised, ties, ties_of
+from memfolio.graph.entities import Pair, clean_name, propose, slug
+from memfolio.graph.grow import Shelf, overview
+from memfolio.graph.page import (
+    FACTS,
+    FENCE,
+    ORDER,
+    QUESTIONS,
+    TIMELINE,
+    EntityText,
+    Part,
+    Written,
+    page_bytes,
+    read_text,
+)
+from memfolio.index.graph import Node, Relation, nodes, nodes_named, promised, ties, ties_of
+from memfolio.index.index import Index
+from memfolio.index.read_files import BOOKKEEPING, OWN_KEYS
 from memfolio.types import Action, Attribution
-from memfolio.vault.change import Change, PutPage, Receipt
+from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.vault import OWNER, Vault
+
+MOST_HOPS = 6
+Ties = Callable[[Iterable[str]], Sequence[Relation]]
+"""The relations that lead from or to entities."""
+
+
+class Step(NamedTuple):
+    """One relation on the way from `here` to `there`; where `is_forward` is False it points the other way."""
+
+    here: str
+    predicate: str
+    there: str
+    is_forward: bool
+
+    def __str__(self) -> str:
+        arrow = f"─ {self.predicate} →" if self.is_forward else f"← {self.predicate} ─"
+        return f"{self.here} {arrow} {self.there}"
+
+    @property
+    def back(self) -> Step:
+        return Step(self.there, self.predicate, self.here, not self.is_forward)
+
+
+class Neighbour(NamedTuple):
+    """An entity that can be reached, the last step of the way to it, and how many steps that is."""
+
+    id: str
+    hops: int
+    step: Step
+
+
+def neighbours(ties: Ties, start: str, hops: int) -> list[Neighbour]:
+    """Who can be reached in so many steps, the nearest first; of several relations to the nearest, all are told."""
+    found: list[Neighbour] = []
+    seen, edge = {start}, {start}
+    for hop in range(1, hops + 1):
+        steps = [step for step in _steps(ties, edge) if step.there not in seen]
+        edge = {step.there for step in steps}
+        seen |= edge
+        found += [Neighbour(step.there, hop, step) for step in sorted(steps, key=lambda each: (each.there, each))]
+    return found
+
+
+def path(ties: Ties, start: str, end: str) -> list[Step] | None:
+    """The shortest way between two entities, over relations in either direction; None where there is none.
+
+    It is looked for from both ends, so that only what lies near them is read.
+    """
+    if start == end:
+        return []
+    sides: list[dict[str, Step | None]] = [{start: None}, {end: None}]
+    edges = [{start}, {end}]
+    for _ in range(MOST_HOPS):
+        near = 0 if len(edges[0]) <= len(edges[1]) else 1
+        reached, there = sides[near], sides[1 - near]
+        edge: set[str] = set()
+        for step in _steps(ties, edges[near]):
+            if step.there not in reached:
+                reached[step.there] = step
+                edge.add(step.there)
+        if met := sorted(edge & there.keys()):
+            middle = min(met, key=lambda each: (len(_way(there, each)), each))
+            return [*_way(sides[0], middle), *(step.back for step in reversed(_way(sides[1], middle)))]
+        if not edge:
+            return None
+        edges[near] = edge
+    return None
+
+
+def _steps(ties: Ties, ids: set[str]) -> list[Step]:
+    """The relations of these entities, each as seen from them, in an order of their own."""
+    steps = []
+    for source, predicate, target in ties(sorted(ids)):
+        if source in ids:
+            steps.append(Step(source, predicate, target, True))
+        if target in ids:
+            steps.append(Step(target, predicate, source, False))
+    return steps
+
+
+def _way(side: dict[str, Step | None], at: str) -> list[Step]:
+    """The steps from the beginning of one side to an entity that it has reached."""
+    steps = []
+    while step := side[at]:
+        steps.append(step)
+        at = step.here
+    return steps[::-1]
+
+
+_SECTIONS = {name.casefold(): name for name in ORDER}
+_OF_PAGES = BOOKKEEPING | OWN_KEYS
+
+
+def one_named(index: Index, name: str) -> Node:
+    """The entity with this id or name; raises NotFoundError, or ConflictError where several have it."""
+    found = index.read(lambda connection: nodes_named(connection, name))
+    if not found:
+        raise NotFoundError(f"there is no page about {name[:80]!r}", hint="`memfolio entity list` shows all")
+    if len(found) > 1 and found[0].id != name.lower():
+        ids = ", ".join(node.id for node in found)
+        raise ConflictError(f"{len(found)} entities are called {name[:80]!r}: {ids}", hint="name one by its id")
+    return found[0]
+
+
+def merged(vault: Vault, index: Index, keep: Node, other: Node, by: Attribution) -> Change:
+    """The change that makes one of two: pages, links to them on other pages, and the overview."""
+    if keep.id == other.id:
+        raise ConflictError(f"both are {keep.id}", hint="name two entities")
+    known, drawn = index.read(lambda connection: (nodes(connection), ties(connection)))
+    pages = {node.id: page for node in known if (page := vault.page(node.path))}
+    if keep.id not in pages or other.id not in pages:
+        raise ConflictError("a page was removed a moment ago", hint="look again")
+    texts = {each: EntityText(read_text(page.content)) for each, page in pages.items() if each != other.id}
+    _take_over(texts[keep.id], EntityText(read_text(pages[other.id].content)), keep, other)
+    for text in texts.values():
+        text.relink(other.id, keep.id)
+    return Change(
+        operations=tuple(_operations(vault, index.agent, known, drawn, pages, texts, other)),
+        by=by,
+        action=Action.MERGE,
+    )
+
+
+def _operations(
+    vault: Vault,
+    agent: str,
+    known: list[Node],
+    drawn: Iterable[Relation],
+    pages: dict[str, Page],
+    texts: dict[str, EntityText],
+    other: Node,
+) -> list[Operation]:
+    changed = {each: text.text for each, text in texts.items() if page_bytes(text.text) != pages[each].content}
+    written = {each: Written(path=pages[each].path, text=text) for each, text in changed.items()}
+    puts = [PutPage(pages[each].path, page_bytes(text), pages[each].hash) for each, text in changed.items()]
+    gone = PutPage(pages[other.id].path, None, pages[other.id].hash)
+    return [*puts, gone, *overview(vault, agent, known, drawn, {**written, other.id: None})]
+
+
+def _take_over(text: EntityText, from_: EntityText, keep: Node, other: Node) -> None:
+    """Add to the kept page what the other one has and it has not."""
+    from_.drop_links({each for each in from_.relations() if each[1] in (keep.id, other.id)})
+    text.drop_links({each for each in text.relations() if each[1] == other.id})
+    for name in (other.name, *other.aliases):
+        if name.casefold() != keep.name.casefold():
+            text.add_alias(name)
+    if not from_.has_own_summary():
+        from_.summarise("")
+    elif not text.has_own_summary():
+        text.summarise("")
+    title = f"# {other.name}"
+    head, rest = _join_fields(text, from_), []
+    for part in from_.parts():
+        if part.heading in ("", title):
+            head += [*([""] if head and part.lines else []), *_closed(part.lines)]
+        else:
+            rest += _join_part(text, part)
+    text.append([*([title, "", *head] if head else []), *([""] if head and rest else []), *rest])
+    text.set_field("mentions", str(keep.mentions + other.mentions))
+    seen = sorted(filter(None, (each.properties.get("first_seen") for each in (keep, other))))
+    if seen:
+        text.set_field("first_seen", seen[0])
+
+
+def _join_fields(text: EntityText, from_: EntityText) -> list[str]:
+    """Add the fields that are not there; the lines of those that say something else come back."""
+    there, left = text.fields(), []
+    for key, lines in from_.fields().items():
+        if key in _OF_PAGES or there.get(key) == lines:
+            continue
+        if key in there or not there:
+            left += lines
+        else:
+            text.add_fields(lines)
+    return left
+
+
+def _join_part(text: EntityText, part: Part) -> list[str]:
+    """Add what a section tells to the one of the same name; where there is none, it comes back."""
+    lines = _closed(part.lines)
+    ours = _SECTIONS.get(part.title.casefold())
+    if not ours and part.heading not in (each.heading for each in text.parts()):
+        return [part.heading, "", *lines, *([""] if lines else [])]
+    known = [] if any(map(FENCE.match, lines)) else text.told(part.title)
+    added = "\n".join(line for line in lines if line not in known).strip("\n")
+    text.add(ours or part.title, added.split("\n") if added.strip() else ())
+    return []
+
+
+def _closed(lines: list[str]) -> list[str]:
+    """Lines in which a code fence that is opened is also closed, so that it takes in nothing that comes behind."""
+    fence = ""
+    for match in filter(None, map(FENCE.match, lines)):
+        fence = match[1] if not fence else "" if match[1] == fence else fence
+    return [*lines, fence] if fence else lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,19 +291,19 @@ class Graph:
             facts=facts,
             timeline=timeline,
             questions=questions,
-            relations=tuple(each.step for each in walk.neighbours(self._ties, node.id, 1)),
+            relations=tuple(each.step for each in neighbours(self._ties, node.id, 1)),
             others=tuple(each.id for each in found[1:]),
         )
 
     def neighbours(self, name: str, hops: int = 1) -> list[Neighbour]:
         """Who is related to an entity, directly or over up to `hops` relations."""
-        if not 1 <= hops <= walk.MOST_HOPS:
-            raise InputError(f"{hops} hops are not 1 to {walk.MOST_HOPS}", hint="1 is the nearest")
-        return walk.neighbours(self._ties, self._id(name), hops)
+        if not 1 <= hops <= MOST_HOPS:
+            raise InputError(f"{hops} hops are not 1 to {MOST_HOPS}", hint="1 is the nearest")
+        return neighbours(self._ties, self._id(name), hops)
 
     def path(self, a: str, b: str) -> list[Step] | None:
         """The shortest way from one entity to another, over at most six relations; None where there is none."""
-        return walk.path(self._ties, self._id(a), self._id(b))
+        return path(self._ties, self._id(a), self._id(b))
 
     def alike(self) -> list[Pair]:
         """The agent's entities that may be the same, likeliest first; nothing is done about it."""
@@ -142,7 +347,7 @@ class Graph:
                 return ids[0]
         raise _unknown(name)
 
-    def _ties(self, ids: Iterable[str]) -> list[Tie]:
+    def _ties(self, ids: Iterable[str]) -> list[Relation]:
         wanted = tuple(ids)
         found = [each for index in self._library.indexes() for each in index.read(lambda db: ties_of(db, wanted))]
         return list(dict.fromkeys(found))

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
-from memfolio.graph.cast import Figure
-from memfolio.index.graph import Node, Tie
-from memfolio.index.pages import FLOW, EntityPage, name_key, page_fields, read_entity
-from memfolio.index.passages import front_matter
-from memfolio.vault.format.content import without_surrogates
+from memfolio.graph.entities import Figure
+from memfolio.index.graph import Node, Relation
+from memfolio.index.read_files import FLOW, EntityPage, front_matter, name_key, page_fields, read_entity
+from memfolio.vault.fields import without_surrogates
 
 SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS = "Summary", "Facts", "Timeline", "Open Questions", "Relations"
 ORDER = (SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS)
@@ -62,10 +61,10 @@ class Written:
         )
 
     @property
-    def ties(self) -> list[Tie]:
+    def ties(self) -> list[Relation]:
         """The relations that it tells of."""
         page = self._read()
-        return [Tie(page.id, predicate, target) for predicate, target in page.relations] if page else []
+        return [Relation(page.id, predicate, target) for predicate, target in page.relations] if page else []
 
     def _read(self) -> EntityPage | None:
         return read_entity(self.path, without_surrogates(self.text))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memfolio.index.pages import predicate_key
+from memfolio.index.read_files import predicate_key
 from memfolio.learn.learned import ENTITY_TYPES
 
 ANY = "relates-to"

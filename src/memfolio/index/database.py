@@ -1,8 +1,4 @@
-"""The file of one agent's index: its connections, its transactions, and what it means when SQLite complains.
-
-Every index file has a number of its own, so a rebuilt index never meets the journal of the one before. Pages carry
-checksums (SQLite's cksumvfs), so a flipped bit is an error when it is read and never a wrong answer.
-"""
+"""The SQLite file of one agent's index: connections, transactions, and what it means when SQLite complains."""
 
 from __future__ import annotations
 
@@ -16,14 +12,133 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 import apsw
 
-from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError
-from memfolio.index.gate import Gate
-from memfolio.index.lexical import register
+from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError, InputError
 from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
+from memfolio.index.search import register
+from memfolio.vault.trail import Head
+
+PATIENCE = 5.0
+"""Seconds for which a fork waits at most."""
+
+
+class Gate:
+    """Counts the threads that are inside SQLite, and keeps others out while a process is forked."""
+
+    def __init__(self) -> None:
+        self._begin(0)
+        os.register_at_fork(
+            before=self._shut, after_in_parent=self._reopen, after_in_child=lambda: self._begin(self._mine())
+        )
+
+    def _begin(self, inside: int) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._inside, self._is_forking = inside, False
+        self._thread = threading.local()
+        self._thread.depth = inside
+
+    def _mine(self) -> int:
+        """How often this thread is inside; what it began it must be able to end."""
+        depth: int = getattr(self._thread, "depth", 0)
+        return depth
+
+    def __enter__(self) -> None:
+        depth = self._mine()
+        with self._changed:
+            while self._is_forking and not depth:
+                self._changed.wait()
+            self._inside += 1
+        self._thread.depth = depth + 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.depth = self._mine() - 1
+        with self._changed:
+            self._inside -= 1
+            if self._is_forking:
+                self._changed.notify_all()
+
+    def _shut(self) -> None:
+        self._changed.acquire()
+        self._is_forking = True
+        self._changed.wait_for(lambda: self._inside == self._mine(), timeout=PATIENCE)
+
+    def _reopen(self) -> None:
+        self._is_forking = False
+        self._changed.notify_all()
+        self._changed.release()
+
+
+class Turn:
+    """One thread at a time; who has its turn may take it again.
+
+    A forked process begins anew, since a thread of its parent that had its turn is not there to end it.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+
+    def take(self, *, timeout: float = -1) -> bool:
+        """Wait for the turn, for ever or for so many seconds; whether it came."""
+        if self._process != os.getpid():
+            self._begin()
+        return self._lock.acquire(timeout=timeout) if timeout else self._lock.acquire(blocking=False)
+
+    def end(self) -> None:
+        self._lock.release()
+
+    def __enter__(self) -> None:
+        self.take()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+HEAD, CHAIN, BASIS = "head", "chain", "basis"
+
+
+def get_meta(connection: apsw.Connection, key: str) -> str | int | None:
+    found = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return found[0] if found else None
+
+
+def set_meta(connection: apsw.Connection, key: str, value: str | int) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def head_of(connection: apsw.Connection) -> int:
+    """The number of the change up to which files are filed; -1 when none are."""
+    found = get_meta(connection, HEAD)
+    return found if isinstance(found, int) else -1
+
+
+def is_at(connection: apsw.Connection, head: Head) -> bool:
+    """Whether the index holds every file as it was behind this change."""
+    return (get_meta(connection, HEAD), get_meta(connection, CHAIN)) == (head.seq, head.hash)
+
+
+def is_whole(connection: apsw.Connection) -> bool:
+    """Whether every file could be read when it was filed."""
+    return bool(get_meta(connection, CHAIN))
+
+
+def set_head(connection: apsw.Connection, head: Head, *, is_whole: bool) -> None:
+    """Note the change up to which files are filed; without its hash when one of them could not be read."""
+    chain = head.hash if is_whole else ""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?), (?, ?)", (HEAD, head.seq, CHAIN, chain))
+
 
 Connection = apsw.Connection
 T = TypeVar("T")
@@ -409,3 +524,50 @@ def _sync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+LONGEST = 64 << 20
+"""Bytes of one value."""
+
+
+class Foreign:
+    """A database that is open to be read; nothing of it is trusted to run."""
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self._path, self._connection = path, connection
+
+    def columns(self, table: str) -> set[str]:
+        """The names of a table's columns; none where there is no such table."""
+        found = self.rows("SELECT name FROM pragma_table_info(?)", table)
+        return {row["name"] for row in found}
+
+    def rows(self, sql: str, *values: Any) -> Iterator[dict[str, Any]]:
+        """The rows of an answer, by the names of their columns."""
+        with _errors(self._path):
+            cursor = self._connection.execute(sql, values)
+            for row in cursor:
+                yield dict(zip((name for name, _ in cursor.get_description()), row, strict=True))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Foreign]:
+    """Open a database; InputError where it cannot be read."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    with _errors(path):
+        connection = apsw.Connection(f"file:{quote(str(path.resolve()))}?mode=ro", flags=flags)
+    with closing(connection):
+        with _errors(path):
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST)
+            connection.set_busy_timeout(2000)
+            connection.execute("BEGIN")  # all answers are of one moment
+        yield Foreign(path, connection)
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (apsw.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as a database: {error}", hint="copy it again, or repair it") from error

@@ -1,14 +1,50 @@
-"""Facts as the index has them: subject, predicate and object, with all that is known about when and how they hold."""
+"""Facts as the index stores them: the lines that tell of them, and queries by pattern, time and id."""
 
 from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate, groupby
+from math import isfinite
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from memfolio.index.rows import from_us
+import apsw
+
+from memfolio.clock import EPOCH
+from memfolio.errors import InputError
+from memfolio.index.rows import MICROSECOND, clean, from_us
+from memfolio.types import Origin
+from memfolio.vault.fields import read_object, without_surrogates
+
+BEGINNING, END = -(2**62), 2**62
+
+Triple = tuple[str, str, str]
+
+
+class Atom(NamedTuple):
+    """A triple that holds for a span of time. `key` is positive for what was asserted, negative for what follows."""
+
+    key: int
+    subject: str
+    predicate: str
+    object: str
+    confidence: float = 1.0
+    start: int = BEGINNING
+    end: int = END
+
+    @property
+    def triple(self) -> Triple:
+        return self.subject, self.predicate, self.object
+
+    def holds_at(self, moment: int) -> bool:
+        return self.start <= moment < self.end
+
 
 FACTS = (
     "f.row, f.id, f.subject, f.predicate, f.object, f.confidence, f.source, f.category, f.origin, f.valid_from,"
@@ -110,3 +146,540 @@ def _full_stop(text: str) -> str:
     last = text.rsplit(None, 1)[-1]
     end = last.rstrip("'\")%”’»")[-1:]
     return "." if end.isalnum() and end < FIRST_WIDE and not _ADDRESS.search(last) else ""
+
+
+ASSERT, RETRACT, VERIFY = "assert", "retract", "verify"
+OPS = (ASSERT, RETRACT, VERIFY)
+PARTS = ("subject", "predicate", "object")
+LONGEST = 4096
+"""Characters that a subject, a predicate or an object may have."""
+_ID = re.compile(r"F-[0-9]{1,15}-[0-9a-f]{8}")
+_LAST = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+_TIMES = "write 2026-11-15 or 2026-11-15T14:30Z"
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_ORIGINS = frozenset(each.value for each in Origin)
+_PLAIN = ("id", "at", "op", "fact", "subject", "predicate", "object", "confidence", "source", "category", "origin")
+_CORE = frozenset((*_PLAIN, "from", "valid_from", "valid_until"))
+_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
+
+
+class Said(NamedTuple):
+    """One line about a fact. `ordinal` is its place among all lines of the ledger; times are microseconds."""
+
+    file: int
+    ordinal: int
+    id: str
+    op: str
+    subject: str
+    predicate: str
+    object: str
+    at: int
+    confidence: float | None
+    source: str
+    category: str | None
+    origin: str
+    valid_from: int | None
+    valid_until: int | None
+    fact: str | None
+    more: str | None
+
+    @property
+    def triple(self) -> Triple:
+        return self[4:7]
+
+
+def fact_id(agent: str, triple: Triple, prefix: str = "F") -> str:
+    """The id of a fact whose line has none, or with another prefix of what follows by rules."""
+    return f"{prefix}-{blake2b(chr(0).join((agent, *triple)).encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def read_facts(
+    data: bytes, agent: str, zone: tzinfo, modified: int, file: int = 0, first: int = 0
+) -> tuple[list[Said], list[str]]:
+    """What the lines of a file say, counted from `first`, and what could not be read.
+
+    A last line that lacks nothing but its end counts, too.
+    """
+    said: list[Said] = []
+    problems: list[str] = []
+    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n")):
+        if not raw or raw.isspace():
+            continue
+        try:
+            said.append(read_fact(_record(raw), agent, zone, modified, file, first + number))
+        except InputError as error:
+            problems.append(f"line {number + 1}: {error.message}")
+        except ValueError as error:
+            problems.append(f"line {number + 1}: {error}")
+    return said, problems
+
+
+def _record(raw: bytes) -> Mapping[str, Any]:
+    """The record of a line; the quick way, and for whatever it does not understand the careful one."""
+    try:
+        record = json.loads(raw.decode())
+    except (ValueError, RecursionError):
+        return read_object(raw.decode())
+    return record if record.__class__ is dict else read_object(raw.decode())
+
+
+def read_fact(
+    record: Mapping[str, Any], agent: str, zone: tzinfo, modified: int, file: int = 0, ordinal: int = 0
+) -> Said:
+    """What a line says; raises InputError for what cannot be said."""
+    get = record.get
+    subject, predicate, target = read_triple(record)
+    op = get("op", ASSERT)
+    if op not in OPS:
+        raise InputError(f"{op!r:.40} is nothing that can be said of a fact", hint=f"op is one of {', '.join(OPS)}")
+    own = get("id")
+    if own.__class__ is not str or not _ID.fullmatch(own):
+        own = fact_id(agent, (subject, predicate, target))
+    start, end = read_span(get("valid_from"), get("valid_until"), zone)
+    origin = get("origin") or Origin.AGENT.value
+    if not isinstance(origin, str) or origin not in _ORIGINS:
+        raise InputError(f"{origin!r:.40} is no origin", hint=f"one of {', '.join(sorted(_ORIGINS))}")
+    known = {name: value for name, value in record.items() if name not in _CORE}
+    return Said(
+        file,
+        ordinal,
+        own,
+        op,
+        subject,
+        predicate,
+        target,
+        modified if get("at") is None else _when("at", _time("at", get("at")), UTC, 0),
+        _confidence(get("confidence"), op),
+        # In what the vault writes, `source` is whoever wrote the line.
+        _word("source", get("from") or get("source")) or "manual",
+        _word("category", get("category")),
+        origin,
+        start,
+        end,
+        _named(get("fact"), own, agent, (subject, predicate, target)) if "fact" in record else None,
+        _encode(known) if known else None,
+    )
+
+
+def _named(id: object, own: str, agent: str, triple: Triple) -> str | None:
+    """The fact that a line names if it is another than its own, and not what another triple has for want of an id."""
+    is_id = isinstance(id, str) and (_ID.fullmatch(id) or id == fact_id(agent, triple))
+    return str(id) if is_id and id != own else None
+
+
+def read_triple(record: Mapping[str, Any]) -> Triple:
+    """The subject, predicate and object of a line."""
+    subject = read_term("subject", record.get("subject"))
+    predicate = read_term("predicate", record.get("predicate"))
+    if len(predicate.split()) != 1:
+        raise InputError(f"the predicate {predicate[:60]!r} has spaces", hint="write it as one word: hasRevenue")
+    return subject, predicate, read_term("object", record.get("object"))
+
+
+def read_term(name: str, value: object) -> str:
+    """A part of a triple as it is kept: text in NFC without space around it; numbers and truth values as JSON."""
+    if value.__class__ is not str:
+        value = _encode(value) if isinstance(value, int) or _is_finite(value) else _refuse(name, value)
+    text = str(value).strip()
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+        if without_surrogates(text) != text:
+            raise InputError(f"the {name} has half of a surrogate pair", hint="decode the text properly")
+    if not text or len(text) > LONGEST or "\0" in text:
+        flaw = "is empty" if not text else "has a NUL character" if "\0" in text else f"is longer than {LONGEST:,}"
+        raise InputError(f"the {name} {flaw}", hint=f"1 to {LONGEST:,} characters of text")
+    return text
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, float) and isfinite(value)
+
+
+def _refuse(name: str, value: object) -> str:
+    if value is None:
+        raise InputError(f"the {name} is missing", hint="a fact has a subject, a predicate and an object")
+    raise InputError(f"the {name} is {value!r:.40}", hint="write it as text")
+
+
+def _word(name: str, value: object) -> str | None:
+    return (
+        None
+        if value is None or value == ""
+        else _short(name, value)
+        if isinstance(value, str)
+        else _refuse(name, value)
+    )
+
+
+_short = lru_cache(maxsize=1024)(read_term)
+
+
+def _confidence(value: object, op: str) -> float | None:
+    if value is None:
+        return 1.0 if op == ASSERT else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"the confidence {value!r:.40} is not a number from 0 to 1", hint="1 is certain")
+    return float(value)
+
+
+def read_span(valid_from: object, valid_until: object, zone: tzinfo) -> tuple[int | None, int | None]:
+    """When a fact begins to hold and when it ends; a day alone is meant from its first to its last moment."""
+    if valid_from is None and valid_until is None:
+        return None, None
+    start = None if valid_from is None else _when("valid_from", _time("valid_from", valid_from), zone, 0)
+    end = None if valid_until is None else _when("valid_until", _time("valid_until", valid_until), zone, 1)
+    if start is not None and end is not None and end <= start:
+        raise InputError(f"valid_until {valid_until} is not after valid_from {valid_from}", hint="turn them round")
+    return start, end
+
+
+def read_moment(name: str, value: object, zone: tzinfo) -> int:
+    """A moment in microseconds; of a date, its beginning."""
+    return _when(name, _time(name, as_text(value)), zone, 0)
+
+
+def as_text(value: object) -> object:
+    """A time as a line has it."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _time(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise InputError(f"{name} is {value!r:.40}, which is no time", hint=_TIMES)
+
+
+@lru_cache(maxsize=4096)
+def _when(name: str, value: str, zone: tzinfo, days: int) -> int:
+    """A moment in microseconds; of a date, its beginning or with `days` that of the day after."""
+    if days and value == "9999-12-31":
+        return _LAST  # as many programs write that there is no end
+    try:
+        moment = datetime.fromisoformat(value)
+        moment = moment.replace(tzinfo=zone) + timedelta(days=days) if _DAY.fullmatch(value) else moment
+        since = moment.astimezone(UTC) - EPOCH
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{name} is {value!r:.40}, which is no time", hint=_TIMES) from error
+    if moment.utcoffset() is None:
+        raise InputError(f"{name} {value} has no time zone", hint="add Z for UTC, or an offset such as +01:00")
+    return since // MICROSECOND
+
+
+def versions(said: Sequence[Said]) -> list[Fact | None]:
+    """What a fact is after each of its lines, in their order; None while it is not asserted.
+
+    Nothing is known before what stands before it, whatever the clocks said.
+    """
+    found: list[Fact | None] = []
+    for each, known in zip(said, accumulate((each.at for each in said), max), strict=True):
+        found.append(_after(found[-1] if found else None, each, known))
+    return found
+
+
+def _after(now: Fact | None, said: Said, at: int) -> Fact | None:
+    if said.op == RETRACT or (now is None and said.op == VERIFY):
+        return None
+    if now is not None and said.op == VERIFY:
+        confidence = now.confidence if said.confidence is None else said.confidence
+        now = now._replace(confidence=confidence, updated_us=at)
+        stood = not said.more or json.loads(said.more).get("verified") is not False
+        return now._replace(verified_us=at, verification_count=now.verification_count + 1) if stood else now
+    fact = asserted(0, said)
+    if now is None:
+        return fact._replace(created_us=at, updated_us=at)
+    return fact._replace(
+        id=now.id,
+        created_us=now.created_us,
+        updated_us=at,
+        verified_us=now.verified_us,
+        verification_count=now.verification_count,
+    )
+
+
+def asserted(row: int, said: Said) -> Fact:
+    """The fact that a line alone asserts."""
+    _, _, own, _, subject, predicate, target, at, confidence, source, category, origin, start, end, fact, more = said
+    certain = 1.0 if confidence is None else confidence
+    held = (source, category, origin, start, end)
+    return Fact(row, fact or own, subject, predicate, target, certain, *held, at, at, None, 0, more)
+
+
+def only_line(fact: Fact, file: int, ordinal: int) -> Said:
+    """The line of a fact about which there is no other."""
+    _, own, subject, predicate, target, confidence, source, category, origin, start, end, at, *_ = fact
+    held = (source, category, origin, start, end)
+    return Said(file, ordinal, own, ASSERT, subject, predicate, target, at, confidence, *held, None, fact.more)
+
+
+def to_json(said: Said) -> str:
+    """A line without its place."""
+    return _encode(said[2:])
+
+
+def from_json(file: int, ordinal: int, text: str) -> Said:
+    return Said(file, ordinal, *json.loads(text))
+
+
+UNTRUSTED = Origin.UNTRUSTED.value
+_WILD = re.compile(r"[*?]")
+_ORDERS = (PARTS, ("predicate", "object", "subject"), ("object", "subject", "predicate"))
+"""By which of the indexes facts are read and sorted, depending on what is known of them."""
+_TRIPLE = "subject = ? AND predicate = ? AND object = ?"
+_DERIVED = (
+    "f.row, '', f.subject, f.predicate, f.object, f.confidence, f.rule, NULL, 'system', f.valid_from, f.valid_until,"
+    " 0, 0, NULL, 0, NULL"
+)
+
+_FURTHER = {
+    "valid_at": "ifnull(f.valid_from <= :valid_at, 1) AND ifnull(f.valid_until > :valid_at, 1)",
+    "min_confidence": "f.confidence >= :min_confidence",
+    "trusted": f"f.origin != '{UNTRUSTED}'",
+    "category": "f.category = :category",
+    "source": "f.source = :source",
+    "after": "({keys}) > (:first, :second, :third, :row)",
+}
+"""What may be asked beside the patterns."""
+
+Pattern = str | None
+Key = tuple[str, str, str, int]
+Operators = tuple[str | None, ...]
+Names = tuple[str, ...]
+
+
+class Entry(NamedTuple):
+    """A line of a fact's history, and the fact as it was known from `known_us` on; None where it was not."""
+
+    id: str
+    op: str
+    known_us: int
+    fact: Fact | None
+    said: Said
+
+
+class Wanted(NamedTuple):
+    """Which facts are asked for. Patterns may have `*` and `?`; times are microseconds, None stands for any."""
+
+    subject: Pattern = None
+    predicate: Pattern = None
+    object: Pattern = None
+    min_confidence: float | None = None
+    valid_at: int | None = None
+    as_of: int | None = None
+    derived: bool = True
+    untrusted: bool = False
+    category: str | None = None
+    source: str | None = None
+    limit: int = 50
+    """How many at most; -1 stands for all that are asserted."""
+    after: Key | None = None
+    """The key of a fact behind which those that are asked for stand."""
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """By what facts are sorted: first by the first position of which the beginning is known."""
+        for pattern, order in zip(self[:3], _ORDERS, strict=True):
+            if pattern and pattern[0] not in "*?":
+                return order
+        return PARTS
+
+    def key(self, fact: Fact) -> Key:
+        """By what the facts are sorted."""
+        first, second, third = self.order
+        return getattr(fact, first), getattr(fact, second), getattr(fact, third), fact.row
+
+
+def find_facts(connection: apsw.Connection, wanted: Wanted, agent: str) -> list[Fact]:
+    """The facts that fit, sorted, at most as many as are wanted."""
+    operators, limit = tuple(map(_operator, wanted[:3])), wanted.limit
+    values = _values(wanted, operators)
+    if wanted.as_of is not None:
+        return sorted(_known(connection, wanted, operators, values), key=wanted.key)[:limit]
+    asked = operators, _asked(values), wanted.order
+    found = list(map(Fact._make, connection.execute(_statement(*asked, wanted.derived, limit), values)))
+    if found and found[-1].is_derived:
+        if sum(each.is_derived for each in found) > limit:
+            found = [each for each in found if not each.is_derived]
+            found += map(Fact._make, connection.execute(_conclusions(*asked, limit, is_sorted=True), values))
+        found = sorted((_concluded(each, agent) for each in found), key=wanted.key)[:limit]
+    return found
+
+
+def _concluded(fact: Fact, agent: str) -> Fact:
+    """A fact with its id, which conclusions do not have in their table."""
+    return fact._replace(id=fact_id(agent, fact.triple, "D")) if fact.is_derived else fact
+
+
+def _operator(pattern: Pattern) -> str | None:
+    """How a position is compared."""
+    return None if pattern is None or pattern == "*" else "GLOB" if _WILD.search(pattern) else "="
+
+
+def _values(wanted: Wanted, operators: Operators) -> dict[str, Any]:
+    values = wanted._asdict()
+    values["trusted"] = None if wanted.untrusted else True
+    for name, operator in zip(PARTS, operators, strict=True):
+        if operator == "GLOB":
+            values[name] = values[name].replace("[", "[[]")
+    if wanted.after is not None:
+        values |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
+    return values
+
+
+def _asked(values: Mapping[str, Any]) -> Names:
+    """What is asked beside the patterns."""
+    return tuple([name for name in _FURTHER if values[name] is not None])
+
+
+@lru_cache(maxsize=1024)
+def _statement(operators: Operators, asked: Names, order: Names, derived: bool, limit: int) -> str:
+    """One statement for facts and conclusions, since each costs as much as the look-up itself."""
+    keys = _keys(order)
+    source, sort = "facts f", f" ORDER BY {keys}"
+    if operators[PARTS.index(order[0])] == "=":
+        source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
+    facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
+    if not derived or "category" in asked or "source" in asked:
+        return facts
+    return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({_conclusions(operators, asked, order, limit + 1)})"
+
+
+def _conclusions(operators: Operators, asked: Names, order: Names, limit: int, *, is_sorted: bool = False) -> str:
+    """The statement for conclusions; to begin to sort takes SQLite longer than to find a few."""
+    keys = _keys(order)
+    where = _where(operators, [name for name in asked if name != "trusted"], keys)
+    return f"SELECT {_DERIVED} FROM derived f WHERE {where}{f' ORDER BY {keys}' if is_sorted else ''} LIMIT {limit:d}"
+
+
+def _keys(order: Names) -> str:
+    return ", ".join(f"f.{name}" for name in (*order, "row"))
+
+
+def _where(operators: Iterable[str | None], asked: Iterable[str], keys: str = "") -> str:
+    patterns = (f"f.{name} {how} :{name}" for name, how in zip(PARTS, operators, strict=True) if how)
+    return " AND ".join((*patterns, *(_FURTHER[name].format(keys=keys) for name in asked))) or "1"
+
+
+def _known(
+    connection: apsw.Connection, wanted: Wanted, operators: Operators, values: Mapping[str, Any]
+) -> Iterator[Fact]:
+    """The facts as they were known at a moment: those that have not changed since, and earlier versions of others."""
+    sql = f"SELECT {FACTS} FROM facts f WHERE {_where(operators, _asked(values))} AND f.updated_at <= :as_of"
+    yield from map(Fact._make, connection.execute(sql, values))
+    sql = (
+        "SELECT f.file, f.ordinal, f.line FROM fact_history f LEFT JOIN facts c ON c.subject = f.subject"
+        f" AND c.predicate = f.predicate AND c.object = f.object WHERE {_where(operators, ())}"
+        " AND f.known_from <= :as_of AND (c.row IS NULL OR c.updated_at > :as_of)"
+        " ORDER BY f.subject, f.predicate, f.object, f.ordinal"
+    )
+    lines = (from_json(*row) for row in connection.execute(sql, values))
+    for _, said in groupby(lines, key=attrgetter("triple")):
+        then = versions(list(said))[-1]
+        if then is not None and _fits(then, wanted):
+            yield then
+
+
+def _fits(fact: Fact, wanted: Wanted) -> bool:
+    """Whether an earlier version of a fact, of which there is no row, meets what is asked beside the patterns."""
+    at = wanted.valid_at
+    return (
+        (wanted.untrusted or fact.origin != UNTRUSTED)
+        and fact.confidence >= (wanted.min_confidence or 0)
+        and wanted.category in (None, fact.category)
+        and wanted.source in (None, fact.source)
+        and (at is None or fact.valid_from_us is None or fact.valid_from_us <= at)
+        and (at is None or fact.valid_until_us is None or fact.valid_until_us > at)
+    )
+
+
+def fact_of(connection: apsw.Connection, triple: Triple) -> Fact | None:
+    """What is asserted of a triple."""
+    found = connection.execute(f"SELECT {FACTS} FROM facts f WHERE {_TRIPLE}", triple).fetchone()
+    return Fact(*found) if found else None
+
+
+def triple_named(connection: apsw.Connection, id: str) -> Triple | None:
+    """The triple of the fact with this id, or about which there is a line with this id."""
+    by_fact = "SELECT f.subject, f.predicate, f.object FROM memories m JOIN facts f ON f.row = m.row WHERE m.id = ?"
+    by_line = "SELECT subject, predicate, object FROM fact_history WHERE id = ? LIMIT 1"
+    found: Triple | None = connection.execute(by_fact, clean((id,))).fetchone()
+    return found or connection.execute(by_line, clean((id,))).fetchone()
+
+
+def derived_named(connection: apsw.Connection, id: str, agent: str) -> Fact | None:
+    """The conclusion with this id, where it holds most surely."""
+    sql = "SELECT subject, predicate, object, max(row) FROM derived GROUP BY 1, 2, 3"
+    triple = next((row[:3] for row in connection.execute(sql) if fact_id(agent, row[:3], "D") == id), None)
+    if triple is None:
+        return None
+    sql = f"SELECT {_DERIVED} FROM derived f WHERE {_TRIPLE} ORDER BY confidence DESC, row LIMIT 1"
+    return next(_concluded(Fact(*row), agent) for row in connection.execute(sql, triple))
+
+
+def history_of(connection: apsw.Connection, triple: Triple) -> list[Entry]:
+    """All lines about a triple, and what each made of the fact."""
+    sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
+    rows: list[tuple[Any, ...]] = connection.execute(sql, triple).fetchall()
+    if not rows:
+        fact = fact_of(connection, triple)
+        return [Entry(fact.id, "assert", fact.created_us, fact, only_line(fact, 0, 0))] if fact else []
+    said = [from_json(*row[:3]) for row in rows]
+    told = zip(said, rows, versions(said), strict=True)
+    return [Entry(each.id, each.op, row[3], fact, each) for each, row, fact in told]
+
+
+def is_told_of(connection: apsw.Connection, node: str) -> bool:
+    """Whether something is or was the subject or object of a fact."""
+    each = "SELECT 1 FROM {} WHERE ?1 IN (subject, object)"
+    sql = " UNION ALL ".join(each.format(table) for table in ("facts", "derived", "fact_history"))
+    return connection.execute(f"{sql} LIMIT 1", clean((node,))).fetchone() is not None
+
+
+def unread(connection: apsw.Connection) -> list[str]:
+    """The lines of files of facts that say nothing, each with its file and why."""
+    sql = (
+        "SELECT path, problems FROM files WHERE problems IS NOT NULL"
+        " AND (path GLOB '*/knowledge/facts.jsonl' OR path GLOB '*/knowledge/facts/*.jsonl') ORDER BY path"
+    )
+    return [f"{path}, {each}" for path, told in connection.execute(sql) for each in json.loads(told)]
+
+
+def facts_from(connection: apsw.Connection, memory: str) -> list[Fact]:
+    """The facts that came from a memory, or from a fact, with this id."""
+    sql = (
+        f"SELECT DISTINCT {FACTS} FROM edges e JOIN memories m ON m.id = e.source JOIN facts f ON f.row = m.row"
+        " WHERE e.target = ? AND e.type = 'derived_from' ORDER BY f.subject, f.predicate, f.object"
+    )
+    return [Fact(*row) for row in connection.execute(sql, clean((memory,)))]
+
+
+def premises_of(connection: apsw.Connection, fact: Fact) -> list[str]:
+    """What a conclusion rests on, each as a sentence."""
+    sql = (
+        "SELECT t.subject || ' ' || t.predicate || ' ' || t.object FROM supports s JOIN {} t ON t.row = s.premise"
+        " WHERE s.row = ? ORDER BY 1"
+    )
+    return [each for table in ("facts", "derived") for (each,) in connection.execute(sql.format(table), (fact.row,))]
+
+
+# From one predicate to the next by the index, since there are few of them for many facts.
+_PREDICATES = """
+    WITH RECURSIVE each (predicate) AS (
+        SELECT min(predicate) FROM facts
+        UNION ALL SELECT (SELECT min(f.predicate) FROM facts f WHERE f.predicate > each.predicate) FROM each
+        WHERE each.predicate IS NOT NULL
+    ) SELECT predicate FROM each WHERE predicate IS NOT NULL
+"""
+_IS_TERM = """
+    SELECT EXISTS (SELECT 1 FROM facts WHERE subject = ?1) OR EXISTS (SELECT 1 FROM facts WHERE object = ?1)
+        OR EXISTS (SELECT 1 FROM derived WHERE object = ?1)
+"""
+
+
+def predicates(connection: apsw.Connection) -> list[str]:
+    """The predicates of all facts."""
+    return [predicate for (predicate,) in connection.execute(_PREDICATES)]
+
+
+def known_terms(connection: apsw.Connection, texts: Iterable[str]) -> list[str]:
+    """Those of some texts that are the subject or the object of a fact, or the object of a conclusion."""
+    return [text for text in texts if connection.execute(_IS_TERM, (text,)).get]

@@ -1,18 +1,25 @@
-"""Looking memories up by what they are, not by what they say."""
+"""Looking memories up by what they are, not by what they say; and how many there are of each kind."""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from itertools import count
+from typing import Any, NamedTuple
 
 import apsw
 
-from memfolio.index.filter import Filter
-from memfolio.index.rows import SELECT, clean, item_of, spot_of
-from memfolio.types import MemoryItem
+from memfolio.decay import Life
+from memfolio.index.read_files import BOOKKEEPING
+from memfolio.index.rows import COLUMNS, ROLES, SELECT, clean, item_of, spot_of
+from memfolio.index.schema import NAMELESS
+from memfolio.index.search import ARCHIVED, QUARANTINED, SUPERSEDED, Filter, ShortTerm, count_within
+from memfolio.sources import OVERHEARD, SUMMED_UP
+from memfolio.types import Kind, MemoryItem, Store, Type
 
 _FILE = "JOIN files f ON f.number = m.file"
 
@@ -109,3 +116,437 @@ def edges_of(connection: apsw.Connection, id: str) -> list[Edge]:
 def entities_of(connection: apsw.Connection, row: int) -> list[str]:
     """The entities that a memory names."""
     return [entity for (entity,) in connection.execute("SELECT entity FROM mentions WHERE row = ? ORDER BY 1", (row,))]
+
+
+def of_source(connection: apsw.Connection, source: str) -> list[str]:
+    """The memories that came from a source, by their own field or by an attribute of that name."""
+    sql = (
+        "SELECT id FROM memories WHERE form = 'memory' AND forgotten_at IS NULL "
+        "AND (source = ?1 OR json_extract(more, '$.attributes.source') = ?1) ORDER BY id"
+    )
+    return [each for (each,) in connection.execute(sql, clean((source,)))]
+
+
+def by_ids(connection: apsw.Connection, ids: Collection[str]) -> list[Located]:
+    """The memories with these ids, as far as they are there."""
+    return list(located(connection, "WHERE m.id IN carray(?)", (_array(ids),))) if ids else []
+
+
+def places_of(connection: apsw.Connection, ids: Collection[str]) -> dict[str, list[str]]:
+    """The files in which memories stand, each with those of them that stand there."""
+    sql = (
+        "SELECT f.path, m.id FROM memories m JOIN files f ON f.number = m.file WHERE m.id IN carray(?) UNION "
+        "SELECT f.path, p.id FROM places p JOIN files f ON f.number = p.file WHERE p.id IN carray(?) ORDER BY 1, 2"
+    )
+    found: dict[str, list[str]] = {}
+    for path, memory in connection.execute(sql, (_array(ids), _array(ids))) if ids else ():
+        found.setdefault(path, []).append(memory)
+    return found
+
+
+def replaced_by(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+    """The memories whose place was taken by one of these."""
+    sql = "SELECT id FROM memories WHERE superseded_by IN carray(?) ORDER BY id"
+    return [each for (each,) in connection.execute(sql, (_array(ids),))] if ids else []
+
+
+def lines_of(connection: apsw.Connection, ids: Collection[str], op: str) -> list[Mapping[str, Any]]:
+    """The state lines of one operation about these memories, oldest first."""
+    sql = (
+        "SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE s.memory IN carray(?) AND s.op = ? "
+        "ORDER BY length(f.path), f.path, s.ordinal"
+    )
+    return [json.loads(line) for (line,) in connection.execute(sql, (_array(ids), op))] if ids else []
+
+
+def _array(ids: Collection[str]) -> Any:
+    return apsw.carray(tuple(ids))
+
+
+KNOWN = (Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION)
+MEMORIES = ("memory",)
+
+
+def recent(connection: apsw.Connection, since: datetime, user: str | None, limit: int) -> list[MemoryItem]:
+    """What happened since then with this user or nobody in particular, or with anybody, the last first."""
+    return _chosen(connection, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
+
+
+def active_facts(connection: apsw.Connection, now: datetime, user: str | None, limit: int) -> list[MemoryItem]:
+    """What is known and true, the pinned and the most important first."""
+    kinds = (Kind.SEMANTIC, Kind.OPINION)
+    order = "m.pinned DESC, m.importance DESC, m.happened_at DESC"
+    return _chosen(connection, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
+
+
+def _chosen(connection: apsw.Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
+    condition, values = wanted.where()
+    about, whose = ("(m.user IS NULL OR m.user = ?)", clean((user,))) if user is not None else ("1", ())
+    sql = f"SELECT m.row FROM memories m WHERE {condition} AND {about} ORDER BY {order}, m.id LIMIT ?"
+    rows = [row for (row,) in connection.execute(sql, (*values, *whose, limit))]
+    return [each.item for each in by_rows(connection, rows)]
+
+
+def newest_line(connection: apsw.Connection, op: str, name: str, value: str | None) -> dict[str, Any] | None:
+    """The newest state line of an operation whose field has this value, or with None lacks it."""
+    sql = (
+        "SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE s.op = ? "
+        "AND json_extract(s.line, '$.' || ?) IS ? ORDER BY length(f.path) DESC, f.path DESC, s.ordinal DESC LIMIT 1"
+    )
+    found = connection.execute(sql, clean((op, name, value))).fetchone()
+    return dict(json.loads(found[0])) if found else None
+
+
+LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
+_LOOK = "m.content, m.source, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
+DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
+    WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
+
+
+class Look(NamedTuple):
+    """What a memory says, and what is known about it."""
+
+    content: str
+    source: str
+    importance: float
+    confidence: float
+    origin: str
+    valid_from: int | None
+    valid_until: int | None
+    life: Life
+
+
+def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]:
+    """These rows, as far as they are there."""
+    if not rows:
+        return {}
+    sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
+    found = connection.execute(sql, (apsw.carray(array("q", rows)),))
+    return {row[0]: Look._make((*row[1:8], Life._make(row[8:]))) for row in found}
+
+
+def short_texts(connection: apsw.Connection, rows: Sequence[int], most: int) -> dict[int, str]:
+    """What those of these rows say that say it in at most so many bytes."""
+    if not rows:
+        return {}
+    sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
+    return dict(connection.execute(sql, (apsw.carray(array("q", rows)), most)))
+
+
+def around(connection: apsw.Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:
+    """For each of these the rows up to `reach` places away in the same session and file, each with its distance.
+
+    What happened at the same moment has an order within a file, and none between two.
+    """
+    if not rows:
+        return {}
+    found = connection.execute(_AROUND, {"rows": apsw.carray(array("q", rows)), "reach": reach})
+    return {row: [*_distant(after), *_distant(before)] for row, after, before in found}
+
+
+def _distant(listed: str | None) -> Iterable[tuple[int, int]]:
+    return zip(map(int, listed.split(",")), count(1), strict=False) if listed else ()
+
+
+def _side(comparison: str, order: str) -> str:
+    return f"""(SELECT group_concat(row) FROM (SELECT row FROM memories n
+        WHERE n.session = m.session AND n.file = m.file
+        AND (n.happened_at, n.ordinal) {comparison} (m.happened_at, m.ordinal)
+        ORDER BY n.happened_at {order}, n.ordinal {order} LIMIT :reach))"""
+
+
+_AROUND = f"""SELECT m.row, {_side(">", "ASC")}, {_side("<", "DESC")} FROM memories m
+    WHERE m.row IN carray(:rows) AND m.session IS NOT NULL"""
+"""In one statement for all: one by one, most of the time would go into asking."""
+
+
+def speakers(connection: apsw.Connection) -> list[str]:
+    """Everybody who speaks under a name of their own, in what is neither forgotten nor archived."""
+    sql = f"""
+    WITH RECURSIVE each(role) AS (
+        SELECT min(role) FROM memories WHERE role NOT IN {NAMELESS}
+        UNION ALL
+        SELECT (SELECT min(m.role) FROM memories m
+                WHERE m.role > each.role AND m.role NOT IN {NAMELESS})
+        FROM each WHERE each.role IS NOT NULL
+    ) SELECT role FROM each WHERE role IS NOT NULL AND EXISTS (
+        SELECT 1 FROM memories m WHERE m.role = each.role AND m.forgotten_at IS NULL AND m.archived = 0
+    ) LIMIT 1000
+    """
+    return [role for (role,) in connection.execute(sql) if role.casefold() not in ROLES]
+
+
+def latest(connection: apsw.Connection) -> int | None:
+    """When the last thing happened."""
+    found: int | None = connection.execute("SELECT max(happened_at) FROM memories").get
+    return found
+
+
+def working(connection: apsw.Connection, *, least_used: bool) -> list[str]:
+    """The ids of working memory, the next to leave first."""
+    order = "max(coalesce(m.accessed_at, 0), m.created_at)" if least_used else "m.created_at"
+    sql = f"""SELECT m.id FROM memories m WHERE m.store = 'working' AND m.form = 'memory' AND m.forgotten_at IS NULL
+        AND m.archived = 0 AND m.superseded_by IS NULL ORDER BY {order}, m.id"""
+    return [each for (each,) in connection.execute(sql)]
+
+
+def ripe(connection: apsw.Connection, *, importance: float, uses: int) -> list[Located]:
+    """The memories of the first two stores that proved important, oldest first."""
+    condition, values = Filter(forms=("memory",)).where()
+    rest = f"""WHERE {condition} AND m.source NOT IN ({", ".join("?" * len(SUMMED_UP))})
+        AND (m.store = 'working' AND m.importance >= ? OR m.store = 'short_term'
+            AND (m.importance >= ? OR m.access_count >= ?)) ORDER BY m.created_at, m.id"""
+    return list(located(connection, rest, (*values, *SUMMED_UP, importance, importance, uses)))
+
+
+def store_counts(connection: apsw.Connection, kept: Mapping[str, int], short_term: ShortTerm) -> dict[str, int]:
+    """How many memories each store holds, of those that were put into each: what left short-term is long-term."""
+    counts = dict(kept)
+    put = counts.pop(Store.SHORT_TERM.value, 0)
+    within = count_within(connection, short_term) if put else 0
+    if within:
+        counts[Store.SHORT_TERM.value] = within
+    if put > within:
+        counts[Store.LONG_TERM.value] = counts.get(Store.LONG_TERM.value, 0) + put - within
+    return dict(sorted(counts.items()))
+
+
+_PLAIN = tuple(map(COLUMNS.index, ("form", "kind", "store", "origin")))
+_SESSION = COLUMNS.index("session")
+_ARCHIVED = COLUMNS.index("archived")
+_FORGOTTEN = COLUMNS.index("forgotten_at")
+_SUPERSEDED = COLUMNS.index("superseded_by")
+_MORE = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
+_ADD = f"INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {_MORE}"
+_ADD_SESSION = f"INSERT INTO session_tally VALUES (?, ?) {_MORE}"
+
+
+def shift(connection: apsw.Connection, added: Iterable[Sequence[Any]], removed: Iterable[Sequence[Any]] = ()) -> None:
+    """Rows came and went; each begins with its columns, without its number."""
+    by_kind, by_session = Counter[tuple[Any, ...]](), Counter[str]()
+    for rows, one in ((added, 1), (removed, -1)):
+        for row in rows:
+            is_live = not row[_ARCHIVED] and row[_FORGOTTEN] is None
+            states = (row[_SESSION] is None, bool(row[_ARCHIVED]), row[_FORGOTTEN] is not None)
+            by_kind[(*(row[each] for each in _PLAIN), *states, row[_SUPERSEDED] is not None)] += one
+            if is_live and row[_SESSION] is not None:
+                by_session[row[_SESSION]] += one
+    connection.executemany(_ADD, [(*key, number) for key, number in by_kind.items() if number])
+    connection.executemany(_ADD_SESSION, [each for each in by_session.items() if each[1]])
+
+
+def neighbours(connection: apsw.Connection) -> int:
+    """How often a memory follows another in its session."""
+    found: int = connection.execute("SELECT sum(memories - 1) FROM session_tally WHERE memories > 0").get or 0
+    return found
+
+
+LIVE = "forgotten_at IS NULL AND archived = 0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much there is of what. Forgotten and archived memories count only where it says so."""
+
+    memories: int
+    stores: Mapping[str, int]
+    kinds: Mapping[str, int]
+    edges: Mapping[str, int]
+    forms: Mapping[str, int]
+    entities: int
+    orphans: int
+    """Memories that belong to no session and have no tie, tag or entity."""
+    archived: int
+    forgotten: int
+    superseded: int
+    quarantined: int
+    """What strangers said and nobody confirmed."""
+    waiting: int
+    """Memories that have no vector yet."""
+    jobs: Mapping[str, str]
+    """When each job last ran."""
+    problems: Mapping[str, tuple[str, ...]]
+    """What could not be read as it was meant, by file."""
+
+
+def count_memories(connection: apsw.Connection, short_term: ShortTerm) -> Counts:
+    def number(condition: str) -> int:
+        found: int = connection.execute(f"SELECT sum(memories) FROM tally WHERE {condition}").get or 0
+        return found
+
+    def table(column: str, condition: str) -> dict[str, int]:
+        sql = (
+            f"SELECT {column}, sum(memories) AS held FROM tally WHERE {condition} GROUP BY 1 HAVING held > 0 ORDER BY 1"
+        )
+        return dict(connection.execute(sql))
+
+    def rows(sql: str) -> int:
+        found: int = connection.execute(sql).get or 0
+        return found
+
+    return Counts(
+        memories=number(_IN_SIGHT),
+        stores=store_counts(connection, table("store", _IN_SIGHT), short_term),
+        kinds=table("kind", _IN_SIGHT),
+        edges=_edges(connection),
+        forms=table("form", "true"),
+        entities=rows("SELECT count(*) FROM (SELECT id FROM entities UNION SELECT entity FROM mentions)"),
+        orphans=rows(_ORPHANS),
+        archived=number("archived AND NOT forgotten"),
+        forgotten=number("forgotten"),
+        superseded=number("superseded"),
+        quarantined=rows(_QUARANTINED) if number(f"{_IN_SIGHT} AND origin = 'untrusted'") else 0,
+        waiting=rows("SELECT count(*) FROM waiting"),
+        jobs=last_runs(connection),
+        problems={
+            path: tuple(json.loads(problems))
+            for path, problems in connection.execute(
+                "SELECT path, problems FROM files WHERE problems IS NOT NULL ORDER BY path"
+            )
+        },
+    )
+
+
+_IN_SIGHT = "form = 'memory' AND NOT forgotten AND NOT archived"
+_QUARANTINED = f"""
+SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND origin = 'untrusted'
+AND NOT EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')
+"""
+_ORPHANS = f"""
+SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND session IS NULL
+AND NOT EXISTS (SELECT 1 FROM edges e WHERE e.source = m.id OR e.target = m.id)
+AND row NOT IN (SELECT row FROM tags) AND row NOT IN (SELECT row FROM mentions)
+"""
+
+
+def _edges(connection: apsw.Connection) -> dict[str, int]:
+    found: dict[str, int] = dict(connection.execute("SELECT type, count(*) FROM edges GROUP BY 1 ORDER BY 1"))
+    temporal = neighbours(connection)
+    return {"temporal": temporal, **found} if temporal else found
+
+
+def last_runs(connection: apsw.Connection) -> dict[str, str]:
+    """When each job last did something."""
+    lines = state_lines(connection, "s.op = 'job'")
+    return {str(line["job"]): str(line.get("at", "")) for line in lines if "job" in line}
+
+
+OUT_OF_SIGHT = (ARCHIVED, QUARANTINED, SUPERSEDED)
+ALL = -1
+"""How many items SQLite takes for no limit, as it does every number below 0."""
+BESIDE = 8
+"""How much may be among the last of a session that is no item, such as what was learned from it."""
+_KEPT = "(m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"
+"""What was undone lies in the archive, too, but nobody archived it."""
+_LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
+    AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
+    ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
+_RECENT = """AND m.row IN (
+    WITH RECURSIVE each(file) AS (
+        SELECT max(file) FROM memories WHERE session = ?
+        UNION ALL
+        SELECT (SELECT max(file) FROM memories WHERE session = ? AND file < each.file) FROM each WHERE file IS NOT NULL
+    ) SELECT n.row FROM each JOIN memories n ON n.row IN (SELECT row FROM memories
+        WHERE session = ? AND file = each.file ORDER BY happened_at DESC, ordinal DESC LIMIT ?))"""
+"""The last of a session in each file, without a look at all the others: places are in JSON, and reading it is slow."""
+_IS_VALUE = "".join(
+    f" AND json_type(m.more, '$.attributes.{name}') = '{kind}'"
+    for name, kind in (("namespace", "array"), ("key", "text"), ("value", "object"), ("version", "integer"))
+)
+"""Whether a memory is a value, and nobody has changed its attributes beyond use."""
+_STANDS = """ AND (m.superseded_by IS NULL OR EXISTS (SELECT 1 FROM memories n
+    WHERE n.id = m.superseded_by AND json_type(n.more, '$.attributes.version') IS NULL))"""
+"""What a later version took the place of is past, even when that one is forgotten.
+
+What something else took the place of, such as a fact that was learned later, is a value all the same.
+"""
+
+
+class Held(NamedTuple):
+    """A memory that holds something for another library in its attributes; times are microseconds."""
+
+    id: str
+    made: int
+    happened: int
+    text: str
+    attributes: dict[str, Any]
+
+
+def session_items(connection: apsw.Connection, session: str, most: int) -> list[Held]:
+    """The last items of a session in their order."""
+    near = (session, session, session, most + BESIDE, most)
+    found = [] if most == ALL else [*_held(connection, _RECENT + _LAST_FIRST, *near)]
+    if len(found) != most:
+        found = [*_held(connection, f"AND m.session = ? {_LAST_FIRST}", session, most)]
+    return found[::-1]
+
+
+def values(connection: apsw.Connection, tag: str, *, past: bool = False) -> Iterator[Held]:
+    """The values with a tag, those that were written last at the end; with `past`, also what they took the place of."""
+    rest = f"{'' if past else _STANDS}{_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
+    return _held(connection, rest, tags=(tag,))
+
+
+def value(connection: apsw.Connection, id: str) -> Held | None:
+    """The value that a memory holds; None where it is past, or holds none."""
+    return next(_held(connection, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
+
+
+def namespaces(connection: apsw.Connection, tag: str) -> list[tuple[str, ...]]:
+    """The namespaces of the values with a tag."""
+    column = "DISTINCT json_extract(m.more, '$.attributes.namespace')"
+    return [tuple(json.loads(each)) for (each,) in _rows(connection, column, _STANDS + _IS_VALUE, tags=(tag,))]
+
+
+def _held(connection: apsw.Connection, rest: str, *given: object, **wanted: Any) -> Iterator[Held]:
+    columns = "m.id, m.created_at, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
+    for name, made, happened, text, attributes in _rows(connection, columns, rest, *given, **wanted):
+        yield Held(name, made, happened, text, json.loads(attributes))
+
+
+def _rows(connection: apsw.Connection, columns: str, rest: str, *given: object, **wanted: Any) -> apsw.Cursor:
+    """Columns of memories that were neither forgotten nor undone, whatever else became of them."""
+    condition, values = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
+    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {_KEPT} {rest}"
+    return connection.execute(sql, (*values, *given))
+
+
+FOLDERS = (
+    "sessions",
+    "memory/weekly",
+    "memory/monthly",
+    "memory/quarterly",
+    "memory/conflicts",
+    "memory/graph/entities",
+)
+
+
+def written_pages(connection: apsw.Connection, root: str) -> list[str]:
+    """Where an agent's folder has such pages."""
+    found = [f"{root}/MEMORY.md"]
+    for folder in FOLDERS:
+        sql = "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path"
+        found += [path for (path,) in connection.execute(sql, (f"{root}/{folder}/", f"{root}/{folder}0"))]
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """An entity as its page describes it."""
+
+    id: str
+    name: str
+    type: str
+    summary: str
+    properties: Mapping[str, str]
+
+
+def profiles(connection: apsw.Connection, ids: Iterable[str]) -> list[Profile]:
+    """The entities with these ids, in this order, as far as they are there."""
+    sql = "SELECT id, name, type, summary, properties FROM entities WHERE id = ?"
+    rows = (row for each in ids for row in connection.execute(sql, (each,)))
+    return [Profile(id=i, name=n, type=t, summary=s, properties=_telling(json.loads(p))) for i, n, t, s, p in rows]
+
+
+def _telling(properties: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in properties.items() if name not in BOOKKEEPING}

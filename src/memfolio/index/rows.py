@@ -11,7 +11,7 @@ from typing import Any
 from memfolio.clock import EPOCH
 from memfolio.state import State
 from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Store, Type
-from memfolio.vault.format.content import without_surrogates
+from memfolio.vault.fields import without_surrogates
 
 MICROSECOND = timedelta(microseconds=1)
 COLUMNS = (

@@ -1,19 +1,100 @@
-"""Vectors as the index keeps them: small, each with a sketch, and with the sum of all.
-
-A vector of unit length is stored as signed bytes with one factor, a quarter of its size; the angle between two changes
-by less than half a percent.
-"""
+"""Vectors as the index stores them, with their sketches, and the queue of memories that have none yet."""
 
 from __future__ import annotations
 
+import json
 from array import array
-from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from hashlib import blake2b
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
+from memfolio.errors import SearchIndexError
+from memfolio.index.database import Database
+from memfolio.index.rows import text_to_embed
 from memfolio.index.schema import BLOCK
+
+Words = NDArray[np.uint64]
+
+WORD = 64
+MOST = 1024
+"""The numbers a sketch has at most; those of longer vectors are folded onto these."""
+STANDS_OUT = 0.36
+"""The part of the mean square that the square of a number must exceed to count as not zero."""
+HEAVIEST = 3
+LOUD = 2.25
+"""How many times the root mean square a number of the question has that weighs most."""
+
+
+class Aim(NamedTuple):
+    """A question in the form of a sketch: the bits that fit it, and which of them count twice and once."""
+
+    fitting: Words
+    twice: Words
+    once: Words
+
+
+def width(dimension: int) -> int:
+    """How many words of 64 bits a sketch has."""
+    return 2 * -(-min(dimension, MOST) // WORD)
+
+
+def sketches(packed: NDArray[np.int8]) -> Words:
+    """The sketches of vectors, one a row; that of a vector of zeros, and no other, has no bit."""
+    numbers = _folded(packed.astype(np.float64))
+    squares = np.square(numbers)
+    stands_out = squares > STANDS_OUT * squares.sum(axis=1, keepdims=True) / max(numbers.shape[1], 1)
+    return np.concatenate([_bits(stands_out & (numbers > 0)), _bits(stands_out & (numbers < 0))], axis=1)
+
+
+def aim_of(direction: NDArray[np.float64]) -> Aim:
+    """What a question's direction looks for in sketches."""
+    numbers = _folded(direction[None, :])
+    heaviest = max(LOUD * float(np.sqrt(np.square(numbers).mean())), 1e-9)
+    weights = np.rint(np.minimum(np.abs(numbers) / heaviest, 1) * HEAVIEST).astype(np.uint8)
+    above = _bits(numbers > 0)
+    return Aim(
+        fitting=np.concatenate([above, ~above], axis=1)[0],
+        twice=np.tile(_bits(weights & 2 > 0), 2)[0],
+        once=np.tile(_bits(weights & 1 > 0), 2)[0],
+    )
+
+
+def distances(columns: Words, aim: Aim) -> NDArray[np.uint16]:
+    """How far the sketches, which lie in columns, are from what is looked for."""
+    size = columns.shape[1]
+    differing, counted, bits = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint8)
+    twice, once = np.zeros(size, np.uint16), np.zeros(size, np.uint16)
+    for column, fitting, heavy, light in zip(columns, aim.fitting, aim.twice, aim.once, strict=True):
+        np.bitwise_xor(column, fitting, out=differing)
+        twice += np.bitwise_count(np.bitwise_and(differing, heavy, out=counted), out=bits)
+        once += np.bitwise_count(np.bitwise_and(differing, light, out=counted), out=bits)
+    return 2 * twice + once
+
+
+def _folded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of at most `MOST` numbers: what is longer is laid upon itself and added up."""
+    rows, length = numbers.shape
+    if length <= MOST:
+        return numbers
+    layers = -(-length // MOST)
+    padded = np.zeros((rows, layers * MOST))
+    padded[:, :length] = numbers
+    added: NDArray[np.float64] = padded.reshape(rows, layers, MOST).sum(axis=1)
+    return added
+
+
+def _bits(flags: NDArray[np.bool_]) -> Words:
+    rows, length = flags.shape
+    padded = np.zeros((rows, -(-length // WORD) * WORD), np.bool_)
+    padded[:, :length] = flags
+    return np.packbits(padded, axis=1).view(np.uint64)
+
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +128,6 @@ def unpack(data: Iterable[bytes], dimension: int) -> tuple[NDArray[np.int8], Flo
 
 def store_vectors(connection: apsw.Connection, rows: Sequence[int], vectors: Floats) -> None:
     """Put the vectors of these rows, which ascend, in the place of what was there."""
-    from memfolio.index.sketch import sketches
 
     if not rows:
         return
@@ -63,8 +143,6 @@ def clear_vector(connection: apsw.Connection, row: int) -> None:
     """Let a row have no vector."""
     found = connection.execute("SELECT data FROM vectors WHERE row = ?", (row,)).fetchone()
     if found is not None:
-        from memfolio.index.sketch import width
-
         dimension = len(found[0]) - FACTOR
         _take_out(connection, [row], dimension)
         _put_sketches(connection, [row], [bytes(8 * width(dimension))])
@@ -126,3 +204,122 @@ def read_vectors(connection: apsw.Connection, rows: Sequence[int], dimension: in
         return {}  # SQLite takes no array of nothing
     found = connection.execute("SELECT row, data FROM vectors WHERE row IN carray(?)", (apsw.carray(array("q", rows)),))
     return {row: data for row, data in found if len(data) == dimension + FACTOR}
+
+
+CHUNK = 256
+"""How many vectors are carried from one index to another at once."""
+
+
+class Whose(Protocol):
+    """The identity of an embedder, as far as the index has to know it."""
+
+    @property
+    def text(self) -> str: ...
+
+    def matches(self, stored: str) -> bool: ...
+
+
+class Pending(NamedTuple):
+    """A memory without a vector: its row, and the text that the vector is made of."""
+
+    row: int
+    text: str
+
+
+def pending(connection: apsw.Connection, limit: int) -> list[Pending]:
+    """Some memories that have no vector yet."""
+    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row ORDER BY w.row LIMIT ?"
+    return [Pending(row, _text(content, more)) for row, content, more in connection.execute(sql, (limit,))]
+
+
+def count_pending(connection: apsw.Connection) -> int:
+    found: int = connection.execute("SELECT count(*) FROM waiting").get
+    return found
+
+
+def _text(content: str, more: str | None) -> str:
+    return text_to_embed(content, json.loads(more).get("heading", ()) if more else ())
+
+
+def keep_vectors(
+    connection: apsw.Connection, identity: Whose, found: Sequence[Pending], vectors: NDArray[np.float32]
+) -> bool:
+    """Store the vectors of memories that still say what they said; False when the index is another embedder's."""
+    if not is_identity(connection, identity):
+        return False
+    rows = [each.row for each in found]
+    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row WHERE w.row BETWEEN ? AND ?"
+    current = {row: _text(content, more) for row, content, more in connection.execute(sql, (rows[0], rows[-1]))}
+    same = [nth for nth, each in enumerate(found) if current.get(each.row) == each.text]
+    store_vectors(connection, [rows[nth] for nth in same], vectors[same])
+    connection.executemany("DELETE FROM waiting WHERE row = ?", [(rows[nth],) for nth in same])
+    return True
+
+
+def identity_of(connection: apsw.Connection) -> str | None:
+    """Whose vectors these are; None when there are none."""
+    found = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
+    return found[0] if found else None
+
+
+def is_identity(connection: apsw.Connection, identity: Whose) -> bool:
+    """Whether the vectors here can be compared with those of this embedder."""
+    stored = identity_of(connection)
+    return stored is not None and identity.matches(stored)
+
+
+def take_over(connection: apsw.Connection, identity: Whose, *, spared: Set[str]) -> str | None:
+    """Make room for the vectors of this embedder; returns whose were there, which go unless they are to be spared."""
+    stored = identity_of(connection)
+    if stored is None or not (identity.matches(stored) or stored in spared):
+        clear_all(connection)
+        # Vectors that were paid for are kept under the name that the embedder had then.
+        name = next(filter(identity.matches, _payees(connection)), identity.text)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
+    return stored
+
+
+def text_hash(text: str) -> bytes:
+    """What vectors that were paid for are kept by."""
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _payees(connection: apsw.Connection) -> Iterator[str]:
+    """The embedders that were paid for vectors."""
+    name: str | None = ""
+    while name is not None:
+        # Step by step, since DISTINCT would read every vector.
+        name = connection.execute("SELECT min(identity) FROM embeddings WHERE identity > ?", (name,)).get
+        if name is not None:
+            yield name
+
+
+def kept_vectors(connection: apsw.Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+    """The vectors of these texts that were kept."""
+    sql = "SELECT vector FROM embeddings WHERE identity = ? AND hash = ?"
+    found = {each: connection.execute(sql, (identity, each)).fetchone() for each in hashes}
+    return {each: row[0] for each, row in found.items() if row}
+
+
+def buy_vectors(connection: apsw.Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+    """Keep vectors that were paid for, by the hash of their text."""
+    rows = [(identity, each, vector) for each, vector in vectors.items()]
+    connection.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+
+
+def carry_over(source: Database, connection: apsw.Connection) -> None:
+    """Take the vectors that were paid for from another index, as far as they can be read and their texts are here."""
+    with suppress(SearchIndexError):
+        with source.reading() as old:
+            payees = list(_payees(old))
+        texts = connection.execute("SELECT content, more FROM memories")
+        while payees and (some := list(islice(texts, CHUNK))):
+            _carry(source, connection, payees, [text_hash(_text(content, more)) for content, more in some])
+
+
+def _carry(source: Database, connection: apsw.Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
+    for payee in payees:
+        kept: dict[bytes, bytes] = {}
+        with suppress(SearchIndexError), source.reading() as old:  # damage costs what lies beside it, and no more
+            kept = kept_vectors(old, payee, hashes)
+        buy_vectors(connection, payee, kept)

@@ -1,28 +1,324 @@
-"""The cases of one agent as a small object: what was done before in situations like this, and how it went.
-
-The cycle of case-based reasoning: `retrieve` a case, reuse it, `revise` it where it did not fit, `retain` how it went.
-"""
+"""Cases: what was done before in situations like this, and how it went."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from heapq import nsmallest
+from math import log2
+from sys import float_info
 from typing import Any, NamedTuple
 
+from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.index.filter import QUARANTINED, Filter
-from memfolio.index.records import record_lines
-from memfolio.intake import nearest
-from memfolio.knowledge.case import PARTS, Book, Case, after, distinct, line_of, read_case
-from memfolio.knowledge.similar import Similar, rank, surplus
-from memfolio.recall.asking.arguments import known, number, text, words
-from memfolio.recall.asking.query import MAX_LIMIT, Query
+from memfolio.index.search import QUARANTINED, Filter
+from memfolio.index.write_rows import record_lines
+from memfolio.intake import choose, nearest
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
+from memfolio.recall.query import MAX_LIMIT, Query, check_fraction, check_number, check_text, known, shown, words
 from memfolio.types import Action, Attribution, Origin, check_attribution
 from memfolio.vault.change import AddLines, Change, Receipt
+from memfolio.vault.fields import read_moment
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
+
+MANY = 1000
+"""How many beliefs, desires, actions or metrics a case may have."""
+LONG = 20_000
+"""How many characters a text of a case may have."""
+LESSONS = 20
+"""How many lessons are kept, the latest last; earlier ones stay in the lines."""
+PARTS = ("situation", "solution", "outcome")
+
+Key = tuple[bool, frozenset[str], frozenset[str], str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """The ids of what was believed and wanted, and the situation in words."""
+
+    beliefs: tuple[str, ...] = ()
+    desires: tuple[str, ...] = ()
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """The plan that was followed, and what was done."""
+
+    plan_id: str = ""
+    actions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How it went; lessons are one a line."""
+
+    success: bool
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    lessons: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A case as it stands; `outcome` has the success and metrics of the latest use, and the lessons of all."""
+
+    id: str
+    situation: Situation
+    solution: Solution
+    outcome: Outcome
+    importance: float = 0.5
+    origin: Origin = Origin.AGENT
+    uses: int = 1
+    successes: int = 0
+    created_at: datetime = EPOCH
+    updated_at: datetime = EPOCH
+
+    @property
+    def standing(self) -> float:
+        """How likely it is to work again, by how often it did; one use alone proves little."""
+        return (self.successes + 1) / (self.uses + 2)
+
+    @property
+    def key(self) -> Key:
+        """What is the same for the same solution of the same situation; what strangers tell is apart from the rest."""
+        at, done, is_strange = self.situation, self.solution, self.origin is Origin.UNTRUSTED
+        words = " ".join(at.context.casefold().split())
+        return is_strange, frozenset(at.beliefs), frozenset(at.desires), words, done.plan_id, done.actions
+
+    def used(self, outcome: Outcome, at: datetime) -> Case:
+        """The case after a further use."""
+        lessons = dict.fromkeys((*self.outcome.lessons.splitlines(), *outcome.lessons.splitlines()))
+        kept, metrics = "\n".join([*lessons][-LESSONS:])[-LONG:], {**self.outcome.metrics, **outcome.metrics}
+        merged = replace(outcome, metrics=dict([*metrics.items()][-MANY:]), lessons=kept)
+        successes = self.successes + outcome.success
+        return replace(self, outcome=merged, updated_at=at, uses=self.uses + 1, successes=successes)
+
+
+@dataclass(slots=True)
+class Book:
+    """The cases that lines tell of; `names` has the id of each line, also of those that told of a case once more."""
+
+    cases: dict[str, Case] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    same: dict[Key, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def and_then(self, records: Iterable[Mapping[str, Any]]) -> Book:
+        """What there is after further lines; what makes no sense is told in `problems` and changes nothing."""
+        book = Book(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
+        for record in records:
+            try:
+                book._take(record, read_moment(str(record.get("at")), UTC) or EPOCH)
+            except InputError as error:
+                book.problems.append(f"{shown(record.get('id'))}: {error.message}")
+        return book
+
+    def _take(self, record: Mapping[str, Any], at: datetime) -> None:
+        if record.get("op", "store") == "store":
+            self._store(read_case(record), at)
+            return
+        case = self.cases.get(self.names.get(str(record.get("case")), ""))
+        if case is None:
+            raise InputError(f"there is no case {shown(record.get('case'))}", hint="it must be stored first")
+        changed = None if record["op"] == "delete" else after(case, record, at)
+        if self.same.get(case.key) == case.id:
+            del self.same[case.key]
+        del self.cases[case.id]
+        if changed:
+            self._put(changed)
+
+    def _store(self, case: Case, at: datetime) -> None:
+        known = self.cases.get(self.same.get(case.key, ""))
+        if known is None and self.names.get(case.id) in self.cases:
+            raise InputError("another case has this id", hint="leave the id out")
+        self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
+        self.names[case.id] = known.id if known else case.id
+
+    def _put(self, case: Case) -> None:
+        self.cases[case.id] = case
+        self.same[case.key] = case.id
+
+
+def after(case: Case, record: Mapping[str, Any], at: datetime) -> Case:
+    """A case after a `retain` or `revise` line about it."""
+    if record["op"] == "retain":
+        return case.used(Outcome(**_checked("outcome", record.get("outcome"))), at)
+    if record["op"] != "revise":
+        raise InputError(f"{shown(record['op'])} is nothing that happens to a case", hint="retain, revise or delete")
+    changed = read_case({**line_of(case), "origin": case.origin, **record, "case": case.id})
+    successes = case.successes + changed.outcome.success - case.outcome.success  # the latest use went otherwise
+    return replace(changed, created_at=case.created_at, updated_at=at, uses=case.uses, successes=successes)
+
+
+def read_case(record: Mapping[str, Any]) -> Case:
+    """The case that a record tells of; InputError says what is wrong with it."""
+    situation, solution, outcome = (_checked(name, record.get(name)) for name in PARTS)
+    return Case(
+        id=check_text("its id", record.get("case") or record.get("id") or ""),
+        situation=Situation(**situation),
+        solution=Solution(**solution),
+        outcome=Outcome(**outcome),
+        importance=check_fraction("importance", record.get("importance", 0.5)),
+        origin=choose(Origin, "origin", record.get("origin", Origin.AGENT)),
+        successes=int(outcome["success"]),
+    )
+
+
+def line_of(case: Case) -> dict[str, Any]:
+    """A case as its line tells it, without what the writer adds."""
+    return {name: asdict(getattr(case, name)) for name in PARTS} | {"importance": case.importance}
+
+
+def _checked(part: str, value: object) -> dict[str, Any]:
+    """The fields of a part of a case, each as it should be."""
+    checks = _FIELDS[part]
+    if not isinstance(value, Mapping):
+        raise InputError(f"the {part} is a {type(value).__name__}", hint=f"pass an object with {', '.join(checks)}")
+    if unknown := next((str(each) for each in value if each not in checks), None):
+        raise InputError(f"the {part} has no {unknown[:40]!r}", hint=nearest(unknown, [*checks]))
+    found = {name: check(name, value.get(name)) for name, check in checks.items()}
+    if not any(found.values()) and part != "outcome":
+        raise InputError(f"the {part} is empty", hint=f"give one of {', '.join(checks)}")
+    return found
+
+
+def _success(_: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError("the outcome does not say whether it was a success", hint="set success to true or false")
+    return value
+
+
+def _text(name: str, value: object) -> str:
+    found = check_text(name, "" if value is None else value).strip()
+    if len(found) > LONG:
+        raise InputError(f"{name} has {len(found):,} characters", hint=f"tell it in at most {LONG:,}")
+    return found
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    given = () if value is None else value
+    if not isinstance(given, list | tuple | set | frozenset) or len(given) > MANY:
+        raise InputError(f"{name} is no list of at most {MANY} texts", hint=f"pass {name} as a list")
+    return tuple(found for each in given if (found := _text(f"one of {name}", each)))
+
+
+def distinct(name: str, value: object) -> tuple[str, ...]:
+    """A list of texts, each once."""
+    return tuple(dict.fromkeys(_names(name, value)))
+
+
+def _numbers(name: str, value: object) -> dict[str, float]:
+    given = {} if value is None else value
+    if not isinstance(given, Mapping) or len(given) > MANY:
+        raise InputError(f"{name} is no object with at most {MANY} numbers", hint='write it like {"days": 3}')
+    for each, number in given.items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= float_info.max:
+            raise InputError(f"{shown(each)} of {name} is no finite number", hint="what is no number goes into lessons")
+    return {check_text("a metric", each): number for each, number in given.items()}
+
+
+_FIELDS: Mapping[str, Mapping[str, Callable[[str, object], Any]]] = {
+    "situation": {"beliefs": distinct, "desires": distinct, "context": _text},
+    "solution": {"plan_id": _text, "actions": _names},
+    "outcome": {"success": _success, "metrics": _numbers, "lessons": _text},
+}
+
+
+TEXT = 0.5
+"""How much like texts count where nothing else meets; the more ids meet, the less is left for them."""
+OUTCOME = 0.2
+"""How much of a score depends on how well a case worked."""
+MONTH = 30 * 86400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A case that is like a situation: `similarity` says how much, `score` also counts how well it worked."""
+
+    case: Case
+    similarity: float
+    score: float
+    beliefs: tuple[str, ...]
+    desires: tuple[str, ...]
+    text: float
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether it failed more often than it worked: it tells what not to do."""
+        return 2 * self.case.successes < self.case.uses
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """What speaks for it, and what to make of it, each as a phrase."""
+        at, found = self.case.situation, list[str]()
+        for name, shared, every in (("beliefs", self.beliefs, at.beliefs), ("desires", self.desires, at.desires)):
+            found += [f"shares {len(shared)} of {len(every)} {name}: {', '.join(shared[:5])}"] if shared else []
+        found += [f"is told in like words ({self.text:.2f})"] if self.text else []
+        warning = ": a warning" if self.is_warning else ""
+        return (*found, f"worked {self.case.successes} of {self.case.uses} times{warning}")
+
+
+class Similar(list[Found]):
+    """The cases that are like a situation, best first; `degraded` says what could not take part in the search."""
+
+    def __init__(self, found: Iterable[Found], degraded: tuple[str, ...] = ()) -> None:
+        super().__init__(found)
+        self.degraded = degraded
+
+
+def compare(case: Case, beliefs: Collection[str], desires: Collection[str], text: float, weight: float) -> Found:
+    """How much a case is like a situation: the share of its beliefs times `weight`, of its desires times the rest.
+
+    A case without beliefs, or without desires, has no share there.
+    """
+    at = case.situation
+    held = tuple(each for each in at.beliefs if each in beliefs)
+    wanted = tuple(each for each in at.desires if each in desires)
+    share = weight * len(held) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
+    like = share + (1 - share) * TEXT * text
+    score = round(like * (1 - OUTCOME + OUTCOME * case.standing), 9)
+    return Found(case=case, similarity=round(like, 6), score=score, beliefs=held, desires=wanted, text=text)
+
+
+def rank(
+    cases: Iterable[Case],
+    *,
+    beliefs: Collection[str],
+    desires: Collection[str],
+    texts: Mapping[str, float],
+    weight: float,
+    limit: int,
+) -> list[Found]:
+    """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first."""
+    held, wanted = frozenset(beliefs), frozenset(desires)
+    met = (
+        compare(case, held, wanted, texts.get(case.id, 0.0), weight)
+        for case in cases
+        if case.id in texts
+        or not (held.isdisjoint(case.situation.beliefs) and wanted.isdisjoint(case.situation.desires))
+    )
+    return nsmallest(limit, (each for each in met if each.score), key=_place)
+
+
+def _place(found: Found) -> tuple[float, float, float, str]:
+    case = found.case
+    return -found.score, -case.importance, -case.updated_at.timestamp(), case.id
+
+
+def worth(case: Case, now: datetime) -> float:
+    """How much would be lost with a case: above all its importance, then how well it worked, how often, how lately."""
+    months = max(0.0, (now - case.updated_at).total_seconds() / MONTH)
+    return case.importance + 0.25 * case.standing + 0.1 * log2(case.uses) - 0.1 * log2(1 + months)
+
+
+def surplus(cases: Collection[Case], most: int, now: datetime) -> list[Case]:
+    """The cases of least worth that must go so that `most` are left; equal ones by id."""
+    return nsmallest(max(0, len(cases) - most), cases, key=lambda case: (worth(case, now), case.id))
+
 
 KEEPER = Attribution(actor="bot:cases", trigger="case")
 REVISABLE = (*PARTS, "importance")
@@ -92,8 +388,8 @@ class Cases:
 
         `include` with "quarantined" brings what strangers told, too.
         """
-        held, wanted, told = distinct("beliefs", beliefs), distinct("desires", desires), text("context", context)
-        most = number("limit", limit, 1, MAX_LIMIT)
+        held, wanted, told = distinct("beliefs", beliefs), distinct("desires", desires), check_text("context", context)
+        most = check_number("limit", limit, 1, MAX_LIMIT)
         strange = known("include", words("include", include), (QUARANTINED,))
         if not (held or wanted or told.strip()):
             raise InputError("no situation is given", hint="name beliefs or desires, or tell the context in words")
@@ -140,7 +436,7 @@ class Cases:
     def get(self, id: str) -> Case:
         """The case with this id, or that of a line that told of it once more."""
         book = self._read().book
-        name = book.names.get(text("an id", id), "")
+        name = book.names.get(check_text("an id", id), "")
         if name and name not in book.cases:
             raise NotFoundError(f"case {id[:80]!r} is deleted", hint="undoing that change brings it back")
         if not name:
@@ -155,7 +451,7 @@ class Cases:
         """The lines about a case, oldest first, also of one that is deleted."""
         read = self._read()
         names = read.book.names
-        if (first := names.get(text("an id", id))) is None:
+        if (first := names.get(check_text("an id", id))) is None:
             raise NotFoundError(f"there never was a case {id[:80]!r}", hint="`memfolio case list` shows what there is")
         lines = map(json.loads, read.lines)
         return [line for line in lines if names.get(str(line.get("case") or line.get("id"))) == first]

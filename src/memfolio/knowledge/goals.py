@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.knowledge.facts import ANY, MOST, Facts
+from memfolio.knowledge.join import Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.model import ATTRIBUTES, NODES, kind_named
-from memfolio.knowledge.relations import Triple
 from memfolio.text import counted
 from memfolio.types import Attribution
 

@@ -1,8 +1,4 @@
-"""Backward chaining: whether a goal follows from facts and rules, with which values, why, and what is missing.
-
-The rules that lead to a goal are narrowed to it, as far as its values reach, and all is drawn that follows by them from
-the facts that they speak of. So nothing proves itself, and all ends. Pure.
-"""
+"""Backward chaining and abduction: whether a goal follows, why, what is missing, and what would explain it."""
 
 from __future__ import annotations
 
@@ -10,16 +6,119 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import islice
 
 from memfolio.errors import InferenceLimitError, RuleError
-from memfolio.knowledge.abduce import Gap, gaps
-from memfolio.knowledge.attempt import filled
 from memfolio.knowledge.engine import Derivation, derive
-from memfolio.knowledge.join import Binding, bind, fill, solve
-from memfolio.knowledge.relations import Atom, Held, Relations
-from memfolio.knowledge.rule import Condition, Rule, spoken_of, variables
+from memfolio.knowledge.join import Atom, Binding, Held, Relations, bind, fill, filled, instance, nearest, size, solve
+from memfolio.knowledge.rule import Condition, Part, Rule, render_part, spoken_of, variables
 from memfolio.knowledge.tree import DEEPEST, Lookup, Node, Step, head_binding, steps_to, tell
+
+ABDUCTION_DEPTH = 2
+"""How many hypotheses deep an assumption is explained in turn."""
+HYPOTHESES = 20
+GAPS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """A rule that would conclude what was observed.
+
+    `score` is the share of its conditions that are met, times the rule's factor; `confidence` that of the least sure
+    fact among those that meet them, 0 without any.
+    """
+
+    rule: Rule
+    score: float
+    confidence: float
+    supports: tuple[Atom, ...]
+    assumptions: tuple[Part, ...]
+    binding: Binding
+    """What the variables of the observation are with it."""
+    explained: tuple[tuple[Part, tuple[Hypothesis, ...]], ...] = ()
+    """What would explain the assumptions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Conditions that would complete a proof, the rules that it would use, and the facts that it has already."""
+
+    missing: tuple[Part, ...]
+    rules: tuple[Rule, ...]
+    supports: tuple[Atom, ...]
+    binding: Binding
+
+    def __str__(self) -> str:
+        return " and ".join(map(render_part, self.missing))
+
+
+def abduce(
+    observation: Condition,
+    relations: Relations,
+    rules: Sequence[Rule],
+    *,
+    depth: int = ABDUCTION_DEPTH,
+    taken: Iterable[str] = (),
+    above: tuple[str, ...] = (),
+) -> list[Hypothesis]:
+    """The hypotheses for an observation, the best supported first; `relations` must have only what holds.
+
+    `taken` are variables that stand for something else, `above` the predicates that are being explained.
+    """
+    if depth <= 0 or observation.predicate in above:  # what a predicate needs of itself explains nothing
+        return []
+    found: dict[tuple[str, frozenset[Part]], Hypothesis] = {}
+    for rule in rules:
+        body, bound = instance(rule, observation, taken) or ((), {})
+        for attempt in nearest(body, relations) if body else ():
+            names = {*taken, *(name for part in attempt.missing for name in variables(part.terms))}
+            deeper = partial(abduce, depth=depth - 1, taken=names, above=(*above, observation.predicate))
+            wanted = [part for part in attempt.missing if isinstance(part, Condition) and not part.negated]
+            inner = [(part, tuple(deeper(part, relations, rules))) for part in wanted]
+            one = Hypothesis(
+                rule=rule,
+                score=(1 - len(attempt.missing) / len(body)) * rule.factor,
+                confidence=attempt.confidence,
+                supports=attempt.atoms,
+                assumptions=attempt.missing,
+                binding={**bound, **attempt.binding},
+                explained=tuple((part, explained) for part, explained in inner if explained),
+            )
+            key = rule.id, frozenset(attempt.missing)
+            if observation not in attempt.missing and (key not in found or _rank(one) < _rank(found[key])):
+                found[key] = one
+    return sorted(found.values(), key=_rank)[:HYPOTHESES]
+
+
+def gaps(goal: Condition, relations: Relations, rules: Sequence[Rule]) -> list[Gap]:
+    """The smallest sets of conditions that would prove a goal, the smallest and best supported first."""
+    found = _gaps(abduce(goal, relations, rules, depth=ABDUCTION_DEPTH + 1))
+    kept: list[Gap] = []
+    for gap in sorted(found, key=lambda each: (size(each.missing), -len(each.supports))):
+        if not any(set(other.missing) <= set(gap.missing) for other in kept):
+            kept.append(gap)
+    return kept[:GAPS]
+
+
+def _gaps(hypotheses: Iterable[Hypothesis]) -> Iterator[Gap]:
+    """What each hypothesis lacks, and the same with one assumption replaced by what that lacks in turn."""
+    for each in hypotheses:
+        yield Gap(missing=each.assumptions, rules=(each.rule,), supports=each.supports, binding=each.binding)
+        for part, inner in each.explained:
+            for further in _gaps(inner):
+                others = (filled(other, further.binding) for other in each.assumptions if other is not part)
+                yield Gap(
+                    missing=tuple(dict.fromkeys((*others, *further.missing))),
+                    rules=(each.rule, *further.rules),
+                    supports=(*each.supports, *further.supports),
+                    binding={name: further.binding.get(value, value) for name, value in each.binding.items()},
+                )
+
+
+def _rank(hypothesis: Hypothesis) -> tuple[float, float, int, str]:
+    return -hypothesis.score, -hypothesis.confidence, len(hypothesis.assumptions), hypothesis.rule.name
+
 
 ANSWERS = 50
 """How many answers are shown with their proofs."""

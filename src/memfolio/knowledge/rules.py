@@ -11,18 +11,29 @@ from itertools import count, takewhile
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError, RuleError
-from memfolio.graph.making import Shelf
-from memfolio.index.meta import head_of
-from memfolio.index.records import records
-from memfolio.knowledge.rule import VARIABLE, Comparison, Part, Rule, RuleType, check_rule, is_variable
-from memfolio.knowledge.rule_line import check_fields, read_rule, rule_record
-from memfolio.knowledge.rule_text import parse, render
-from memfolio.knowledge.strata import strata
+from memfolio.graph.grow import Shelf
+from memfolio.index.database import head_of
+from memfolio.index.write_rows import records
+from memfolio.knowledge.rule import (
+    VARIABLE,
+    Comparison,
+    Part,
+    Rule,
+    RuleType,
+    check_fields,
+    check_rule,
+    is_variable,
+    parse,
+    read_rule,
+    render,
+    rule_record,
+    strata,
+)
 from memfolio.text import counted
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddLines, Change
-from memfolio.vault.format.fields import read_moment
-from memfolio.vault.format.lines import read_lines
+from memfolio.vault.fields import read_moment
+from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 

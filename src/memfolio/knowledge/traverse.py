@@ -1,7 +1,4 @@
-"""Questions to the graph that facts make: where a path leads, what hangs on something, how many there are, what is odd.
-
-They are answered from the facts that hold at one moment. Of facts that say the same, the surest is cited. Pure.
-"""
+"""Questions to the graph that facts make: paths, impact, counts and outliers, across the agents that one may read."""
 
 from __future__ import annotations
 
@@ -9,18 +6,23 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from memfolio.clock import iso
-from memfolio.errors import InputError, RuleError
-from memfolio.index.rows import from_us
-from memfolio.knowledge.join import Solution, solve
+from memfolio.errors import InputError, NotFoundError, RuleError
+from memfolio.graph.grow import Shelf
+from memfolio.index.database import Connection
+from memfolio.index.fact_write import Stored
+from memfolio.index.facts import derived_named, fact_id, fact_of, is_told_of, read_moment, triple_named
+from memfolio.index.rows import from_us, to_us
+from memfolio.knowledge.facts import When
+from memfolio.knowledge.join import BEGINNING, END, Atom, Relations, Solution, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
-from memfolio.knowledge.relations import BEGINNING, END, Atom, Relations
-from memfolio.knowledge.rule import Part, bound, check_rule, is_variable
-from memfolio.knowledge.rule_text import parse
+from memfolio.knowledge.rule import Part, bound, check_rule, is_variable, parse
 from memfolio.knowledge.tree import span_text
+from memfolio.vault.vault import Vault
 
 T = TypeVar("T")
 HOPS, MOST_HOPS = 6, 32
@@ -396,3 +398,97 @@ def as_mermaid(paths: Iterable[Path]) -> str:
 
 def _escaped(text: str) -> str:
     return re.sub(r"[^\w\s.,:?!$€£%+/*=-]", lambda match: f"#{ord(match[0])};", " ".join(text.split()))
+
+
+class Questions:
+    """Asks about what holds now, or at `valid_at`; what strangers said is left out."""
+
+    def __init__(self, vault: Vault, library: Shelf, *, refresh: Callable[[], object] = lambda: None) -> None:
+        self._vault = vault
+        self._library = library
+        self._refresh = refresh
+
+    def traverse(
+        self,
+        start: str | None,
+        path: str | Sequence[str],
+        *,
+        valid_at: When = None,
+        limit: int = SHOWN,
+        hops: int = HOPS,
+    ) -> Paths:
+        """The paths from a node, or from any, along predicates or a ready path such as `belief-goal-plan`."""
+        steps = read_path(path, hops)
+        return traverse(self, start, steps, self._moment(valid_at), limit=max(limit, 1))
+
+    def impact(self, subject: str, *, valid_at: When = None, hops: int = HOPS) -> Impact:
+        """The goals, plans, steps and whatever else is in doubt with a node, or with the fact that has this id.
+
+        NotFoundError where no fact has ever told of it.
+        """
+        moment, facts = self._moment(valid_at), self._resting_on(subject)
+        found = impact(self, subject, moment, facts=facts, hops=hops)
+        if not found.kinds and not facts and not self._is_told_of(subject):
+            hint = "name a subject, an object or the id of a fact; `memfolio fact query` shows which there are"
+            raise NotFoundError(f"no fact tells of {subject[:80]!r}", hint=hint)
+        return found
+
+    def _is_told_of(self, node: str) -> bool:
+        return any(index.read(lambda db: is_told_of(db, node)) for index in self._library.indexes())
+
+    def aggregate(self, conditions: str, *, by: str = AGENT, valid_at: When = None) -> Groups:
+        """What meets conditions in the text form of rules, counted by agent or by a variable."""
+        return aggregate(self, read_conditions(conditions), self._moment(valid_at), by=by)
+
+    def validate(self, *, strict: bool = False, valid_at: When = None) -> list[Misfit]:
+        """The facts of the base model that join what they cannot."""
+        return validate(self, self._moment(valid_at), strict=strict)
+
+    def ids(self, cited: Iterable[Cited]) -> dict[Cited, str]:
+        """The ids of facts; what was retracted has none."""
+        wanted = list(dict.fromkeys(cited))
+        found: dict[Cited, str] = {}
+        for index in self._library.indexes():
+            if mine := [each for each in wanted if each.agent == index.agent]:
+                found |= index.read(partial(_ids, mine))
+        return found
+
+    def each(self, question: Callable[[Relations], T]) -> list[tuple[str, T]]:
+        """What a question finds with each agent, the own one first."""
+        return [(index.agent, index.read(lambda db: question(Stored(db)))) for index in self._library.indexes()]
+
+    def _moment(self, valid_at: When) -> int:
+        self._refresh()
+        home = self._vault.home
+        return to_us(home.now()) if valid_at is None else read_moment("valid_at", valid_at, home.zone)
+
+    def _resting_on(self, id: str) -> list[Cited]:
+        """The fact with an id, also one that was retracted, and all conclusions that rest on it."""
+        for index in self._library.indexes() if id[:2] in ("F-", "D-") else ():
+            if found := index.read(partial(_with_dependents, id, index.agent)):
+                return [Cited(index.agent, atom) for atom in found]
+        return []
+
+
+def _ids(cited: Iterable[Cited], db: Connection) -> dict[Cited, str]:
+    known = ((each, each.atom.key < 0, fact_of(db, each.atom.triple)) for each in cited)
+    return {
+        each: fact_id(each.agent, each.atom.triple, "D") if is_derived else fact.id if fact else ""
+        for each, is_derived, fact in known
+    }
+
+
+def _with_dependents(id: str, agent: str, db: Connection) -> list[Atom]:
+    """The fact or conclusion with an id and all that rests on it; as if it held where it does not."""
+    concluded = derived_named(db, id, agent) if id.startswith("D-") else None
+    triple = concluded.triple if concluded else triple_named(db, id)
+    if triple is None:
+        return []
+    stored, (subject, predicate, target) = Stored(db), triple
+    found = {atom.key: atom for atom in stored.match(predicate, subject, target)} or {0: Atom(0, *triple)}
+    waiting = list(found)
+    while waiting:
+        further = {atom.key: atom for atom in stored.dependents(waiting.pop()) if atom.key not in found}
+        found |= further
+        waiting += further
+    return list(found.values())

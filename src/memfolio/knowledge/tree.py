@@ -13,11 +13,8 @@ from typing import Any
 from memfolio.clock import EPOCH, iso
 from memfolio.errors import NotFoundError
 from memfolio.index.facts import Fact
-from memfolio.knowledge.attempt import filled, is_test
-from memfolio.knowledge.join import Binding, Solution, solve
-from memfolio.knowledge.relations import BEGINNING, END, Atom, Relations, Triple
-from memfolio.knowledge.rule import Comparison, Condition, Rule, is_variable
-from memfolio.knowledge.rule_text import render, render_part
+from memfolio.knowledge.join import BEGINNING, END, Atom, Binding, Relations, Solution, Triple, filled, is_test, solve
+from memfolio.knowledge.rule import Comparison, Condition, Rule, is_variable, render, render_part
 
 WAYS = 5
 """How many derivations of one triple are shown, the best ones."""

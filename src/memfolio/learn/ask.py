@@ -14,12 +14,12 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import chain
 
-from memfolio.learn.junk import is_question, is_small_talk
+from memfolio.learn.clauses import is_question, is_small_talk
 from memfolio.learn.learned import ENTITY_TYPES, Cause, Learned, Mention, Relation, Statement, Turn
-from memfolio.learn.resolve import plain
+from memfolio.learn.resolve import plain_words
 from memfolio.learn.rules import learn
-from memfolio.llm.grounded import are_words_of, is_grounded
 from memfolio.llm.model import Model
+from memfolio.llm.prompt import are_words_of, is_grounded
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import Type, default_kind
 
@@ -192,7 +192,7 @@ def _confirmed(statements: Iterable[Statement], turns: Sequence[Turn]) -> Iterat
 
 
 def _key(statement: Statement) -> tuple[str, str, str, bool]:
-    subject, predicate, object_ = map(plain, (statement.subject, statement.predicate, statement.object))
+    subject, predicate, object_ = map(plain_words, (statement.subject, statement.predicate, statement.object))
     return subject, predicate, object_, statement.negated
 
 

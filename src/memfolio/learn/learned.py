@@ -1,12 +1,15 @@
-"""What was learned from a conversation, as values."""
+"""What was learned from a conversation, as values, and as drafts of memories."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from memfolio.types import Kind, Type
+from memfolio.sources import LEARNED
+from memfolio.types import Kind, MemoryItem, Origin, Store, Type
+from memfolio.vault.fields import Draft
 
 ENTITY_TYPES = ("person", "project", "organization", "place", "concept", "tool")
 
@@ -81,3 +84,49 @@ class Learned:
     mentions: Sequence[Mention] = ()
     relations: Sequence[Relation] = ()
     causes: Sequence[Cause] = ()
+
+
+_TRUST = (Origin.UNTRUSTED, Origin.SYSTEM, Origin.AGENT, Origin.OWNER)
+
+
+def drafted(
+    statement: Statement,
+    sources: Sequence[MemoryItem] = (),
+    *,
+    source: str = LEARNED,
+    user: str | None = None,
+    at: datetime | None = None,
+) -> Draft:
+    """The memory that a statement becomes. It has no session, which only what was said in it belongs to."""
+    about: dict[str, Any] = {
+        "subject": statement.subject,
+        "predicate": statement.predicate,
+        "object": statement.object,
+        "single": statement.is_single,
+        "negated": statement.negated,
+    }
+    return Draft(
+        content=statement.text,
+        type=statement.type,
+        kind=statement.kind,
+        store=Store.LONG_TERM,
+        user=sources[0].user if sources else user,
+        importance=statement.importance,
+        confidence=statement.confidence,
+        tags=statement.tags,
+        source=source,
+        origin=least_trusted(sources),
+        event_time=max((moment(each) for each in sources), default=at),
+        derived_from=tuple(each.id for each in sources),
+        attributes={name: value for name, value in about.items() if value},
+    )
+
+
+def least_trusted(sources: Sequence[MemoryItem]) -> Origin:
+    """Whose word something is that was made of these: that of the least trusted."""
+    return min((each.origin for each in sources), key=_TRUST.index, default=Origin.AGENT)
+
+
+def moment(item: MemoryItem) -> datetime:
+    """When it happened."""
+    return item.event_time or item.created_at

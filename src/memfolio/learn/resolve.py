@@ -49,7 +49,7 @@ class Known:
 
     @property
     def slot(self) -> Slot:
-        return plain(self.subject), plain(self.predicate)
+        return plain_words(self.subject), plain_words(self.predicate)
 
     @classmethod
     def of(cls, item: MemoryItem, *, is_archived: bool = False) -> Known:
@@ -101,7 +101,7 @@ class Knowledge:
             self.add(each)
 
     def add(self, known: Known) -> None:
-        self._texts[plain(known.text)] = known
+        self._texts[plain_words(known.text)] = known
         if known.subject and known.predicate:
             self._slots.setdefault(known.slot, []).append(known)
 
@@ -109,7 +109,7 @@ class Knowledge:
         """What says the same, the last that did."""
         there = self._slots.get(new.slot, ()) if new.object else ()
         alike = [each for each in there if _is_same(each, new) and each.negated == new.negated]
-        return alike[-1] if alike else self._texts.get(plain(new.text))
+        return alike[-1] if alike else self._texts.get(plain_words(new.text))
 
     def detect(self, new: Known) -> list[Known]:
         """What cannot be true together with it; what a person said is not dug out of the archive for that."""
@@ -122,8 +122,8 @@ class Knowledge:
         """Something known holds no longer; said again, it is new."""
         held = self._slots.get(old.slot, [])
         held[:] = [each for each in held if each is not old]
-        if self._texts.get(plain(old.text)) is old:
-            del self._texts[plain(old.text)]
+        if self._texts.get(plain_words(old.text)) is old:
+            del self._texts[plain_words(old.text)]
 
 
 def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowledge, way: Way) -> Resolution:
@@ -156,7 +156,7 @@ def _settle(found: Resolution, knowledge: Knowledge, clash: Clash, way: Way) -> 
         found.replaced.append((new.ref, old.ref))
 
 
-def plain(text: str) -> str:
+def plain_words(text: str) -> str:
     """A text as it is compared: without regard to case, signs and blanks."""
     return " ".join(_SIGNS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).split())
 
@@ -172,7 +172,7 @@ def _is_current(known: Known) -> bool:
 
 
 def _is_same(one: Known, other: Known) -> bool:
-    return plain(one.object) == plain(other.object)
+    return plain_words(one.object) == plain_words(other.object)
 
 
 def _contradict(one: Known, other: Known) -> bool:

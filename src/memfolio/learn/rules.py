@@ -7,16 +7,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from memfolio.learn.answers import answered
-from memfolio.learn.junk import is_given, is_made_up, is_secret, is_small_talk, is_taken_back, readable
+from memfolio.learn.clauses import (
+    Known,
+    clauses,
+    is_given,
+    is_made_up,
+    is_secret,
+    is_small_talk,
+    is_taken_back,
+    opened,
+    readable,
+    sentences,
+    shared,
+    spoken_of,
+    take_apart,
+)
 from memfolio.learn.learned import Learned, Relation, Statement, Turn
-from memfolio.learn.names import Names
-from memfolio.learn.relations import caused, introduced, kinship, related
-from memfolio.learn.said import Known, spoken_of, take_apart
-from memfolio.learn.sentences import clauses, opened, sentences, shared
-from memfolio.learn.statements import noted, stated
-from memfolio.learn.voice import Voice
-from memfolio.learn.wishes import wished
+from memfolio.learn.names import Names, caused, introduced, kinship, related
+from memfolio.learn.statements import answered, noted, stated, wished
+from memfolio.learn.words import Voice
 
 _REMEMBER = re.compile(
     r"(?:please,?\s+)?(?:also,?\s+)?(?:remember|note|keep in mind|don't forget|bear in mind|make a note|for the "

@@ -4,23 +4,165 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, TypeVar
 
 import httpx2
 from pydantic import TypeAdapter
-from pydantic_ai import Agent, ModelHTTPError, NativeOutput, PromptedOutput, ToolOutput
-from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    ModelAPIError,
+    ModelConnectionError,
+    ModelHTTPError,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
-from memfolio.llm.clean import cleaned
-from memfolio.llm.failure import in_words, settled
-from memfolio.llm.gate import PLACEHOLDER, open_client
-from memfolio.llm.provider import Endpoint, Question
+from memfolio.embed.post import is_loopback
+from memfolio.errors import ModelError
+from memfolio.llm.model import INSTALL, Endpoint, Question
+from memfolio.llm.prompt import cleaned
+from memfolio.text import estimate_tokens
+
+MAX_BYTES = 4 * 1024 * 1024
+"""How much of an answer is read."""
+PLACEHOLDER = "none"
+"""What the libraries get in place of a key: the real one is added here and nowhere else."""
+
+_HEADERS = frozenset("host content-type content-length anthropic-version anthropic-beta connection".split())
+
+
+def open_client(endpoint: Endpoint, pay: Callable[[int], None]) -> httpx2.AsyncClient:
+    """An HTTP client for one endpoint; `pay` is told the tokens of each request, and may refuse it by raising.
+
+    It uses the proxy of the machine, except to the machine itself.
+    """
+    host = httpx2.URL(endpoint.address).host
+
+    async def leave(request: httpx2.Request) -> None:
+        if request.url.host != host:
+            raise ModelError(
+                f"{request.url.host} is not asked: model.url is {endpoint.address}", hint="check model.url"
+            )
+        for name in set(request.headers) - _HEADERS:
+            del request.headers[name]
+        request.headers.update(
+            {"accept": "application/json", "accept-encoding": "identity", "user-agent": "memfolio"}
+            | endpoint.credentials
+        )
+        pay(estimate_tokens(request.content.decode("utf-8", "replace")))
+
+    async def enter(response: httpx2.Response) -> None:
+        if 300 <= response.status_code < 400:
+            raise ModelError(
+                f"{endpoint.address} answered {response.status_code}, a redirect, which is not followed",
+                hint="put the address that it leads to into model.url",
+            )
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise ModelError(f"{endpoint.address} answered with packed data", hint="check model.url")
+        response.stream = _Capped(response.stream, endpoint.address)
+
+    return httpx2.AsyncClient(
+        follow_redirects=False,
+        trust_env=not is_loopback(endpoint.address),
+        timeout=None,  # one limit for the whole answer is set where it is asked for
+        event_hooks={"request": [leave], "response": [enter]},
+    )
+
+
+class _Capped(httpx2.AsyncByteStream):
+    """A body of which no more than `MAX_BYTES` are read, whatever the server says its length is."""
+
+    def __init__(self, stream: object, address: str) -> None:
+        assert isinstance(stream, httpx2.AsyncByteStream)
+        self._stream = stream
+        self._address = address
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for block in self._stream:
+            size += len(block)
+            if size > MAX_BYTES:
+                raise ModelError(f"{self._address} answered with more than {MAX_BYTES:,} bytes", hint="check model.url")
+            yield block
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+_MOST_SAID = 200
+_MOST_OF_KEY = 8
+_ANOTHER = "try again, or use a model that gives structured answers"
+
+
+def in_words(error: Exception, endpoint: Endpoint, timeout: float) -> ModelError:
+    """The ModelError that says what another error means."""
+    if known := settled(error):
+        return ModelError(known.message, hint=known.hint)
+    where = f"{endpoint.model} at {endpoint.address}"
+    match error:
+        case TimeoutError():
+            return ModelError(
+                f"{where} did not answer within {timeout:g} seconds",
+                hint="see how the server is doing, or raise model.timeout",
+            )
+        case ImportError():
+            return ModelError(f"what {endpoint.provider} needs is not installed: {error.name}", hint=INSTALL)
+        case ModelHTTPError():
+            return _refused(error, endpoint)
+        case ModelConnectionError():
+            return ModelError(f"{where} cannot be reached", hint="start the server, or check model.url")
+        case ContentFilterError():
+            return ModelError(f"{where} refused to answer", hint="nothing is to be done: the rules go on without it")
+        case ModelAPIError():
+            return ModelError(f"{where} did not answer with JSON", hint="check model.url: it often ends in /v1")
+        case UnexpectedModelBehavior():
+            return ModelError(f"{where} did not answer with what was asked for", hint=_ANOTHER)
+    return ModelError(f"{where} gave an answer that cannot be used: {type(error).__name__}", hint=_ANOTHER)
+
+
+def settled(error: BaseException) -> ModelError | None:
+    """The ModelError behind an error of the libraries, which they wrap: nothing is gained by asking again."""
+    return next((each for each in _causes(error) if isinstance(each, ModelError)), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _refused(error: ModelHTTPError, endpoint: Endpoint) -> ModelError:
+    status = error.status_code
+    if status in (401, 403):
+        return ModelError(
+            f"{endpoint.address} answered {status}: the key is missing or not accepted",
+            hint="set MEMFOLIO_MODEL_KEY in the environment",
+        )
+    message = f"{endpoint.address} answered {status}{_said(error.body, endpoint.key)}"
+    is_busy = status == 429 or status >= 500
+    return ModelError(message, hint="try again later" if is_busy else "check model.url, model.name and the key")
+
+
+def _said(body: object, key: str) -> str:
+    """What the server says is wrong, if that can be made out: one short line, unless it has a part of the key."""
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    said = inner.get("message") if isinstance(inner, dict) else inner
+    if not isinstance(said, str) or _shares(said, key):
+        return ""
+    return ": " + " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_MOST_SAID]
+
+
+def _shares(said: str, key: str) -> bool:
+    """Whether a text has the key, or as much of it as would help to guess it."""
+    size = min(len(key), _MOST_OF_KEY)
+    return any(key[at : at + size] in said for at in range(len(key) - size + 1)) if key else False
+
 
 T = TypeVar("T")
 

@@ -1,33 +1,132 @@
-"""The heartbeat of a mind: one cycle over what an agent believes, wants and intends, made as one change.
-
-read → prune → rank → validate → feed → find conflicts → apply. A mind in order is not written to.
-"""
+"""The heartbeat of a mind: one cycle over what an agent believes, wants and intends, made as one change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
+from hashlib import blake2b
 from itertools import chain, count, takewhile
+from typing import Any
 
 from memfolio.errors import ConfigError, MemfolioError, PageChangedError, PolicyError, ProposedError
-from memfolio.graph.making import Maker, Shelf
-from memfolio.index.days import CONCLUDED, beginning, local_day, told_between
-from memfolio.index.mind_kind import BY_PAGE
-from memfolio.index.mind_page import MindPage
-from memfolio.mind.conflict_page import MOST, composed, told_on
-from memfolio.mind.conflicts import Conflict, find_conflicts
-from memfolio.mind.feed import renewal, section
-from memfolio.mind.grounds import confirmed_facts, grounds_of
-from memfolio.mind.prune import midnight, prune
-from memfolio.mind.rank import ranked
-from memfolio.mind.validate import validate
-from memfolio.types import Action, Approval, Attribution
+from memfolio.graph.grow import Maker, Shelf
+from memfolio.index.facts import VERIFY, Fact, Wanted, fact_of, find_facts, history_of, triple_named
+from memfolio.index.lookup import by_ids
+from memfolio.index.maintenance import CONCLUDED, beginning, local_day, told_between
+from memfolio.index.mind_pages import BY_PAGE, Item, MindPage, Status
+from memfolio.index.rows import to_us
+from memfolio.knowledge.verify import TELLING
+from memfolio.mind.beliefs import MOST, Conflict, Ground, composed, find_conflicts, midnight, prune, told_on, validate
+from memfolio.types import Action, Approval, Attribution, Origin
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
-from memfolio.vault.format.lines import read_lines
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
-from memfolio.vault.recent import to_bytes, to_text
+
+
+def ranked(items: Sequence[Item]) -> list[str]:
+    """The ids by priority, then urgency, then alignment; equals stay as they stood, and what is over stands last."""
+    return [item.id for item in sorted(items, key=_weight)]
+
+
+def _weight(item: Item) -> tuple[bool, float, float, float]:
+    urgency, alignment = (float(item.fields.get(name, 0.5)) for name in ("urgency", "alignment"))
+    return not item.is_live, -item.priority, -urgency, -alignment
+
+
+SOURCE = "fact"
+"""What the `source` of a belief is that was fed."""
+_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+")
+
+
+def section(fact: Fact, now: datetime) -> tuple[str, str, str, Mapping[str, Any]]:
+    """The belief that a fact gives: its id, title, text and fields."""
+    fields = {"certainty": round(fact.confidence, 4), "updated": now, "source": SOURCE, "from": (fact.id,)}
+    return f"B-{blake2b(fact.id.encode()).hexdigest()[:16]}", spoken(fact), "", fields
+
+
+def spoken(fact: Fact) -> str:
+    """A fact as a sentence: `Redis hasPort 6379` is Redis has port 6379."""
+    predicate = _JOINT.sub(" ", fact.predicate).lower()
+    return " ".join(f"{fact.subject} {predicate} {fact.object}".split())
+
+
+def renewal(item: Item, standing: Mapping[str, Fact], now: datetime) -> Mapping[str, Any]:
+    """What becomes of a belief that was fed: `standing` has the facts that hold. Nothing for any other belief."""
+    if not item.is_live or item.problems or item.fields.get("source") != SOURCE or len(item.links()) != 1:
+        return {}
+    if (fact := standing.get(item.links()[0])) is None:
+        return {"status": Status.RETIRED, "updated": now, "reason": "the fact does not hold any more"}
+    certainty = round(fact.confidence, 4)
+    # A page tells minutes: what a person said of the belief since the fact last changed is theirs to say.
+    is_newer = item.updated is None or fact.updated_at >= item.updated + timedelta(minutes=1)
+    return {"certainty": certainty, "updated": now} if is_newer and abs(item.certainty - certainty) > 1e-3 else {}
+
+
+def grounds_of(items: Iterable[Item], shelf: Shelf, now: datetime) -> tuple[dict[str, Ground], dict[str, Fact]]:
+    """What these beliefs rest on, among all that the agent may read: what does not hold any more, and facts that do."""
+    ids = {each for item in items if item.is_live for each in item.links() if each[:2] in ("F-", "M-")}
+    known: dict[str, Fact | Ground | None] = {each: Ground(id=each) for each in ids}
+    for index in reversed(shelf.indexes()):  # the agent's own counts before another's
+        known |= index.read(lambda db: dict((*_facts(db, ids, now), *_memories(db, ids))))
+    gone = {name: each for name, each in known.items() if isinstance(each, Ground)}
+    return gone, {name: each for name, each in known.items() if isinstance(each, Fact)}
+
+
+def confirmed_facts(shelf: Shelf, least: float, now: datetime, known: Collection[str]) -> list[Fact]:
+    """The agent's own facts beside the known ones that are at least so sure and that somebody confirmed."""
+    wanted = Wanted(min_confidence=least, valid_at=to_us(now), derived=False, limit=-1)
+
+    def read(db: Any) -> list[Fact]:
+        facts = (each for each in find_facts(db, wanted, "") if each.verified_us and each.id not in known)
+        return [each for each in facts if _word_on(db, each)]
+
+    return shelf.index.read(read)
+
+
+def _word_on(db: Any, fact: Fact) -> bool | None:
+    """What a person or another source last said of a fact; None where nobody did.
+
+    That no other fact speaks against it does not speak for it.
+    """
+    lines = (json.loads(each.said.more or "{}") for each in reversed(history_of(db, fact.triple)) if each.op == VERIFY)
+    return next((line.get("verified") is True for line in lines if line.get("method") in TELLING), None)
+
+
+def _facts(db: Any, ids: Collection[str], now: datetime) -> Iterator[tuple[str, Fact | Ground | None]]:
+    """The facts among these that are known, or what became of them; None for those that strangers told."""
+    for name in (each for each in ids if each[0] == "F"):
+        if (triple := triple_named(db, name)) is None:
+            continue
+        if (fact := fact_of(db, triple)) is None:
+            wanted = Wanted(*triple[:2], valid_at=to_us(now), derived=False, limit=1)
+            says = next((f"{spoken(each)} ({each.id})" for each in find_facts(db, wanted, "")), " ".join(triple))
+            yield name, Ground(id=name, state="retracted", says=says)
+        elif fact.valid_until is not None and fact.valid_until <= now:
+            yield name, Ground(id=name, state="over", says=spoken(fact), at=fact.valid_until)
+        elif _word_on(db, fact) is False:
+            yield name, Ground(id=name, state="denied", says=spoken(fact))
+        else:
+            yield name, None if fact.origin == Origin.UNTRUSTED else fact
+
+
+def _memories(db: Any, ids: Collection[str]) -> Iterator[tuple[str, Ground | None]]:
+    """What became of the memories among these, None where they hold; the words of forgotten ones are told nowhere."""
+    found = [each.item for each in by_ids(db, {each for each in ids if each[0] == "M"})]
+    successors = by_ids(db, {item.superseded_by for item in found if item.superseded_by})
+    told = {each.item.id: each.item.content for each in successors if not each.item.forgotten_at}
+    for item in found:
+        if item.forgotten_at:
+            yield item.id, Ground(id=item.id, state="forgotten", at=item.forgotten_at)
+        elif by := item.superseded_by:
+            yield item.id, Ground(id=item.id, state="superseded", says=f"{told.get(by, 'something else')} ({by})")
+        else:
+            yield item.id, None
+
 
 BEATER = Attribution(actor="system:heartbeat", approval=Approval.AUTO, trigger="heartbeat")
 ATTEMPTS = 8

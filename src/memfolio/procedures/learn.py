@@ -1,25 +1,25 @@
-"""What episodes teach: what somebody asked for, how it was done, and whether that worked. By rules, and by a model.
-
-A skill that makes no sense is worse than none, so a conversation teaches only where somebody asked for something to be
-done, somebody else answered with steps of which each is something to do, and who asked says that it worked.
-"""
+"""What episodes teach about how things are done, which procedures fit what somebody says, and what a lesson changes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from memfolio.errors import ModelError
+from memfolio.errors import InputError, ModelError
 from memfolio.index.lookup import Located
-from memfolio.learn.junk import is_secret
-from memfolio.learn.sentences import sentences
-from memfolio.learn.verbs import lemma_of
-from memfolio.llm.grounded import is_grounded
+from memfolio.index.search import PlainSearch
+from memfolio.learn.clauses import is_secret, sentences
+from memfolio.learn.words import lemma_of
 from memfolio.llm.model import Model
-from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.llm.prompt import is_grounded
+from memfolio.procedures.procedure import Procedure, Refinement, Step
+from memfolio.text import match_expression, searchable, terms
+from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Type
 
 FEWEST, MOST = 3, 30
 """Steps that a lesson has; two are seldom worth a page."""
@@ -286,3 +286,230 @@ def _asked(model: Model, turns: Sequence[MemoryItem]) -> Lesson | None:
         return None
     sources = tuple(each.id for each in turns)[:MOST]
     return Lesson(title=title or trigger, trigger=trigger or title, steps=tuple(steps), sources=sources)
+
+
+ENOUGH = 0.5
+"""More than this share of the telling words of a trigger, or of a part of it between commas, must have been said."""
+_QUOTED = re.compile(r"[\"“„]([^\"“”„]+)[\"”“]")
+_PARTS = re.compile(r"[,;/]|\bor\b", re.IGNORECASE)
+_EMPTY = frozenset(
+    "user users person somebody someone asks ask asked asking wants want wanted needs need says say said requests"
+    " request whenever every procedure skill workflow".split()
+)
+"""Words of triggers that tell nothing."""
+_WORD = re.compile(r"[^\W_]+")
+_CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)\b")
+_DAILY = re.compile(r"\b(?:daily|(?:every|each) (?:day|morning|evening|night))\b", re.IGNORECASE)
+_WEEKDAY = re.compile(
+    r"\b(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?\b|\bweekdays?\b", re.IGNORECASE
+)
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A procedure that may be meant, how surely from 0 to 1, and by which words."""
+
+    procedure: Procedure
+    score: float
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A procedure whose time has come, and when that was."""
+
+    procedure: Procedure
+    at: datetime
+
+
+class Heard:
+    """A text in which words are looked for as text search does, whatever their endings."""
+
+    def __init__(self, text: str) -> None:
+        self._plain = _spaced(text)
+        self._search = PlainSearch([searchable(text)])
+        self._known: dict[str, bool] = {}
+
+    def has(self, word: str) -> bool:
+        if word not in self._known:
+            self._known[word] = bool(self._search.best(match_expression([word]), 1))
+        return self._known[word]
+
+    def says(self, phrase: str) -> bool:
+        """Whether these words stand there as they are, one after the other."""
+        return _spaced(phrase).strip() != "" and _spaced(phrase) in self._plain
+
+    def share(self, text: str) -> tuple[float, list[str]]:
+        """Which share of the telling words of another text it has, and which these are."""
+        words = [word for word in terms(text) if word.casefold() not in _EMPTY]
+        found = [word for word in words if self.has(word)]
+        return len(found) / len(words) if words else 0.0, found
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def match(procedures: Iterable[Procedure], text: str, *, limit: int = 5) -> list[Match]:
+    """The procedures that a text may call for, the likeliest first; those that were retired never."""
+    heard, found = Heard(text), list[Match]()
+    for each in procedures:
+        ways = [] if each.is_retired else sorted(_ways(each, heard), reverse=True)
+        if ways:
+            why = tuple(dict.fromkeys(why for _, why in ways))
+            found.append(Match(procedure=each, score=round(ways[0][0], 3), why=why))
+    return sorted(found, key=lambda each: (-each.score, each.procedure.name))[:limit]
+
+
+def _ways(procedure: Procedure, heard: Heard) -> Iterator[tuple[float, str]]:
+    """How surely each trigger and the title was said; several words count for more than one."""
+    for trigger in procedure.triggers:
+        for phrase in _QUOTED.findall(trigger):
+            if heard.says(phrase):
+                yield 0.95, f'"{phrase}" was said'
+        for part in _PARTS.split(_QUOTED.sub(",", trigger)):
+            share, found = heard.share(part)
+            if share > ENOUGH:
+                yield _surety(share, found), f"trigger: {', '.join(found)}"
+    share, found = heard.share(procedure.title)
+    if share > ENOUGH:
+        yield 0.9 * _surety(share, found), f"title: {', '.join(found)}"
+
+
+def _surety(share: float, found: list[str]) -> float:
+    return share * len(found) / (len(found) + 0.5)
+
+
+def times_of(trigger: str) -> tuple[time, frozenset[int]] | None:
+    """The time of day and the weekdays (0 is Monday) that a trigger names; InputError where there is no such time."""
+    clock, days = _CLOCK.search(trigger), [*_WEEKDAY.finditer(trigger)]
+    if clock is None or not (days or _DAILY.search(trigger)):
+        return None
+    if int(clock[1]) > 23 or int(clock[2]) > 59:
+        raise InputError(f"there is no time {clock[0]}", hint="write it like 03:00")
+    named = {_DAYS.index(day[1][:3].lower()) for day in days if day[1]}
+    week = range(5) if any(not day[1] for day in days) else () if named else range(7)
+    return time(int(clock[1]), int(clock[2])), frozenset({*named, *week})
+
+
+def due(procedures: Iterable[Procedure], now: datetime, last: Mapping[str, datetime] = EMPTY) -> list[Due]:
+    """Those whose time has come since they were last done (`last`, by name); of others, those of this day.
+
+    Times of day are in the zone of `now`.
+    """
+    found = []
+    for procedure in procedures:
+        at = None if procedure.is_retired else _latest(procedure, now)
+        since = last.get(procedure.name, now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(seconds=1))
+        if at and at > since:
+            found.append(Due(procedure=procedure, at=at))
+    return sorted(found, key=lambda each: (each.at, each.procedure.name))
+
+
+def _latest(procedure: Procedure, now: datetime) -> datetime | None:
+    """The last moment, up to now, at which it was to be done."""
+    moments = []
+    for trigger in procedure.triggers:
+        try:
+            schedule = times_of(trigger)
+        except InputError:
+            continue
+        if schedule:
+            days = (now.date() - timedelta(days=back) for back in range(8))
+            moments += [datetime.combine(day, schedule[0], now.tzinfo) for day in days if day.weekday() in schedule[1]]
+    return max((moment for moment in moments if moment <= now), default=None)
+
+
+ALIKE = 0.6
+"""Which share of the telling words of a step or title the other must have, whose words are all in it, to be one."""
+SHARED = 0.5
+"""Which share of the steps of the shorter one two procedures with the same title must have in common to be one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """What is to be changed: `procedure` as it will be, in place of the one called `before`, if there is one."""
+
+    procedure: Procedure
+    before: str | None
+    lesson: Lesson
+    why: str
+
+
+def intend(lesson: Lesson, procedures: Iterable[Procedure], day: str) -> Intent | None:
+    """What a lesson should change; None where it is like a retired skill, or went badly and is like nothing known."""
+    same = similar(lesson, procedures)
+    if same:
+        why = f"it went badly: {lesson.trouble}" if lesson.trouble else "it was done again"
+        after = refined(same, lesson, day)
+        return None if after == same else Intent(procedure=after, before=same.name, lesson=lesson, why=why)
+    if lesson.trouble:
+        return None
+    made = Procedure(
+        name="",
+        path="",
+        title=lesson.title,
+        triggers=(lesson.trigger,),
+        steps=tuple(Step(number=at, text=text) for at, text in enumerate(lesson.steps, 1)),
+        learned_from=lesson.sources,
+    )
+    return Intent(procedure=made, before=None, lesson=lesson, why="it went well")
+
+
+def similar(lesson: Lesson, procedures: Iterable[Procedure]) -> Procedure | None:
+    """The procedure that a lesson is about: it has all of its steps, or its title and half of them."""
+    for known in procedures:
+        is_named = alike(lesson.title, known.title)
+        if not known.steps or not (is_named or len(known.steps) == len(lesson.steps)):
+            continue
+        common = sum(any(alike(new, step.text) for step in known.steps) for new in lesson.steps)
+        fewest = min(len(known.steps), len(lesson.steps))
+        if common >= (SHARED * fewest if is_named else fewest) or (lesson.trouble and is_named):
+            return known
+    return None
+
+
+def refined(procedure: Procedure, lesson: Lesson, day: str) -> Procedure:
+    """The skill with what a lesson adds; what it says already is only one more source. A retired one stays as it is."""
+    if procedure.is_retired:
+        return procedure
+    if lesson.trouble:
+        name = lesson.trouble.replace(":", ",")
+        told = {name: f"seen in {lesson.sources[0]}; look at this before going on"}
+        return replace(procedure, errors={**told, **procedure.errors})
+    steps = _merged(procedure.steps, lesson.steps)
+    sources = tuple(dict.fromkeys((*procedure.learned_from, *lesson.sources)))
+    if len(steps) == len(procedure.steps):
+        return replace(procedure, learned_from=sources)
+    known = {each.text for each in procedure.steps}
+    added = "; ".join(step.text for step in steps if step.text not in known)
+    version = bumped(procedure.version)
+    line = Refinement(at=day, version=version, kind="learned", text=f"added: {added}"[:300])
+    return replace(procedure, steps=steps, learned_from=sources, version=version, history=(*procedure.history, line))
+
+
+def bumped(version: str) -> str:
+    """The version after this one."""
+    match = re.fullmatch(r"(.*\.)(\d+)", version)
+    return f"{match[1]}{int(match[2]) + 1}" if match else f"{version}.1"
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two short texts tell the same: one has all telling words of the other, and that has most of its own."""
+    shares = sorted((_heard(one).share(other)[0], _heard(other).share(one)[0]))
+    return shares[0] >= ALIKE and shares[1] == 1
+
+
+def _merged(steps: tuple[Step, ...], told: Iterable[str]) -> tuple[Step, ...]:
+    """The steps with those that only the lesson tells, each behind the one that it came after."""
+    merged, at = [*steps], 0
+    for text in told:
+        same = next((place for place, step in enumerate(merged) if alike(text, step.text)), None)
+        if same is None:
+            merged.insert(at, Step(number=0, text=text))
+        at = (at if same is None else same) + 1
+    return tuple(replace(step, number=place) for place, step in enumerate(merged, 1))
+
+
+_heard = lru_cache(maxsize=128)(Heard)

@@ -1,11 +1,156 @@
-"""A way to do something, as its page tells it: a skill, a workflow or a decision tree. Values only."""
+"""A way to do something, as its page tells it, and the conditions under which something is done. Values only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from enum import StrEnum
+from typing import Any
+
+from memfolio.duration import format_duration
+from memfolio.errors import ComparisonError, InputError
+from memfolio.knowledge.literal import Operator, compare
+
+LONGEST = 1000
+DEEPEST = 20
+"""How many parentheses may stand within one another."""
+_TOKEN = re.compile(r"\s*(?:\"([^\"]*)\"|(<=|>=|!=|==|[<>=≤≥≠()])|((?:[^\s()<>=!≤≥≠\"]|!(?!=))+))")
+_SIGNS = dict(zip("= == != ≠ < > <= ≤ >= ≥".split(), "eq eq ne ne lt gt lte lte gte gte".split(), strict=True))
+_KEYWORDS = frozenset({"and", "or", "not", "is"})
+_SAME = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_UNTRUE = frozenset({"", "false", "0", "none", "null"})
+_HINT = "write it like `urgent is yes`, `disk < 10 and not tested` or `(a or b) and c`; put other words in quotes"
+
+Tokens = deque[tuple[str, str]]
+"""The parts of a text: what each is (`word`, `quoted`, or a sign or keyword itself) and how it is written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A test of one value, or parts that are put together by `and`, `or` or `not`."""
+
+    how: str = "test"
+    parts: tuple[Condition, ...] = ()
+    name: str = ""
+    operator: Operator | None = None
+    """None asks whether the value is a true one."""
+    value: str = ""
+
+    def holds(self, values: Mapping[str, Any]) -> bool | None:
+        """Whether it holds; None where that hangs on a value that is unknown, or cannot be compared."""
+        return self._holds({_folded(str(name)): value for name, value in values.items()})
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The values that it asks for, in small letters with single spaces."""
+        return frozenset({self.name} if self.name else ()).union(*(part.names for part in self.parts))
+
+    def _holds(self, values: Mapping[str, Any]) -> bool | None:
+        if self.how == "test":
+            return self._tested(values.get(self.name))
+        found = [part._holds(values) for part in self.parts]
+        if self.how == "not":
+            return None if found[0] is None else not found[0]
+        decisive = self.how == "or"
+        return decisive if decisive in found else None if None in found else not decisive
+
+    def _tested(self, value: Any) -> bool | None:
+        if value is None:
+            return None
+        if self.operator is None:
+            return _shown(value).casefold() not in _UNTRUE
+        try:
+            return compare(_shown(value), self.operator, self.value)
+        except ComparisonError:
+            return None
+
+
+def read_condition(text: str) -> Condition:
+    """The condition that a text states; InputError says what is wrong with it."""
+    try:
+        if len(text) > LONGEST:
+            raise ValueError(f"it has {len(text):,} characters")
+        tokens = deque(_tokens(text.rstrip()))
+        found = _joined(tokens, "or", 0)
+        if tokens:
+            raise ValueError(f"{tokens[0][1]!r} is not expected there")
+    except ValueError as error:
+        raise InputError(f"the condition {text.strip()[:60]!r}: {error}", hint=_HINT) from error
+    return found
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ValueError(f"{text[at:].strip()[:20]!r} makes no sense")
+        quoted, sign, word = match.groups()
+        at = match.end()
+        if sign or (word and word.lower() in _KEYWORDS):
+            yield sign or word.lower(), sign or word
+        else:
+            yield ("word", word) if word else ("quoted", quoted)
+
+
+def _joined(tokens: Tokens, how: str, depth: int) -> Condition:
+    parts: list[Condition] = []
+    while not parts or _takes(tokens, how):
+        parts.append(_joined(tokens, "and", depth) if how == "or" else _single(tokens, depth))
+    return parts[0] if len(parts) == 1 else Condition(how=how, parts=tuple(parts))
+
+
+def _single(tokens: Tokens, depth: int) -> Condition:
+    if depth > DEEPEST:
+        raise ValueError("too many parts stand within one another")
+    if _takes(tokens, "not"):
+        return Condition(how="not", parts=(_single(tokens, depth + 1),))
+    if _takes(tokens, "("):
+        within = _joined(tokens, "or", depth + 1)
+        if not _takes(tokens, ")"):
+            raise ValueError("a parenthesis is not closed")
+        return within
+    name = _folded(_words(tokens, "a name"))
+    if not name:
+        raise ValueError("a name has no letters")
+    operator = _operator(tokens)
+    value = _words(tokens, "a value") if operator else ""
+    return Condition(name=name, operator=operator, value=_SAME.get(value.casefold(), value))
+
+
+def _operator(tokens: Tokens) -> Operator | None:
+    if _takes(tokens, "is"):
+        return Operator.NE if _takes(tokens, "not") else Operator.EQ
+    return Operator(_SIGNS[tokens.popleft()[0]]) if tokens and tokens[0][0] in _SIGNS else None
+
+
+def _words(tokens: Tokens, what: str) -> str:
+    taken: list[str] = []
+    while tokens and tokens[0][0] in ("word", "quoted"):
+        taken.append(tokens.popleft()[1])
+    if not taken:
+        raise ValueError(f"{what} is missing {f'before {tokens[0][1]!r}' if tokens else 'at its end'}")
+    return " ".join(taken)
+
+
+def _takes(tokens: Tokens, what: str) -> bool:
+    """Whether this comes next; then it is taken."""
+    return bool(tokens) and tokens[0][0] == what and bool(tokens.popleft())
+
+
+def _folded(name: str) -> str:
+    return " ".join(re.sub(r"[\s_-]+", " ", name).casefold().split())
+
+
+def _shown(value: Any) -> str:
+    """A value as a page would say it."""
+    if isinstance(value, timedelta):
+        return format_duration(abs(value))
+    text = value.isoformat() if isinstance(value, date) else str(value).strip()
+    return _SAME.get(text.casefold(), text)
 
 
 class Form(StrEnum):

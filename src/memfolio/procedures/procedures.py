@@ -13,25 +13,24 @@ from itertools import chain, count
 from typing import Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError, PathError
-from memfolio.graph.cast import slug
-from memfolio.index.filter import QUARANTINED, Filter
+from memfolio.graph.entities import slug
 from memfolio.index.lookup import newest
+from memfolio.index.search import QUARANTINED, Filter
 from memfolio.intake import choose, nearest
 from memfolio.llm.model import Model
-from memfolio.procedures import decide as trees
-from memfolio.procedures import match as matching
-from memfolio.procedures.learn import episodes_of, lessons
+from memfolio.procedures import learn as matching
+from memfolio.procedures import page as trees
+from memfolio.procedures.learn import Intent, bumped, episodes_of, intend, lessons, refined
 from memfolio.procedures.page import ProcedurePage, read, read_span, render, step_text
 from memfolio.procedures.procedure import Branch, Form, Procedure, Refinement, Step
-from memfolio.procedures.refine import Intent, bumped, intend, refined
-from memfolio.recall.asking.arguments import number, text, words
 from memfolio.recall.library import Library
-from memfolio.stores.composing import make
+from memfolio.recall.query import check_number, check_text, words
+from memfolio.stores.checkpoint import make
 from memfolio.types import EMPTY, Action, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage
-from memfolio.vault.format.content import without_surrogates
+from memfolio.vault.fields import without_surrogates
+from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import agent_root, check_path
-from memfolio.vault.recent import to_bytes, to_text
 from memfolio.vault.vault import Vault
 
 BY = Attribution(actor="bot:procedures", trigger="procedure")
@@ -61,7 +60,7 @@ class Procedures:
 
     def register(self, action: str, function: Callable[..., Any]) -> None:
         """Let steps name a function; only functions that are registered are ever called."""
-        if not re.fullmatch(r"[\w.-]+", text("action", action)):
+        if not re.fullmatch(r"[\w.-]+", check_text("action", action)):
             raise InputError(f"{action[:40]!r} is no name of an action", hint="use letters, digits, ., _ and -")
         if not callable(function):
             raise InputError(f"{action} is a {type(function).__name__}, no function", hint="pass a function")
@@ -76,7 +75,7 @@ class Procedures:
 
     def get(self, name: str) -> Procedure:
         """A procedure, by the name of its page or by its title."""
-        wanted = text("name", name).strip().removesuffix(".md").casefold()
+        wanted = check_text("name", name).strip().removesuffix(".md").casefold()
         known = self.list(retired=True)
         for key in ("name", "title"):
             for each in known:
@@ -87,7 +86,7 @@ class Procedures:
 
     def match(self, text: str, limit: int = 5) -> builtins.list[matching.Match]:
         """Those that what somebody says may call for, the likeliest first."""
-        return matching.match(self.list(), text, limit=number("limit", limit, 1, 100))
+        return matching.match(self.list(), text, limit=check_number("limit", limit, 1, 100))
 
     def due(self, now: datetime | None = None, last: Mapping[str, datetime] = EMPTY) -> builtins.list[matching.Due]:
         """Those whose time of day has come since they were last done (`last`, by name), else on this day."""
@@ -133,7 +132,7 @@ class Procedures:
         given = _checked(changes)
         if kind not in KINDS:
             raise InputError(f"unknown kind of change {str(kind)[:40]!r}", hint=nearest(str(kind), KINDS))
-        if not given or not text("reason", reason).strip():
+        if not given or not check_text("reason", reason).strip():
             raise InputError("nothing is to be changed, or no reason is given", hint=f"change {', '.join(_CHANGEABLE)}")
         return self._edit(name, partial(self._noted, given, kind, _line("reason", reason)), by, dry_run=dry_run)
 
@@ -280,9 +279,9 @@ def _part(name: str, value: Any) -> Any:
     if name == "steps":
         return _steps(value)
     if name == "tree":
-        return value if isinstance(value, Branch) else _read_back(f"## Tree\n{text(name, value)}").tree
+        return value if isinstance(value, Branch) else _read_back(f"## Tree\n{check_text(name, value)}").tree
     if name == "timeout":
-        return value if isinstance(value, timedelta) else read_span(text(name, value))
+        return value if isinstance(value, timedelta) else read_span(check_text(name, value))
     if name == "errors":
         return {_line(name, key): _line(name, each) for key, each in dict(value).items()}
     if name in _LISTS:
@@ -294,7 +293,7 @@ def _part(name: str, value: Any) -> Any:
 
 
 def _line(name: str, value: object) -> str:
-    return " ".join(without_surrogates(text(name, value)).split())
+    return " ".join(without_surrogates(check_text(name, value)).split())
 
 
 def _steps(given: str | Iterable[Step | str]) -> tuple[Step, ...]:
@@ -306,7 +305,7 @@ def _steps(given: str | Iterable[Step | str]) -> tuple[Step, ...]:
     told = [
         step_text(each)
         if isinstance(each, Step)
-        else f"{at}. " + "\n   ".join(text("a step", each).strip().splitlines())
+        else f"{at}. " + "\n   ".join(check_text("a step", each).strip().splitlines())
         for at, each in enumerate(steps, 1)
     ]
     read_back = _read_back("\n".join(["## Steps", *told])).steps if told else ()

@@ -1,18 +1,22 @@
-"""One run of a procedure, as the lines about it tell it. Values, and a fold without side effects."""
+"""One run of a procedure, as the lines about it tell it; how well procedures work, and what runs show about steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import reduce
-from typing import Any
+from itertools import groupby, pairwise
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from memfolio.clock import EPOCH
-from memfolio.procedures.condition import read_condition
-from memfolio.procedures.procedure import OnError, Procedure, Step
+from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.state import moment
+from memfolio.tuning import Practising
 
 Line = Mapping[str, Any]
 
@@ -240,3 +244,144 @@ def _total(span: timedelta | None) -> float | None:
 def _seconds(line: Line) -> float:
     value = line.get("seconds")
     return float(value) if isinstance(value, int | float) and value >= 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """How the latest runs went that have ended; those that were abandoned are not counted."""
+
+    runs: int = 0
+    succeeded: int = 0
+    success_rate: float | None = None
+    average_seconds: float | None = None
+    last_run: datetime | None = None
+    failing_steps: dict[int, int] = field(default_factory=dict)
+    """How many runs failed at which step, most first."""
+    versions: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By version, the first one first: how many runs there were, and how many of them went well."""
+    success_rate_change: float | None = None
+    """What the rate of the latest version has over that of the one before it."""
+
+
+class Failing(NamedTuple):
+    """A procedure that fails too often, and why that is so."""
+
+    procedure: str
+    reason: str
+
+
+def measure(runs: Iterable[Run], window: int) -> Metrics:
+    """How well the runs of one procedure went, the latest `window` of them, and of each version."""
+    counted = sorted((run for run in runs if run.counts), key=lambda run: run.began)
+    if not (latest := counted[-window:]):
+        return Metrics()
+    versions: dict[str, tuple[int, int]] = {}
+    for version in dict.fromkeys(run.version for run in counted):
+        own = [run for run in counted if run.version == version][-window:]
+        versions[version] = len(own), _succeeded(own)
+    rates = [good / count for count, good in versions.values()]
+    failed = Counter(run.failed_step for run in latest if run.failed_step is not None)
+    return Metrics(
+        runs=len(latest),
+        succeeded=_succeeded(latest),
+        success_rate=_succeeded(latest) / len(latest),
+        average_seconds=round(sum(run.seconds for run in latest) / len(latest), 3),
+        last_run=latest[-1].began,
+        failing_steps=dict(failed.most_common()),
+        versions=versions,
+        success_rate_change=rates[-1] - rates[-2] if len(rates) > 1 else None,
+    )
+
+
+def failing(procedures: Iterable[Procedure], runs: Sequence[Run], practising: Practising) -> list[Failing]:
+    """The procedures that went well too seldom, of those with enough runs since they were last restored."""
+    found: list[Failing] = []
+    for each in procedures:
+        seen = measure([run for run in runs if run.procedure == each.name and _is_fresh(run, each)], practising.window)
+        if not each.is_retired and seen.runs >= practising.runs and (seen.success_rate or 0) < practising.failing:
+            reason = f"{seen.succeeded} of the latest {seen.runs} runs went well, less than {practising.failing:.0%}"
+            found.append(Failing(each.name, reason))
+    return found
+
+
+def _succeeded(runs: Iterable[Run]) -> int:
+    return sum(run.outcome is Outcome.SUCCEEDED for run in runs)
+
+
+def _is_fresh(run: Run, procedure: Procedure) -> bool:
+    """Whether a run began after the day of the last restore: whoever restores a procedure lets it begin anew."""
+    days = [each.at for each in procedure.history if each.kind in ("retired", "restored")]
+    return all(run.began.isoformat()[: len(day)] > day for day in days)
+
+
+FEW = 3
+"""How many runs must show that a step is never needed, or gives the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something about some steps, and what it could be worth."""
+
+    kind: str
+    """`redundant`, `batchable` or `cacheable`."""
+    steps: tuple[int, ...]
+    text: str
+    seconds: float = 0.0
+    """What a run could be shorter by at most, as far as seconds were recorded."""
+
+
+def findings(procedure: Procedure, runs: Sequence[Run]) -> list[Finding]:
+    """What the runs that ended with the very steps that the page has show about them."""
+    steps = procedure.steps
+    own = [run for run in runs if run.counts and [*map(_done, run.steps)] == [*map(_done, steps)]]
+    single = [found for step in steps for look in (_needless, _kept) for found in look(step, own)]
+    return [*_repeated(steps, own), *_batches(steps, own), *single]
+
+
+def _done(step: Step) -> tuple[str, object, object, object]:
+    """What a step does and when; its words do not matter where a function does it."""
+    words = "" if step.action else " ".join(step.text.casefold().split())
+    return words, step.action, dict(step.arguments), step.condition
+
+
+def _repeated(steps: Sequence[Step], runs: Sequence[Run]) -> Iterator[Finding]:
+    """Neighbours only: what lies between two equal steps may be why the second one is there."""
+    for one, other in pairwise(steps):
+        if _done(one) == _done(other):
+            text = f"step {other.number} does the same as step {one.number}, right after it"
+            numbers, seconds = (one.number, other.number), _usual_seconds(other, runs)
+            yield Finding(kind="redundant", steps=numbers, text=text, seconds=seconds)
+
+
+def _batches(steps: Sequence[Step], runs: Sequence[Run]) -> Iterator[Finding]:
+    for (action, _), group in groupby(steps, key=lambda step: (step.action, step.condition)):
+        batch = [*group]
+        if action and len({json.dumps(dict(each.arguments), sort_keys=True) for each in batch}) > 1:
+            spent, numbers = [_usual_seconds(each, runs) for each in batch], tuple(each.number for each in batch)
+            text = f"{len(batch)} steps in a row call {action} with different arguments: one call might do"
+            yield Finding(kind="batchable", steps=numbers, text=text, seconds=round(sum(spent) - max(spent), 3))
+
+
+def _needless(step: Step, runs: Sequence[Run]) -> Iterator[Finding]:
+    outcomes = [tried.outcome for run in runs if (tried := run.of(step.number)).outcome]
+    if len(outcomes) >= FEW and {*outcomes} == {Outcome.SKIPPED}:
+        text = f"step {step.number} was skipped in all of {len(outcomes)} runs"
+        yield Finding(kind="redundant", steps=(step.number,), text=text)
+
+
+def _kept(step: Step, runs: Sequence[Run]) -> Iterator[Finding]:
+    """What a function gave for the same values; one that can be taken back is called for what it does."""
+    results: dict[str, list[str]] = {}
+    for run in runs if step.action and step.repeatable and not step.undo else ():
+        if (tried := run.of(step.number)).outcome is Outcome.DONE and tried.result is not None:
+            results.setdefault(json.dumps(run.given, sort_keys=True), []).append(json.dumps(tried.result))
+    often = max(map(len, results.values()), default=0)
+    if often >= FEW and all(len(set(given)) == 1 for given in results.values()):
+        text = f"step {step.number} gave the same for the same values each time, up to {often} times"
+        yield Finding(kind="cacheable", steps=(step.number,), text=text, seconds=_usual_seconds(step, runs))
+
+
+def _usual_seconds(step: Step, runs: Sequence[Run]) -> float:
+    """What a step takes on average, where it was done."""
+    tried = [run.of(step.number) for run in runs]
+    return round(fmean([each.seconds for each in tried if each.outcome is Outcome.DONE] or [0.0]), 3)

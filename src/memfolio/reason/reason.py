@@ -2,26 +2,364 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
-from memfolio.errors import InputError, MemfolioError, ModelError, PolicyError
+from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
+from memfolio.index.write_rows import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
-from memfolio.reason.ask import fill, work
-from memfolio.reason.classify import UNTOLD, ProblemClassification, classify
-from memfolio.reason.fusion import Fusion, fuse
-from memfolio.reason.given import MOST, Given
-from memfolio.reason.judgements import THINKER, Judgement, Judgements
-from memfolio.reason.meta.calibration import score
-from memfolio.reason.methods import Method, code_of, method_named, methods
-from memfolio.reason.result import Result
-from memfolio.reason.router import Ranked, rank
-from memfolio.reason.worksheet import worksheet
-from memfolio.reason.world import World
-from memfolio.recall.asking.arguments import number, words
-from memfolio.types import EMPTY, Attribution
+from memfolio.reason.inputs import MOST, Given, Result, World, number_in
+from memfolio.reason.methods.calibration import score
+from memfolio.reason.registry import (
+    UNKNOWN,
+    UNTOLD,
+    Method,
+    ProblemClassification,
+    Ranked,
+    classify,
+    code_of,
+    method_named,
+    methods,
+    rank,
+    worksheet,
+)
+from memfolio.recall.library import Library
+from memfolio.recall.query import check_number, words
+from memfolio.text import terms
+from memfolio.types import EMPTY, Action, Attribution, Kind, Type, check_attribution
+from memfolio.vault.change import AddLines, Change, NewId
+from memfolio.vault.fields import Draft, check_text
+from memfolio.vault.paths import Form, Ledger, agent_root
+from memfolio.vault.vault import Vault
+
+ALIKE = 0.6
+"""The share of words from which on two claims, or conclusions, are about the same."""
+CLOSE = 0.8
+"""From this share of the weight of the leading view on, what contradicts it leaves the matter undecided."""
+UNSURE, LEAST = 0.5, 0.05
+"""What counts for a method that cannot say how sure it is, and at least for how well a method fits."""
+_NEGATION = re.compile(r"\b(?:not|no|never|none|cannot|neither|nor)\b|n['\u2019]t\b", re.IGNORECASE)
+
+Weights = Mapping[str, Mapping[str, float]]
+Pairs = Mapping[frozenset[str], bool | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """What comes out of several results: the heaviest of the `views`, what contradicts it, and what else is said.
+
+    A view is the methods that say the same; `decided` is whether the first outweighs those against it. `weights` has
+    for each method how well it fits (score), how sure it is, how well its past results came true (calibration), and
+    the product. `silent` are those that concluded nothing, such as worksheets.
+    """
+
+    conclusion: str = ""
+    confidence: float | None = None
+    decided: bool = False
+    views: tuple[tuple[str, ...], ...] = ()
+    agreements: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    weights: Weights = field(default_factory=lambda: EMPTY)
+    silent: tuple[str, ...] = ()
+
+
+def fuse(results: Sequence[Result], scores: Mapping[str, float], standing: Mapping[str, float]) -> Fusion:
+    """One conclusion out of several; `scores` is how well methods fit, `standing` how their past results came true.
+
+    How sure it is is lowered by the share of the weight that is against it.
+    """
+    spoken = {each.method: each for each in results if each.conclusion}
+    silent = tuple(each.method for each in results if not each.conclusion)
+    if not spoken:
+        return Fusion(silent=silent)
+    weights = {name: _weight(each, scores, standing) for name, each in spoken.items()}
+    pairs = {frozenset(pair): _same(*(spoken[name] for name in pair)) for pair in combinations(spoken, 2)}
+    views = sorted(_groups(spoken, pairs), key=lambda view: -_sum(view, weights))
+    against = [name for name in spoken if any(pairs.get(frozenset((name, each))) is False for each in views[0])]
+    own, rival = _sum(views[0], weights), _sum(against, weights)
+    decided = not against or rival < CLOSE * own
+    sure = [each for each in views[0] if spoken[each].confidence is not None]
+    mean = sum(weights[each]["confidence"] * weights[each]["weight"] for each in sure) / (_sum(sure, weights) or 1)
+    told = {name: f"{name}: {each.conclusion}" for name, each in spoken.items()}
+    return Fusion(
+        conclusion=_conclusion(spoken, views, against, weights, decided=decided),
+        confidence=mean * own / (own + rival or 1) if decided and sure else None,
+        decided=decided,
+        views=tuple(map(tuple, views)),
+        agreements=tuple(" = ".join(sorted(pair)) for pair, same in pairs.items() if same),
+        disagreements=tuple(" / ".join(told[name] for name in sorted(pair)) for pair in pairs if pairs[pair] is False),
+        weights=weights,
+        silent=silent,
+    )
+
+
+def _weight(result: Result, scores: Mapping[str, float], standing: Mapping[str, float]) -> dict[str, float]:
+    score, calibration = scores.get(result.method, 1.0), standing.get(result.method, UNKNOWN)
+    sure = UNSURE if result.confidence is None else result.confidence
+    # A method that is certain is so given its inputs. How far to trust them shows in how often it came true.
+    sure = min(sure, calibration) if sure == 1 else sure
+    return {
+        "score": score,
+        "confidence": sure,
+        "calibration": calibration,
+        "weight": max(score, LEAST) * sure * calibration,
+    }
+
+
+def _same(one: Result, other: Result) -> bool | None:
+    """Whether two results say the same; None where they speak of different things."""
+    (kind, said, about), (other_kind, other_said, other_about) = _stance(one), _stance(other)
+    if kind != other_kind:
+        return None
+    if kind == "choice":
+        is_among = said <= other_about and other_said <= about
+        return True if said & other_said else False if is_among else None
+    is_alike = len(about & other_about) >= ALIKE * max(len(about | other_about), 1)
+    return said == other_said if is_alike else None
+
+
+def _stance(result: Result) -> tuple[str, frozenset[str], frozenset[str]]:
+    """What a result says, and about what: the options of a choice, the words of a claim, or its own words."""
+    answer = result.answer
+    if chosen := _names(answer.get("best")):
+        options = _names(answer.get("options"))
+        is_open = len(chosen) > 1 and chosen == options  # all of them tie: nothing is chosen
+        return ("open", frozenset(), frozenset()) if is_open else ("choice", chosen, options)
+    if "holds" in answer:
+        is_open = answer["holds"] is None
+        return "claim", frozenset({str(answer["holds"])}), frozenset() if is_open else _words(answer.get("claim"))
+    said = frozenset({"negated"} if _NEGATION.search(result.conclusion) else ())
+    return "words", said, _words(_NEGATION.sub(" ", result.conclusion))
+
+
+def _names(found: Any) -> frozenset[str]:
+    """One option or several, as they are compared."""
+    several = found if isinstance(found, list | tuple) else [found]
+    return frozenset(" ".join(each.casefold().split()) for each in several if isinstance(each, str) and each)
+
+
+def _words(text: Any) -> frozenset[str]:
+    return frozenset(terms(str(text or "")))
+
+
+def _groups(names: Iterable[str], pairs: Pairs) -> list[list[str]]:
+    """Methods that say the same as every other in their group."""
+    groups: list[list[str]] = []
+    for name in names:
+        same = [group for group in groups if all(pairs[frozenset((each, name))] for each in group)]
+        if same:
+            same[0].append(name)
+        else:
+            groups.append([name])
+    return groups
+
+
+def _sum(names: Iterable[str], weights: Weights) -> float:
+    return sum(weights[name]["weight"] for name in names)
+
+
+def _conclusion(
+    spoken: Mapping[str, Result],
+    views: Sequence[Sequence[str]],
+    against: Sequence[str],
+    weights: Weights,
+    *,
+    decided: bool,
+) -> str:
+    """The conclusion of the heaviest method of each view, those against the first before those beside it."""
+    said = [spoken[max(view, key=lambda name: weights[name]["weight"])].conclusion for view in views]
+    told = [f"{', '.join(view)}: {each}" for view, each in zip(views, said, strict=True)]
+    rivals = "; ".join(each for each, view in zip(told, views, strict=True) if set(view) & set(against))
+    others = "; ".join(each for each, view in zip(told[1:], views[1:], strict=True) if not set(view) & set(against))
+    first = [said[0], f"Against that, {rivals}"] if decided else [f"Undecided: {told[0]}; against that, {rivals}"]
+    parts = [*first[: 2 if rivals else 1], *([f"Besides, {others}"] if others else [])]
+    return " ".join(each if each.endswith((".", "?", "!")) or each is parts[-1] else f"{each}." for each in parts)
+
+
+FILL = """\
+The material is a problem. It is to be computed by the method {name}: {summary} Give the inputs of the method as one \
+JSON object in `inputs`. It needs {wants}; the rest may be left out. What it reads:
+{inputs}
+Take numbers from the problem where it has them; where it has none, estimate, and say so in `assumptions`, one short \
+sentence each. If the problem does not fit the method, answer with {{}}."""
+WORK = """\
+The material is a problem. Work through it by the method {name}: {summary} Do each of these steps and write down \
+what it asks for, one entry of `steps` a step:
+{steps}
+Then give the conclusion in one or two sentences, how sure you are of it from 0 to 1, and what would change it. Use \
+nothing as a fact that the problem does not say; an empty conclusion is right where none can be drawn."""
+LONGEST = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """The inputs of a method as a model gives them."""
+
+    inputs: str
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """A worksheet that a model worked through."""
+
+    steps: tuple[str, ...]
+    conclusion: str
+    confidence: float
+    would_change: tuple[str, ...] = ()
+
+
+def fill(model: Model, method: Method, problem: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The inputs of a method out of a problem, with notes on whose they are; only what the method reads is kept."""
+    inputs = "\n".join(f"- {name}: {line}" for name, line in method.inputs.items())
+    task = FILL.format(name=method.name, summary=method.summary, wants=method.wants, inputs=inputs)
+    filled = model.ask(task, problem, Filled)
+    try:
+        given = json.loads(filled.inputs)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{model.name} gave inputs that are no JSON", hint="give the inputs yourself") from error
+    found = {name: value for name, value in given.items() if name in method.inputs} if isinstance(given, dict) else {}
+    if not found:
+        raise ModelError(f"{model.name} found no inputs for {method.name}", hint="give the inputs yourself")
+    return found, (f"{model.name} gave the inputs", *(f"it assumed: {_line(each)}" for each in filled.assumptions[:20]))
+
+
+def work(model: Model, method: Method, problem: str, *notes: str) -> Result:
+    """The worksheet of a method with what a model wrote down and concluded."""
+    steps = "\n".join(f"{number}. {step}" for number, step in enumerate(method.steps, 1))
+    worked = model.ask(WORK.format(name=method.name, summary=method.summary, steps=steps), problem, Worked)
+    if not worked.steps and not worked.conclusion.strip():
+        raise ModelError(f"{model.name} wrote nothing down", hint="work through the steps yourself")
+    return replace(
+        worksheet(method, problem, f"{model.name} worked through the steps: what they say is its opinion", *notes),
+        conclusion=_line(worked.conclusion),
+        confidence=worked.confidence if worked.conclusion.strip() and 0 <= worked.confidence <= 1 else None,
+        steps=tuple(_line(each) for each in worked.steps[:50]),
+        would_change=tuple(_line(each) for each in worked.would_change[:20]),
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST]
+
+
+Forecasts = list[tuple[float, float]]
+THINKER = Attribution(actor="bot:reason", trigger="reason")
+DOUBT = 5
+"""So many results at chance level count beside those of a method: a few hits prove little."""
+LONG = 2_000
+"""How much of a problem and of a conclusion is kept, in characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A conclusion that was kept; `came_true` is None as long as nobody said."""
+
+    id: str
+    method: str
+    confidence: float | None
+    memory: str
+    at: str
+    came_true: float | None = None
+
+
+class Judgements:
+    """The judgements of one agent; the ledger has ids and numbers only, what they say is in the memories."""
+
+    def __init__(self, vault: Vault, library: Library, agent: str) -> None:
+        self._vault = vault
+        self._library = library
+        self._agent = agent
+        self._ledger = Ledger(f"{agent_root(agent)}/knowledge/judgements", Form.LINES)
+
+    def keep(self, result: Result, by: Attribution = THINKER) -> Judgement:
+        """Keep a conclusion as a memory with a line that waits for its outcome, as one change."""
+        if not result.conclusion.strip():
+            raise InputError("nothing was concluded", hint="work through the steps and keep what you conclude")
+        line = {"op": "judge", "method": result.method, "confidence": result.confidence, "memory": NewId(0)}
+        beside = (AddLines(self._ledger, (line,), "J"),)
+        receipt = self._vault.add(self._agent, [_draft(result)], check_attribution(by), beside=beside)
+        return self.get(receipt.items[0].id)
+
+    def outcome(self, id: str, came_true: bool | float, by: Attribution = THINKER) -> Judgement:
+        """Say whether a judgement, named by its id or that of its memory, came true, or how far; the latest counts."""
+        found = self.get(id)
+        value = float(came_true) if isinstance(came_true, bool) else number_in("came_true", came_true, 0, 1)
+        line = {"op": "outcome", "judgement": found.id, "came_true": value}
+        added = AddLines(self._ledger, (line,), "J")
+        self._vault.apply(Change(operations=(added,), by=check_attribution(by), action=Action.APPEND))
+        return self.get(found.id)
+
+    def get(self, id: str) -> Judgement:
+        found = next((each for each in self.list() if str(id).strip() in (each.id, each.memory)), None)
+        if found is None:
+            raise NotFoundError(f"there is no judgement {str(id)[:80]!r}", hint="name its id, or that of its memory")
+        return found
+
+    def list(self) -> Sequence[Judgement]:
+        """All judgements, oldest first; lines that make no sense are passed over."""
+        lines = self._library.index.read(lambda connection: records(connection, "judgements"))
+        outcomes = (line for line in lines if line.get("op") == "outcome")
+        shares = {str(line.get("judgement")): _share(line.get("came_true")) for line in outcomes}
+        return [
+            Judgement(
+                id=str(line["id"]),
+                method=str(line.get("method")),
+                confidence=_share(line.get("confidence")),
+                memory=str(line.get("memory")),
+                at=str(line["at"]),
+                came_true=shares.get(str(line["id"])),
+            )
+            for line in lines
+            if line.get("op") == "judge"
+        ]
+
+    def forecasts(self) -> dict[str, Forecasts]:
+        """By method, how sure each judgement was and what came of it, where both are known."""
+        found: dict[str, Forecasts] = defaultdict(list)
+        for each in self.list():
+            if each.confidence is not None and each.came_true is not None:
+                found[each.method].append((each.confidence, each.came_true))
+        return dict(sorted(found.items()))
+
+    def standing(self) -> dict[str, float]:
+        """How well the judgements of each method came true: 1 - the Brier score, drawn towards chance by few."""
+        return {
+            name: 1 - (sum((sure - came) ** 2 for sure, came in each) + DOUBT * (1 - UNKNOWN)) / (len(each) + DOUBT)
+            for name, each in self.forecasts().items()
+        }
+
+
+def _draft(result: Result) -> Draft:
+    """A conclusion as a memory; one that nobody computed, or that rests on a model's estimates, is an opinion.
+
+    Method and conclusion are one sentence: one that many memories share would look like what is left of a purged one.
+    """
+    method = methods().get(result.method)
+    given = " given its inputs" if result.computed else ""
+    sure = "" if result.confidence is None else f", {result.confidence:.0%} sure{given}"
+    problem = f"{result.problem.strip()[:LONG]} – " if result.problem.strip() else ""
+    return Draft(
+        content=check_text(f"{problem}by {result.method}{sure}: {result.conclusion.strip()[:LONG]}"),
+        type=Type.DECISION if method and method.settles == "choice" else Type.OBSERVATION,
+        kind=Kind.SEMANTIC if result.computed and not result.filled_by else Kind.OPINION,
+        confidence=1.0 if result.confidence is None else result.confidence,
+        tags=(f"reasoning/{result.method}",),
+        source="reason",
+        attributes={"method": result.method, "confidence": result.confidence},
+    )
+
+
+def _share(value: object) -> float | None:
+    is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if is_share else None  # type: ignore[arg-type]
+
 
 FUSED = "fusion"
 """The name under which what several methods say together is kept."""
@@ -90,7 +428,7 @@ class Reason:
         is weighed against each other. `given` has inputs by name, or by method: {"bayesian": {"prior": ...}}. A method
         that lacks its inputs answers with the steps to take. With `store` the conclusion is kept as a memory.
         """
-        most = number("limit", limit, 1, len(self.methods()))
+        most = check_number("limit", limit, 1, len(self.methods()))
         names = (*([method] if method else []), *words("methods", methods))
         named = [*{each.name: each for each in map(method_named, names)}.values()]
         asked = _question(problem, problem_classification, given, named or self.methods())

@@ -9,7 +9,7 @@ from typing import Any
 from memfolio.index.database import Connection
 from memfolio.index.lookup import Edge, Located, by_id, edges_of, entities_of, lines_about, places
 from memfolio.types import MemoryItem
-from memfolio.vault.past.events import Event
+from memfolio.vault.past.view import Event
 
 MAX_CHAIN = 10_000
 """How far a chain of sources or of corrections is followed."""

@@ -1,14 +1,122 @@
-"""What recall finds, and why."""
+"""What recall finds, and why; long memories are shortened to the sentences that a question is about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from memfolio.recall.snippet import snippet
+from memfolio.text import estimate_tokens
 from memfolio.types import EMPTY, MemoryItem
 from memfolio.vault.paths import agent_of
+
+GAP = " … "
+LONG = 100_000
+"""Characters that are looked at; of a longer text, the beginning."""
+USEFUL, BEFORE, BEHIND = 12, 3, 8
+"""How many sentences with words are tried, and how many around the best."""
+_STOPS = r"[.!?…]++[\"')\]”’»]*+"
+_SENTENCE = re.compile(rf"[^\n](?:[^\n.!?…。！？]++|{_STOPS}(?!\s))*(?:{_STOPS}|[。！？]++|(?=\n)|\Z)[^\S\n]*+\n*+")
+"""Whatever stands in a line up to its first stop; each character is read once, so that no text takes long."""
+_ENDING = re.compile(r"(?:ing|ies|ed|es|s|e|y)$")
+_DOUBLE = re.compile(r"(\w)\1$")
+_STOP = re.compile(r"\s+|(?<=[\u2e80-\ud7ff\uf900-\uffef])")
+"""Where a text may be cut: between words, or behind a character of a script that does not part them."""
+
+
+def above(heading: Sequence[str]) -> str:
+    """The headings over a passage as they stand in front of it."""
+    return f"{' › '.join(heading)}: " if heading else ""
+
+
+def snippet(content: str, words: Iterable[str], tokens: int, heading: Sequence[str] = ()) -> str:
+    """At most `tokens` of a text: whole if it fits, else the sentences that have most of `words`, with their company.
+
+    `words` are as `text.terms` gives them. What is left out shows as `…`; no word is cut. `heading` is put in front
+    where there is room for it.
+    """
+    lead = above(heading)
+    if lead and 2 * estimate_tokens(lead) <= tokens:
+        return lead + snippet(content, words, tokens - estimate_tokens(lead))
+    content = content.strip()
+    if len(content) <= LONG and estimate_tokens(content) <= tokens:
+        return content
+    sentences = _SENTENCE.findall(content[:LONG])
+    found = [set(_found(words, sentence)) for sentence in sentences]
+    kept: set[int] = set()
+    for nth in _by_use([len({key for _, key in each}) for each in found]):
+        if estimate_tokens(_joined(sentences, kept | {nth})) <= tokens:
+            kept.add(nth)
+        elif not kept:
+            return _around(sentences[nth], min((at for at, _ in found[nth]), default=0), tokens)
+    return _joined(sentences, kept)
+
+
+def shared(words: Iterable[str], text: str) -> list[str]:
+    """Those of `words` that occur in a text."""
+    keys = {key for _, key in _found(words, text)}
+    return [word for word in words if stem(word) in keys]
+
+
+def _found(words: Iterable[str], text: str) -> Iterator[tuple[int, str]]:
+    """Where words occur in a text, whatever their endings, and which."""
+    keys = frozenset(map(stem, words))
+    for match in _pattern(keys).finditer(text) if keys else ():
+        if (key := match[0].casefold()) in keys or (key := stem(key)) in keys:
+            yield match.start(), key
+
+
+@lru_cache(maxsize=64)
+def _pattern(keys: frozenset[str]) -> re.Pattern[str]:
+    parts = (re.escape(key) if _STOP.search(key) else rf"\b{re.escape(key)}\w*" for key in sorted(keys, key=len))
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """A word without its ending, roughly as the search compares words; characters of unspaced scripts side by side."""
+    word = word.casefold().replace(" ", "")
+    return _DOUBLE.sub(r"\1", _ENDING.sub("", word) if len(word) > 4 else word)
+
+
+def _by_use(counts: Sequence[int]) -> list[int]:
+    """Sentences in the order of their use: those with most words, and then the ones around the best."""
+    best = counts.index(max(counts)) if counts else 0
+    nearby = range(max(0, best - BEFORE), min(len(counts), best + BEHIND))
+    useful = sorted((nth for nth, count in enumerate(counts) if count), key=lambda nth: (-counts[nth], nth))
+    return list(dict.fromkeys([*useful[:USEFUL], *sorted(nearby, key=lambda nth: (abs(nth - best), -nth))]))
+
+
+def _joined(sentences: Sequence[str], kept: Collection[int]) -> str:
+    """The kept sentences in their order, with a mark for each gap."""
+    parts: list[str] = []
+    last = -1
+    for nth in sorted(kept):
+        parts += [GAP] if nth > last + 1 else []
+        parts.append(sentences[nth] if nth + 1 in kept else sentences[nth].rstrip())
+        last = nth
+    parts += [GAP] if last + 1 < len(sentences) else []
+    return "".join(parts).strip()
+
+
+def _around(sentence: str, at: int, tokens: int) -> str:
+    """A piece of one long sentence, from shortly before the word at `at`."""
+    stop = _STOP.search(sentence, at - tokens, at) if at > tokens else None
+    start = stop.end() if stop else at if at > tokens else 0
+    # A token has at most four characters.
+    window = sentence[start : start + 4 * tokens].rstrip()
+    stops = [match.start() for match in _STOP.finditer(window) if match.start()]
+    fitting = bisect_right(stops, tokens, key=lambda end: estimate_tokens(_piece(sentence, start, start + end)))
+    return _piece(sentence, start, start + stops[fitting - 1]) if fitting else ""
+
+
+def _piece(sentence: str, start: int, end: int) -> str:
+    before, after = "… " if start else "", " …" if end < len(sentence.rstrip()) else ""
+    return f"{before}{sentence[start:end].strip()}{after}"
+
 
 SNIPPET = 80
 """Tokens."""

@@ -11,25 +11,28 @@ from typing import NamedTuple, TypeVar
 from memfolio.decay import Phase, phase, relevance
 from memfolio.embed.meaning import Meaning, Sense
 from memfolio.index.database import Connection
-from memfolio.index.filter import ARCHIVED, DORMANT
+from memfolio.index.graph import named, names_of, predecessors
 from memfolio.index.index import Index
-from memfolio.index.lexical import frequencies
-from memfolio.index.looks import Look, look_at, short_texts
-from memfolio.index.lookup import Located, by_rows, newest
+from memfolio.index.lookup import Located, Look, by_rows, latest, look_at, newest, short_texts, speakers
 from memfolio.index.rows import from_us, to_us
-from memfolio.index.sessions import latest, speakers
-from memfolio.index.ties import named, names_of, predecessors
-from memfolio.recall.asking.intent import Intent
-from memfolio.recall.asking.query import Query
-from memfolio.recall.asking.question import Question, names_in, understand
+from memfolio.index.search import ARCHIVED, DORMANT, frequencies
+from memfolio.recall.candidates import APART, Candidates, Lead, gather, join
 from memfolio.recall.hit import Hit, Reason
-from memfolio.recall.ranking.candidates import APART, Candidates, Lead, gather, join
-from memfolio.recall.ranking.diversify import diversify
-from memfolio.recall.ranking.echo import echoes, longest
-from memfolio.recall.ranking.hints import add_hints
-from memfolio.recall.ranking.hops import FADE, telling, with_hops
-from memfolio.recall.ranking.merit import add_merit, awake
-from memfolio.recall.ranking.weigh import Weighing, weigh
+from memfolio.recall.query import Query
+from memfolio.recall.question import Intent, Question, names_in, understand
+from memfolio.recall.rank import (
+    FADE,
+    Weighing,
+    add_hints,
+    add_merit,
+    awake,
+    diversify,
+    echoes,
+    longest,
+    telling,
+    weigh,
+    with_hops,
+)
 from memfolio.tuning import Decay, Ranking
 
 T = TypeVar("T")

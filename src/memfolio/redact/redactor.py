@@ -11,8 +11,8 @@ from operator import is_
 from os import urandom
 from typing import Any, NamedTuple
 
-from memfolio.redact.personal import RULES as PERSONAL
 from memfolio.redact.rules import MIXTURE, PLAIN, SECRETS, Rule, by_literal
+from memfolio.redact.rules import RULES as PERSONAL
 from memfolio.tuning import PERSONAL as PERSONAL_KINDS
 from memfolio.tuning import Redaction
 

@@ -1,17 +1,75 @@
-"""What secrets look like: one table of rules. Pure.
-
-A rule costs a look for its literal; only a text that has it is searched with the pattern. Patterns begin with what is
-rare and look back from there, and have nothing to try twice, so that no text makes them slow.
-"""
+"""What secrets and personal data look like: tables of rules, and tests of whether a text could be a secret. Pure."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Callable, Iterable
+from math import log2
 from typing import NamedTuple
 
-from memfolio.redact.strength import is_key, is_login, is_mixed, is_password, is_random, is_real
+# All of these are compiled by `re` at their first use: few texts ever need them.
+_EXAMPLE = (
+    r"(?i)your|example|place.?holder|change.?me|replace.?me|dummy|insert|redacted|xxxx|\*\*\*|\.\.\.|…|01234567|12345678"
+    r"|abcdefg"
+)
+_STAND_IN = (
+    r"(?i)(?:my|the|an?|new|old|db|app|admin|root|username|user|guest|test|fake|mock|some|valid|invalid|secure|strong"
+    r"|hashed|plain|pass(?:w(?:or)?d|phrase)?|pwd|secret|token|api|access|private|refresh|jwt|auth|key|string|value|here"
+    r"|postgres|mysql|redis|mongo|rabbitmq|localhost|none|null|true|false|undefined|[\d_.-])++"
+)
+"""Words of which only a stand-in is made, such as `my_secret_key_1`."""
+_CODE = (
+    r"[{(\[\\]|\$(?:[{(]|(?:[A-Z0-9_]+|[a-z0-9_]+)$)|%(?:\(|[A-Z_]+%|[a-z]$)|&\w+$|(?:\.{0,2}|~)/[a-z][\w.-]{0,20}(?:/|$)"
+    r"|[\w.+-]*://|(?i:[a-z_]\w*(?:(?:\.|::|->)[a-z_]\w*)*[(\[])|(?i:(?=.{1,32}$)[a-z_]+\d*[a-z_]*(?:(?:\.|::|->)[a-z_]+\d*[a-z_]*)+$)"
+)
+"""What a value begins with where it is computed or looked up: a variable, a template, a call, a path."""
+_CLASSES = ("[A-Z]", "[a-z]", "[0-9]", r"[^\w\s.:/,!?*'’|-]|[!?*](?=\w)")
+_SWITCH = "(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
+
+
+def is_real(token: str) -> bool:
+    """Whether a token of a known form is more than an example of that form."""
+    return entropy(token) >= 2.8 and not re.search(_EXAMPLE, token)
+
+
+def is_random(value: str) -> bool:
+    """Whether letters and digits are mixed in it as nobody would write them."""
+    return len(value) >= 10 and is_mixed(value) and not _stands_in(value)
+
+
+def is_key(value: str) -> bool:
+    """Whether it is so long that it tells a secret key from the other keys there are."""
+    return len(value) >= 24 and is_random(value)
+
+
+def is_mixed(token: str) -> bool:
+    """Whether a token of a form that other texts have too changes between letters and digits."""
+    return is_real(token) and len(re.findall(_SWITCH, token)) >= 2
+
+
+def is_password(value: str) -> bool:
+    """Whether somebody may have chosen it: letters with digits, or three kinds of characters."""
+    upper, lower, digit, sign = (re.search(each, value) is not None for each in _CLASSES)
+    is_mixed = (digit and (upper or lower)) or upper + lower + digit + sign >= 3
+    return is_mixed and entropy(value) >= 2.2 and not _stands_in(value)
+
+
+def is_login(value: str) -> bool:
+    """Whether it is a password, given that it stands where one must be."""
+    return len(value) >= 3 and not _stands_in(value)
+
+
+def entropy(value: str) -> float:
+    """Bits a character, by how often each occurs."""
+    size = len(value)
+    return -sum(count / size * log2(count / size) for count in Counter(value).values())
+
+
+def _stands_in(value: str) -> bool:
+    return bool(re.match(_CODE, value) or re.search(_EXAMPLE, value) or re.fullmatch(_STAND_IN, value))
+
 
 Judge = Callable[[str], bool]
 
@@ -175,3 +233,46 @@ def by_literal(rules: Iterable[Rule]) -> tuple[tuple[str, tuple[Rule, ...]], ...
         for literal in map(str.lower, rule.literals):
             tried[literal] = (*tried.get(literal, ()), rule)
     return tuple(tried.items())
+
+
+_DATE = r"(?:19|20)\d\d[-./ ][01]?\d[-./ ][0-3]?\d|[0-3]?\d[-./ ][01]?\d[-./ ](?:19|20)\d\d"
+_AREA = r"[+(0-9](?<![\w.+(-][+(0-9])(?:(?<=\+)[0-9]{1,3}|(?<=\()[0-9]{1,5}\)|[0-9]{1,5})"
+_NATIONAL = r"[+(0]|\d{3}[ .-]\d{3}[ .-]\d{4}$"
+
+
+def _digits(value: str) -> str:
+    return "".join(filter(str.isdigit, value))
+
+
+def _is_phone(value: str) -> bool:
+    return bool(7 <= len(_digits(value)) <= 15 and re.match(_NATIONAL, value) and not re.match(_DATE, value))
+
+
+def _is_card(value: str) -> bool:
+    """Whether the last digit is right by Luhn's rule."""
+    pairs = [int(digit) * (1 + at % 2) for at, digit in enumerate(reversed(_digits(value)))]
+    return sum(each - 9 * (each > 9) for each in pairs) % 10 == 0 and len(set(_digits(value))) > 1
+
+
+def _is_iban(value: str) -> bool:
+    compact = value.replace(" ", "")
+    return int("".join(str(int(each, 36)) for each in compact[4:] + compact[:4])) % 97 == 1
+
+
+def _is_address(value: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return len(value) > 3 and bool(ip_address(value))
+    except ValueError:
+        return False
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("email", ("@",), r"(?<![\w.%+-])[\w.%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])", bool),
+    Rule("iban", ("",), r"[A-Z]{2}(?<![A-Za-z0-9]..)\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", _is_iban),
+    Rule("card", ("",), r"[0-9](?<![\w.-][0-9])(?:[ -]?[0-9]){12,18}(?![\w-])", _is_card),
+    Rule("phone", ("",), rf"{_AREA}(?:[ .\-/]{{0,2}}+\(?+[0-9]{{1,13}}+\)?+){{1,6}}+(?![\w-])", _is_phone),
+    Rule("ip", (".",), r"[0-9](?<![\w.][0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w]|\.[0-9])", _is_address),
+    Rule("ip", (":",), r"[0-9A-Fa-f:](?<![\w:.][0-9A-Fa-f:])[0-9A-Fa-f:]{2,38}(?![\w:])", _is_address),
+)

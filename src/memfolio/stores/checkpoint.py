@@ -1,25 +1,48 @@
-"""Checkpoints: what an agent was at when its context was cut, so that it can go on from there."""
+"""Checkpoints: what an agent was doing when its context was cut, so that it can go on from there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime, tzinfo
 from itertools import chain, count
+from typing import TypeVar
 
-from memfolio.errors import ContentError, HomeError, InputError
-from memfolio.recall.asking.arguments import text as given_text
-from memfolio.recall.context.standing import CHECKPOINTS, TRIED, checkpoints
-from memfolio.stores.composing import make
+from memfolio.errors import ContentError, HomeError, InputError, PageChangedError
+from memfolio.recall.context import CHECKPOINTS, TRIED, checkpoints
+from memfolio.recall.query import check_text as given_text
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
-from memfolio.vault.format.content import check_content, encoded
-from memfolio.vault.format.fields import local
+from memfolio.vault.fields import check_content, encoded, local
+from memfolio.vault.journal import to_text
 from memfolio.vault.paths import agent_root
-from memfolio.vault.recent import to_text
 from memfolio.vault.vault import Vault
+
+ATTEMPTS = 8
+T = TypeVar("T")
+
+
+def make(
+    vault: Vault, compose: Callable[[], tuple[T, Change | None]], *, dry_run: bool
+) -> tuple[T, str, Receipt | None]:
+    """Compose against the pages as they are, and again where somebody was quicker.
+
+    Returns what was composed with the change, its difference, and its receipt, which a dry run has none of.
+    """
+    for left in reversed(range(ATTEMPTS)):
+        composed, change = compose()
+        if change is None:
+            return composed, "", None
+        try:
+            diff = vault.preview(change)
+            return composed, diff, None if dry_run else vault.apply(change)
+        except PageChangedError:
+            if not left:
+                raise
+    raise AssertionError("a change is made, or refused")
+
 
 BY = Attribution(actor="bot:checkpoint", trigger="checkpoint")
 HEADINGS = {

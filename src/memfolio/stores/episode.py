@@ -13,8 +13,7 @@ from memfolio.intake import ANY_ID, draft_of, nearest
 from memfolio.state import Op
 from memfolio.types import Action, Attribution, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
-from memfolio.vault.format.draft import Draft
-from memfolio.vault.format.fields import plain_object, read_importance
+from memfolio.vault.fields import Draft, plain_object, read_importance
 from memfolio.vault.paths import state_ledger
 
 TYPES = {

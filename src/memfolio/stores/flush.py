@@ -2,36 +2,202 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
+from typing import Any, cast
 
 from memfolio.errors import ModelError, RefusedError
 from memfolio.index.index import Index
-from memfolio.index.standing import newest_line
+from memfolio.index.lookup import newest_line
+from memfolio.index.maintenance import About, known_about
 from memfolio.learn import rules
-from memfolio.learn.drafting import drafted
-from memfolio.learn.learned import Learned, Statement
-from memfolio.learn.resolve import Resolution
-from memfolio.recall.asking import arguments
-from memfolio.recall.context.standing import CHECKPOINTS
+from memfolio.learn.clauses import sentences
+from memfolio.learn.learned import Learned, Statement, Turn, drafted
+from memfolio.learn.resolve import Knowledge, Known, Reference, Resolution, Way, about, resolve
+from memfolio.recall import query
+from memfolio.recall.context import CHECKPOINTS
+from memfolio.recall.fence import strip_fences
 from memfolio.state import Op
-from memfolio.stores.checkpoint import HEADINGS, Checkpoint, put
-from memfolio.stores.composing import make
-from memfolio.stores.core import Core
-from memfolio.stores.corepage import CorePage
-from memfolio.stores.extract import Learn, lines, resolved, summed_up
-from memfolio.stores.reply import DAILY, MEMORY, NO_REPLY, USER, Kept, is_reply, read_reply
+from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
+from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core, CorePage
 from memfolio.stores.transcript import Said, read_transcript
 from memfolio.tuning import Flush
-from memfolio.types import Action, Attribution, MemoryItem
+from memfolio.types import Action, Attribution, MemoryItem, Type, default_kind
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
-from memfolio.vault.format.draft import Draft
-from memfolio.vault.format.fields import local
+from memfolio.vault.fields import Draft, local, normalise_content, without_surrogates
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
+
+LONGEST = 600
+"""Characters of the turn that tells the task."""
+MOST_ITEMS = 12
+"""How many lines of each kind a checkpoint has: the last ones."""
+MOST_QUESTIONS = 5
+FINDINGS = frozenset({Type.FACT, Type.PREFERENCE, Type.LESSON, Type.OUTCOME, Type.CORRECTION, Type.ERROR})
+_TASK_LIKE = re.compile(
+    r"(?i)(?:^|[.!?\n]\s*)(?:please|let['’]s|now|next|can you|could you|would you|help me|i want|i need|we need"
+    r"|we should|i['’]d like|add|build|change|check|create|debug|deploy|design|draft|explain|find|fix|implement"
+    r"|improve|investigate|make|migrate|move|plan|refactor|remove|rename|review|run|set up|test|update|write)\b"
+)
+
+Learn = Callable[[Sequence[Turn]], Learned]
+
+
+def summed_up(turns: Sequence[Said], learned: Iterable[Statement]) -> Checkpoint:
+    """The checkpoint at the end of a conversation from which these statements were learned."""
+    statements = list({each.text.casefold(): each for each in learned}.values())
+    return Checkpoint(
+        context=_context(turns),
+        decisions=_contents_of(statements, {Type.DECISION}),
+        findings=_contents_of(statements, FINDINGS),
+        next_steps=_contents_of(statements, {Type.TASK}),
+        open_questions=_open_questions(turns),
+    )
+
+
+def stated(text: str, speaker: str | None, **further: Any) -> Statement:
+    """A text as one statement in its own words, about what the rules take it to be about where it says one thing."""
+    return Statement(text=text, turns=(), confidence=1.0, **about(text[:LONGEST], speaker), **further)
+
+
+def resolved(
+    index: Index, said: Sequence[tuple[Statement, datetime]], way: str, since: datetime | None = None
+) -> Resolution:
+    """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
+    asked = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
+    found = index.read(partial(known_about, said=asked)) if asked else []
+    known = [Known.of(each.item, is_archived=each.archived) for each in found]
+    if since is not None:
+        known = [replace(each, forgotten_at=since if each.forgotten_at else None) for each in known]
+    return resolve(said, Knowledge(known), cast(Way, way))
+
+
+def lines(resolution: Resolution) -> Iterator[dict[str, Any]]:
+    """What is replaced and what is contradicted, as state lines."""
+    for old, new in resolution.replaced:
+        yield {"op": Op.SUPERSEDE.value, "memory": old, "by": new}
+    for clash in resolution.contradicting:
+        yield {"op": Op.EDGE.value, "memory": clash.new.ref, "to": clash.old.ref, "type": "contradicts"}
+
+
+def said_again(known: Reference, sources: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """That something known was said again in these places, as state lines."""
+    yield {"op": Op.ACCESS.value, "memory": known, "count": 1}
+    for each in sources:
+        yield {"op": Op.EDGE.value, "memory": known, "to": each, "type": "derived_from"}
+
+
+def _context(turns: Sequence[Said]) -> str:
+    """What the conversation was at: the last turn of a person that asks for something, else their last one."""
+    people = [turn.content for turn in turns if turn.is_person] or [turn.content for turn in turns[-1:]]
+    asking = [content for content in people if _TASK_LIKE.search(content)]
+    words = next(iter(asking[-1:] or people[-1:]), "")
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
+
+
+def _contents_of(statements: Iterable[Statement], types: Collection[Type]) -> tuple[str, ...]:
+    return tuple(each.text for each in statements if each.type in types)[-MOST_ITEMS:]
+
+
+def _open_questions(turns: Sequence[Said]) -> tuple[str, ...]:
+    """The questions of the last turn, which nobody has answered."""
+    said = (each for turn in turns[-1:] for line in turn.content.splitlines() for each in sentences(line))
+    return tuple(each for each in said if each.endswith(("?", "？")))[-MOST_QUESTIONS:]
+
+
+NO_REPLY = "NO_REPLY"
+DAILY, MEMORY, USER = TARGETS = ("daily log", "MEMORY.md", "USER.md")
+MOST = 100
+"""How many things one answer may have."""
+_FIELD = re.compile(
+    r"[ \t]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:\*\*)?(TYPE|CONTENT|TARGET)(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*", re.I
+)
+_ERROR = "an item without CONTENT was passed over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Something to be kept, and where: in the daily log, or in a block of core memory."""
+
+    statement: Statement
+    block: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """All of an answer, and what was wrong with it, each as a sentence."""
+
+    kept: tuple[Kept, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def is_reply(text: str) -> bool:
+    """Whether a text is such an answer, rather than a transcript."""
+    lines = [line for line in text.splitlines() if line.strip(" \t`")]
+    return bool(lines) and (lines[0].strip(" \t`.") == NO_REPLY or bool(_FIELD.match(lines[0])))
+
+
+def read_reply(text: str, user: str | None = None) -> Reply:
+    """What an answer wants kept; a target that is none of `TARGETS` is the daily log."""
+    kept: list[Kept] = []
+    problems: list[str] = []
+    for record in _records(without_surrogates(strip_fences(text)).replace("\0", "\ufffd")):
+        content = normalise_content(record.get("content", "")).strip()
+        if not content:
+            problems.append(_ERROR)
+        elif len(kept) == MOST:
+            problems.append(f"only the first {MOST} items were kept")
+            break
+        else:
+            kept.append(_kept(record, content, user))
+    return Reply(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
+
+
+def _kept(record: dict[str, str], content: str, user: str | None) -> Kept:
+    type_ = _type(record.get("type", ""))
+    statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
+    return Kept(statement=statement, block=_block(record.get("target", ""), type_))
+
+
+def _type(name: str) -> Type:
+    known = {each.value: each for each in Type}
+    return known.get(name.strip(" \t`*.").casefold(), Type.OBSERVATION)
+
+
+def _block(target: str, type_: Type) -> str | None:
+    """The block of core memory that a target means; what it names by itself is never a file."""
+    name = target.strip(" \t`*.").casefold()
+    if name == USER.casefold():
+        return IDENTITY
+    if name != MEMORY.casefold():
+        return None
+    blocks = {Type.PREFERENCE: IDENTITY, Type.DECISION: ACTIVE, Type.TASK: ACTIVE}
+    return blocks.get(type_, CRITICAL)
+
+
+def _records(text: str) -> Iterator[dict[str, str]]:
+    """The fields of each item; an item begins with its TYPE, or with a field that it has already."""
+    record: dict[str, str] = {}
+    name = ""
+    for line in text.replace("\r\n", "\n").split("\n"):
+        field = _FIELD.match(line)
+        if field:
+            name = field[1].casefold()
+            if name in record or (name == "type" and record):
+                yield record
+                record = {}
+            record[name] = line[field.end() :]
+        elif line.strip().startswith("```") or line.strip() == NO_REPLY:
+            name = ""
+        elif name == "content":
+            record[name] += f"\n{line}"
+    if record:
+        yield record
+
 
 BY = Attribution(actor="bot:flush", trigger="flush")
 SOURCE = "flush"
@@ -228,7 +394,7 @@ def _with_lines(lines: Sequence[tuple[str, str]], page: CorePage) -> str:
 
 
 def _number(name: str, value: int, least: int = 0) -> int:
-    return arguments.number(name, value, least, MOST_TOKENS)
+    return query.check_number(name, value, least, MOST_TOKENS)
 
 
 def _digest(data: object) -> str:

@@ -15,9 +15,9 @@ from typing import Any
 
 from memfolio.intake import OUTSIDE
 from memfolio.learn.learned import Turn
-from memfolio.recall.context.fence import strip_fences
+from memfolio.recall.fence import strip_fences
 from memfolio.state import moment
-from memfolio.vault.format.content import without_surrogates
+from memfolio.vault.fields import without_surrogates
 
 PEOPLE = frozenset("user human me owner".split())
 MACHINES = frozenset("assistant ai bot agent claude chatgpt gemini model".split())

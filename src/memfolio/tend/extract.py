@@ -94,15 +94,15 @@ def clipped(text: str, characters: int) -> str:
 
 def is_secret(text: str) -> bool:
     """Whether a text looks as if it gave away a password, a token or a key."""
-    from memfolio.learn import junk
+    from memfolio.learn import clauses
 
-    return ("=" in text and bool(_ASSIGNED.search(text[:LONG]))) or junk.is_secret(text[:LONG])
+    return ("=" in text and bool(_ASSIGNED.search(text[:LONG]))) or clauses.is_secret(text[:LONG])
 
 
 @lru_cache(maxsize=2048)
 def sentences_of(text: str) -> tuple[str, ...]:
     """The sentences of a text that tell something, each in one line and without the marks of lists and headings."""
-    from memfolio.learn.junk import is_given, is_taken_back
+    from memfolio.learn.clauses import is_given, is_taken_back
 
     found = list(_split("\n".join(_told_lines(text))))
     end = next((nth for nth, words in enumerate(found) if is_given(words)), len(found))  # then others speak
@@ -112,7 +112,7 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
 def _told_lines(text: str) -> Iterator[str]:
     """The lines that somebody wrote, without code, logs and secrets."""
-    from memfolio.learn.junk import readable
+    from memfolio.learn.clauses import readable
 
     lines = [line[:LINE] for line in text.splitlines()]
     bare = [line.replace("[[", "").replace("]]", "") for line in lines]  # a link begins as a pasted list does
@@ -124,7 +124,7 @@ def _told_lines(text: str) -> Iterator[str]:
 
 
 def _tells(sentence: str) -> bool:
-    from memfolio.learn.junk import is_made_up, is_question, is_small_talk
+    from memfolio.learn.clauses import is_made_up, is_question, is_small_talk
 
     is_greeting = is_small_talk(sentence) and len(sentence.split()) <= GREETING
     return not (is_greeting or is_question(sentence) or is_made_up(sentence) or sentence.endswith("？"))

@@ -1,30 +1,292 @@
-"""Tending: runs what is due for one agent, one process at a time, each job on its own and within its time."""
+"""Maintenance: runs the jobs that are due for one agent, one process at a time, each within its time."""
 
 from __future__ import annotations
 
 import json
+import logging
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, tzinfo
+from enum import StrEnum
 from functools import partial
 
+from memfolio.embed.meaning import Embedded
 from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError
-from memfolio.govern.proposals.proposals import Proposals
-from memfolio.index.counts import last_runs
+from memfolio.govern.proposals import Proposals
 from memfolio.index.index import Index
+from memfolio.index.lookup import last_runs
 from memfolio.intake import nearest
 from memfolio.llm.model import Model
-from memfolio.recall.asking import arguments
+from memfolio.recall import query
 from memfolio.recall.library import Library
 from memfolio.state import moment
-from memfolio.tend.due import is_due
-from memfolio.tend.hand import Hand
-from memfolio.tend.jobs import JOBS, Job, Tended
+from memfolio.tend.hand import Hand, tender
+from memfolio.text import counted
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.lock import FileLock
 from memfolio.vault.vault import Vault
+
+
+class Period(StrEnum):
+    """How often a job is due."""
+
+    ALWAYS = "always"
+    BEAT = "beat"
+    """Whenever a span has passed that is configured."""
+    DAILY = "daily"
+    WEEKLY = "weekly"
+
+
+def is_due(
+    period: Period, last: datetime | None, now: datetime, zone: tzinfo, hour: int, beat: timedelta = timedelta(0)
+) -> bool:
+    """Whether the time of a job has come since it was last looked after."""
+    if period is Period.BEAT and last is not None:
+        return now - last >= beat
+    return period is Period.ALWAYS or last is None or last < latest(period, now, zone, hour)
+
+
+def latest(period: Period, now: datetime, zone: tzinfo, hour: int) -> datetime:
+    """The last moment before `now` at which a job of this period fell due.
+
+    A week begins on Monday, so that the one before is over.
+    """
+    here = now.astimezone(zone)
+    mark = here.replace(hour=hour, minute=0, second=0, microsecond=0)
+    if mark > here:
+        mark -= timedelta(days=1)
+    if period is Period.WEEKLY:
+        mark -= timedelta(days=mark.weekday())
+    return mark
+
+
+LATELY = timedelta(days=7)
+"""Conversations that have been over for longer have taught what they could."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tended:
+    """What a job has at hand."""
+
+    hand: Hand
+    library: Library
+    proposals: Proposals
+    reflect: Callable[[bool], str]
+    """Reflects, or with True only tries, and says what came of it."""
+    model: Model | None = None
+    is_asked_for: bool = False
+    """Whether somebody wants it done at once, due or not."""
+    sessions: tuple[str, ...] = ()
+    """The conversations that it is about; none for all."""
+    enough: Callable[[], bool] = field(default=lambda: False)
+    """Whether the time is up, to be asked between two changes."""
+    told: Callable[[int, int], None] = field(default=lambda done, total: None)
+
+    @property
+    def index(self) -> Index:
+        return self.library.index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Something that is due again and again; `run` says in a few words what it did, or nothing."""
+
+    name: str
+    period: Period
+    run: Callable[[Tended], str]
+    doc: str
+
+
+def _sessions(tended: Tended) -> str:
+    from memfolio.tend.sessions import Ended, hear_out
+
+    settings = tended.hand.vault.config.learn
+    if not settings.enabled:
+        return ""
+    asked = tended.is_asked_for
+    ended = Ended(only=tended.sessions, is_over=asked, again=asked)
+    heard = hear_out(
+        tended.hand, tended.index, settings, ended, model=tended.model, enough=tended.enough, told=tended.told
+    )
+    learned, conflicts = sum(each.learned for each in heard), sum(each.conflicts for each in heard)
+    told = f"{_many(len(heard), 'conversation')}, {_many(learned, 'statement') or 'nothing'} learned" if heard else ""
+    return f"{told}, {_many(conflicts, 'conflict')}" if conflicts else told
+
+
+def _consolidate(tended: Tended) -> str:
+    from memfolio.tend.consolidate import consolidate
+
+    settings = tended.hand.vault.config.consolidate
+    found = consolidate(tended.hand, tended.index, settings, tended.model)
+    parts = [_many(len(found.groups), "summary", "summaries")] if found.groups else []
+    parts += [f"{len(found.promoted)} promoted"] if found.promoted else []
+    return ", ".join(parts)
+
+
+def _graph(tended: Tended) -> str:
+    from memfolio.graph.grow import grow
+
+    return _many(len(grow(tended.hand, tended.index, _classes(tended)).pages), "page")
+
+
+def _classes(tended: Tended) -> list[str]:
+    """The classes of the ontology as types of entities: `sales-order`."""
+    from memfolio.knowledge.ontology.ontology import Ontology
+    from memfolio.knowledge.ontology.term import TermKind, spoken
+
+    terms = Ontology(tended.hand.vault, tended.library, tended.hand.agent).terms()
+    return [spoken(each.name, each.kind).lower().replace(" ", "-") for each in terms if each.kind is TermKind.CLASS]
+
+
+def _patterns(tended: Tended) -> str:
+    from memfolio.tend.patterns import learn_patterns
+
+    return _many(len(learn_patterns(tended.hand, tended.index, tended.hand.now)), "pattern")
+
+
+def _day(tended: Tended) -> str:
+    from memfolio.tend.digest import close_days
+
+    return _many(len(close_days(tended.hand, tended.index)), "day")
+
+
+def _digest(tended: Tended) -> str:
+    from memfolio.tend.digest import build
+
+    return _many(len(build(tended.hand, tended.index, model=tended.model).paths), "digest")
+
+
+def _retention(tended: Tended) -> str:
+    from memfolio.tend.retention import retain
+
+    found = retain(tended.hand, tended.index)
+    moved = [_many(found.memories, "memory", "memories"), _many(len(found.pages), "page")]
+    archived = " and ".join(filter(None, moved))
+    packed = _many(len(found.compressed), "log")
+    return ", ".join(filter(None, [archived and f"{archived} archived", packed and f"{packed} compressed"]))
+
+
+def _backup(tended: Tended) -> str:
+    from memfolio.tend.backup import back_up, backup_folder, backups
+
+    hand, settings = tended.hand, tended.hand.vault.config.backup
+    if not settings.folder:
+        return ""
+    folder = backup_folder(hand.vault)
+    made = backups(hand.vault, folder) if folder.is_dir() else []
+    if made and hand.now.timestamp() - made[-1].path.stat().st_mtime < settings.every.total_seconds():
+        return ""
+    return back_up(hand.vault, folder, settings.keep, hand.now, dry_run=hand.dry_run).path.name
+
+
+def _proposals(tended: Tended) -> str:
+    """What nobody decided on in time is dropped, and what needs nobody's leave is committed."""
+    proposals, hand = tended.proposals, tended.hand
+    if hand.dry_run:
+        return ""
+    dropped, made = proposals.expire(hand.now), proposals.review()
+    parts = [f"{_many(len(dropped), 'proposal')} expired"] if dropped else []
+    return ", ".join(parts + ([f"{_many(len(made), 'proposal')} committed"] if made else []))
+
+
+def _reflect(tended: Tended) -> str:
+    from memfolio.govern.reflection.log import due
+
+    hand = tended.hand
+    is_due = due(hand.vault, tended.index, hand.agent, hand.now) is not None
+    return tended.reflect(hand.dry_run) if is_due else ""
+
+
+def _watch(tended: Tended) -> str:
+    from memfolio.govern.alerts import watch
+
+    hand = tended.hand
+    raised = [] if hand.dry_run else watch(hand.vault, tended.library, hand.agent, hand.now)
+    kinds = ", ".join(dict.fromkeys(line.by.trigger.partition(":")[0] for line in raised))
+    return f"{_many(len(raised), 'alert')}: {kinds}" if raised else ""
+
+
+def _heartbeat(tended: Tended) -> str:
+    """Digests of weeks that are over are made by their own job."""
+    from memfolio.mind.heartbeat import beat
+
+    found = beat(tended.hand, tended.library)
+    tended.hand.notes.extend((*found.notes, *found.problems))
+    parts = [
+        _many(found.stale_intentions_pruned, "intention let go", "intentions let go"),
+        _many(found.desires_moved, "desire moved", "desires moved"),
+        _many(found.beliefs_fed, "belief from facts", "beliefs from facts"),
+        _many(found.conflicts_detected, "conflict"),
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _procedures(tended: Tended) -> str:
+    """Learn from what went well, and let go of what fails."""
+    from memfolio.procedures.procedures import Procedures
+    from memfolio.procedures.run import failing
+    from memfolio.procedures.runs import Runs
+
+    hand, settings = tended.hand, tended.hand.vault.config.procedures
+    procedures = Procedures(hand.vault, tended.library, hand.agent, model=tended.model)
+    runs, by = Runs(hand.vault, tended.library, hand.agent, procedures), tender("procedures")
+    since = None if tended.is_asked_for else hand.now - LATELY
+    learned = procedures.learn(since=since, by=by, dry_run=hand.dry_run) if settings.learn else []
+    retired = failing(procedures.list(), runs.list(), settings)
+    for each in retired:
+        procedures.retire(each.procedure, each.reason, by=by, dry_run=hand.dry_run)
+    told = _many(len(learned), "procedure learned", "procedures learned")
+    return ", ".join(filter(None, (told, _many(len(retired), "procedure retired", "procedures retired"))))
+
+
+def _embed(tended: Tended) -> str:
+    """Make the vectors that are missing; what cannot be embedded is told, and found by its words."""
+    hand, library = tended.hand, tended.library
+    if library.meaning.embedder is None and hand.vault.config.embedding_provider == "none":
+        return ""
+    is_shown = hand.dry_run and library.meaning.embedder is not None
+    found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(tended.told, tended.enough)
+    if found.missing:
+        why = found.degraded or "the time is up"
+        hand.notes.append(f"{_many(found.missing, 'memory', 'memories')} not embedded: {why}")
+    return f"{_many(found.made, 'memory', 'memories')} embedded" if found.made else ""
+
+
+def _typedb(tended: Tended) -> str:
+    from memfolio.knowledge.typedb.mirror import catch_up
+
+    hand = tended.hand
+    return "" if hand.dry_run or not hand.vault.config.typedb.url else catch_up(hand.vault, tended.library, hand.agent)
+
+
+def _many(count: int, noun: str, plural: str = "") -> str:
+    return counted(count, noun, plural) if count else ""
+
+
+JOBS = (
+    Job(name="sessions", period=Period.ALWAYS, run=_sessions, doc="learn from conversations that are over"),
+    Job(name="consolidate", period=Period.ALWAYS, run=_consolidate, doc="promote and sum up what proved important"),
+    Job(name="graph", period=Period.ALWAYS, run=_graph, doc="bring the pages of people and things up to date"),
+    Job(name="day", period=Period.DAILY, run=_day, doc="close the days that are over with a summary"),
+    Job(name="patterns", period=Period.WEEKLY, run=_patterns, doc="look for habits"),
+    Job(name="digest", period=Period.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
+    Job(
+        name="heartbeat", period=Period.BEAT, run=_heartbeat, doc="let go of what is over, and look for contradictions"
+    ),
+    Job(name="procedures", period=Period.DAILY, run=_procedures, doc="learn how things are done, and what fails"),
+    Job(name="retention", period=Period.DAILY, run=_retention, doc="archive and compress what is past its time"),
+    Job(name="proposals", period=Period.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"),
+    Job(name="reflect", period=Period.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"),
+    Job(name="embed", period=Period.ALWAYS, run=_embed, doc="embed the memories that semantic search lacks"),
+    Job(name="watch", period=Period.DAILY, run=_watch, doc="look for what the owner must be told"),
+    Job(name="typedb", period=Period.ALWAYS, run=_typedb, doc="bring the copy on a TypeDB server up to date"),
+    Job(name="backup", period=Period.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
+)
+
 
 LOCK = "tend.lock"
 LOOKED = "tended"
@@ -74,8 +336,8 @@ def tend(
     With `sessions`, these conversations are over, and are learned from.
     """
     now, end = vault.home.now(), time.monotonic() + vault.config.tend.seconds
-    asked = arguments.words("session", sessions)
-    wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *arguments.words("job", jobs)))]
+    asked = query.words("session", sessions)
+    wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *query.words("job", jobs)))]
     done, waiting = list[Done](), list[str]()
     with alone(vault, dry_run=dry_run):
         looked = {} if wanted else _looked(vault, library.index, agent, now)
@@ -195,3 +457,76 @@ def _look(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
     if after != before:
         with disk_errors(vault.home.root):
             vault.home.disk.put(vault.home.internal / LOOKED, json.dumps({**hints, agent: after}).encode())
+
+
+logger = logging.getLogger("memfolio")
+QUIET = 2.0
+"""Seconds without a turn after which the thread begins, so that it never competes with a conversation."""
+PATIENCE = 30.0
+"""Seconds for which closing waits for the conversation under way, since a model may be reading it."""
+
+
+class Attendant:
+    """Watches conversations change; what a process leaves undone is done when the home is tended."""
+
+    def __init__(self, learn: Callable[[str], object]) -> None:
+        self._learn = learn
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._woken = threading.Condition()
+        self._current: str | None = None
+        self._turns = 0
+        self._has_changed = False
+        self.is_closed = False
+        """Whether the thread should stop after the conversation under way."""
+        self._thread: threading.Thread | None = None
+
+    def saw(self, session: str | None) -> None:
+        """A turn of this conversation was noted."""
+        if session is None or (session == self._current and not self._has_changed):
+            return
+        if self._process != os.getpid():
+            self._begin()  # a forked process has none of its parent's threads
+        with self._woken:
+            self._has_changed = self._has_changed or self._current not in (None, session)
+            self._current = session
+            self._turns += 1
+            if self._has_changed and not self.is_running and not self.is_closed:
+                self._thread = threading.Thread(target=self._run, name="memfolio-attend", daemon=True)
+                self._thread.start()
+            self._woken.notify_all()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a thread; one that a defect ended is started anew for the next conversation."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def _run(self) -> None:
+        while session := self._ended():
+            try:
+                self._learn(session)
+            except MemfolioError as error:
+                logger.debug("learning stopped: %s", error)  # tending does it later
+
+    def _ended(self) -> str | None:
+        """Wait until conversations have changed and it is quiet; the one that goes on, or None when all is closed."""
+        with self._woken:
+            while not self.is_closed:
+                turns = self._turns
+                self._woken.wait(QUIET if self._has_changed else None)
+                if self._has_changed and turns == self._turns and not self.is_closed:
+                    self._has_changed = False
+                    return self._current
+            return None
+
+    def close(self) -> None:
+        """Stop after the conversation under way."""
+        if self._process != os.getpid():
+            return
+        with self._woken:
+            self.is_closed = True
+            self._woken.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=PATIENCE)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError
 from memfolio.types import HUMAN, Action, Approval, Attribution
-from memfolio.vault.audit import GENESIS, Trail, TrailLine, is_sealed, read_line
 from memfolio.vault.paths import Sensitivity, sensitivity
+from memfolio.vault.trail import GENESIS, Trail, TrailLine, is_sealed, read_line
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault

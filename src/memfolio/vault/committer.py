@@ -17,21 +17,19 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskFullError, MemfolioError
 from memfolio.types import HUMAN, Action
-from memfolio.vault.audit import is_sealed
-from memfolio.vault.books import Books
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.git.gitindex import STAGED, is_current, is_led_by_us
-from memfolio.vault.git.names import can_hold
+from memfolio.vault.file_states import Books, rebuild
+from memfolio.vault.git.repository import STAGED, can_hold, is_current, is_led_by_us
+from memfolio.vault.journal import Record, Written
 from memfolio.vault.lock import FileLock
-from memfolio.vault.moved import RETURNED, tell_moved
 from memfolio.vault.paths import AUDIT, is_tracked
-from memfolio.vault.recent import Record, Written
-from memfolio.vault.recover import rebuild
+from memfolio.vault.reconcile import RETURNED, tell_moved
+from memfolio.vault.trail import is_sealed
 from memfolio.vault.writer import Writer
 
 if TYPE_CHECKING:
     from memfolio.vault.git.history import History
-    from memfolio.vault.git.message import CommitDraft
+    from memfolio.vault.git.repository import CommitDraft
 
 COMPANY = timedelta(seconds=1)
 MAX_BATCH = 200
@@ -320,7 +318,7 @@ class Committer:
         return ours[:start]
 
     def _draft(self, group: Group) -> CommitDraft:
-        from memfolio.vault.git.message import CommitDraft, format_seqs
+        from memfolio.vault.git.repository import CommitDraft, format_seqs
 
         first, last = group.records[0].line, group.records[-1].line
         by = first.by

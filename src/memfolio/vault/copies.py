@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from memfolio.errors import ConflictError, DiskError, FileNotHereError, HomeBusyError, InputError
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddBlocks, Change, Operation, Page, PutPage
-from memfolio.vault.foreign import blocks_of
+from memfolio.vault.journal import to_bytes
 from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, form_of, ledger_of
-from memfolio.vault.recent import to_bytes
+from memfolio.vault.reconcile import blocks_of
 
 if TYPE_CHECKING:
-    from memfolio.vault.excerpt import Excerpt
+    from memfolio.vault.cut import Excerpt
     from memfolio.vault.vault import Vault
 
 SYNC = Attribution(actor="system:sync", approval=Approval.AUTO, trigger="conflict-copy")
@@ -72,7 +72,7 @@ def _parted(vault: Vault, original: str, copy: bytes) -> tuple[bytes, list[Excer
     """The copy of a log without what was forgotten, and what of that the archive may keep."""
     if form_of(original) is not Form.LOG:
         return copy, []
-    from memfolio.vault.forgotten import forgotten_in, part
+    from memfolio.vault.past.rollback import forgotten_in, part
 
     def read(path: str) -> bytes | None:
         try:
@@ -87,8 +87,8 @@ def _archived(vault: Vault, original: str, forgotten: list[Excerpt]) -> list[Ope
     """Keep what was forgotten where it should have gone, if it is not there; other forms of it are in git."""
     if not forgotten:
         return []
-    from memfolio.vault.excerpt import into_archive
-    from memfolio.vault.forgotten import archive_of, missing_from
+    from memfolio.vault.cut import into_archive
+    from memfolio.vault.past.rollback import archive_of, missing_from
 
     target = archive_of(original)
     page = vault.page(target)
@@ -116,7 +116,7 @@ def _parts(vault: Vault, ledger: Ledger) -> list[bytes]:
 
 def _set_aside(vault: Vault, original: str, copy: Page, rest: bytes) -> list[Operation]:
     """Remove the copy; what the original does not contain of its rest is kept as a page under `conflicts/`."""
-    from memfolio.vault.excerpt import is_bare
+    from memfolio.vault.cut import is_bare
 
     page = vault.page(original)
     operations: list[Operation] = [PutPage(copy.path, None, copy.hash)]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import ConflictError, InputError, NotFoundError, PageChangedError
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
-from memfolio.vault.disk import disk_errors
-from memfolio.vault.excerpt import (
+from memfolio.vault.cut import (
     Excerpt,
+    Hash,
+    Place,
     cut,
     cut_from_archive,
     excerpts,
@@ -32,14 +33,13 @@ from memfolio.vault.excerpt import (
     with_note,
     without_copied_marks,
 )
-from memfolio.vault.format.lines import split_lines
-from memfolio.vault.format.packed import SUFFIX, pack, plain_name, text_of
+from memfolio.vault.disk import disk_errors
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.lines import SUFFIX, pack, plain_name, split_lines, text_of
 from memfolio.vault.past.past import ATTEMPTS, Outcome
 from memfolio.vault.past.rollback import TOMBSTONE, is_daily_log, record_of
 from memfolio.vault.past.undo import difference
 from memfolio.vault.paths import agent_of, archive_log, ledger_of, page_from_archive, state_ledger
-from memfolio.vault.place import Hash, Place
-from memfolio.vault.recent import to_bytes, to_text
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from memfolio.errors import HomeMissingError
 from memfolio.vault.disk import Stamp
-from memfolio.vault.git.names import can_hold
+from memfolio.vault.git.repository import can_hold
+from memfolio.vault.journal import FileState
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk, ledger_of
-from memfolio.vault.recent import FileState
 
 TOP = ("agents", SHARED, AUDIT)
 FEW = 3

@@ -1,13 +1,16 @@
-"""The vault of one home: its files, its one writer, its trail and its history."""
+"""What stands between a vault and whoever speaks through it: what they may change, and what they may know of."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from datetime import date
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from datetime import date, tzinfo
+from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from memfolio.clock import Clock, SystemClock, from_ms
 from memfolio.config import Config, default_toml, load_config
@@ -24,37 +27,99 @@ from memfolio.errors import (
 from memfolio.types import Action, Approval, Attribution, MemoryItem
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent
 from memfolio.vault.alerts import open_alerts
-from memfolio.vault.audit import Trail, TrailLine
-from memfolio.vault.books import Books
+from memfolio.vault.carry_out import FOLDER as INTENTS
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage, Receipt, attributed
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, Stamp, disk_errors
-from memfolio.vault.format.content import encoded
-from memfolio.vault.format.draft import Draft, as_draft
-from memfolio.vault.guard import Guard, known_to
+from memfolio.vault.fields import Draft, as_draft, encoded
+from memfolio.vault.file_states import Books
 from memfolio.vault.home import Home, is_home
-from memfolio.vault.intent import FOLDER as INTENTS
+from memfolio.vault.journal import FileState, Recent, Record, to_text
 from memfolio.vault.lock import FileLock
-from memfolio.vault.logs import entries_in, logs_of
+from memfolio.vault.log import read_log
 from memfolio.vault.paths import (
     CONFIG,
+    Form,
     Ledger,
     Sensitivity,
+    agent_of,
     agent_root,
     check_path,
     day_log,
+    day_of,
+    form_of,
+    ledger_of,
     sensitivity,
 )
-from memfolio.vault.recent import FileState, Recent, Record
-from memfolio.vault.settle import Settler
+from memfolio.vault.reconcile import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
+from memfolio.vault.trail import Trail, TrailLine, read_line
 from memfolio.vault.writer import Writer
 
-if TYPE_CHECKING:  # what looks back is loaded when somebody does
+if TYPE_CHECKING:
     from memfolio.vault.git.history import History
     from memfolio.vault.past.past import Past
     from memfolio.vault.past.report import Finding
+
+
+Shows = Callable[[str], bool]
+_PATH = re.compile(rb'"path":"((?:[^"\\]|\\.)*)"')
+"""A file in a line of the trail as it stands there: within a text, these quotes would be escaped."""
+
+
+class Guard(Protocol):
+    """What stands before the writer: it lets a change pass as it may be made, or refuses it."""
+
+    clean: Callable[[Change], Change]
+    """Takes out what must not be written; what a change would do is shown without it, too."""
+
+    def __call__(self, change: Change) -> AbstractContextManager[Change]: ...
+
+
+def known_to(shows: Shows, trail: Trail, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
+    """The changes of which all files are shown, and alerts about such ones."""
+    every = cache(lambda: {line.seq: line for line in trail.lines()})
+    return (line for line in lines if _may_know(shows, line, every))
+
+
+def count_known_to(shows: Shows, trail: Trail) -> int:
+    """How many changes there are of which all files are shown; parsing each would take seconds in a long trail."""
+    shown = cache(lambda path: shows(json.loads(b'"%s"' % path)))
+    found, others = 0, list[TrailLine]()
+    for part in trail.parts():
+        for _, raw in trail.raw_lines(part):
+            if paths := _PATH.findall(raw):
+                found += all(map(shown, paths))
+            else:
+                with suppress(ValueError):  # a line that nobody can read
+                    others.append(read_line(raw))
+    return found + sum(1 for _ in known_to(shows, trail, others))
+
+
+def _may_know(shows: Shows, line: TrailLine, every: Callable[[], Mapping[int, TrailLine]]) -> bool:
+    if line.files:
+        return all(map(shows, line.paths))
+    whose = line.by.source if line.action is Action.ALERT else None
+    about = [every()[seq] for seq in line.about if seq in every()]
+    is_shown = whose is None or shows(f"{agent_root(whose)}/")
+    return is_shown and all(_may_know(shows, each, every) for each in about)
+
+
+def logs_of(files: Iterable[str], agent: str, day: date | None) -> list[str]:
+    """Those of the files that are an agent's daily logs, of one day or of all."""
+    root = f"{agent_root(agent)}/memory/"
+    logs = [path for path in files if path.startswith(root) and ledger_of(path)]
+    return [path for path in logs if form_of(path) is Form.LOG and day in (None, day_of(path))]
+
+
+def entries_in(path: str, read: Callable[[str], bytes | None], zone: tzinfo) -> Iterator[MemoryItem]:
+    """The memories in a log, in the order in which they stand there; a name that is no real date has none."""
+    day, agent = day_of(path), agent_of(path)
+    if day is not None and agent is not None:
+        reading = read_log(to_text(read(path) or b""), day=day, tz=zone, agent=agent)
+        yield from (found.entry.item for found in reading.entries)
+
 
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")

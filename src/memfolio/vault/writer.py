@@ -18,23 +18,31 @@ from memfolio.clock import to_ms
 from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError, PageChangedError
 from memfolio.types import Action, Attribution
 from memfolio.vault.alerts import WATCHMAN, needs_alert
-from memfolio.vault.audit import TrailLine, shorten_ids
-from memfolio.vault.books import Books, Done
-from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, PutPage, Receipt, with_new_ids
+from memfolio.vault.carry_out import DISPLACED, Finisher, Intent, Intents
+from memfolio.vault.change import (
+    AddBlocks,
+    AddEntries,
+    AddLines,
+    Change,
+    Plan,
+    Planned,
+    PutPage,
+    Receipt,
+    Tail,
+    fill_parts,
+    with_new_ids,
+)
 from memfolio.vault.disk import Stamp, disk_errors
-from memfolio.vault.finish import DISPLACED, Finisher
-from memfolio.vault.format.content import check_content
-from memfolio.vault.format.lines import render_line
-from memfolio.vault.format.log import title_line
-from memfolio.vault.format.mint import Mint
-from memfolio.vault.format.signature import new_id, sign
-from memfolio.vault.intent import Intent, Intents
+from memfolio.vault.entry import Mint
+from memfolio.vault.fields import check_content
+from memfolio.vault.file_states import Books, Done, catch_up
+from memfolio.vault.lines import new_id, render_line, sign
 from memfolio.vault.lock import FileLock
+from memfolio.vault.log import title_line
 from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of, days_beside
-from memfolio.vault.plan import Plan, Planned, Tail, fill_parts
-from memfolio.vault.recover import catch_up
-from memfolio.vault.settle import Settler
+from memfolio.vault.reconcile import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
+from memfolio.vault.trail import TrailLine, shorten_ids
 
 ATTEMPTS = 100
 

@@ -11,7 +11,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
-from memfolio.embed.hashed import HashedEmbedder
+from memfolio.embed.embedder import HashedEmbedder
 from memfolio.knowledge.ontology.ontology import Ontology
 from memfolio.recall.library import Library
 from memfolio.vault.vault import Vault

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memfolio.index.facts import Fact
-from memfolio.knowledge.ontology.conform import Flaw, conform
-from memfolio.knowledge.ontology.term import new_term
-from memfolio.knowledge.ontology.vocabulary import Vocabulary
+from memfolio.knowledge.ontology.term import Vocabulary, new_term
+from memfolio.knowledge.ontology.validate import Flaw, conform
 
 KNOWN = Vocabulary(
     [

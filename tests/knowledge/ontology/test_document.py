@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.errors import OntologyError
-from memfolio.knowledge.ontology.document import PREFIXES, Document, node_of, read_page, write_page
+from memfolio.knowledge.ontology.document import PREFIXES, Document, adopted, node_of, read_page, template, write_page
 from memfolio.knowledge.ontology.ontology import Ontology
-from memfolio.knowledge.ontology.rdf import adopted
-from memfolio.knowledge.ontology.templates import template
 from memfolio.knowledge.ontology.term import BASE, Term, TermKind, as_fields, new_term, term_from
 from tests.knowledge.ontology.conftest import Web
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from memfolio.errors import NotFoundError, OntologyError, PageChangedError
+from memfolio.knowledge.ontology.document import TEMPLATES
 from memfolio.knowledge.ontology.ontology import Ontology
-from memfolio.knowledge.ontology.templates import TEMPLATES
-from memfolio.knowledge.ontology.term import Term, new_term
+from memfolio.knowledge.ontology.term import Term, Vocabulary, new_term
 from memfolio.knowledge.ontology.validate import validate
-from memfolio.knowledge.ontology.vocabulary import Vocabulary
 from memfolio.recall.library import Library
 from memfolio.vault.vault import OWNER, Vault
 

@@ -18,11 +18,9 @@ import pytest
 from memfolio.config import load_config
 from memfolio.memory import Memory
 from memfolio.serve.client import Client
-from memfolio.serve.http.app import build
+from memfolio.serve.http.app import Hall, build
 from memfolio.serve.http.gate import Names
-from memfolio.serve.http.hall import Hall
-from memfolio.serve.http.limits import Limits
-from memfolio.serve.http.server import Server, listen, server_of
+from memfolio.serve.http.server import Limits, Server, listen, server_of
 from memfolio.serve.tokens import Tokens
 
 QUICK = Limits(head_seconds=0.6, body_seconds=0.6, linger_seconds=0.2, send_seconds=2)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.embed import worker
+from memfolio.embed import meaning
 from memfolio.errors import HomeError
 from memfolio.memory import Memory
 from memfolio.serve import idle
-from memfolio.serve.http.hall import Room
+from memfolio.serve.http.app import Room
 from memfolio.serve.mcp.http import callers_of
 from memfolio.serve.tools.sets import tools_of
 from memfolio.vault.disk import Disk
@@ -36,7 +36,7 @@ class Seconds:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "EVERY", 0.01)
-    monkeypatch.setattr(worker, "LINGER", 0.05)
+    monkeypatch.setattr(meaning, "LINGER", 0.05)
 
 
 @pytest.fixture
@@ -137,8 +137,8 @@ def test_request_that_comes_while_a_memory_is_being_closed_is_served(served: Ser
 def test_many_requests_during_many_closings_are_all_served(
     served: Served, seconds: Seconds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "LINGER", 0.001)
-    monkeypatch.setattr(worker, "CALM", 0.001)
+    monkeypatch.setattr(meaning, "LINGER", 0.001)
+    monkeypatch.setattr(meaning, "CALM", 0.001)
     stop, failures, rooms = threading.Event(), list[Exception](), set[Room]()
 
     def ask(number: int) -> None:

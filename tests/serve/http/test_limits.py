@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from memfolio.serve.http import events
-from memfolio.serve.http.limits import Limits
+from memfolio.serve.http import app
+from memfolio.serve.http.server import Limits
 from tests.serve.http.conftest import QUICK, Served, serving, until
 
 
@@ -175,13 +175,13 @@ def test_client_that_takes_its_answer_slowly_gets_all_of_it(home: Path) -> None:
 
 def test_reader_who_falls_behind_hears_what_waited_and_then_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> list[bytes]:
-        listener = events.Listener()
+        listener = app.Listener()
         for number in range(9):
             listener.hear(b"%d" % number)
         await asyncio.sleep(0)
         return [each async for each in listener.events()]
 
-    monkeypatch.setattr(events, "WAITING", 3)
+    monkeypatch.setattr(app, "WAITING", 3)
     assert asyncio.run(run()) == [b"0", b"1", b"2"]
 
 

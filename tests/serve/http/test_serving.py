@@ -22,7 +22,7 @@ from bench.http import SERVE, over_http, prepare, question
 from memfolio.errors import InputError
 from memfolio.memory import Memory
 from memfolio.serve.client import Client, ServerError
-from memfolio.serve.http import events
+from memfolio.serve.http import app
 from memfolio.serve.tokens import Tokens
 from memfolio.types import Attribution
 from tests.serve.http.conftest import Served, furnished, serving, until
@@ -134,7 +134,7 @@ def test_listener_who_was_away_hears_what_it_missed(served: Served, monkeypatch:
         assert [next(heard)["ids"] for _ in kept] == [[each] for each in kept]
         again = client.remember(text="Note 3")["id"]
         assert next(heard)["ids"] == [again]
-    monkeypatch.setattr(events, "WAITING", 2)
+    monkeypatch.setattr(app, "WAITING", 2)
     last = client.audit_log(limit=1)[0]["seq"]
     with closing(client.events(after=before)) as heard:
         assert next(heard) == {"after": before, "until": last}

@@ -1,4 +1,4 @@
-"""The forms in which memories are kept elsewhere: one small module for each, and the table of them."""
+"""The forms in which memories are kept elsewhere: and the table of where each is read."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from importlib import import_module
 from pathlib import Path
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.exchange.incoming import Source
+from memfolio.exchange.reading import Source
 from memfolio.intake import nearest
 from memfolio.vault.home import is_home
 
 SOURCES = {
-    "chatgpt": "chatgpt:ChatGPT",
-    "claude": "claude:Claude",
-    "mem0": "mem0:Mem0",
-    "mcp-memory": "mcp_memory:McpMemory",
+    "chatgpt": "json_source:ChatGPT",
+    "claude": "json_source:Claude",
+    "mem0": "json_source:Mem0",
+    "mcp-memory": "json_source:McpMemory",
     "graph-sqlite": "graph_sqlite:GraphSqlite",
-    "obsidian": "obsidian:SOURCE",
-    "mabos": "mabos:SOURCE",
-    "spec": "spec:SOURCE",
-    "moltbot": "moltbot:SOURCE",
-    "claude-code": "claude_code:SOURCE",
-    "openclaw": "openclaw:SOURCE",
-    "markdown": "markdown:SOURCE",
+    "obsidian": "folders:OBSIDIAN",
+    "mabos": "folders:MABOS",
+    "spec": "folders:SPEC",
+    "moltbot": "folders:MOLTBOT",
+    "claude-code": "folders:CLAUDE_CODE",
+    "openclaw": "folders:OPENCLAW",
+    "markdown": "folders:MARKDOWN",
     "pdf": "pdf:Pdf",
 }
 """What each is called and where it is, in the order in which they are tried: the first that fits is taken."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.exchange.incoming import Flaw, Incoming, Note, Sheet
+from memfolio.exchange.reading import Flaw, Incoming, Note, Sheet
 from memfolio.exchange.sources.json_source import moment_in, text_in, token_in
-from memfolio.graph.cast import slug
-from memfolio.index.foreign import Foreign, reading
+from memfolio.graph.entities import slug
+from memfolio.index.database import Foreign, reading
 
 TYPES = {"episodic": "event", "semantic": "fact", "opinion": "preference", "procedural": "lesson"}
 ROLES = {"orchestrator": "assistant", "agent": "assistant"}

@@ -1,4 +1,4 @@
-"""Sources in JSON, which may be large: read item by item from a file, a folder or a zip archive, within limits."""
+"""Sources in JSON, which may be large: ChatGPT, Claude, mem0 and MCP memory, read item by item within limits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from memfolio.errors import InputError
-from memfolio.exchange.incoming import Flaw, Incoming
+from memfolio.exchange.reading import Flaw, Incoming, Note, Sheet, fact, safe_path
 from memfolio.types import TOKEN_PATTERN
-from memfolio.vault.format.content import without_surrogates
+from memfolio.vault.fields import without_surrogates
 
 CHUNK = 1 << 18
 GLANCE = 1 << 16
@@ -206,3 +207,241 @@ def moment_in(value: object) -> datetime | None:
         return datetime.fromtimestamp(value / 1000 if abs(value) > 1e11 else value, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+class McpMemory(JsonSource):
+    """The graph of the memory server."""
+
+    name = "mcp-memory"
+    files = r"memory.*\.jsonl?"
+    mark = r'"(entityType|relationType)"\s*:'
+    inside = ("entities", "relations")
+
+    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+        name, kind = text_in(record.get("name")), text_in(record.get("entityType"))
+        if name and kind:
+            yield fact(name, "isA", kind)
+        for each in listed(record, "observations") if name else ():
+            # Some versions of the server keep an observation as an object.
+            if said := text_in(each.get("content") if isinstance(each, Mapping) else each):
+                about = {"attributes": {"entity": name}, "type": "fact"}
+                yield Note(ref=f"{name}: {said}", content=f"{name}: {said}", fields=about)
+        subject, other, predicate = (text_in(record.get(each)) for each in ("from", "to", "relationType"))
+        if subject and other and predicate:
+            yield fact(subject, predicate, other)
+
+
+class Mem0(JsonSource):
+    """Memories of mem0."""
+
+    name = "mem0"
+    files = r"mem0.*\.jsonl?"
+    mark = r'\{\s*"id"\s*:[^{}]*"memory"\s*:\s*"'
+    inside = ("results", "memories", "relations")
+
+    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+        if content := text_in(record.get("memory") or record.get("data")):
+            ref = str(record.get("id") or record.get("hash") or otherwise)
+            yield Note(ref=ref, content=content, at=moment_in(record.get("created_at")), fields=_fields(record))
+            return
+        subject, other = text_in(record.get("source")), text_in(record.get("target") or record.get("destination"))
+        predicate = text_in(record.get("relationship") or record.get("relation"))
+        if subject and other and predicate:
+            yield fact(subject, predicate, other)
+
+
+def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: record[name] for name in ("id", "agent_id", "run_id", "updated_at") if record.get(name)}
+    user = {"user": record["user_id"]} if text_in(record.get("user_id")) else {}
+    tags = [each for each in map(text_in, listed(record, "categories")) if each]
+    return {"tags": tags, "attributes": {**object_in(record, "metadata"), "mem0": kept}, **user}
+
+
+HIDDEN = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"})
+"""Kinds of messages that nobody said: what the model thought, and what it was told beforehand."""
+SAID = ("title", "text", "result", "content", "url")
+"""Where a message that has no parts says something."""
+
+
+class ChatGPT(JsonSource):
+    """Conversations with ChatGPT."""
+
+    name = "chatgpt"
+    files = r"conversations(?:-\d+)?\.json"
+    passed = r"(?:user|user_settings|message_feedback|shared_conversations|export_manifest)\.json"
+    mark = r'"mapping"\s*:\s*\{'
+    inside = ("conversations",)
+
+    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+        named = record.get("conversation_id") or record.get("id")
+        at, title = moment_in(record.get("create_time")), text_in(record.get("title"))
+        if record.get("is_do_not_remember") is True:
+            yield Flaw(ref=str(named or otherwise), why="was marked there as nothing to remember")
+            return
+        for key, message in _chatgpt_branch(record):
+            ref, content, author = f"{named or otherwise}/{key}", object_in(message, "content"), message.get("author")
+            words, role = _words(content), token_in(object_in(message, "author").get("role"))
+            at = moment_in(message.get("create_time")) or at
+            if _is_hidden(message, content) or not (words or _is_strange(content)):
+                continue
+            if not words or not role:
+                yield Flaw(ref=ref, why=f"cannot be read: {str(content.get('content_type') or author)[:60]}")
+                continue
+            yield Note(
+                ref=ref,
+                content=words,
+                at=at,
+                role=role,
+                session=token_in(named),
+                author=_author(message) or None,
+                fields={"attributes": {"title": title}} if title else {},
+            )
+
+
+def _chatgpt_branch(talk: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The messages from the first to the one that was last shown, with their keys."""
+    nodes, found = object_in(talk, "mapping"), dict[str, Mapping[str, Any]]()
+    key: Any = str(talk.get("current_node"))
+    if key not in nodes:
+        key = next((each for each in reversed([*nodes]) if not object_in(nodes, each).get("children")), "")
+    while isinstance(key, str) and key in nodes and key not in found:
+        found[key] = object_in(object_in(nodes, key), "message")
+        key = object_in(nodes, key).get("parent")
+    return list(reversed(found.items()))
+
+
+def _is_hidden(message: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
+    is_hidden = object_in(message, "metadata").get("is_visually_hidden_from_conversation") is True
+    return is_hidden or message.get("weight") == 0 or str(content.get("content_type")) in HIDDEN
+
+
+def _is_strange(content: Mapping[str, Any]) -> bool:
+    """Whether a message says something in a way that is not known here; an empty text says nothing."""
+    known = {"content_type", "parts", "language", "response_format_name", *SAID}
+    return any(value for name, value in content.items() if name not in known)
+
+
+def _author(message: Mapping[str, Any]) -> str:
+    name = object_in(message, "author").get("name") or object_in(message, "metadata").get("model_slug")
+    return text_in(name)
+
+
+def _words(content: Mapping[str, Any]) -> str:
+    """What a message says; a picture or a recording is named by what it is."""
+    said = (*map(_part, listed(content, "parts")), *(text_in(content.get(name)) for name in SAID))
+    return "\n\n".join(filter(None, said))
+
+
+def _part(part: object) -> str:
+    if not isinstance(part, Mapping):
+        return text_in(part)
+    return _words({**part, "parts": []}) or f"[{text_in(part.get('content_type')) or 'attachment'}]"
+
+
+ROLES = {"human": "user"}
+PASSED = frozenset({"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "token_budget", "flag"})
+"""Kinds of blocks that are read, or that nobody said."""
+PARTS = "conversations|memories|projects"
+
+
+class Claude(JsonSource):
+    """Conversations with Claude, its memory and projects."""
+
+    name = "claude"
+    files = rf"(?:{PARTS})(?:-\d+)?\.(?:json|zip)|(?:memories|projects)/[^/]+\.json"
+    passed = r"(?:users|login_history|manifest.*)\.json"
+    mark = r'"(?:chat_messages|conversations_memory|prompt_template)"\s*:'
+    inside = ("conversations",)
+
+    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+        if "chat_messages" in record:
+            return _turns(record, otherwise)
+        return _remembered(record) if "conversations_memory" in record else _project(record)
+
+
+def _turns(talk: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    named, title = talk.get("uuid"), text_in(talk.get("name"))
+    for number, message in enumerate(_branch(talk), 1):
+        if not isinstance(message, Mapping):
+            yield Flaw(ref=f"{named or otherwise}/{number}", why="it is no message")
+            continue
+        turn = Note(
+            ref=f"{named or otherwise}/{message.get('uuid') or number}",
+            content=_said(message),
+            at=moment_in(message.get("created_at")) or moment_in(talk.get("created_at")),
+            role=ROLES.get(str(message.get("sender")), token_in(message.get("sender")) or "user"),
+            session=token_in(named),
+            fields={"attributes": {"title": title}} if title else {},
+        )
+        if turn.content:
+            yield turn
+        for nth, (role, author, content) in enumerate(_beside(message), 1):
+            yield replace(turn, ref=f"{turn.ref}#{nth}", content=content, role=role or turn.role, author=author or None)
+        if strange := {str(each.get("type")) for each in _blocks(message)} - PASSED:
+            yield Flaw(ref=turn.ref, why=f"has a part that cannot be read: {', '.join(sorted(strange))[:80]}")
+
+
+def _branch(talk: Mapping[str, Any]) -> list[Any]:
+    """The messages up to the one that was last shown; all of them where they do not tell what they follow."""
+    every = listed(talk, "chat_messages")
+    named = {each["uuid"]: each for each in every if isinstance(each, Mapping) and isinstance(each.get("uuid"), str)}
+    found, key = dict[str, Any](), talk.get("current_leaf_message_uuid") or next(reversed(named), None)
+    while isinstance(key, str) and key in named and key not in found:
+        found[key] = named[key]
+        key = named[key].get("parent_message_uuid")
+    is_whole = isinstance(key, str) and key.startswith("00000000-") and len(named) == len(every)
+    return [*reversed(found.values())] if is_whole else every
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [each for each in listed(message, "content") if isinstance(each, Mapping)]
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    """The words of a message; what the model thought is left out, and what was uploaded is named."""
+    blocks = [each for each in _blocks(message) if each.get("type") == "text"]
+    words = _joined(blocks) if _blocks(message) else text_in(message.get("text"))
+    files = (text_in(each.get("file_name")) for each in listed(message, "files") if isinstance(each, Mapping))
+    return "\n\n".join(filter(None, (words, *(f"[{name}]" for name in files if name))))
+
+
+def _beside(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str, str]]:
+    """What the model wrote into documents, what tools answered and what attached files say: role, name and text."""
+    for block in _blocks(message):
+        given, name = object_in(block, "input"), text_in(block.get("name"))
+        if block.get("type") == "tool_use" and (content := text_in(given.get("content") or given.get("file_text"))):
+            yield None, text_in(given.get("title") or given.get("path")) or name, content
+        content = text_in(block.get("content")) or _joined(listed(block, "content"))
+        if content and block.get("type") == "tool_result":
+            yield "tool", name, content
+    for file in listed(message, "attachments"):
+        if isinstance(file, Mapping) and (content := text_in(file.get("extracted_content"))):
+            yield "tool", text_in(file.get("file_name")), content
+
+
+def _remembered(record: Mapping[str, Any]) -> Iterator[Incoming]:
+    """The pages in which Claude keeps what it knows of a person and of the projects."""
+    texts = {"memory.md": record.get("conversations_memory")}
+    texts |= {f"projects/{name}.md": text for name, text in object_in(record, "project_memories").items()}
+    files = [each for each in listed(record, "memory_files") if isinstance(each, Mapping)]
+    texts |= {f"files/{text_in(each.get('path')).strip('/')}": each.get("content") for each in files}
+    yield from (_page(place, text) for place, text in texts.items() if text_in(text))
+
+
+def _project(record: Mapping[str, Any]) -> Iterator[Incoming]:
+    """The instructions and documents of a project."""
+    name = text_in(record.get("name")).replace("/", "-") or str(record.get("uuid"))
+    if told := "\n\n".join(filter(None, (text_in(record.get(each)) for each in ("description", "prompt_template")))):
+        yield _page(f"projects/{name}/{name}.md", f"# {name}\n\n{told}")
+    for each in listed(record, "docs"):
+        if isinstance(each, Mapping) and (text := text_in(each.get("content"))):
+            yield _page(f"projects/{name}/{text_in(each.get('filename')).strip('/') or each.get('uuid')}", text)
+
+
+def _page(place: str, text: Any) -> Sheet:
+    path = "/".join(part for part in f"memory/claude/{place}".split("/") if part not in ("", ".", ".."))
+    return Sheet(ref=place, path=safe_path(path if path.endswith(".md") else f"{path}.md"), text=f"{text_in(text)}\n")
+
+
+def _joined(blocks: Any) -> str:
+    return "\n\n".join(filter(None, (text_in(each.get("text")) for each in blocks if isinstance(each, Mapping))))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import InputError, MemfolioError
-from memfolio.exchange.incoming import Flaw, Incoming, Note
+from memfolio.exchange.reading import Flaw, Incoming, Note
 from memfolio.exchange.sources.json_source import text_in
 
 if TYPE_CHECKING:

@@ -1,32 +1,358 @@
-"""Looking through a memory: survey, review of the reflections before, consolidation, core memory, questions."""
+"""Looking through a memory: survey, review of earlier reflections, consolidation, core memory, questions."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, zip_longest
+from typing import NamedTuple
 
-from memfolio.errors import HistoryError
-from memfolio.govern.reflection import core
-from memfolio.govern.reflection.connections import connected, merging
-from memfolio.govern.reflection.item import Findings, Item, Reflected, Verb
-from memfolio.govern.reflection.knowledge import Clash, Facts, Held, contradictions, learnable, quote, read
-from memfolio.govern.reflection.meta import Arc, reviewed
-from memfolio.govern.reflection.survey import topics
+from memfolio.errors import HistoryError, ModelError
+from memfolio.govern.reflection.findings import (
+    Clash,
+    Facts,
+    Findings,
+    Held,
+    Insights,
+    Item,
+    Reflected,
+    Verb,
+    connected,
+    contradictions,
+    learnable,
+    merging,
+    quote,
+    read,
+    topics,
+)
+from memfolio.graph.entities import is_user
 from memfolio.index.index import Index
-from memfolio.index.reflecting import IMPORTANT, Seen, look, rests
-from memfolio.learn.drafting import moment
+from memfolio.index.maintenance import IMPORTANT, Rests, Seen, look, rests
+from memfolio.learn.clauses import is_secret
+from memfolio.learn.learned import Turn, moment
+from memfolio.learn.resolve import plain_words
+from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
+from memfolio.llm.prompt import is_grounded
 from memfolio.recall.library import Library
-from memfolio.sources import OVERHEARD, SUMMED_UP
-from memfolio.stores.core import Core
-from memfolio.text import estimate_tokens
-from memfolio.types import Kind, MemoryItem
+from memfolio.sources import OVERHEARD, REFLECTION, SUMMED_UP
+from memfolio.stores.core import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, Core, CoreMemory, CorePage
+from memfolio.stores.core import Item as Line
+from memfolio.text import counted, estimate_tokens, terms
+from memfolio.types import Kind, MemoryItem, Type
 from memfolio.vault.vault import Vault
+
+LATELY = "Topics lately: "
+NAMED = 4
+"""How many topics that line has at most."""
+LONGEST_CORE_LINE = 140
+"""Characters of a line."""
+STALE = timedelta(days=30)
+"""After which time a topic that has not come up is not active any more."""
+STALED = f"not come up for {STALE.days} days"
+FRESH = timedelta(days=7)
+"""For how long a decision or a task is of the moment."""
+LINES = 4
+"""How many lines come to a block at once."""
+TRIED = 50
+"""How many are looked at for that."""
+OFTEN = 5
+"""From how many uses on a fact is used often."""
+SURE = 0.7
+_WHO = frozenset(
+    "name called is is_a is_from status lives_in works_at job married_to parent_of speaks birthday age timezone "
+    "allergic_to".split()
+)
+"""What tells who somebody is."""
+_HEALTH = frozenset({"allergic_to", "blood_type"})
+_UNTELLING = frozenset({"user", "want", "need", "assistant"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known when core memory is rewritten.
+
+    `rests` says what each line rests on, by its text: one that rests on nothing is somebody's own. `before` is what the
+    page said when `STALE` began, since when `lately` came. `held` are facts that hold, of which the `dormant` are asked
+    about before they are promoted; `outdated` is what does not hold, with what does instead.
+    """
+
+    memory: CoreMemory
+    rests: Mapping[str, Rests]
+    before: str
+    held: Sequence[Held]
+    dormant: Container[str]
+    outdated: Sequence[tuple[str, str]]
+    lately: Sequence[MemoryItem]
+    topics: Sequence[str]
+    rejected: Container[str]
+    now: datetime
+
+
+class Rewrite:
+    """Changes of core memory, line by line; `page` is what it would be."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self.page = CorePage(known.memory.text or TEMPLATE)
+        self.questions: list[str] = []
+        """What to ask about somebody's own lines, and about what there is no room for."""
+        self._changes: list[Item] = []
+        self._crowded: dict[str, str] = {}
+        self._outdated = [(_telling(old), _telling(new), new) for old, new in known.outdated]
+        self._old = {line.text for line in _lines(CorePage(known.before))}
+        self._heard = [_telling(item.content) for item in known.lately] if self._old else []
+        for block in [each for each in self.page.blocks if each.name in BLOCKS]:
+            for line in block.items:
+                self._review(block.name, line)
+        self._tell_topics()
+        for name, why, texts in _wanted(known):
+            self._promote(name, why, texts)
+        for name, text in self._crowded.items():
+            self.questions.append(f"{name} of core memory has no room for “{quote(text)}”: which line may go?")
+
+    def items(self) -> Iterator[Item]:
+        """A proposal for each block that is to change."""
+        for name in BLOCKS:
+            if mine := [each for each in self._changes if each.text == name]:
+                removed, added = (each.removed for each in mine), (each.added for each in mine)
+                why = "; ".join(dict.fromkeys(each.why for each in mine))
+                yield Item(verb=Verb.CORE, text=name, removed=(*chain(*removed),), added=(*chain(*added),), why=why)
+
+    def says(self, text: str) -> bool:
+        """Whether a line of the page has all the words of a text."""
+        return _says(_lines(self.page), text)
+
+    def _review(self, block: str, line: Line) -> None:
+        """Take a line out that does not hold any more, or ask about it where it is somebody's own."""
+        rests, words = self._known.rests[line.text], _telling(line.says)
+        outdated = (by for old, new, by in self._outdated if words <= old and 2 * len(words) > len(old) and words - new)
+        told = (by for old, new, by in self._outdated if old & new and old - new and old - new <= words)
+        instead = next(outdated, "") if len(words) > 1 else ""
+        if instead or (rests.found and not rests.holds):
+            instead = instead or rests.instead
+            self._put(block, "replaced by what holds" if instead else "forgotten", instead, line)
+        elif by := "" if rests.found else next(told, ""):
+            self.questions.append(f"Is “{quote(line.says)}” in core memory still so, with “{quote(by)}”?")
+        elif block == ACTIVE and words and not line.id and line.text in self._old:
+            self._review_moment(line, words, is_own=not rests.found)
+
+    def _review_moment(self, line: Line, words: set[str], *, is_own: bool) -> None:
+        """Take a line out that is not of the moment any more; of one's own nothing at all may have come up."""
+        shared = max((len(words & heard) for heard in self._heard), default=0)
+        if is_own and not shared and not line.text.startswith(LATELY):
+            self.questions.append(f"“{quote(line.says)}” in core memory has {STALED}: may it go?")
+        elif not is_own and shared < min(2, len(words)):
+            self._put(ACTIVE, STALED, "", line)
+
+    def _tell_topics(self) -> None:
+        """The line of topics that no other line has; the one that is there stays while half of it is of the moment."""
+        old = next((each for each in self.page.items(ACTIVE) if each.text.startswith(LATELY)), None)
+        told = set(old.text.removeprefix(LATELY).split(", ")) if old else set()
+        said = " ".join(line.says for line in _lines(self.page) if line != old).casefold()
+        new = [each for each in self._known.topics if each.casefold() not in said][:NAMED]
+        if len(new) > 1 and (not old or 2 * len(told.intersection(self._known.topics)) < len(told)):
+            self._put(ACTIVE, "topics of the moment", LATELY + ", ".join(new), old)
+
+    def _promote(self, block: str, why: str, texts: Mapping[str, str]) -> None:
+        """Put texts that are lines into a block that does not say what they come down to, up to a few."""
+        lines = [text for text in texts if _telling(text) and len(text) <= LONGEST_CORE_LINE and "\n" not in text]
+        for text in lines[:TRIED]:
+            count = sum(len(each.added) for each in self._changes if each.text == block)
+            if count < LINES and not _says(self.page.items(block), texts[text]):
+                self._put(block, why, text)
+
+    def _put(self, block: str, why: str, text: str, out: Line | None = None) -> None:
+        """Put a line into a block, or in the place of one, where nobody rejected that and there is room for it."""
+        line = "" if is_secret(text) else quote(_retold(text), LONGEST_CORE_LINE)
+        page = CorePage(self.page.removing(self.page.meant(block, out.text))) if out else self.page
+        added = (line,) if line and not _says(_lines(page), line) else ()
+        change = Item(verb=Verb.CORE, text=block, removed=(out.text,) if out else (), added=added, why=why)
+        if not change.marks or any(mark in self._known.rejected for mark in change.marks):
+            return
+        if added and not self._fits(page := CorePage(page.adding(block, line)), block):
+            self._crowded.setdefault(block, line)
+            return
+        self.page = page
+        self._changes.append(change)
+
+    def _fits(self, page: CorePage, name: str) -> bool:
+        memory = self._known.memory
+        is_meant = all(each.tokens <= memory.share(each) for each in page.blocks if each.name == name)
+        return is_meant and page.tokens <= memory.cap
+
+
+def _lines(page: CorePage) -> list[Line]:
+    return [line for block in page.blocks for line in block.items]
+
+
+def _says(lines: Iterable[Line], text: str) -> bool:
+    words = _telling(text)
+    return bool(words) and any(words <= _telling(line.says) for line in lines)
+
+
+def same(text: str, line: str) -> bool:
+    """Whether a line of core memory says what a memory says, also where it is cut short."""
+    return (
+        plain_words(text).startswith(plain_words(line))
+        if line.endswith("…")
+        else plain_words(text) == plain_words(line)
+    )
+
+
+def _retold(text: str) -> str:
+    """What a memory says, told of the user rather than by them."""
+    told = learn([Turn(content=text)]).statements if text.startswith(("I ", "I'm ", "My ")) else ()
+    return told[0].text if len(told) == 1 else text
+
+
+def _telling(text: str) -> set[str]:
+    return {word.casefold().rstrip("s") for word in terms(text[:1000])} - _UNTELLING
+
+
+def _wanted(known: Known) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """What each block should say, with the reason, the most important first; each text with what it comes down to."""
+    last = {each.slot or each.meaning: each for each in known.held if _is_about_user(each)}
+    mine = [*reversed(last.values())]
+    who = [each for each in mine if each.known.predicate in _WHO and not each.known.negated]
+    how = [each for each in mine if each.known.predicate == "wants"]
+    told = {each.item.id for each in (*who, *how)}
+    vital = [each.item for each in known.held if _is_vital(each) and each.item.id not in told]
+    vital.sort(key=lambda item: (-item.importance, -item.access_count, item.id))
+    recent = [each for each in reversed(known.lately) if _is_open(each, known.now)]
+    yield IDENTITY, "facts about the user", {each.item.content: each.known.object for each in who}
+    yield PERSONA, "what the user asked for", {each.item.content: each.known.object for each in how}
+    yield ACTIVE, "decisions and tasks of the last days", {each.content: each.content for each in recent}
+    critical = {each.content: each.content for each in vital if each.id not in known.dormant}
+    yield CRITICAL, "important or often used", critical
+
+
+def _is_about_user(each: Held) -> bool:
+    return (is_user(each.known.subject) or each.known.subject == each.item.user) and each.item.confidence >= SURE
+
+
+def is_important(item: MemoryItem) -> bool:
+    """Whether somebody called it important; all that is overheard of people and things is just so."""
+    return item.importance > IMPORTANT or (item.importance == IMPORTANT and item.source not in (*OVERHEARD, REFLECTION))
+
+
+def _is_vital(each: Held) -> bool:
+    counts = is_important(each.item) or each.known.predicate in _HEALTH or each.item.access_count >= OFTEN
+    return counts and each.item.confidence >= SURE
+
+
+def _is_open(item: MemoryItem, now: datetime) -> bool:
+    """Whether it is a decision or task of the moment."""
+    is_over = item.valid_until is not None and item.valid_until < now
+    is_said = item.role is None and item.type in (Type.TASK, Type.DECISION)
+    return is_said and not is_over and now - moment(item) <= FRESH
+
+
+REVIEWED = 20
+"""How many reflections a model is shown, the last ones."""
+LONGEST_REVIEW = 400
+"""Characters of an insight."""
+TASK = """\
+The material tells what an assistant reflected on before, what its memory holds anew, and what was corrected. Say in \
+at most two plain sentences each: learning, what the proposals that were applied or rejected show about what is worth \
+keeping; understanding, how what is known about the user has changed; theme, what comes up again and again. Use only \
+what the material says, with its names and numbers. Guess at no feelings or motives. Leave a text empty where the \
+material shows nothing."""
+_SENTENCE = re.compile(r".+?(?:[.!?]+(?:\s+|$)|$)")
+_NOUNS = {
+    Verb.LEARN: "fact",
+    Verb.CONNECT: "connection",
+    Verb.MERGE: "merge",
+    Verb.ARCHIVE: "archived item",
+    Verb.RESOLVE: "resolved contradiction",
+    Verb.CORE: "core memory change",
+}
+
+
+class Arc(NamedTuple):
+    """What the second phase looks at: reflections, topics, what was replaced by what, and what is proposed."""
+
+    past: Sequence[Reflected]
+    topics: Sequence[str]
+    replaced: Sequence[tuple[str, str]]
+    items: Sequence[Item]
+
+
+def reviewed(arc: Arc, model: Model | None, notes: list[str]) -> Insights:
+    """What can be said, by the model where there is one that answers, else by rules."""
+    by_rules = Insights(learning=_learning(arc.past), understanding=_understanding(arc.replaced), theme=_theme(arc))
+    if model is None:
+        return by_rules
+    shown = _shown(arc, by_rules)
+    try:
+        answer = model.ask(TASK, shown, Insights)
+    except ModelError as error:
+        notes.append(f"insights without the model: {error.message}")
+        return by_rules
+    told = {name: _grounded(getattr(answer, name), shown) for name in ("learning", "understanding", "theme")}
+    return replace(by_rules, **{name: text for name, text in told.items() if text})
+
+
+def _grounded(text: str, shown: str) -> str:
+    kept = "".join(each for each in _SENTENCE.findall(" ".join(text.split())) if is_grounded(each, shown))
+    return quote(kept, LONGEST_REVIEW)
+
+
+def _shown(arc: Arc, by_rules: Insights) -> str:
+    lines = [*map(_told, arc.past[-REVIEWED:]), f"This time it is about: {', '.join(arc.topics)}"]
+    lines += [f"Corrected: {quote(old)} → {quote(new)}" for old, new in arc.replaced[:REVIEWED]]
+    lines += [f"To be learned: {quote(each.text)}" for each in arc.items if each.verb is Verb.LEARN]
+    lines += filter(None, (by_rules.learning, by_rules.understanding, by_rules.theme))
+    return "\n".join(lines)
+
+
+def _told(each: Reflected) -> str:
+    asked = f"; asked: {' '.join(each.questions)}" if each.questions else ""
+    return f"Reflection {each.number} of {each.at} was {each.outcome}; about: {', '.join(each.topics)}{asked}"
+
+
+def _learning(past: Sequence[Reflected]) -> str:
+    """What became of the proposals of before."""
+    if not past:
+        return ""
+    applied = Counter[str]()
+    for each in past:
+        applied.update(each.counts)
+    told = [counted(applied[verb], noun) for verb, noun in _NOUNS.items() if applied[verb]]
+    since = f"In {counted(len(past), 'reflection')} since {min(each.at for each in past)}"
+    rejected = [f"#{each.number}" for each in past if each.outcome == "rejected"]
+    refused = f" You rejected {_listed(rejected)}: those proposals are not made again." if rejected else ""
+    return quote(f"{since} you approved {_listed(told) or 'nothing'}.{refused}", LONGEST_REVIEW)
+
+
+def _understanding(replaced: Sequence[tuple[str, str]]) -> str:
+    """What was held to be so and is not."""
+    if not replaced:
+        return ""
+    shown = [f"“{quote(old, 60)}” became “{quote(new, 60)}”" for old, new in replaced[:2]]
+    return f"{counted(len(replaced), 'revision')} since the last reflection: {'; '.join(shown)}."
+
+
+def _theme(arc: Arc) -> str:
+    """What comes up again and again, and what was asked more than once."""
+    counts = Counter(topic.casefold() for each in arc.past for topic in dict.fromkeys(each.topics))
+    again = [topic for topic in arc.topics if counts[topic.casefold()]]
+    most = sorted(again, key=lambda topic: -counts[topic.casefold()])[:3]
+    named = ", ".join(f"{topic} ({counts[topic.casefold()]} of {len(arc.past)})" for topic in most)
+    parts = [f"What came up in reflections before and does so again: {named}."] if named else []
+    asked = Counter(question for each in arc.past for question in dict.fromkeys(each.questions)).most_common(1)
+    parts += [f"Asked in {count} reflections: {quote(question, 160)}" for question, count in asked if count > 1]
+    return quote(" ".join(parts), LONGEST_REVIEW)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
 
 EPISODES = 1500
 """How many episodes are read at most, the newest."""
@@ -52,7 +378,7 @@ def look_through(
 ) -> Findings:
     """What a reflection at this moment proposes, asks and notes; nothing is changed."""
     index, settings, notes = library.index, vault.config.reflection, list[str]()
-    seen = index.read(partial(look, now=now, since=since, month=core.STALE, decay=vault.config.decay))
+    seen = index.read(partial(look, now=now, since=since, month=STALE, decay=vault.config.decay))
     looking = _Looking(vault=vault, index=index, agent=agent, now=now, seen=seen, rejected=rejected)
     about = looking.topics(seen.fresh)
     found, open_ = looking.find(notes)
@@ -133,7 +459,7 @@ class _Looking:
             Verb.CORE: rewrite.items(),
         }
         known = {each.item.id for each in held} - doubtful
-        weak = [item for item, _ in self.seen.weak if item.id in known and core.is_important(item)]
+        weak = [item for item, _ in self.seen.weak if item.id in known and is_important(item)]
         weak = [item for item in weak if not rewrite.says(item.content)]
         in_turn = zip_longest(
             [_which(clash) for clash in clashes if not clash.why],
@@ -173,15 +499,15 @@ class _Looking:
                 why = f"relevance {score:.3f}, {_last_use(item)}"
                 yield Item(verb=Verb.ARCHIVE, memory=item.id, why=why, quotes={item.id: quote(item.content)})
 
-    def _rewrite(self, held: Sequence[Held], clashes: Sequence[Clash]) -> core.Rewrite:
+    def _rewrite(self, held: Sequence[Held], clashes: Sequence[Clash]) -> Rewrite:
         memory = Core(self.vault, self.agent).read()
         lines = {each.text: each for block in memory.blocks for each in block.items}
-        asked = {text: partial(rests, words=each.says, id=each.id, same=core.same) for text, each in lines.items()}
+        asked = {text: partial(rests, words=each.says, id=each.id, same=same) for text, each in lines.items()}
         users = {each.user for each in (*self.seen.known, *self.seen.lately) if each.user}
         mine = (None, *users) if len(users) == 1 else (None,)  # of many users none is told to the others
-        lately = [each for each in self.seen.lately if each.user in mine and self.now - moment(each) <= core.STALE]
+        lately = [each for each in self.seen.lately if each.user in mine and self.now - moment(each) <= STALE]
         settled = [(clash.old.item.content, clash.new.item.content) for clash in clashes if clash.why]
-        known = core.Known(
+        known = Known(
             memory=memory,
             rests={text: self.index.read(question) for text, question in asked.items()},
             before=self._before(memory.path) if lines else "",
@@ -193,12 +519,12 @@ class _Looking:
             rejected=self.rejected,
             now=self.now,
         )
-        return core.Rewrite(known)
+        return Rewrite(known)
 
     def _before(self, path: str) -> str:
         """What a page said before nothing came up for long; empty where that cannot be told."""
         with suppress(HistoryError):
-            if commit := self.vault.history.at_time(self.now - core.STALE):
+            if commit := self.vault.history.at_time(self.now - STALE):
                 return (self.vault.history.read(path, commit=commit) or b"").decode("utf-8", "replace")
         return ""
 

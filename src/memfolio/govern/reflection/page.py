@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from memfolio.errors import ContentError
-from memfolio.govern.reflection.item import Findings, Insights, Item, Verb, one_line
+from memfolio.govern.reflection.findings import Findings, Insights, Item, Verb, one_line
 from memfolio.text import counted, estimate_tokens
 from memfolio.types import Type
-from memfolio.vault.format.draft import check_fraction
+from memfolio.vault.fields import check_fraction
 
 SECTIONS = {
     Verb.CORE: "✏️ Core Memory Changes",
@@ -59,7 +59,7 @@ _FORMS = {
 
 
 @dataclass(slots=True, kw_only=True)
-class Written:
+class ReflectionPage:
     """What a page says: its items by their numbers, without the quotes, and the rest."""
 
     items: dict[int, Item] = field(default_factory=dict)
@@ -190,9 +190,9 @@ class _Line:
         return ContentError(f"line {self.number} of the reflection, {self.text.strip()[:60]!r}, {what}", hint=HINT)
 
 
-def parse(text: str) -> Written:
+def parse(text: str) -> ReflectionPage:
     """What a page says; ContentError names the line that has no meaning."""
-    written, insights = Written(), dict.fromkeys(INSIGHTS, "")
+    written, insights = ReflectionPage(), dict.fromkeys(INSIGHTS, "")
     verbs = {_key(title): verb for verb, title in SECTIONS.items()}
     titles = {_key(title): name for name, title in INSIGHTS.items()}
     blocks: list[tuple[Verb, list[_Line]]] = []

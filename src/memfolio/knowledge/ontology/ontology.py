@@ -9,27 +9,34 @@ from typing import Protocol
 
 from memfolio.embed.meaning import Meaning
 from memfolio.errors import NotFoundError, OntologyError
-from memfolio.graph.making import Shelf
+from memfolio.graph.grow import Shelf
 from memfolio.index.facts import Fact
 from memfolio.index.graph import nodes
-from memfolio.knowledge.ontology import show
-from memfolio.knowledge.ontology.conform import Conformity, conform
-from memfolio.knowledge.ontology.document import Document, node_of, read_page, term_of, write_page
-from memfolio.knowledge.ontology.export import ROWS, SECONDS, Answers, ask, export
-from memfolio.knowledge.ontology.rdf import adopted
-from memfolio.knowledge.ontology.templates import BUSINESS, template
-from memfolio.knowledge.ontology.term import Term, TermKind, spoken
+from memfolio.knowledge.ontology import export
+from memfolio.knowledge.ontology.document import (
+    BUSINESS,
+    Document,
+    adopted,
+    node_of,
+    read_page,
+    template,
+    term_of,
+    write_page,
+)
+from memfolio.knowledge.ontology.export import ROWS, SECONDS, Answers, ask, export_ontology
+from memfolio.knowledge.ontology.term import Term, TermKind, Vocabulary, spoken
 from memfolio.knowledge.ontology.validate import (
     GOOD,
+    Conformity,
     Report,
     check_domain,
+    conform,
     fitted,
     flaws,
     lacking,
     problems,
     validate,
 )
-from memfolio.knowledge.ontology.vocabulary import Vocabulary
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.paths import agent_root
@@ -194,11 +201,11 @@ class Ontology:
 
     def tree(self, domain: str | None = None) -> str:
         """The classes below each other, with their properties, as text."""
-        return show.tree(self.vocabulary(), self.vocabulary(domain))
+        return export.tree(self.vocabulary(), self.vocabulary(domain))
 
     def mermaid(self, domain: str | None = None) -> str:
         """The same as a Mermaid class diagram."""
-        return show.mermaid(self.vocabulary(), self.vocabulary(domain))
+        return export.mermaid(self.vocabulary(), self.vocabulary(domain))
 
     def conform(self, facts: Iterable[Fact]) -> Conformity:
         """How facts fit the ontology; what entities are counts beside what facts say they are."""
@@ -208,7 +215,7 @@ class Ontology:
 
     def export(self, facts: Iterable[Fact] = (), format: str = "turtle") -> bytes:
         """Ontology and facts as `turtle` or `jsonld`, by any of their names."""
-        return export(self._pages().values(), facts, format)
+        return export_ontology(self._pages().values(), facts, format)
 
     def sparql(self, query: str, facts: Iterable[Fact] = (), *, limit: int = ROWS, seconds: float = SECONDS) -> Answers:
         """The answers to a SPARQL query over ontology and facts; nothing can be changed or fetched by one."""

@@ -18,21 +18,29 @@ from functools import partial
 from typing import Any
 
 from memfolio.errors import MemfolioError, MirrorError, RefusedError
-from memfolio.index.fact_query import Wanted, find_facts
-from memfolio.index.filter import Filter
+from memfolio.index.database import get_meta, set_meta
+from memfolio.index.facts import Wanted, find_facts
 from memfolio.index.lookup import newest
-from memfolio.index.meta import get_meta, set_meta
+from memfolio.index.search import Filter
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.ontology.ontology import Ontology
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.typedb.client import Client
-from memfolio.knowledge.typedb.rows import BATCH, Group, Row, batches, delete_query, held_query, insert_queries
-from memfolio.knowledge.typedb.schema import Schema
+from memfolio.knowledge.typedb.schema import (
+    BATCH,
+    Group,
+    Row,
+    Schema,
+    batches,
+    delete_query,
+    held_query,
+    insert_queries,
+)
 from memfolio.recall.library import Library
 from memfolio.text import counted
 from memfolio.types import Origin
 from memfolio.vault.home import agents_of
-from memfolio.vault.recent import Record
+from memfolio.vault.journal import Record
 from memfolio.vault.vault import Vault
 
 logger = logging.getLogger("memfolio")

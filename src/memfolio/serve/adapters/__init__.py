@@ -12,9 +12,9 @@ from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tools.sets import tools_of
 from memfolio.serve.tools.tool import AGENT, Tool
-from memfolio.stores import mend
-from memfolio.stores.kin import kin_of
-from memfolio.tend.cited import without_citations
+from memfolio.stores import edit
+from memfolio.stores.edit import kin_of
+from memfolio.tend.digest import without_citations
 from memfolio.types import Attribution
 
 Given = Memory | str | Path | None
@@ -51,7 +51,7 @@ def forget_all(memory: Memory, ids: Sequence[str], by: Attribution) -> None:
     kin = kin_of(library.index, ids)
     going = [found[1] for name in (*ids, *kin.going) if (found := library.locate(name))]
     with_places = [(each, library.places(library.index, each.item.id)) for each in going]
-    mend.forget(vault, with_places, by, freed=kin.freed, dry_run=False)
+    edit.forget(vault, with_places, by, freed=kin.freed, dry_run=False)
     if pages := without_citations(vault, library.index, [each.item.id for each in going], by):
         vault.apply(pages)
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.index.held import OUT_OF_SIGHT, Held, namespaces, value, values
+from memfolio.index.lookup import OUT_OF_SIGHT, Held, namespaces, value, values
 from memfolio.index.rows import from_us
 from memfolio.intake import draft_of, nearest
 from memfolio.serve.adapters import Given, check_size, forget_all, memory_of, missing
@@ -22,8 +22,7 @@ from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
-from memfolio.vault.format.draft import Draft
-from memfolio.vault.format.fields import plain_object
+from memfolio.vault.fields import Draft, plain_object
 from memfolio.vault.paths import state_ledger
 
 try:

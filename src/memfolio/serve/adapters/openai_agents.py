@@ -10,7 +10,7 @@ from typing import Any
 
 from memfolio.clock import EPOCH
 from memfolio.errors import InputError
-from memfolio.index.held import ALL, Held, session_items
+from memfolio.index.lookup import ALL, Held, session_items
 from memfolio.index.rows import from_us
 from memfolio.memory import Memory
 from memfolio.serve.adapters import Given, caller_of, check_size, forget_all, memory_of, missing, schema_of
@@ -18,7 +18,7 @@ from memfolio.serve.cli.output import as_json
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tools.tool import Tool
 from memfolio.types import Attribution, check_token
-from memfolio.vault.format.content import normalise_content
+from memfolio.vault.fields import normalise_content
 
 try:
     from agents import FunctionTool, SessionSettings, TResponseInputItem

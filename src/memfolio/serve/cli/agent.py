@@ -13,7 +13,7 @@ from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, gr
 from memfolio.serve.cli.output import Screen, fields_of
 
 if TYPE_CHECKING:
-    from memfolio.govern.agents.agents import Agent as Known
+    from memfolio.govern.agents import Agent as Known
     from memfolio.vault.past.past import Outcome
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False, autocompletion=complete.agents)]

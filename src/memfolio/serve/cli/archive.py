@@ -15,7 +15,7 @@ from memfolio.serve.cli.output import Screen, as_document
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.index.aging import Below, Weak
+    from memfolio.index.maintenance import Below, Weak
     from memfolio.memory import Memory
     from memfolio.tend.backup import BackedUp, Copy
     from memfolio.tend.hand import Hand
@@ -53,7 +53,7 @@ def archive(
 
 
 def _below(by: str | None, below: float | None) -> Below | None:
-    from memfolio.index.aging import Below, By
+    from memfolio.index.maintenance import Below, By
 
     if (by is None) != (below is None):
         raise InputError("--by and --below belong together", hint="try --by relevance --below 0.2")
@@ -65,7 +65,7 @@ def _below(by: str | None, below: float | None) -> Below | None:
 
 
 def _archive_one(memory: Memory, id: str, dry_run: bool) -> Answer:
-    from memfolio.tend.archive import archive_one
+    from memfolio.tend.retention import archive_one
 
     located = memory.library.locate(id)
     if located is None:
@@ -128,7 +128,7 @@ def weak(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many at most.")] = 20,
 ) -> Answer:
     """Show the facts that are little certain by now, the weakest first."""
-    from memfolio.index.aging import weak as find_weak
+    from memfolio.index.maintenance import weak as find_weak
     from memfolio.index.rows import to_us
 
     with options.memory() as memory:

@@ -37,8 +37,7 @@ def retrieval(
 ) -> Answer:
     """Put cases into fresh homes, ask their questions, and count the gold among the first 5, 10 and 20 hits."""
     from memfolio.bench.ablation import RECALL, ablated, table
-    from memfolio.bench.baseline import find_baseline
-    from memfolio.bench.retrieval import measure, recalled
+    from memfolio.bench.retrieval import find_baseline, measure, recalled
 
     ways = {RECALL: recalled} | ({} if baseline is None else {baseline: find_baseline(baseline)})
     variants = ablated() if ablate else {}

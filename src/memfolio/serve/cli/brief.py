@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.output import safe
 from memfolio.types import MemoryItem
-from memfolio.vault.format.fields import local as in_zone
+from memfolio.vault.fields import local as in_zone
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -15,7 +15,7 @@ from memfolio.serve.cli.output import Screen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from memfolio.knowledge.case import Case
+    from memfolio.knowledge.cases import Case
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The case.", show_default=False)]
 Json = Annotated[

@@ -34,13 +34,13 @@ roles = among(("user", "assistant", "system", "tool"))
 
 
 def includable(incomplete: str) -> list[str]:
-    from memfolio.index.filter import INCLUDABLE
+    from memfolio.index.search import INCLUDABLE
 
     return among(INCLUDABLE)(incomplete)
 
 
 def levels(incomplete: str) -> list[str]:
-    from memfolio.index.filter import LEVELS
+    from memfolio.index.search import LEVELS
 
     return among(LEVELS)(incomplete)
 

@@ -11,7 +11,7 @@ from memfolio.serve.cli.call import Answer, Command, Options, read_text
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
-    from memfolio.recall.context.compose import Context
+    from memfolio.recall.context import Context
 
 Prompt = Annotated[
     str,
@@ -59,7 +59,7 @@ def context(
 
 
 def draw(screen: Screen, found: Context) -> None:
-    from memfolio.recall.context.standing import STANDING
+    from memfolio.recall.context import STANDING
 
     beside = Screen(errors=True)
     if found.degraded:

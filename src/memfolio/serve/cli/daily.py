@@ -16,7 +16,7 @@ from memfolio.serve.cli.output import Screen, as_document
 from memfolio.serve.cli.pages import day_pages, page_path
 from memfolio.serve.cli.times import find_day, read_moment
 from memfolio.types import Kind, Origin, Store, Type
-from memfolio.vault.format.fields import local
+from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memfolio.index.lookup import Located
     from memfolio.memory import Memory
     from memfolio.types import MemoryItem
-    from memfolio.vault.format.draft import Draft
+    from memfolio.vault.fields import Draft
 
 Words = Annotated[
     str, typer.Argument(metavar="TEXT", help="The text, or - to read it from standard input.", show_default=False)
@@ -178,7 +178,7 @@ def show(options: Options, what: What = "today") -> Answer:
 
 def check_size(draft: Draft, config: Config) -> None:
     """Refuse what is too long before a home is made for it."""
-    from memfolio.vault.format.content import check_content
+    from memfolio.vault.fields import check_content
 
     check_content(draft.content, config.max_content_bytes)
 

@@ -14,7 +14,7 @@ from memfolio.serve.cli.times import read_moment
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.tend.digest.build import Built
+    from memfolio.tend.digest import Built
     from memfolio.tend.hand import Hand
 
 ALL = "all"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memfolio.errors import ConflictError, MemfolioError
 from memfolio.serve.cli.install import changes_of, program_of
 from memfolio.serve.hooks.door import FOLDER, LOG
-from memfolio.serve.hooks.health import health
+from memfolio.serve.hooks.kept import health
 from memfolio.serve.install.hosts import HOSTS
 from memfolio.text import counted
 from memfolio.vault.past.report import Finding

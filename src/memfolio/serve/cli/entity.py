@@ -14,8 +14,7 @@ from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.graph.graph import Entity, Graph, Merged
-    from memfolio.graph.walk import Neighbour, Step
+    from memfolio.graph.graph import Entity, Graph, Merged, Neighbour, Step
     from memfolio.memory import Memory
 
 Name = Annotated[

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memfolio.index.lookup import Edge
     from memfolio.recall.explain import Explanation
     from memfolio.types import MemoryItem
-    from memfolio.vault.past.events import Event
+    from memfolio.vault.past.view import Event
 
 MARGIN = 14
 

@@ -12,7 +12,7 @@ from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.exchange.export.export import Exported
+    from memfolio.exchange.export import Exported
 
 Target = Annotated[
     Path,
@@ -28,7 +28,7 @@ def export(
     options: Options, target: Target, as_: As = "archive", whole_home: Whole = False, dry_run: DryRun = False
 ) -> Answer:
     """Write a memory, as it is at this moment, into a file or folder for other programs or another machine."""
-    from memfolio.exchange.export.export import export as write
+    from memfolio.exchange.export import export as write
 
     with options.memory() as memory:
         done = write(

@@ -173,7 +173,7 @@ def explain(options: Options, id: Id, depth: Depth = 3, mermaid: Mermaid = False
 
 def history(options: Options, id: Id) -> Answer:
     """Show everything that was said of a fact, oldest first."""
-    from memfolio.knowledge.fact_line import entry_json
+    from memfolio.knowledge.facts import entry_json
 
     with options.memory() as memory:
         found = memory.facts.history(id)
@@ -237,8 +237,8 @@ def lines_of(file: str) -> Iterable[bytes]:
 
 def read_lines(lines: Iterable[bytes], memory: Memory, problems: list[str]) -> Iterator[dict[str, Any]]:
     """The facts of a file; what only its ledger or an export knows about them is left out."""
-    from memfolio.knowledge.fact_line import GIVEN, assertion
-    from memfolio.vault.format.fields import read_object
+    from memfolio.knowledge.facts import GIVEN, assertion
+    from memfolio.vault.fields import read_object
 
     for number, line in enumerate(lines, 1):
         try:
@@ -258,7 +258,7 @@ def read_lines(lines: Iterable[bytes], memory: Memory, problems: list[str]) -> I
 
 def export(options: Options, subject: Subject = None, predicate: Predicate = None, object: Object = None) -> Answer:
     """Print facts as JSON lines that `fact import` reads; what follows by rules is not among them."""
-    from memfolio.knowledge.fact_line import GIVEN
+    from memfolio.knowledge.facts import GIVEN
 
     with options.memory() as memory:
         found = map(document, memory.facts.all(subject, predicate, object, include_untrusted=True))
@@ -272,7 +272,7 @@ def export(options: Options, subject: Subject = None, predicate: Predicate = Non
 
 
 def document(fact: Fact) -> dict[str, Any]:
-    from memfolio.knowledge.fact_line import fact_json
+    from memfolio.knowledge.facts import fact_json
 
     return fact_json(fact)
 
@@ -307,7 +307,7 @@ def _sure(confidence: float) -> str:
 
 def _span(fact: Fact) -> str:
     """When a fact holds; nothing where it always does."""
-    from memfolio.knowledge.relations import BEGINNING, END
+    from memfolio.knowledge.join import BEGINNING, END
     from memfolio.knowledge.tree import span_text
 
     start, end = fact.valid_from_us, fact.valid_until_us

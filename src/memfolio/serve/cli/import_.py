@@ -115,7 +115,7 @@ def _receiving(options: Options, *, dry_run: bool) -> Iterator[Memory]:
 def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]:
     """Who takes over what: of a workspace with several agents, each its own."""
     from memfolio.errors import InputError
-    from memfolio.exchange.sources.mabos import agents_of
+    from memfolio.exchange.sources.folders import agents_of
     from memfolio.vault.paths import check_agent
 
     found = agents_of(path) if source == "mabos" else {}
@@ -212,7 +212,7 @@ def _sentence(report: Report, *, dry_run: bool) -> str:
 
 
 def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
-    from memfolio.exchange.in_place import AFTER, check_in_place, settle_in
+    from memfolio.exchange.restore import AFTER, check_in_place, settle_in
     from memfolio.vault.paths import agent_root
 
     config = options.config(create=in_empty_folder)

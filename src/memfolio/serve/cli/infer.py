@@ -13,8 +13,8 @@ from memfolio.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memfolio.knowledge.check import Finding
-    from memfolio.knowledge.relations import Atom
+    from memfolio.knowledge.engine import Finding
+    from memfolio.knowledge.join import Atom
 
 Line = str | tuple[str, str]
 """What is said, perhaps with its style."""
@@ -69,7 +69,7 @@ def backward(
 
 def abduce(options: Options, subject: Subject, predicate: Predicate, object: Object) -> Answer:
     """Rank what would explain an observation."""
-    from memfolio.knowledge.rule_text import render_part
+    from memfolio.knowledge.rule import render_part
     from memfolio.knowledge.tree import called
 
     with options.memory() as memory:
@@ -141,7 +141,7 @@ def triple(text: str) -> tuple[str, str, str]:
     """A fact as it is typed: `["acme", "isLate", "true"]`, or three words of which the last may have spaces."""
     import json
 
-    from memfolio.knowledge.check import as_triple
+    from memfolio.knowledge.engine import as_triple
 
     try:
         return as_triple(json.loads(text) if text.lstrip().startswith("[") else text.split(maxsplit=2))

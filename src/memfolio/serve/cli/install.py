@@ -15,8 +15,7 @@ from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
     from memfolio.serve.install.files import Change
-    from memfolio.serve.install.hosts import Host
-    from memfolio.serve.install.program import Program
+    from memfolio.serve.install.hosts import Host, Program
 
 Name = Annotated[str, typer.Argument(metavar="HOST", help="claude-code, codex, gemini, cursor or openclaw.")]
 Scope = Annotated[
@@ -61,16 +60,16 @@ def uninstall(options: Options, host: Name, scope: Scope = "user", dry_run: DryR
 def changes_of(name: str, scope: str, program: Program | None) -> tuple[Host, list[Change]]:
     """The host, and what has to change in its files."""
     from memfolio.config import named_folder
-    from memfolio.serve.install import edit, hosts
+    from memfolio.serve.install import hosts
 
     host, is_own = hosts.host_of(name), scope == "user"
     root, moved = (Path.home(), named_folder(host.variable)) if is_own else (Path.cwd(), None)
-    return host, edit.changes(host, scope, root, program, moved=moved)
+    return host, hosts.changes(host, scope, root, program, moved=moved)
 
 
 def program_of(options: Options, scope: str) -> Program:
     """What the host runs; a project's files are shared by people who have memfolio and their homes elsewhere."""
-    from memfolio.serve.install.program import Program, installed
+    from memfolio.serve.install.hosts import Program, installed
 
     config, is_own = options.config(create=anywhere), scope == "user"
     home, agent = (str(config.home), config.agent) if is_own else (options.home, options.agent)

@@ -14,7 +14,7 @@ from memfolio.serve.cli.output import Screen, as_document, fields_of
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.tend.consolidate.consolidate import Consolidated
+    from memfolio.tend.consolidate import Consolidated
     from memfolio.tend.tend import Done, Tending
 
 SHOWN = 5

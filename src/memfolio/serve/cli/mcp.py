@@ -52,7 +52,7 @@ def _serve_host(config: Config, tools: str) -> None:
 
     offered = tools_of(tools)
     from memfolio.serve.mcp.caller import Caller
-    from memfolio.serve.mcp.stdio import serve
+    from memfolio.serve.mcp.server import serve
 
     serve(Caller(offered, lambda: _opened(config, config.agent)))
 

@@ -18,7 +18,7 @@ from memfolio.vault.paths import SHARED, agent_of
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
-    from memfolio.stores.mend import Mended
+    from memfolio.stores.edit import Mended
     from memfolio.types import MemoryItem
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.", show_default=False)]

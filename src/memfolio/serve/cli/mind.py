@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.errors import InputError
-from memfolio.index.mind_item import WANTED, show_value
-from memfolio.index.mind_kind import KINDS, Kind, Value
+from memfolio.index.mind_pages import KINDS, WANTED, Kind, Value, show_value
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
 
 if TYPE_CHECKING:
-    from memfolio.index.mind_item import Item
+    from memfolio.index.mind_pages import Item
     from memfolio.serve.cli.output import Screen
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its id, its title or a part of that.", show_default=False)]

@@ -15,7 +15,7 @@ from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.govern.proposals.proposal import Proposal
+    from memfolio.govern.proposal import Proposal
     from memfolio.knowledge.ontology.ontology import Added
     from memfolio.knowledge.ontology.validate import Report
     from memfolio.knowledge.rule import Rule

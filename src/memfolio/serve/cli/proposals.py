@@ -15,7 +15,7 @@ from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memfolio.govern.proposals.proposal import Proposal
+    from memfolio.govern.proposal import Proposal
 
 Id = Annotated[str | None, typer.Argument(metavar="[ID]", help="Show this one in full.", show_default=False)]
 Confidence = Annotated[str | None, typer.Option(metavar="N", help="How sure it is: 0 to 1, or low, medium, high.")]
@@ -39,7 +39,7 @@ def propose(
     to: To = None,
 ) -> Answer:
     """Propose a memory: it is kept apart until somebody approves it, or committed at once where that is automatic."""
-    from memfolio.govern.proposals.page import read_value
+    from memfolio.govern.proposal import read_value
 
     given: dict[str, Any] = {"type": type, "tags": tag, "store": store, "kind": kind}
     given |= {"importance": read_importance(importance)}

@@ -15,8 +15,7 @@ from memfolio.serve.cli.output import fields_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memfolio.reason.judgements import Judgement
-    from memfolio.reason.reason import Reasoned
+    from memfolio.reason.reason import Judgement, Reasoned
 
 Problem = Annotated[
     str, typer.Argument(metavar="PROBLEM", help="The problem in words; - reads it from standard input.")
@@ -77,7 +76,7 @@ def ask(
 
 def methods(options: Options) -> Answer:
     """List the methods, and which of them compute."""
-    from memfolio.reason.methods import methods as every
+    from memfolio.reason.registry import methods as every
 
     found = every().values()
     rows = [(each.name, each.category, "yes" if each.computes else "", each.good_for) for each in found]
@@ -87,7 +86,7 @@ def methods(options: Options) -> Answer:
 
 def show(options: Options, method: Name) -> Answer:
     """Show a method: what it reads, and its steps."""
-    from memfolio.reason.methods import method_named
+    from memfolio.reason.registry import method_named
 
     found = method_named(method)
     lines = [f"{found.name} ({found.category}): {found.summary}", f"Good for {found.good_for}."]

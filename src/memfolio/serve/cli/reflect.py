@@ -18,8 +18,8 @@ from memfolio.text import counted
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memfolio.govern.proposals.proposal import Proposal
-    from memfolio.govern.reflection.item import Item
+    from memfolio.govern.proposal import Proposal
+    from memfolio.govern.reflection.findings import Item
     from memfolio.govern.reflection.reflections import Decided, Reflections
     from memfolio.memory import Memory
 

@@ -126,7 +126,7 @@ def one(rule: Rule, *lines: str) -> Answer:
 
 def explained(rule: Rule) -> Iterator[str]:
     """What a person may want to know of a rule, part by part."""
-    from memfolio.knowledge.rule_text import render_part
+    from memfolio.knowledge.rule import render_part
 
     parts = [("and" if number else "if", render_part(each)) for number, each in enumerate(rule.conditions)]
     if rule.conclusion:

@@ -38,8 +38,7 @@ def serve(
     try:
         from memfolio.serve.http.app import build
         from memfolio.serve.http.gate import Names
-        from memfolio.serve.http.limits import Limits
-        from memfolio.serve.http.server import address, listen, run, server_of
+        from memfolio.serve.http.server import Limits, address, listen, run, server_of
     except ImportError as error:
         raise MemfolioError("the libraries of the server are not installed", hint=INSTALL) from error
     limits, names = Limits(), Names(hosts=[host, *(allow_host or ())], origins=allow_origin or ())

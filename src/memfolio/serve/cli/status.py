@@ -13,7 +13,7 @@ from memfolio.serve.cli.output import Screen, fields_of, safe
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.index.counts import Counts
+    from memfolio.index.lookup import Counts
     from memfolio.status import Status
 
 Row = tuple[str, str]
@@ -23,7 +23,7 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 def status(options: Options) -> Answer:
     """Show how the home is doing: what is in it, what waits, and what needs you."""
-    from memfolio.serve.hooks.health import Health, health
+    from memfolio.serve.hooks.kept import Health, health
 
     with options.memory() as memory:
         found, zone = memory.status(), memory.vault.home.zone

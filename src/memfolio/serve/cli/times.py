@@ -17,7 +17,7 @@ LOOKING_BACK = frozenset({"until", "as_of", "valid_at"})
 
 def find_time(text: str, zone: tzinfo, now: datetime) -> datetime | None:
     """The moment that `text` names, None when it names none; days and weeks stand for their beginning in `zone`."""
-    from memfolio.recall.asking.dates import moment_of
+    from memfolio.recall.dates import moment_of
 
     return moment_of(text, now, zone, end=False)
 
@@ -27,7 +27,7 @@ def read_moment(config: Config, text: str | None, *, name: str = "") -> datetime
 
     For an option that looks back from a time, a day stands for its end: what happened on it counts.
     """
-    from memfolio.recall.asking.dates import moment_of
+    from memfolio.recall.dates import moment_of
 
     if text is None:
         return None
@@ -39,7 +39,7 @@ def read_moment(config: Config, text: str | None, *, name: str = "") -> datetime
 
 def find_day(text: str, zone: tzinfo, now: datetime) -> date | None:
     """The day that a text names."""
-    from memfolio.recall.asking.dates import span_of
+    from memfolio.recall.dates import span_of
 
     span = span_of(text, now, zone)
     is_day = span and span.start.time() == time() and span.end.date() - span.start.date() == timedelta(days=1)

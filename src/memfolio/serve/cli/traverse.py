@@ -14,8 +14,7 @@ from memfolio.serve.cli.times import read_moment
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memfolio.knowledge.questions import Questions
-    from memfolio.knowledge.traverse import Cited, Path
+    from memfolio.knowledge.traverse import Cited, Path, Questions
     from memfolio.serve.cli.output import Screen
 
 Start = Annotated[str, typer.Argument(metavar="START", help="A subject or object, * for any.", show_default=False)]

@@ -24,9 +24,9 @@ from memfolio.vault.paths import CONFIG, GITIGNORE
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
-    from memfolio.vault.audit import TrailLine
     from memfolio.vault.past.past import Outcome
     from memfolio.vault.past.report import Finding
+    from memfolio.vault.trail import TrailLine
 
 ACTIONS = ", ".join(action.lower() for action in Action)
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
@@ -56,7 +56,7 @@ def log(
 ) -> Answer:
     """Show what happened in the whole home, newest first: who changed what, and why."""
     from memfolio.intake import choose
-    from memfolio.vault.past.digest import TRIGGER, write_digest
+    from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import Filter
 
     with options.memory() as memory:
@@ -273,7 +273,7 @@ def search(memory: Memory) -> Iterator[Finding]:
 
 def alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
     """An alert in words, with the change or the memories that it is about."""
-    from memfolio.recall.context.alerts import describe
+    from memfolio.recall.context import describe
 
     about = memory.vault.trail.line(line.about[0]) if line.about else None
     what = {"change": about.seq, "action": about.action, "actor": about.by.actor, "paths": about.paths} if about else {}

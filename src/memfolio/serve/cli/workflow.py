@@ -74,8 +74,7 @@ def list_(options: Options, name: Of = None, open_: Open = False) -> Answer:
 
 def stats(options: Options, name: Name) -> Answer:
     """Show how well a procedure works, and what its runs show about its steps."""
-    from memfolio.procedures.findings import findings
-    from memfolio.procedures.metrics import measure
+    from memfolio.procedures.run import findings, measure
 
     with options.memory() as memory:
         procedure = memory.procedures.get(name)

@@ -1,29 +1,135 @@
-"""The desk behind the door: answers what hosts ask, and takes up what they said."""
+"""Answering hosts and taking up what they said: context for prompts, turns, checkpoints."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.config import FILE_NAME, load_config
 from memfolio.errors import ConflictError, HomeMissingError, InputError, MemfolioError, RefusedError
-from memfolio.recall.context.fence import BULLET
-from memfolio.serve.hooks.capture import take_up
-from memfolio.serve.hooks.door import EMPTY, INSIDE
-from memfolio.serve.hooks.event import Event
-from memfolio.serve.hooks.health import disk_of, note
-from memfolio.serve.hooks.hosts import CUT, END, START, TOLD, begins_again, shaped, text_of
-from memfolio.serve.hooks.inject import opening, remembered
-from memfolio.serve.hooks.kept import drop, read_kept, waiting
-from memfolio.serve.hooks.told import marks_of, untold
+from memfolio.index.search import frequencies
+from memfolio.intake import turn_of
+from memfolio.recall.dates import mentions
+from memfolio.recall.fence import BULLET
+from memfolio.serve.hooks.door import (
+    ANSWER,
+    CUT,
+    EMPTY,
+    END,
+    INSIDE,
+    MOST_CHARACTERS,
+    MOST_TOKENS,
+    PROMPT,
+    START,
+    TOLD,
+    begins_again,
+    shaped,
+    text_of,
+)
+from memfolio.serve.hooks.event import Event, marks_of, turns_of, untold
+from memfolio.serve.hooks.kept import disk_of, drop, note, read_kept, run, waiting
+from memfolio.text import terms
+from memfolio.types import Attribution
 from memfolio.vault.disk import Stamp
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
+
+
+BUDGETS = tuple(MOST_TOKENS >> halved for halved in range(4))
+"""Tokens, tried one after the other until the characters are few enough."""
+LONGEST_PROMPT = 4_000
+"""Characters of a prompt that are looked at: first and last, since people paste what they ask about in between."""
+COUNTED = 1_000
+"""Up to how many memories a word's frequency is counted."""
+WEIGHED = 2_000
+"""How many memories the words of a prompt may bring together, before the most common ones are left out."""
+
+
+def opening(memory: Memory, session: str | None) -> str | None:
+    """Core memory, where work was left, what is due and what is known; None where there is nothing of it."""
+    found = memory.load_context(session=session)
+    known = (found.core.blocks, found.recent, found.facts, found.checkpoint, found.task, found.user_profile)
+    if not any((*known, found.alerts, found.proposals, found.reminders)):
+        return None
+    return next((text for each in BUDGETS if len(text := found.to_prompt(each)) <= MOST_CHARACTERS), None)
+
+
+def remembered(memory: Memory, prompt: str, known: Set[str], include: tuple[str, ...] = ()) -> str | None:
+    """What is remembered about a prompt, by its words; None where nothing is worth telling."""
+    half = LONGEST_PROMPT // 2
+    asked = _telling(memory, prompt if len(prompt) <= LONGEST_PROMPT else f"{prompt[:half]}\n{prompt[-half:]}")
+    usual = memory.vault.config.context.simple
+    for most in BUDGETS:
+        budget = most if include else min(usual, most)
+        found = memory.compose(asked, budget=budget, include=include, known=known)
+        if found.text is None or len(found.text) <= MOST_CHARACTERS:
+            return found.text
+    return None
+
+
+def _telling(memory: Memory, prompt: str) -> str:
+    """The prompt without its most common words, where they alone would bring so much that weighing it takes long.
+
+    What names a time is left whole: it narrows the search by itself.
+    """
+    words, home = terms(prompt), memory.vault.home
+    counts = memory.library.index.read(lambda connection: frequencies(connection, words, COUNTED))
+    known = sorted(filter(counts.__getitem__, words), key=counts.__getitem__)
+    rare = (counts[word] for word in known if counts[word] < COUNTED)
+    common = set(known[max(1, sum(total <= WEIGHED for total in accumulate(rare))) :])
+    if not common or mentions(prompt, home.now(), home.zone):
+        return prompt
+    return " ".join(word for word in prompt.split() if not common.intersection(terms(word)))
+
+
+LISTENER = Attribution(actor="bot:auto-detect", trigger="hook")
+ROLES = {PROMPT: "user", ANSWER: "assistant"}
+
+
+def take_up(memory: Memory, event: Event, name: str) -> tuple[str, ...]:
+    """Do what is to be done about an event that was kept under this name; the ids of the turn that it is, if any.
+
+    Doing it twice changes nothing.
+    """
+    if event.act in ROLES:
+        return _note(memory, event, name)
+    if event.act == CUT and (turns := turns_of(event.transcript)):
+        memory.flush(turns, session=event.session)
+    elif event.act == END and event.session:
+        home = str(memory.vault.config.home)
+        run(["-m", "memfolio.serve.hooks.learn", home, memory.agent, event.session], home)
+    return ()
+
+
+def _note(memory: Memory, event: Event, name: str) -> tuple[str, ...]:
+    """Note a turn; the same turn that two hooks report is one."""
+    role, most = ROLES[event.act], memory.vault.config.max_content_bytes
+    words = event.words.encode()[:most].decode("utf-8", "ignore").rstrip()
+    if not words or (not event.turn and _is_last(memory, event.session, role, words)):
+        return ()
+    at = datetime.fromtimestamp(int(name.partition("-")[0]) / 1e9, UTC)
+    turn = turn_of({"role": role, "content": words, "session": event.session, "at": at})
+    whose = "\0".join((event.session or "", event.turn or name, role, words))
+    memory.library.attend()
+    by = replace(LISTENER, session=event.session)
+    key = f"hook-{blake2b(whose.encode(), digest_size=16).hexdigest()}"
+    return memory.vault.add(memory.agent, [turn], by, key=key).ids
+
+
+def _is_last(memory: Memory, session: str | None, role: str, words: str) -> bool:
+    """Whether these words are what was said last in a conversation whose host does not number its turns."""
+    last = memory.recall("", session=session, limit=1) if session else []
+    return any((hit.memory.role, hit.memory.content) == (role, words) for hit in last)
+
 
 LOCKED = 1.0
 """Seconds that a writer is waited for; what is kept can wait until the next time."""

@@ -1,15 +1,19 @@
-"""An event of a host, read from what it said: who speaks, in which conversation, and what. Pure."""
+"""An event of a host and its transcript, read from what it said: who speaks, in which conversation, and what."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from memfolio.recall.context.fence import strip_fences
-from memfolio.serve.hooks.hosts import ACTS, ANSWER, PROMPT
-from memfolio.vault.format.content import without_surrogates
+from memfolio.recall.fence import BULLET, FURTHER, HEADING, strip_fences
+from memfolio.recall.hit import GAP
+from memfolio.serve.hooks.door import ACTS, ANSWER, PROMPT
+from memfolio.vault.disk import Disk
+from memfolio.vault.fields import without_surrogates
 
 WORDS = {PROMPT: ("prompt",), ANSWER: ("last_assistant_message", "prompt_response", "text")}
 """Under which names hosts pass on what was said; the names of the rest follow."""
@@ -85,3 +89,81 @@ def without_told(words: str) -> str:
 def _clean(words: str) -> str:
     """What was said without what we put into it, and without what no file can hold."""
     return without_surrogates(without_told(words)).replace("\0", "\ufffd").strip()
+
+
+MOST_BYTES = 4 << 20
+"""How much of the end of a transcript is read."""
+MOST_TURNS = 400
+_MADE_UP = ("<environment_context", "<user_instructions", "<permissions", "# AGENTS.md instructions")
+"""How texts begin that a host says in the user's name."""
+
+
+def turns_of(path: str) -> list[dict[str, object]]:
+    """The last turns of a transcript; none where there is no such file, or nothing in it that we know."""
+    try:
+        data = _tail(Path(path).expanduser())
+    except (OSError, ValueError, RuntimeError):
+        return []
+    return [turn for record in _records(data) if (turn := _turn(record))][-MOST_TURNS:]
+
+
+def _tail(path: Path) -> bytes:
+    """The end of a file, from the beginning of a line on."""
+    disk = Disk()
+    stamp = disk.stamp(path)
+    start = max(0, stamp.size - MOST_BYTES) if stamp else 0
+    data = (disk.read(path, start) or b"")[:MOST_BYTES]
+    return data.partition(b"\n")[2] if start else data
+
+
+def _records(data: bytes) -> Iterator[dict[str, Any]]:
+    """The records of JSON lines, or of one document that has them as its messages."""
+    text = data.decode("utf-8-sig", "replace")
+    whole = _parsed(text)
+    if whole is not None and isinstance(whole.get("messages"), list):
+        yield from (each for each in whole["messages"] if isinstance(each, dict))
+    else:
+        yield from filter(None, map(_parsed, text.split("\n")))
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _turn(record: dict[str, Any]) -> dict[str, object] | None:
+    """Who said what in a record; None for what nobody said: calls of tools, thoughts, sub-agents, notes."""
+    inner = record.get("payload", record.get("message", record))
+    if not isinstance(inner, dict) or record.get("isMeta") or record.get("isSidechain"):
+        return None
+    role, words = inner.get("role") or record.get("role") or record.get("type"), _words(inner.get("content"))
+    if role not in ("user", "assistant", "gemini", "model") or not words or words.startswith(_MADE_UP):
+        return None
+    return {"role": "user" if role == "user" else "assistant", "content": words, "timestamp": record.get("timestamp")}
+
+
+def _words(content: object) -> str:
+    blocks = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
+    texts = [each.get("text") for each in blocks if isinstance(each, dict) and "think" not in str(each.get("type"))]
+    return without_told("\n".join(text for text in texts if isinstance(text, str))).strip()
+
+
+_BULLET = re.compile(rf"^{re.escape(BULLET)}(?:\[([A-Z]-[0-9a-f-]+)\])?.*\n(?:{re.escape(FURTHER)}.*\n)*", re.MULTILINE)
+_BARE = re.compile(rf"^{HEADING}.*\n(?={HEADING}|</)", re.MULTILINE)
+"""A heading with nothing below it."""
+
+
+def marks_of(text: str | None) -> set[str]:
+    """How what a text tells is known again: by the id of what stands there whole, else by the words themselves."""
+    return {
+        found[1] if found[1] and GAP.strip() not in found[0] else found[0] for found in _BULLET.finditer(text or "")
+    }
+
+
+def untold(text: str | None, known: Set[str]) -> str | None:
+    """The text without what is known, by its marks; None where nothing is left."""
+    left = _BULLET.sub(lambda found: "" if found[0] in known or found[1] in known else found[0], text or "")
+    return _BARE.sub("", left) if _BULLET.search(left) else None

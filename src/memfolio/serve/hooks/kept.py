@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import time
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,13 +18,61 @@ from memfolio.clock import SystemClock
 from memfolio.config import FILE_NAME, load_config
 from memfolio.errors import MemfolioError
 from memfolio.redact.redactor import Redactor
-from memfolio.serve.hooks.door import FOLDER, KEPT
+from memfolio.serve.hooks.door import FOLDER, INSIDE, KEPT, LOG, START
 from memfolio.serve.hooks.event import Event
-from memfolio.serve.hooks.health import disk_of, note
-from memfolio.serve.hooks.hosts import START
 from memfolio.tuning import PERSONAL, Redaction
-from memfolio.vault.disk import Stamp, full_error
+from memfolio.vault.disk import Disk, Stamp, full_error
 from memfolio.vault.home import Home
+
+
+def run(args: Sequence[str], folder: str) -> None:
+    """Have this Python run something in a folder; nobody waits for it, and nobody hears it."""
+    subprocess.Popen(
+        [sys.executable, "-P", *args],  # -P: the folder in which a host works has no say in what is imported
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+SHOWN = 3
+MOST_LOGGED = 256 << 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How many events wait to be taken up, and the last lines of the log, newest last, each with its time."""
+
+    waiting: int = 0
+    troubles: tuple[str, ...] = ()
+
+
+def health(home: Path) -> Health:
+    """How the hooks of a home are doing; all is well where it never had any."""
+    disk, folder = Disk(), home / FOLDER
+    lines = (disk.read(folder / LOG) or b"").decode("utf-8", "replace").splitlines()
+    waiting = sum(not name.startswith(".") for name in disk.names(folder / KEPT))
+    return Health(waiting=waiting, troubles=tuple(lines[-SHOWN:]))
+
+
+def note(home: Path, trouble: str) -> None:
+    """Write down what went wrong; a home that cannot be written has no place for it."""
+    disk, path = disk_of(home), home / FOLDER / LOG
+    line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {' '.join(trouble.split())[:500]}\n"
+    with suppress(OSError):
+        if (stamp := disk.stamp(path)) and stamp.size > MOST_LOGGED:
+            disk.unlink(path)
+        disk.append(path, line.encode("utf-8", "replace"), sync=False)
+
+
+def disk_of(home: Path) -> Disk:
+    """The disk, where links inside this home are not followed and what is inside is its owner's alone."""
+    disk = Disk()
+    disk.root, disk.private = home, home / INSIDE
+    return disk
+
 
 MARGIN = 4096
 """Characters beside the longest memory that are looked at, since a secret that is cut is not known for one."""

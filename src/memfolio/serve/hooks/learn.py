@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import HomeBusyError, MemfolioError
 from memfolio.serve.hooks.door import INSIDE
-from memfolio.serve.hooks.health import note
+from memfolio.serve.hooks.kept import note
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory

@@ -1,40 +1,262 @@
-"""The application: all routes behind the gate, and what they say of themselves as OpenAPI."""
+"""The HTTP application: all routes behind the gate, streams of events, and what they say of themselves as OpenAPI."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import json
+import os
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing, asynccontextmanager
+from itertools import islice, takewhile
+from threading import Lock
+from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from memfolio import __version__
 from memfolio.config import Config
 from memfolio.errors import MemfolioError
 from memfolio.memory import Memory
 from memfolio.serve.cli.output import as_json
-from memfolio.serve.http.auth import foreign
-from memfolio.serve.http.errors import answer_to, reply, told
-from memfolio.serve.http.events import MEDIA, Stream, Told, changes, progress
-from memfolio.serve.http.gate import Gate, Names
-from memfolio.serve.http.hall import Hall
-from memfolio.serve.http.limits import Limits
-from memfolio.serve.http.routes import GuardedRoute, add
+from memfolio.serve.http.errors import RESPONSES, answer_to, document_of, reply, told
+from memfolio.serve.http.gate import AGENT, Gate, Metrics, Names, admitted, foreign
+from memfolio.serve.http.server import Limits
 from memfolio.serve.http.verbs import LONG, VERBS, body_of, call, check, packed, verb
+from memfolio.serve.idle import OpenByAgent
+from memfolio.serve.tokens import Token, Tokens
+from memfolio.serve.tools.place import told_inside
 from memfolio.serve.tools.sets import READING, SLOW, tools_of
 from memfolio.serve.tools.tool import AGENT as AGENT_ID
 from memfolio.serve.tools.tool import Tool
+from memfolio.vault.trail import TrailLine
+
+MEDIA = "text/event-stream"
+PING = b": still here\n\n"
+PING_SECONDS = 10.0
+WAITING = 1000
+"""Events that wait for a reader; one who is slower is let go, and one who was away for longer hears of that alone."""
+Told = Callable[[str, int, int], None]
+
+
+def event(name: str, data: bytes | dict[str, Any], id: int | None = None) -> bytes:
+    """One event as it is sent; the data is JSON, which has no line breaks."""
+    text = data if isinstance(data, bytes) else json.dumps(data).encode()
+    mark = b"" if id is None else b"id: %d\n" % id
+    return mark + b"event: %s\ndata: %s\n\n" % (name.encode(), text)
+
+
+def change(line: TrailLine) -> bytes:
+    """A change as listeners are told of it."""
+    by = {"actor": line.by.actor, "trigger": line.by.trigger, "session": line.by.session}
+    data = {"seq": line.seq, "at": line.at, "action": line.action, **by, "paths": line.paths, "ids": list(line.ids)}
+    return event("change", data, line.seq)
+
+
+def missed(memory: Memory, after: int) -> list[bytes]:
+    """The changes since the one that was heard last; where those are too many, only that there were some."""
+    newest = takewhile(lambda line: line.seq > after, memory.vault.trail.newest_first())
+    lines = [*islice(newest, WAITING + 1)]
+    if len(lines) > WAITING:
+        return [event("missed", {"after": after, "until": lines[0].seq}, lines[0].seq)]
+    return [change(line) for line in memory.vault.told(reversed(lines))]
+
+
+class Stream(StreamingResponse):
+    """Events as an answer; who makes them is told when nobody reads on."""
+
+    def __init__(self, events: AsyncGenerator[bytes]) -> None:
+        super().__init__(events, media_type=MEDIA)
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._events):
+            await super().__call__(scope, receive, send)
+
+
+class Listener:
+    """Somebody who reads events; they come from any thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def hear(self, event: bytes | None) -> None:
+        """Pass an event on; None is the end."""
+        try:
+            self._loop.call_soon_threadsafe(self._put, event)
+        except RuntimeError:  # the loop ended, and whoever listened on it
+            return
+
+    def _put(self, event: bytes | None) -> None:
+        if (waiting := self._queue.qsize()) <= WAITING:
+            self._queue.put_nowait(event if waiting < WAITING else None)
+
+    async def events(self, is_welcome: Callable[[], bool] = lambda: True) -> AsyncIterator[bytes]:
+        """Events until the end, with signs of life between them; ends early for whoever is not welcome any more."""
+        while True:
+            try:
+                heard = await asyncio.wait_for(self._queue.get(), PING_SECONDS)
+            except TimeoutError:
+                heard = PING
+            if heard is None or not is_welcome():
+                return
+            yield heard
+
+
+async def changes(hall: Hall, token: Token, after: int | None) -> AsyncGenerator[bytes]:
+    """Changes of the memory that a token is for, as long as the token is good; first those after one of them."""
+    listener, room = Listener(), hall.room(token.agent)
+    room.listeners.add(listener)
+    try:
+        before = await hall.run(token.agent, lambda memory: [] if after is None else missed(memory, after))
+        yield b"".join([b": listening\n\n", *before])
+        async for heard in listener.events(lambda: hall.tokens.has(token)):
+            if heard not in before:
+                yield heard
+    finally:
+        room.listeners.discard(listener)
+
+
+async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) -> AsyncGenerator[bytes]:
+    """How far a call is, then what it answers, as `result` or `error`."""
+    listener = Listener()
+
+    def told(job: str, done: int, total: int) -> None:
+        listener.hear(event("progress", {"job": job, "done": done, "total": total}))
+
+    told(name, 0, 1)
+    future = begin(told)
+    future.add_done_callback(lambda _: listener.hear(None))
+    async for heard in listener.events():
+        yield heard
+    try:
+        yield event("result", await future)
+    except MemfolioError as error:
+        yield event("error", document_of(error))
+
+
+T = TypeVar("T")
+
+
+class Room:
+    """The memory of one agent, opened when it is first used, those who listen to its changes, and calls under way."""
+
+    def __init__(self, config: Config, agent: str) -> None:
+        self.listeners: set[Listener] = set()
+        self.calls: set[Future[Any]] = set()
+        self._config, self._agent, self._lock = config, agent, Lock()
+        self._memory: Memory | None = None
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether somebody waits for an answer, listens, or memories are being embedded."""
+        memory = self._memory
+        return bool(self.calls or self.listeners) or (memory is not None and memory.library.is_embedding)
+
+    def memory(self) -> Memory:
+        """The memory; the first who asks waits until it is open."""
+        with self._lock:
+            if self._memory is None:
+                self._memory = Memory.open(self._config.home, self._agent, speaker="agent")
+                self._memory.subscribe(self._tell)
+            return self._memory
+
+    def _tell(self, line: TrailLine) -> None:
+        for each in [*self.listeners]:
+            each.hear(change(line))
+
+    def close(self) -> None:
+        """Close the memory where it was opened."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
+
+
+class Hall:
+    """Open from its making until `close`; threads may share it."""
+
+    def __init__(self, config: Config, now: Callable[[], float] = time.monotonic) -> None:
+        self._config = config
+        self.rooms = OpenByAgent(lambda agent: Room(config, agent), now)
+        # Held as long as the server runs: what is wrong with the home is known at once.
+        self._first = Memory.open(config.home, config.agent, background=False, speaker="agent")
+        self.tokens = Tokens(self._first.vault.home)
+        self.metrics = Metrics(open_memories=lambda: len(self.rooms))
+        # More threads than cores only make each other wait; what takes long has its own, and holds up nobody.
+        self._quick = ThreadPoolExecutor(max(2, os.cpu_count() or 2), thread_name_prefix="memfolio-http")
+        self._slow = ThreadPoolExecutor(2, thread_name_prefix="memfolio-http-long")
+
+    def room(self, agent: str) -> Room:
+        """Where an agent's memory is; one that nobody uses is closed after a while, and opened again."""
+        return self.rooms.of(agent)
+
+    def run(self, agent: str, work: Callable[[Memory], T], *, is_long: bool = False) -> asyncio.Future[T]:
+        """What a thread does with an agent's memory."""
+        room = self.room(agent)
+
+        def done() -> T:
+            with told_inside(self._config.home):
+                return work(room.memory())
+
+        call = (self._slow if is_long else self._quick).submit(done)
+        room.calls.add(call)
+        call.add_done_callback(room.calls.discard)
+        return asyncio.wrap_future(call)
+
+    def end_streams(self) -> None:
+        """Have everybody who listens come to an end."""
+        for listener in [each for room in self.rooms.values() for each in room.listeners]:
+            listener.hear(None)
+
+    def close(self) -> None:
+        """Let what runs come to its end, write all of it, and leave no lock."""
+        for pool in (self._quick, self._slow):
+            pool.shutdown()
+        self.rooms.close()
+        self._first.close()
+
+
+WHOSE = {"name": AGENT, "in": "query", "required": False, "schema": {"type": "string"}}
+WHOSE["description"] = "Whose memory is meant, which is only ever that of the token's own agent."
+SCOPE = "x-scope"
+
+
+class GuardedRoute(APIRoute):
+    """A route that asks for a token first, where it has a scope."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle, scope = super().get_route_handler(), (self.openapi_extra or {}).get(SCOPE)
+
+        async def guarded(request: Request) -> Response:
+            if scope is not None:
+                request.state.token = admitted(request, request.app.state.hall.tokens, scope)
+            return await handle(request)
+
+        return guarded
+
+
+def add(
+    app: FastAPI, path: str, endpoint: Callable[..., Any], scope: str, content: Mapping[str, Any], **how: Any
+) -> None:
+    """Add a route that needs a token of a scope; `content` is what it answers, by its media type."""
+    extra = {SCOPE: scope, "security": [{"bearer": []}], "parameters": [WHOSE], **how.pop("extra", {})}
+    mark = path.strip("/").removeprefix("v1/").replace("/", "_").replace("-", "_")
+    responses = RESPONSES | ({200: {"content": content}} if content else {})
+    how = {"response_model": None, "methods": ["POST"], **how}
+    app.add_api_route(path, endpoint, operation_id=mark, responses=responses, openapi_extra=extra, **how)
+
 
 BEARER = {"type": "http", "scheme": "bearer", "description": "The secret that `memfolio token create` showed."}
 TOOLS = tools_of("all")

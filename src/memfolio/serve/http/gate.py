@@ -1,19 +1,168 @@
-"""The gate in front of a server: only for names that it goes by and pages that may ask, and in bounds of its own."""
+"""The gate in front of a server: names, origins, tokens, bodies and counters, decided before a body is read."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Collection
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memfolio.errors import MemfolioError
 from memfolio.serve.http.errors import Refusal, answer_to
-from memfolio.serve.http.exchange import Cut, Exchange
-from memfolio.serve.http.limits import Limits
-from memfolio.serve.http.metrics import Metrics
+from memfolio.serve.http.server import Limits
+from memfolio.serve.tokens import Token, Tokens
+
+EVERYWHERE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+
+class Cut(BaseException):  # no Exception, which applications take for a mistake of their own and log
+    """Ends the application's part in a request whose body is not wanted; the refusal is its answer."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
+class Exchange:
+    """Passes the pieces of a request and its answer on; `status` is what was answered, 0 before that."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: Limits) -> None:
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "0")
+        self._receive, self._send, self._limits = receive, send, limits
+        self._length = int(length) if length.isdigit() else 0
+        self._has_more = self._length > 0 or "transfer-encoding" in headers
+        self._size, self._until = 0, time.monotonic() + limits.body_seconds
+        self.status = 0
+
+    async def receive(self) -> Message:
+        """The next piece of the body; raises Cut where it is too long or too slow."""
+        if not self._has_more:
+            return await self._receive()
+        if self._length > self._limits.body:
+            raise self._too_long()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(0, self._until - time.monotonic()))
+        except TimeoutError:
+            hint = f"send it within {self._limits.body_seconds:g} seconds"
+            raise Cut(Refusal(408, "slow", "the body did not come in time", hint)) from None
+        self._size += len(message.get("body", b""))
+        if self._size > self._limits.body:
+            raise self._too_long()
+        self._has_more = message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass a piece of the answer on."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            closing = ((b"connection", b"close"),) if self._has_more else ()
+            message["headers"] = [*message.get("headers", ()), *EVERYWHERE, *closing]
+        elif self._has_more and not message.get("more_body", False):
+            await self._send({**message, "more_body": True})
+            await self._linger()
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+
+    async def _linger(self) -> None:
+        """Read on for a while: closing at once would take the answer from a client that still sends."""
+        try:
+            async with asyncio.timeout(self._limits.linger_seconds):
+                while (await self._receive()).get("more_body", False):
+                    pass
+        except TimeoutError:
+            return
+
+    def _too_long(self) -> Cut:
+        message = f"the body has more than {self._limits.body} bytes"
+        return Cut(Refusal(413, "too-long", message, "send it in parts"))
+
+
+NAME = "memfolio_http"
+METHODS = ("GET", "POST", "HEAD")
+
+
+class Metrics:
+    """Requests by route, method and status, and how long they took; used by the event loop alone."""
+
+    def __init__(self, **gauges: Callable[[], int]) -> None:
+        self.in_flight = 0
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._gauges = {"in_flight": lambda: self.in_flight, **gauges}
+
+    @contextmanager
+    def measured(self, scope: MutableMapping[str, Any], answer: Exchange) -> Iterator[None]:
+        """Count what happens inside as one request."""
+        began = time.perf_counter()
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            # What is unknown goes by one name: strangers must not make up labels.
+            route = getattr(scope.get("route"), "path", "none")
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._requests[route, method, answer.status or 500] += 1
+            self._seconds[route] += time.perf_counter() - began
+
+    def text(self) -> str:
+        """All of it in the text format 0.0.4."""
+        return "\n".join([*self._lines(), ""])
+
+    def _lines(self) -> Iterator[str]:
+        for name, value in self._gauges.items():
+            yield f"# TYPE {NAME}_{name} gauge\n{NAME}_{name} {value()}"
+        yield f"# TYPE {NAME}_requests_total counter"
+        for (route, method, status), count in sorted(self._requests.items()):
+            yield f'{NAME}_requests_total{{route="{route}",method="{method}",status="{status}"}} {count}'
+        yield f"# TYPE {NAME}_request_seconds summary"
+        for route, seconds in sorted(self._seconds.items()):
+            count = sum(count for (each, _, _), count in self._requests.items() if each == route)
+            yield f'{NAME}_request_seconds_sum{{route="{route}"}} {seconds:.6f}'
+            yield f'{NAME}_request_seconds_count{{route="{route}"}} {count}'
+
+
+AGENT = "agent"
+HINT = 'send Authorization: Bearer SECRET; `memfolio token create "what it is for"` makes one'
+
+
+def admitted(request: HTTPConnection, tokens: Tokens, scope: str = "read") -> Token:
+    """The token of a request that may come in; raises Refusal for all others."""
+    token = tokens.bearer(_secret(request))
+    if token is None:
+        raise _unknown("the token is not known, or was revoked", 'Bearer error="invalid_token"')
+    if any(each != token.agent for each in request.query_params.getlist(AGENT)):
+        raise foreign(token.agent)
+    if not token.lets(scope):
+        hint = f'`memfolio token create "…" --scope {scope}` makes one that is enough'
+        raise Refusal(403, "scope", f"this needs a token that may {scope}; yours may {token.scope}", hint)
+    return token
+
+
+def foreign(agent: str) -> Refusal:
+    """What is said to somebody who names another agent than the token's own."""
+    return Refusal(403, "foreign-agent", f"the token is for {agent}", "name no other agent, or take its own token")
+
+
+def _secret(request: HTTPConnection) -> str:
+    given = request.headers.getlist("authorization")
+    kind, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    if kind.lower() != "bearer" or not secret.strip():
+        raise _unknown("a token is needed", "Bearer")
+    return secret.strip()
+
+
+def _unknown(message: str, challenge: str) -> Refusal:
+    return Refusal(401, "token", message, HINT, www_authenticate=challenge)
+
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})

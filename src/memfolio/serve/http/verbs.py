@@ -14,25 +14,24 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from pydantic_core import to_json
 
 from memfolio.errors import InputError
-from memfolio.govern.proposals.proposal import Proposal
-from memfolio.govern.proposals.proposals import Proposals
+from memfolio.govern.proposal import Proposal
+from memfolio.govern.proposals import Proposals
 from memfolio.govern.reflection.reflections import Pending
-from memfolio.graph.graph import Entity, Graph
-from memfolio.graph.walk import Neighbour, Step
+from memfolio.graph.graph import Entity, Graph, Neighbour, Step
 from memfolio.index.graph import Node
 from memfolio.memory import Memory
-from memfolio.recall.context.compose import Context
+from memfolio.recall.context import Context
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.serve.cli.recall import FURTHER, document, hit_document
 from memfolio.serve.tools.place import status_inside
 from memfolio.status import Status
 from memfolio.stores.core import Core, CoreEdit, CoreMemory
+from memfolio.stores.edit import Mended
 from memfolio.stores.flush import Flushed
-from memfolio.stores.mend import Mended
-from memfolio.stores.situation import AgentContext
-from memfolio.tend.consolidate.consolidate import Consolidated
-from memfolio.tend.sessions.session import Heard
+from memfolio.stores.session_context import AgentContext
+from memfolio.tend.consolidate import Consolidated
+from memfolio.tend.sessions import Heard
 from memfolio.tend.tend import Tending
 from memfolio.types import Kind, MemoryItem, Store, Type
 from memfolio.vault.past.past import Past

@@ -1,15 +1,59 @@
-"""The hosts: where each keeps its settings, and what is written there."""
+"""The hosts: where each keeps its settings, how it starts memfolio, and what installing would change."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from memfolio.errors import InputError
+from memfolio.errors import ConflictError, InputError
 from memfolio.intake import nearest
-from memfolio.serve.hooks.hosts import ACTS, ANSWER, CUT, END, PROMPT, START
-from memfolio.serve.install.program import NAME, Program
+from memfolio.serve.hooks.door import ACTS, ANSWER, CUT, END, PROMPT, START
+from memfolio.serve.install import files
+from memfolio.serve.install.files import Change, HostFileError
+from memfolio.serve.service import tend_command
+
+NAME = "memfolio"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """The program, with the options that tell whose memory is meant."""
+
+    path: str = NAME
+    options: tuple[str, ...] = ()
+
+    def args(self, *words: str) -> list[str]:
+        return [*words, *self.options]
+
+    def line(self, *words: str) -> str:
+        """A command as the system's shell reads it."""
+        command = [self.path, *self.args(*words)]
+        return subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command)
+
+
+def renewed(had: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """What has to change in a command of ours for it to run what is wanted; what it is told beside that stays."""
+    told, needed = ([*each.get("command", "").split(), *map(str, each.get("args", ()))] for each in (had, wanted))
+    is_current = set(needed) <= set(told) and not {"--home", "--agent"} & {*told} - {*needed}
+    return {} if is_current else {key: wanted[key] for key in ("command", "args") if key in wanted}
+
+
+def installed() -> str:
+    """The full path of this program: hosts that are started from a desktop do not have the path of a shell.
+
+    A link on the path is taken as it is, because pipx, uv and package managers keep it where it is when they upgrade.
+    """
+    own, found = tend_command(Path())[0], shutil.which(NAME)
+    return os.path.abspath(found) if found and os.path.realpath(found) == os.path.realpath(own) else own
+
 
 SECONDS = {START: 10, PROMPT: 5, ANSWER: 5, CUT: 10, END: 1}
 """For which a host waits for a hook. It answers far sooner; this ends one that hangs."""
@@ -130,3 +174,88 @@ def host_of(name: str) -> Host:
     if name not in HOSTS:
         raise InputError(f"there is no host {name[:40]!r}", hint=nearest(name, list(HOSTS)))
     return HOSTS[name]
+
+
+_MARK = "\ufeff"
+"""What some editors put before a text in UTF-8."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One file of a host, and what memfolio wants to have in it."""
+
+    host: Host
+    path: Path
+    wanted: dict[str, Any]
+
+    @property
+    def table(self) -> str:
+        """The name of our server's table, in a file of tables; empty in others."""
+        return ".".join(self.host.place) if self.path.suffix == ".toml" else ""
+
+    def server(self, settings: Any) -> Any:
+        """What stands under our name among the servers."""
+        for key in self.host.place:
+            settings = settings.get(key) if isinstance(settings, dict) else None
+        return settings
+
+    def with_ours(self, text: str) -> str:
+        """The text with our parts as they should be; the same text where they are so already."""
+        said = tomllib.loads(text) if self.table else files.scan(text).plain if text.strip() else {}
+        server, wanted = self.server(said), self.server(self.wanted)
+        if server is not None and not self.host.is_ours(self.host.place, server):
+            hint = "rename or delete that server, then install again"
+            raise ConflictError(f"{self.path} has a server {NAME} that runs something else", hint=hint)
+        if not self.table:
+            return files.merged_json(text, self.wanted, self.host.is_ours, renewed)
+        if server is None:
+            return files.merged_toml(text, self.table, wanted)
+        return files.renewed(text, self.table, renewed(server, wanted))
+
+    def without_ours(self, text: str) -> str:
+        """The text without our parts; the same text where there are none."""
+        if not self.table:
+            return files.without_json(text, self.host.is_ours) if text.strip() else text
+        is_ours = self.host.is_ours(self.host.place, self.server(tomllib.loads(text)))
+        return files.without_toml(text, self.table) if is_ours else text
+
+    def installed(self, old: bytes | None, saved: bytes | None) -> Change:
+        """The file with our parts; where it has some already, its backup stays."""
+        mark, text = _decoded(old)
+        new = (mark + self.with_ours(text)).encode()
+        return Change(path=self.path, old=old, new=new, saved=old if self.without_ours(text) == text else saved)
+
+    def uninstalled(self, old: bytes | None, saved: bytes | None) -> Change:
+        """The file without our parts; where nothing else changed since they came, as it was before."""
+        (mark, text), (_, first) = _decoded(old), _decoded(saved)
+        bare = self.without_ours(text)
+        if bare == text:
+            return Change(path=self.path, old=old, new=old, saved=saved)
+        if bare == self.without_ours(self.with_ours(first)):
+            return Change(path=self.path, old=old, new=saved, saved=None)
+        return Change(path=self.path, old=old, new=(mark + bare).encode(), saved=saved)
+
+
+def changes(host: Host, scope: str, root: Path, program: Program | None, *, moved: Path | None = None) -> list[Change]:
+    """What has to change so that the host runs this program, or nothing of memfolio; only what does change.
+
+    `moved` is the folder in which the person has put what the host else keeps in a folder of its own below `root`.
+    """
+    found = []
+    for name, wanted in host.wanted(scope, program or Program()).items():
+        path = moved / name.rpartition("/")[2] if moved else root / name
+        settings = Settings(host=host, path=path, wanted=wanted)
+        old, saved = (files.read(each, moved or root) for each in (path, files.backup_of(path)))
+        try:
+            found.append(settings.installed(old, saved) if program else settings.uninstalled(old, saved))
+        except (ValueError, RecursionError) as error:
+            kind = "TOML" if settings.table else "JSON"
+            hint = f"correct it as {host.title} wants it, then try again; nothing was changed"
+            raise HostFileError(f"{path} cannot be edited as {kind}: {error}", hint=hint) from error
+    return [each for each in found if each.old != each.new]
+
+
+def _decoded(data: bytes | None) -> tuple[str, str]:
+    """The mark with which a file begins, and its text."""
+    text = (data or b"").decode()
+    return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)

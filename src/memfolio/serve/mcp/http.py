@@ -15,10 +15,8 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memfolio.errors import InputError
-from memfolio.serve.http.auth import admitted
-from memfolio.serve.http.gate import Gate, Names
-from memfolio.serve.http.limits import Limits
-from memfolio.serve.http.server import ADDRESS, address, listen, run, server_of
+from memfolio.serve.http.gate import Gate, Names, admitted
+from memfolio.serve.http.server import ADDRESS, Limits, address, listen, run, server_of
 from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import Guest, build

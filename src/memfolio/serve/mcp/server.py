@@ -1,22 +1,190 @@
-"""The server: what the protocol asks for, answered by the tools, resources and prompts of whoever is asked."""
+"""The MCP server: tools, resources and prompts of whoever is asked, over standard input and output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import re
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 
 from memfolio import __version__
-from memfolio.errors import MemfolioError
+from memfolio.errors import InputError, MemfolioError, NotFoundError
+from memfolio.intake import nearest
 from memfolio.serve.cli.output import as_json
-from memfolio.serve.mcp import prompts, resources
 from memfolio.serve.mcp.caller import Answered, Caller
-from memfolio.serve.mcp.listing import described
-from memfolio.serve.mcp.waiting import Progress, waited_for
+from memfolio.serve.mcp.messages import Progress, hear, waited_for
+from memfolio.serve.tools.sets import ONCE, OUTSIDE, READING, REMOVING
+from memfolio.serve.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+
+
+PROPOSED = {
+    "type": "object",
+    "properties": {"proposed": {"type": "string"}, "policy": {"type": "string"}, "hint": {"type": "string"}},
+    "required": ["proposed", "policy", "hint"],
+}
+"""What a writing tool answers where the policy of the home wants somebody's leave."""
+
+
+def described(tool: Tool) -> types.Tool:
+    """A tool with its schemas, and what it does to the memory."""
+    is_reading = tool.name in READING
+    hints = types.ToolAnnotations(
+        read_only_hint=is_reading,
+        destructive_hint=tool.name in REMOVING,
+        idempotent_hint=is_reading or tool.name in ONCE,
+        open_world_hint=tool.name in OUTSIDE,
+    )
+    return types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.schema,
+        output_schema=_output(tool.output if is_reading else _or_proposed(tool.output)),
+        annotations=hints,
+    )
+
+
+def _or_proposed(shape: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [shape, PROPOSED]} if shape else {}
+
+
+def _output(shape: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {"notice": {"type": "string"}, "result": shape}, "required": ["result"]}
+
+
+RECALL, CHECKPOINT = "recall-before-answering", "checkpoint-before-compaction"
+QUESTION = PromptArgument(name="question", description="What is to be answered.", required=True)
+PROMPTS = [
+    Prompt(name=RECALL, description="Answer a question with what is remembered about it.", arguments=[QUESTION]),
+    Prompt(name=CHECKPOINT, description="Save where work stands before the conversation is cut."),
+]
+SAVE = (
+    "The conversation is about to be cut. Call the tool `checkpoint` with the context of the current task, the "
+    "decisions that were made, the findings, the next steps and the open questions, each complete in itself; then call "
+    "`remember` for every fact, preference or lesson that will matter later. Say in one line what you saved."
+)
+
+
+def compose(memory: Memory, name: str, given: Mapping[str, str]) -> str:
+    """The text of a prompt."""
+    if name == CHECKPOINT:
+        return SAVE
+    if name != RECALL:
+        raise NotFoundError(f"there is no prompt {name[:40]!r}", hint=nearest(name, [RECALL, CHECKPOINT]))
+    question = given.get("question", "").strip()
+    if not question:
+        raise InputError(f"{name} lacks its question", hint="say what is to be answered")
+    found = memory.context(question) or "Nothing that is remembered bears on it."
+    return f"{found}\n\nAnswer with that in mind, and cite what you use by its id: {question}"
+
+
+SCHEME = "memfolio://"
+RECENT = 14
+"""How many days, entities and checkpoints are listed; all others can be read by their names."""
+
+
+MARKDOWN = "text/markdown"
+
+
+def _page(inside: str, name: str, description: str) -> Resource:
+    return Resource(uri=SCHEME + inside, name=name, description=description, mime_type=MARKDOWN)
+
+
+def _pages(inside: str, name: str, description: str) -> ResourceTemplate:
+    return ResourceTemplate(uri_template=SCHEME + inside, name=name, description=description, mime_type=MARKDOWN)
+
+
+CORE = _page("core", "core memory", "What the agent always has before its eyes.")
+LATEST = _page("checkpoint", "latest checkpoint", "Where work was left.")
+TEMPLATES = [
+    _pages("day/{date}", "day", "The log of a day, such as 2026-11-15."),
+    _pages("entity/{id}", "person or thing", "The page of an entity, such as person--alex."),
+    _pages("checkpoint/{name}", "checkpoint", "A checkpoint, such as 2026-11-15-143000."),
+    _pages("mind/{page}", "page of the mind", "One of the nine pages, such as Beliefs."),
+]
+_PATHS = {
+    re.compile(r"day/(\d{4}-\d\d-\d\d(?:-\d{1,4})?)", re.ASCII): "memory/{}.md",
+    re.compile(r"entity/(\w[\w.-]*--\w[\w.-]*)"): "memory/graph/entities/{}.md",
+    re.compile(r"checkpoint/(\d{4}-\d\d-\d\d(?:-\d{1,9}){0,3})", re.ASCII): "memory/checkpoints/{}.md",
+    re.compile(r"mind/([A-Z][a-z]{1,20})"): "mind/{}.md",
+}
+
+
+def listed(memory: Memory) -> list[Resource]:
+    """What there is to read: core memory, the newest checkpoints and days, and who is mentioned most."""
+    return [CORE, *_checkpoints(memory), *_days(memory), *_entities(memory)]
+
+
+def _days(memory: Memory) -> Iterator[Resource]:
+    from memfolio.vault.paths import agent_root, day_of
+
+    root = agent_root(memory.agent)
+    logs = (path for path in memory.vault.states() if path.rpartition("/")[0] == f"{root}/memory")
+    days = {path: day for path in logs if (day := day_of(path))}
+    for path in sorted(days, reverse=True)[:RECENT]:
+        name = path.rpartition("/")[2].removesuffix(".md")
+        yield _page(f"day/{name}", name, f"What happened on {days[path]:%A, %d %B %Y}.")
+
+
+def _checkpoints(memory: Memory) -> Iterator[Resource]:
+    from memfolio.recall.context import checkpoints
+    from memfolio.vault.paths import agent_root
+
+    found = checkpoints(memory.vault, agent_root(memory.agent))[:RECENT]
+    if found:
+        yield LATEST
+    for inside in found:
+        name = inside.rpartition("/")[2].removesuffix(".md")
+        yield _page(f"checkpoint/{name}", f"checkpoint {name}", "Where work stood then.")
+
+
+def _entities(memory: Memory) -> Iterator[Resource]:
+    from memfolio.vault.paths import agent_of
+
+    mine = [each for each in memory.graph.entities() if agent_of(each.path) == memory.agent]
+    for node in sorted(mine, key=lambda each: -each.mentions)[:RECENT]:
+        name = node.path.rpartition("/")[2].removesuffix(".md")
+        yield _page(f"entity/{name}", node.name, f"What is known about {node.name}, a {node.type}.")
+
+
+def read(memory: Memory, address: str) -> str:
+    """The Markdown at an address; NotFoundError where there is nothing that this agent may read."""
+    from memfolio.vault.journal import to_text
+
+    if address == CORE.uri:
+        return memory.core.read().text
+    path = _path(memory, address.removeprefix(SCHEME)) if address.startswith(SCHEME) else None
+    try:
+        page = memory.vault.page(path) if path and memory.vault.shows(path) else None
+    except MemfolioError:  # a link, a folder, a name that no file can have: what is there is not for agents to know
+        page = None
+    if page is None:
+        raise NotFoundError(f"there is nothing at {address[:120]!r}", hint="list the resources to see what there is")
+    return to_text(page.content)
+
+
+def _path(memory: Memory, name: str) -> str | None:
+    from memfolio.stores.checkpoint import latest
+    from memfolio.vault.paths import agent_root
+
+    if name == "checkpoint":
+        found = latest(memory.vault, memory.agent)
+        return found[0] if found else None
+    matches = ((pattern.fullmatch(name), form) for pattern, form in _PATHS.items())
+    return next((f"{agent_root(memory.agent)}/{form.format(match[1])}" for match, form in matches if match), None)
+
 
 INSTRUCTIONS = (
     "Long-term memory in files that a person can read and edit. Recall before you answer from memory, and cite hits by "
@@ -49,21 +217,21 @@ def build(who: Who) -> Server[Any]:
         return as_result(await waited_for(caller.begin(call), progress, context.session.report_progress))
 
     async def list_resources(context: Any, _: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=await asked_of(who(context).caller, resources.listed))
+        return types.ListResourcesResult(resources=await asked_of(who(context).caller, listed))
 
     async def list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await asked_of(who(context).caller, resources.read, str(params.uri))
-        content = types.TextResourceContents(uri=params.uri, mime_type=resources.MARKDOWN, text=text)
+        text = await asked_of(who(context).caller, read, str(params.uri))
+        content = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
         return types.ReadResourceResult(contents=[content])
 
     async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=prompts.PROMPTS)
+        return types.ListPromptsResult(prompts=PROMPTS)
 
     async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        text = await asked_of(who(context).caller, prompts.compose, params.name, params.arguments or {})
+        text = await asked_of(who(context).caller, compose, params.name, params.arguments or {})
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(messages=[message])
 
@@ -83,7 +251,7 @@ def build(who: Who) -> Server[Any]:
 
 def as_result(answered: Answered) -> types.CallToolResult:
     """An answer as the protocol has it: what comes out of a memory is marked as data, an error is our own words."""
-    from memfolio.serve.mcp.marked import marked
+    from memfolio.serve.mcp.messages import marked
 
     document, is_error = answered
     text = types.TextContent(type="text", text=as_json(document) if is_error else marked(document))
@@ -98,3 +266,23 @@ async def asked_of(caller: Caller, function: Callable[..., Any], *args: Any) -> 
         return await waited_for(caller.begin(caller.asked, function, *args))
     except MemfolioError as error:
         raise MCPError(code=types.INVALID_PARAMS, message=f"{error.message}; {error.hint}") from error
+
+
+def serve(caller: Caller) -> None:
+    """Answer until the host closes its end; then everything is written, and no lock is left."""
+    logging.basicConfig(level=logging.WARNING)  # standard error is the host's log
+    # A thread waits for the next line, and only the host can wake it: Ctrl-C ends the process, as kill does.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        anyio.run(_serve, caller)
+    finally:
+        caller.close()
+
+
+async def _serve(caller: Caller) -> None:
+    guest = Guest(caller)
+    server = build(lambda context: guest)
+    hearing, heard = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    async with stdio_server() as (read, write), anyio.create_task_group() as group:
+        group.start_soon(hear, read, write, hearing)
+        await server.run(heard, write, server.create_initialization_options())

@@ -145,7 +145,7 @@ def forget(memory: Memory, what: str) -> Forgotten:
 
     With a description instead of an id nothing is forgotten: the answer shows what would be, for the person to agree.
     """
-    from memfolio.stores.mend import BY_ID
+    from memfolio.stores.edit import BY_ID
 
     is_id = ANY_ID.fullmatch(what.strip()) is not None
     known = memory.get(what.strip()) if is_id else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from memfolio.index.mind_item import Item
+from memfolio.index.mind_pages import Item
 from memfolio.memory import Memory
 from memfolio.mind.heartbeat import BdiCycleResult
-from memfolio.procedures.decide import Decided
+from memfolio.procedures.page import Decided
 from memfolio.serve.cli.mind import document
 from memfolio.serve.cli.workflow import document as run_document
 

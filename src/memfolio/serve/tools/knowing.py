@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict, cast
 
 from memfolio.errors import InputError
-from memfolio.govern.proposals.proposal import Proposal
+from memfolio.govern.proposal import Proposal
 from memfolio.index.facts import Fact as KnownFact
-from memfolio.knowledge.case import Case
-from memfolio.knowledge.check import as_triple
-from memfolio.knowledge.fact_line import fact_json
+from memfolio.knowledge.cases import Case
+from memfolio.knowledge.engine import as_triple
+from memfolio.knowledge.facts import fact_json
 from memfolio.knowledge.goals import seed_goals
 from memfolio.knowledge.ontology.term import Term, term_from
 from memfolio.knowledge.ontology.validate import Report
 from memfolio.knowledge.tree import as_document
 from memfolio.knowledge.typedb.mirror import MirrorStatus
 from memfolio.memory import Memory
-from memfolio.recall.asking.arguments import number
+from memfolio.recall.query import check_number
 from memfolio.serve.tools.tool import as_moment
 from memfolio.types import Attribution
 
@@ -93,7 +93,7 @@ def fact_query(
     limit: int = 50,
 ) -> Facts:
     """Find facts by pattern (* and ? stand for anything), confidence and validity; `is_cut` says there are more."""
-    most = number("limit", limit, 1, MANY)
+    most = check_number("limit", limit, 1, MANY)
     found = memory.facts.query(
         subject,
         predicate,
@@ -175,7 +175,7 @@ def policy_eval(memory: Memory, context: list[list[str]] | None = None, domain: 
 
 def infer_forward(memory: Memory, persist: bool = False, domain: str | None = None, limit: int = 100) -> dict[str, Any]:
     """What follows from the facts by the rules; with `persist` it is kept, for as long as it follows."""
-    most = number("limit", limit, 1, MANY)
+    most = check_number("limit", limit, 1, MANY)
     return _document(memory.inference.forward(persist=persist, domain=domain, limit=most))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memfolio.memory import Memory
-from memfolio.reason.judgements import Judgement
-from memfolio.reason.reason import Reasoned
+from memfolio.reason.reason import Judgement, Reasoned
 
 
 def reason(

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict
 
 from memfolio.govern.once import kept_once
 from memfolio.graph.graph import Entity
-from memfolio.index.counts import Counts
+from memfolio.index.lookup import Counts
 from memfolio.memory import Memory
 from memfolio.serve.tools import core
 from memfolio.serve.tools.core import Explained, Kept, Named, Recalled, Saved

@@ -1,18 +1,13 @@
-"""The history of a home: commits made from given bytes, past the index, never touching what a person is doing.
-
-People move branches: `refs/memfolio/…` names our newest commit wherever the branch is, so that none of ours is lost by
-a reset, a rebase or `git gc`. The next commit leads the branch back to it.
-
-Whoever writes here (`prepare`, `commit`, `refresh_index`, `pack`) holds the home's commit lock; reading needs no lock.
-Everything that goes wrong below is a `HistoryError`, and then nothing was committed.
-"""
+"""Packing and checking a repository, with the git program where there is one."""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
 from itertools import count
@@ -21,22 +16,202 @@ from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from memfolio.errors import HistoryError, NotFoundError, PathError
 from memfolio.vault.disk import Disk
-from memfolio.vault.git import gitdir, gitindex, pack
-from memfolio.vault.git.message import (
+from memfolio.vault.git import repository
+from memfolio.vault.git.repository import (
     COMMITTER,
     Anchor,
     CommitDraft,
+    Parts,
     anchor_of,
     author_of,
+    common_dir,
     message_of,
+    parts_of,
     reflog_line,
     seconds_of,
 )
-from memfolio.vault.git.names import Parts, parts_of
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, SHARED
 
-if TYPE_CHECKING:  # pygit2 takes 60 ms to import: it is loaded when a history is first used
+if TYPE_CHECKING:
+    import subprocess
+
     import pygit2
+
+
+MANY_PACKS = 50
+KEPT = b"memfolio\n"
+"""What a `.keep` of ours says: git leaves a pack alone that has such a file beside it."""
+_WORKSHOP = "memfolio-pack"
+_GIT_SECONDS = 900
+_FOLDER = re.compile(r"[0-9a-f]{2}")
+_OBJECT = re.compile(r"[0-9a-f]{38}")
+
+
+def pack(disk: Disk, home: Path, repo: pygit2.Repository) -> None:
+    """Bring loose objects into a pack with the git program, or without it when it is missing or unwilling.
+
+    Packs are made along the history and not from a list of objects: only then does git see which files are versions of
+    one another (measured: 30 times smaller). Small packs become larger ones; what nobody refers to is kept.
+    """
+    folder = common_dir(repo) / "objects" / "pack"
+    for name in disk.names(folder):  # of a process that died while it committed
+        if name.endswith(".keep") and disk.read(folder / name) == KEPT:
+            disk.unlink(folder / name)
+    for how in (["--geometric=2"], ["-a", "-k"]):  # the first needs git 2.32
+        done = run_git(home, repo, "repack", "-d", "-q", *how)
+        if done is None or done.returncode == 0:
+            break
+    if done is None or done.returncode != 0:
+        _pack_all(disk, repo)
+        return
+    run_git(home, repo, "commit-graph", "write", "--reachable", "--changed-paths", "--no-progress")
+
+
+def check(home: Path, repo: pygit2.Repository, tip: str | None) -> list[str]:
+    """What git, or a walk through everything the tip needs, finds wrong."""
+    done = run_git(home, repo, "fsck", "--no-dangling", "--no-progress")
+    if done is None:
+        return [] if tip is None else list(_unreadable(repo, tip))
+    if done.returncode == 0:
+        return []
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line and not line.startswith("notice:")]
+    return lines or [f"git fsck ended with {done.returncode}"]
+
+
+def run_git(home: Path, repo: pygit2.Repository, *arguments: str) -> subprocess.CompletedProcess[str] | None:
+    """Run the git program on this very repository; None when there is none or it distrusts the folder's owner."""
+    import shutil
+    import subprocess
+
+    program = shutil.which("git")
+    if program is None:
+        return None
+    options = ["-c", "core.fsync=all", "-c", "core.fsmonitor=false", f"--git-dir={repo.path}", f"--work-tree={home}"]
+    done = subprocess.run(
+        [program, *options, *arguments],
+        cwd=home,
+        env={"LC_ALL": "C"},  # neither GIT_DIR and the like nor a person's own settings play a part
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_GIT_SECONDS,
+    )
+    return None if done.returncode == 128 and "safe.directory" in done.stderr else done
+
+
+def loose_objects(repo: pygit2.Repository) -> list[str]:
+    """The ids of all objects in files of their own."""
+    objects = common_dir(repo) / "objects"
+    folders = [name for name in os.listdir(objects) if _FOLDER.fullmatch(name)]
+    return [folder + name for folder in folders for name in os.listdir(objects / folder) if _OBJECT.fullmatch(name)]
+
+
+def _pack_all(disk: Disk, repo: pygit2.Repository) -> None:
+    """Bring all objects into one pack, in place of the files and packs in which they lay."""
+    import pygit2
+
+    folder = common_dir(repo) / "objects" / "pack"
+    before, objects = disk.names(folder), list(repo.odb)
+    if not objects:
+        return
+    builder = pygit2.PackBuilder(repo)
+    for oid in objects:
+        builder.add(oid)
+    new = put_pack(disk, repo, builder)
+    kept = {new, *(name.partition(".")[0] for name in before if name.endswith(".keep"))}
+    # What names the pack first, so that a reader finds all of it or nothing.
+    for name in sorted(before, key=lambda name: name.endswith(".pack")):
+        if name.startswith("pack-") and name.partition(".")[0] not in kept:
+            _delete(disk, folder / name)
+    drop_loose(disk, repo, objects)
+
+
+def put_pack(disk: Disk, repo: pygit2.Repository, builder: pygit2.PackBuilder, *, keep: bool = False) -> str:
+    """Write a pack where nobody looks for one, make it durable, then give it its name among the others.
+
+    With `keep`, git leaves it alone until its `.keep` is deleted.
+    """
+    common = common_dir(repo)
+    workshop, folder = common / _WORKSHOP, common / "objects" / "pack"
+    for name in disk.names(workshop):  # of an attempt that was cut short
+        disk.unlink(workshop / name)
+    disk.make_dirs(workshop)
+    disk.make_dirs(folder)
+    builder.write(str(workshop))
+    names = sorted(disk.names(workshop), key=lambda name: name.endswith(".idx"))  # a pack counts once it has one
+    new = names[0].partition(".")[0]
+    if keep:
+        disk.put(folder / f"{new}.keep", KEPT)
+    for name in names:
+        (workshop / name).chmod(0o644)  # what is read-only can neither be synced nor, on Windows, deleted
+        disk.sync_file(workshop / name)
+        disk.rename(workshop / name, folder / name)
+    disk.sync_dir(folder)
+    return new
+
+
+@contextmanager
+def kept(disk: Disk, repo: pygit2.Repository, objects: Iterable[pygit2.Oid]) -> Iterator[None]:
+    """Have objects in a pack that no `git gc --prune=now` drops, until the caller has made them reachable.
+
+    Git deletes an object in a file of its own if nothing referred to it when it began to look, even though something
+    does by now; it does not delete from packs that it did not see, or that have a `.keep`.
+    """
+    import pygit2
+
+    assert repo.config_snapshot  # what is wrong with it is said here: half a builder cannot be thrown away
+    builder = pygit2.PackBuilder(repo)
+    for oid in dict.fromkeys(objects):
+        builder.add(oid)
+    name = put_pack(disk, repo, builder, keep=True)
+    try:
+        yield
+    finally:
+        disk.discard(common_dir(repo) / "objects" / "pack" / f"{name}.keep")
+
+
+def drop_loose(disk: Disk, repo: pygit2.Repository, objects: Iterable[pygit2.Oid]) -> None:
+    """Delete the files of objects that are in a pack."""
+    folder = common_dir(repo) / "objects"
+    for name in map(str, objects):
+        path = folder / name[:2] / name[2:]
+        if path.exists():
+            _delete(disk, path)
+
+
+def _delete(disk: Disk, path: Path) -> None:
+    path.chmod(0o644)  # Windows deletes no read-only file
+    disk.unlink(path)
+
+
+def _unreadable(repo: pygit2.Repository, tip: str) -> Iterator[str]:
+    import pygit2
+
+    seen: set[pygit2.Oid] = set()
+    waiting = [pygit2.Oid(hex=tip)]
+    while waiting:
+        oid = waiting.pop()
+        if oid in seen:
+            continue
+        seen.add(oid)
+        try:
+            waiting.extend(_needed_by(repo[oid]))
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            yield f"object {oid} cannot be read: {error}"
+
+
+def _needed_by(thing: pygit2.Object) -> list[pygit2.Oid]:
+    import pygit2
+
+    if thing.type == pygit2.enums.ObjectType.COMMIT:
+        commit = thing.peel(pygit2.Commit)
+        return [commit.tree_id, *commit.parent_ids]
+    if isinstance(thing, pygit2.Tree):
+        return [entry.id for entry in thing if entry.type_str != "commit"]
+    thing.read_raw()
+    return []
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,7 +244,7 @@ def _guard(method: Callable[Concatenate[History, P], T]) -> Callable[Concatenate
     @wraps(method)
     def guarded(self: History, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            with gitdir.guarded(self.home):
+            with repository.guarded(self.home):
                 return method(self, *args, **kwargs)
         except HistoryError:
             self.close()  # what libgit2 remembers may be what is wrong
@@ -86,7 +261,7 @@ class History:
         self.branch = branch
         self.disk = disk or Disk()
         self._ref = f"refs/heads/{branch}"
-        self._own_ref = f"{gitdir.OWN_REFS}{branch}"
+        self._own_ref = f"{repository.OWN_REFS}{branch}"
         self._local = threading.local()
         self._seq_lock = threading.Lock()
         self._seqs: dict[int, str] = {}
@@ -99,8 +274,8 @@ class History:
     def prepare(self) -> None:
         """Make sure that the home has a repository of its own, set up for plain bytes and power loss."""
         if not os.path.lexists(self.home / ".git"):
-            gitdir.create(self.disk, self.home, self.branch)
-        gitdir.configure(self.disk, self._repo())
+            repository.create(self.disk, self.home, self.branch)
+        repository.configure(self.disk, self._repo())
 
     def close(self) -> None:
         """Let go of the open files, in every thread; the next call opens them again."""
@@ -119,9 +294,9 @@ class History:
             return f"on branch {head.removeprefix('refs/heads/')}"
         if (state := repo.state()) != pygit2.enums.RepositoryState.NONE:
             return f"{state.name.lower().replace('_', ' ')} in progress"
-        if gitdir.has_foreign_lock(*gitindex.index_files(repo)):
+        if repository.has_foreign_lock(*repository.index_files(repo)):
             return "index.lock present"
-        return gitindex.STAGED if self._is_staged(repo) else None
+        return repository.STAGED if self._is_staged(repo) else None
 
     @_guard
     def commit(self, drafts: Sequence[CommitDraft]) -> list[str]:
@@ -137,7 +312,7 @@ class History:
             made: list[pygit2.Oid] = []
             try:
                 ids = self._create_commits(repo, drafts, base, made)
-                with pack.kept(self.disk, repo, made):
+                with kept(self.disk, repo, made):
                     self._move_branch(repo, base, ids[-1], drafts[-1])
             except (pygit2.GitError, KeyError):
                 # Somebody's `git prune` may have deleted what nothing refers to yet: it is written again.
@@ -147,7 +322,7 @@ class History:
                 repo = self._repo()
             else:
                 break
-        pack.drop_loose(self.disk, repo, made)
+        drop_loose(self.disk, repo, made)
         return ids
 
     def _create_commits(
@@ -158,7 +333,7 @@ class History:
         ids: list[str] = []
         for draft in drafts:
             ids.append(str(_create_commit(repo, draft, parents, tree, made)))
-            parents, tree = ids[-1:], gitdir.commit_at(repo, ids[-1]).tree
+            parents, tree = ids[-1:], repository.commit_at(repo, ids[-1]).tree
         return ids
 
     def _foundation(
@@ -168,8 +343,8 @@ class History:
         import pygit2
 
         if base is None or ours is None:
-            return [base] if base else [], gitdir.commit_at(repo, base).tree if base else None
-        theirs, tree = gitdir.commit_at(repo, base).tree, gitdir.commit_at(repo, ours).tree
+            return [base] if base else [], repository.commit_at(repo, base).tree if base else None
+        theirs, tree = repository.commit_at(repo, base).tree, repository.commit_at(repo, ours).tree
         if base == ours:
             return [base], theirs
         if repo.descendant_of(ours, base):
@@ -188,22 +363,22 @@ class History:
         if tip is None or self.obstacle() is not None:
             return
         repo, disk = self._repo(), self.disk
-        index, scratch = gitindex.index_files(repo)
-        marker = Path(repo.path, gitindex.MARKER)
-        known, before = gitindex.marks(disk, marker), gitindex.checksum(disk, index)
+        index, scratch = repository.index_files(repo)
+        marker = Path(repo.path, repository.MARKER)
+        known, before = repository.marks(disk, marker), repository.checksum(disk, index)
         if (tip, before) in known:
             return
-        content = gitindex.build_index(disk, repo, index, gitdir.commit_at(repo, tip).tree)
+        content = repository.build_index(disk, repo, index, repository.commit_at(repo, tip).tree)
         if content is None:
             return
-        gitdir.stage(disk, index, scratch, content)
-        mark = (tip, gitindex.checksum(disk, scratch) or "")
+        repository.stage(disk, index, scratch, content)
+        mark = (tip, repository.checksum(disk, scratch) or "")
         # Both states are named before one replaces the other: dying in between never looks like staged work.
-        gitindex.put_marks(disk, marker, [*known, mark])
-        with gitdir.locked(disk, index, scratch):
-            if gitindex.checksum(disk, index) != before:
+        repository.put_marks(disk, marker, [*known, mark])
+        with repository.locked(disk, index, scratch):
+            if repository.checksum(disk, index) != before:
                 raise HistoryError("somebody else changed the index", hint="try again")
-        gitindex.put_marks(disk, marker, [mark])
+        repository.put_marks(disk, marker, [mark])
         self._origins, self._past = [], _NO_PAST
 
     @_guard
@@ -213,7 +388,7 @@ class History:
         reference = repo.references.get(self._ref)
         if reference is not None:
             return str(reference.resolve().target)
-        if (lost := gitdir.lost_tip(self.disk, repo, self._ref)) is not None:
+        if (lost := repository.lost_tip(self.disk, repo, self._ref)) is not None:
             raise HistoryError(
                 f"branch {self.branch} of {self.home} is gone although it has a past",
                 hint=f"bring it back with `git update-ref {self._ref} {lost}`",
@@ -270,7 +445,7 @@ class History:
         index = repo.index
         index.read(False)
         conflict = _conflict(index, path)
-        marked = [each for each, _ in gitindex.marks(self.disk, Path(repo.path, gitindex.MARKER)) if each in repo]
+        marked = [each for each, _ in repository.marks(self.disk, Path(repo.path, repository.MARKER)) if each in repo]
         return Standing(
             head=_blob_at(repo, checked_out, parts),
             staged=str(index[path].id) if conflict is None and path in index else None,
@@ -303,7 +478,9 @@ class History:
     @property
     def is_at_work(self) -> bool:
         """Whether a git command of somebody else is under way, or died and left its lock."""
-        return gitdir.has_foreign_lock(self.home / ".git" / "index", self.home / ".git" / f"{gitindex.MARKER}.new")
+        return repository.has_foreign_lock(
+            self.home / ".git" / "index", self.home / ".git" / f"{repository.MARKER}.new"
+        )
 
     @_guard
     def read(self, path: str, *, commit: str | None = None) -> bytes | None:
@@ -350,7 +527,7 @@ class History:
 
     def anchors(self, *, merged: bool = False) -> Iterator[Anchor]:
         """What our commits vouch for, newest first; with `merged`, also those that people have built on them."""
-        with gitdir.guarded(self.home):
+        with repository.guarded(self.home):
             import pygit2
 
             if (ours := self.ours()) is None:
@@ -395,47 +572,47 @@ class History:
     @_guard
     def pack(self) -> None:
         """Bring loose objects into packs; nothing is dropped that only somebody else may know of."""
-        pack.pack(self.disk, self.home, self._repo())
+        pack(self.disk, self.home, self._repo())
         self.close()
 
     @_guard
     def is_crowded(self, limit: int) -> bool:
         """Whether there are many packs, or more than `limit` objects in files of their own, judged by 1/256 of them."""
-        objects = gitdir.common_dir(self._repo()) / "objects"
+        objects = repository.common_dir(self._repo()) / "objects"
         packs = sum(name.endswith(".pack") for name in self.disk.names(objects / "pack"))
-        return packs > pack.MANY_PACKS or len(self.disk.names(objects / "17")) * 256 > limit
+        return packs > MANY_PACKS or len(self.disk.names(objects / "17")) * 256 > limit
 
     def check(self) -> list[str]:
         """What is wrong with the repository; empty when everything can be read."""
         self.close()  # what libgit2 still remembers would hide what the disk has lost
         try:
-            with gitdir.guarded(self.home):
-                return pack.check(self.home, self._repo(), self.tip())
+            with repository.guarded(self.home):
+                return check(self.home, self._repo(), self.tip())
         except HistoryError as error:
             return [error.message]
 
     def _repo(self) -> pygit2.Repository:
         repo: pygit2.Repository | None = getattr(self._local, "repo", None)
         if repo is None:
-            repo = self._local.repo = gitdir.open_repo(self.home, self._ref)
+            repo = self._local.repo = repository.open_repo(self.home, self._ref)
         return repo
 
     def _tree(self, commit: str | None) -> pygit2.Tree | None:
         rev = self.ours() if commit is None else self.resolve(commit)
-        return None if rev is None else gitdir.commit_at(self._repo(), rev).tree
+        return None if rev is None else repository.commit_at(self._repo(), rev).tree
 
     def _is_staged(self, repo: pygit2.Repository) -> bool:
-        index, _ = gitindex.index_files(repo)
-        state = gitindex.checksum(self.disk, index)
+        index, _ = repository.index_files(repo)
+        state = repository.checksum(self.disk, index)
         if state is None:
             return False
         tip, ours = self.tip(), self.ours()
-        known = [*gitindex.marks(self.disk, Path(repo.path, gitindex.MARKER)), *self._origins]
+        known = [*repository.marks(self.disk, Path(repo.path, repository.MARKER)), *self._origins]
         # A mark counts while its commit is in the branch, or in what the branch was set back from.
         known = [mark for mark in known if any(each and self._includes(each, mark[0]) for each in (tip, ours))]
-        if any(mark[1] == state for mark in known) or (not known and gitindex.is_empty_index(self.disk, index)):
+        if any(mark[1] == state for mark in known) or (not known and repository.is_empty_index(self.disk, index)):
             return False
-        origin = gitindex.index_origin(repo, filter(None, dict.fromkeys([tip, ours, *(mark[0] for mark in known)])))
+        origin = repository.index_origin(repo, filter(None, dict.fromkeys([tip, ours, *(mark[0] for mark in known)])))
         if origin is not None:
             self._origins = [(origin, state)]
         return origin is None
@@ -452,26 +629,26 @@ class History:
         return True
 
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
-        common = gitdir.common_dir(repo)
-        target, scratch = common / self._ref, common / gitdir.NEW_REF
-        gitdir.stage(self.disk, target, scratch, f"{new}\n".encode())
+        common = repository.common_dir(repo)
+        target, scratch = common / self._ref, common / repository.NEW_REF
+        repository.stage(self.disk, target, scratch, f"{new}\n".encode())
         self.disk.make_dirs(target.parent)
         line = reflog_line(base, new, draft)
-        with gitdir.locked(self.disk, target, scratch):
+        with repository.locked(self.disk, target, scratch):
             if self.tip() != base:
                 raise HistoryError(f"branch {self.branch} moved meanwhile", hint="try again")
             for log in (common / "logs" / self._ref, Path(repo.path, "logs", "HEAD")):
-                gitdir.append_line(self.disk, log, line)
+                repository.append_line(self.disk, log, line)
         self._note_ours(common, new)
         if self._past[0] == base:
             self._past = (new, self._past[1])
 
     def _note_ours(self, common: Path, new: str) -> None:
         """Let our own reference name the newest commit; if we die before, the branch has it, which says whose it is."""
-        target, scratch = common / self._own_ref, common / gitdir.NEW_OWN_REF
+        target, scratch = common / self._own_ref, common / repository.NEW_OWN_REF
         self.disk.make_dirs(target.parent)
-        gitdir.stage(self.disk, target, scratch, f"{new}\n".encode())
-        with gitdir.locked(self.disk, target, scratch):
+        repository.stage(self.disk, target, scratch, f"{new}\n".encode())
+        with repository.locked(self.disk, target, scratch):
             pass
 
     def _read_seqs(self, ends: tuple[str, ...]) -> None:
@@ -523,9 +700,9 @@ def _with_entries(
     """The tree with those entries as another tree has them."""
     import pygit2
 
-    kept = [each for each in gitdir.tree_entries(tree.read_raw()) if not is_others(each[1])]
-    kept += [each for each in gitdir.tree_entries(other.read_raw()) if is_others(each[1])]
-    kept.sort(key=lambda each: each[1] + b"/" * (each[0] == gitdir.FOLDER))
+    kept = [each for each in repository.tree_entries(tree.read_raw()) if not is_others(each[1])]
+    kept += [each for each in repository.tree_entries(other.read_raw()) if is_others(each[1])]
+    kept.sort(key=lambda each: each[1] + b"/" * (each[0] == repository.FOLDER))
     data = b"".join(mode + b" " + name + b"\0" + oid for mode, name, oid in kept)
     return repo[repo.write(pygit2.enums.ObjectType.TREE, data)].peel(pygit2.Tree)
 
@@ -533,7 +710,7 @@ def _with_entries(
 def _blob_at(repo: pygit2.Repository, commit: str | None, parts: Parts) -> str | None:
     import pygit2
 
-    entry = None if commit is None else _entry(gitdir.commit_at(repo, commit).tree, parts)
+    entry = None if commit is None else _entry(repository.commit_at(repo, commit).tree, parts)
     return str(entry.id) if isinstance(entry, pygit2.Blob) else None
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, RefusedError
-from memfolio.vault.git import gitdir, gitindex, pack
+from memfolio.vault.git import history, repository
 from memfolio.vault.paths import AUDIT
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Rewritten:
 
 def check_reach(history: History) -> None:
     """Raise RefusedError where the history, or a part of it, is not in this repository alone."""
-    with gitdir.guarded(history.home):
+    with repository.guarded(history.home):
         repo = _open(history)
         gitpath, names = Path(repo.path), list(repo.references)
         remotes = [name for name in names if name.startswith("refs/remotes/")]
@@ -59,7 +59,7 @@ def check_reach(history: History) -> None:
             )
         places = {"objects/info/alternates": "borrows objects of another repository", "shallow": "is a shallow clone"}
         found = [what for name, what in places.items() if os.path.lexists(gitpath / name)]
-        if gitdir.common_dir(repo) != gitpath or history.disk.names(gitpath / "worktrees"):
+        if repository.common_dir(repo) != gitpath or history.disk.names(gitpath / "worktrees"):
             found.append("is shared by several work trees")
         if any(name.startswith("refs/replace/") for name in names):
             found.append("has replaced objects")
@@ -71,13 +71,13 @@ def check_reach(history: History) -> None:
 
 def versions(history: History) -> Iterator[tuple[str, bytes]]:
     """Every file that any commit has, with each content that it had there, once; the trail is left out."""
-    with gitdir.guarded(history.home):
+    with repository.guarded(history.home):
         yield from Rewriter(_open(history), history).contents()
 
 
 def objects(history: History) -> Iterator[tuple[str, bytes]]:
     """Every object of the repository, reachable or not, loose or packed, by its id."""
-    with gitdir.guarded(history.home):
+    with repository.guarded(history.home):
         odb = _open(history).odb
         for oid in odb:
             yield str(oid), odb.read(oid)[1]
@@ -88,23 +88,23 @@ def rewrite(history: History, scrub: Scrub) -> Rewritten:
 
     The caller holds the commit lock, nothing is staged or waiting, and the newest commit is scrubbed already.
     """
-    with gitdir.guarded(history.home):
+    with repository.guarded(history.home):
         history.close()  # what it remembers is about to go
         return Rewriter(_open(history), history, scrub).run()
 
 
 def _open(history: History) -> pygit2.Repository:
     """A repository of our own, which remembers nothing of what was there before."""
-    return gitdir.open_repo(history.home, f"refs/heads/{history.branch}")
+    return repository.open_repo(history.home, f"refs/heads/{history.branch}")
 
 
 def _mark_index(history: History) -> None:
     """Say that the index is that of the newest commit, which has the same files under another id."""
     repo, tip = _open(history), history.tip()
-    index, _ = gitindex.index_files(repo)
-    state = gitindex.checksum(history.disk, index)
-    if tip and state and gitindex.index_origin(repo, [tip]):
-        gitindex.put_marks(history.disk, Path(repo.path, gitindex.MARKER), [(tip, state)])
+    index, _ = repository.index_files(repo)
+    state = repository.checksum(history.disk, index)
+    if tip and state and repository.index_origin(repo, [tip]):
+        repository.put_marks(history.disk, Path(repo.path, repository.MARKER), [(tip, state)])
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ class Rewriter:
         yield from walker
 
     def _logs(self) -> list[Path]:
-        return gitdir.all_files(Path(self.repo.path, "logs"))
+        return repository.all_files(Path(self.repo.path, "logs"))
 
     # What it becomes
 
@@ -218,7 +218,7 @@ class Rewriter:
             data = self._read(oid)
             after = b"".join(
                 mode + b" " + name + b"\0" + self._entry(mode, each, prefix + name.decode("utf-8", "surrogateescape"))
-                for mode, name, each in gitdir.tree_entries(data)
+                for mode, name, each in repository.tree_entries(data)
             )
             kind = int(pygit2.enums.ObjectType.TREE)
             self._trees[oid, prefix] = oid if after == data else self._written(kind, after)
@@ -227,7 +227,7 @@ class Rewriter:
     def _entry(self, mode: bytes, oid: bytes, path: str) -> bytes:
         if mode in (_LINK, _MODULE) or path == AUDIT:
             return oid
-        return self._tree(oid, f"{path}/") if mode == gitdir.FOLDER else self._blob(oid, path)
+        return self._tree(oid, f"{path}/") if mode == repository.FOLDER else self._blob(oid, path)
 
     def _blob(self, oid: bytes, path: str) -> bytes:
         import pygit2
@@ -269,7 +269,7 @@ class Rewriter:
         for entry in self.repo.index:
             if entry.id in self.repo:
                 builder.add(entry.id)
-        return pack.put_pack(self.history.disk, self.repo, builder)
+        return history.put_pack(self.history.disk, self.repo, builder)
 
     def _move(self, moves: dict[str, tuple[bytes, bytes]]) -> None:
         """Let references point to other commits, each under git's own lock, which no death of ours leaves behind.
@@ -281,8 +281,8 @@ class Rewriter:
         for name, (old, new) in moves.items():
             target, scratch = self._places(name)
             disk.make_dirs(target.parent)
-            gitdir.stage(disk, target, scratch, f"{new.hex()}\n".encode())
-            with gitdir.locked(disk, target, scratch):
+            repository.stage(disk, target, scratch, f"{new.hex()}\n".encode())
+            with repository.locked(disk, target, scratch):
                 if self._targets().get(name) != old:
                     raise HistoryError(f"{name} moved meanwhile", hint="leave git alone for a moment")
         self._unpack()
@@ -292,15 +292,18 @@ class Rewriter:
         disk = self.history.disk
         places = [self._places(name) for name in (*self._targets(), _PACKED)]
         for target, scratch in places:
-            gitdir.clear_lock(disk, target, scratch)
+            repository.clear_lock(disk, target, scratch)
         for scratch in {scratch for _, scratch in places}:
             disk.discard(scratch)
 
     def _places(self, name: str) -> tuple[Path, Path]:
         """The file of a reference, and where its next content waits: where a commit has it wait, for those it moves."""
-        common = gitdir.common_dir(self.repo)
+        common = repository.common_dir(self.repo)
         branch = self.history.branch
-        scratches = {f"refs/heads/{branch}": gitdir.NEW_REF, f"{gitdir.OWN_REFS}{branch}": gitdir.NEW_OWN_REF}
+        scratches = {
+            f"refs/heads/{branch}": repository.NEW_REF,
+            f"{repository.OWN_REFS}{branch}": repository.NEW_OWN_REF,
+        }
         scratch = scratches.get(name, _MOVED)
         return common / name, common / scratch
 
@@ -315,8 +318,8 @@ class Rewriter:
                 is_kept = disk.stamp(target.parent / os.fsdecode(line.rstrip()[41:])) is None
             kept += [line] if is_kept or line.startswith(b"#") else []
         if (after := b"".join(kept)) != before:
-            gitdir.stage(disk, target, scratch, after)
-            with gitdir.locked(disk, target, scratch):
+            repository.stage(disk, target, scratch, after)
+            with repository.locked(disk, target, scratch):
                 if disk.read(target) != before:
                     raise HistoryError("somebody else packed references", hint="leave git alone for a moment")
 
@@ -330,11 +333,11 @@ class Rewriter:
         old, new = _raw(line[:40]), _raw(line[41:81])
         if new is None or new not in self._commits:
             return b""
-        before, after = self._commits.get(old or b"", bytes(gitdir.ID_BYTES)).hex(), self._commits[new].hex()
+        before, after = self._commits.get(old or b"", bytes(repository.ID_BYTES)).hex(), self._commits[new].hex()
         return f"{before} {after}".encode() + line[81:]
 
     def _object_files(self) -> list[Path]:
-        files = gitdir.all_files(gitdir.common_dir(self.repo) / "objects")
+        files = repository.all_files(repository.common_dir(self.repo) / "objects")
         return [path for path in files if path.parent.name != "info"]
 
     def _throw_away(self, new: str, before: set[Path]) -> None:
@@ -342,7 +345,7 @@ class Rewriter:
 
         What a person has put there meanwhile stays.
         """
-        disk, common = self.history.disk, gitdir.common_dir(self.repo)
+        disk, common = self.history.disk, repository.common_dir(self.repo)
         for name in _STALE:
             disk.discard(common / name)
         self.repo.free()
@@ -359,7 +362,7 @@ class Rewriter:
 
 def _raw(name: bytes) -> bytes | None:
     try:
-        return bytes.fromhex(name.decode("ascii")) if len(name) == 2 * gitdir.ID_BYTES else None
+        return bytes.fromhex(name.decode("ascii")) if len(name) == 2 * repository.ID_BYTES else None
     except ValueError:
         return None
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memfolio.vault.foreign import blocks_of
+from memfolio.vault.reconcile import blocks_of
 
 MAX_PAIRS = 100_000
 """With more pairs of lines than this and no landmark, a stretch counts as rewritten: a closer look takes too long."""

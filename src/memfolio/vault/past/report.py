@@ -12,17 +12,17 @@ from memfolio.clock import iso
 from memfolio.errors import ConfigError, HistoryError, HomeReadOnlyError
 from memfolio.text import counted
 from memfolio.vault.agents import agent_file
-from memfolio.vault.audit import Trail, read_line
 from memfolio.vault.copies import original_of
-from memfolio.vault.format.lines import read_lines
-from memfolio.vault.format.log import read_log
 from memfolio.vault.git.history import History
-from memfolio.vault.git.message import format_seqs
+from memfolio.vault.git.repository import format_seqs
 from memfolio.vault.home import agents_of
+from memfolio.vault.journal import to_text
+from memfolio.vault.lines import read_lines
+from memfolio.vault.log import read_log
 from memfolio.vault.paths import Form, agent_of, day_of, form_of
-from memfolio.vault.recent import to_text
-from memfolio.vault.settle import TORN
+from memfolio.vault.reconcile import TORN
 from memfolio.vault.survey import look_over
+from memfolio.vault.trail import Trail, read_line
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault

@@ -1,17 +1,17 @@
-"""Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and
-what was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git."""
+"""Rollback: pages, logs and state as they were at a moment; what was forgotten since stays forgotten."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from memfolio.vault.excerpt import cut, excerpts, into_archive, memories_in
-from memfolio.vault.format.lines import read_lines, split_lines
+from memfolio.vault.cut import Excerpt, cut, excerpts, into_archive, memories_in
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.lines import read_lines, split_lines
 from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, ledger_of, place_of
-from memfolio.vault.recent import to_bytes, to_text
 
 STATE = "memory/meta/state"
 TOMBSTONE = "tombstone"
@@ -154,3 +154,37 @@ def _newest_part(path: str, then: Files) -> str:
         return path
     numbers = [part[1] for part in map(ledger_of, then) if part and part[0] == named[0]]
     return named[0].part(max(numbers, default=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The memories that nobody has called back, and those among them of which nothing may be kept."""
+
+    ids: frozenset[str] = frozenset()
+    purged: frozenset[str] = frozenset()
+
+
+def forgotten_in(paths: Iterable[str], read: Callable[[str], bytes | None]) -> Forgotten:
+    """What the state files among these paths say."""
+    lasting = lasting_lines({path: read(path) for path in paths if is_state(path)})
+    return Forgotten(forgotten_by(lasting), forgotten_by(lasting, {PURGE}))
+
+
+def part(path: str, content: bytes, forgotten: Forgotten) -> tuple[bytes, list[Excerpt]]:
+    """A log's content without what was forgotten, and what of that its archive may keep; other files stay whole."""
+    if form_of(path) is not Form.LOG or not forgotten.ids:
+        return content, []
+    text = to_text(content)
+    taken = excerpts(path, text, forgotten.ids)
+    return to_bytes(cut(text, taken)), [each for each in taken if each.id not in forgotten.purged]
+
+
+def archive_of(path: str) -> str:
+    """The archive of a log; an archived log is its own."""
+    return archive_log(path) if ledger_of(path) else path
+
+
+def missing_from(path: str, content: bytes | None, taken: Iterable[Excerpt]) -> list[Excerpt]:
+    """Those of these excerpts whose memory an archive has in no form: two of one id could not be told apart there."""
+    there = memories_in(path, content)
+    return list({each.id: each for each in taken if each.id not in there}.values())

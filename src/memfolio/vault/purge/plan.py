@@ -13,13 +13,12 @@ from typing import Any
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.sources import sums_up
 from memfolio.types import MemoryItem
-from memfolio.vault.format.lines import read_lines
-from memfolio.vault.format.log import read_log
+from memfolio.vault.journal import to_text
+from memfolio.vault.lines import read_lines
+from memfolio.vault.log import read_log
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, day_of, form_of
-from memfolio.vault.purge.frame import frame_of
 from memfolio.vault.purge.needles import LONG, Needles, sentences_of
-from memfolio.vault.purge.scrub import Scrub, Target, is_made, is_text, legible
-from memfolio.vault.recent import to_text
+from memfolio.vault.purge.scrub import Scrub, Target, frame_of, is_made, is_text, legible
 
 KNOWLEDGE = "/knowledge/"
 OUT_OF_REACH = (

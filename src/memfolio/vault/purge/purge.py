@@ -1,39 +1,186 @@
-"""Destroying memories: from the files, from git's history, from caches; then looking for what may be left.
-
-Nobody commits meanwhile, and nobody writes while files and caches are cleaned; only git's history, which takes longest,
-is rewritten while others go on writing. A crash at any point is made good when the home is next opened: every step can
-be repeated, and a step that is done does nothing.
-"""
+"""Destroying memories: from the files, from git's history, from caches; then proving that nothing is left."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
 from memfolio.state import Op
 from memfolio.types import Action, Attribution, Store, check_attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
+from memfolio.vault.cut import is_bare
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.excerpt import is_bare
-from memfolio.vault.forgotten import forgotten_in
-from memfolio.vault.git.rewrite import Rewritten, check_reach, rewrite, versions
+from memfolio.vault.git.rewrite import Rewritten, check_reach, objects, rewrite, versions
 from memfolio.vault.home import OWNER
+from memfolio.vault.lines import SUFFIX, attribution
+from memfolio.vault.past.rollback import forgotten_in
 from memfolio.vault.paths import INTERNAL, is_tracked, state_ledger
-from memfolio.vault.purge import journal
-from memfolio.vault.purge.freed import freed_by
-from memfolio.vault.purge.journal import Job
 from memfolio.vault.purge.needles import Needles, parts_of
 from memfolio.vault.purge.plan import Plan, Planner, Quotes
-from memfolio.vault.purge.proof import Proof, prove, walk
-from memfolio.vault.purge.scrub import Scrub, is_text, legible
-from memfolio.vault.settle import TORN
+from memfolio.vault.purge.scrub import Scrub, Target, freed_by, is_text, legible
+from memfolio.vault.reconcile import TORN
 from memfolio.vault.survey import look_over
+from memfolio.vault.vault import PURGE as NAME
 
 if TYPE_CHECKING:
+    from memfolio.vault.home import Home
     from memfolio.vault.vault import Vault
+
+
+__all__ = ["NAME", "Job", "drop", "load", "save"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is to be destroyed, and who wants it."""
+
+    target: Target
+    by: Attribution
+    rewrites: bool
+    """Whether git's history is rewritten too."""
+
+    def unsought(self) -> tuple[str, ...]:
+        """What of the texts nobody looks for, in words that do not repeat it."""
+        short = sum(not parts_of(text) for text in self.target.texts)
+        spared = len(self.target.spared)
+        found = {"too short to be looked for": short, "kept by others or by lines of memfolio's own": spared}
+        return tuple(f"{count} of its texts: {why}" for why, count in found.items() if count)
+
+
+def save(home: Home, job: Job) -> None:
+    target = job.target
+    document = {
+        "ids": target.ids,
+        "texts": sorted(target.texts),
+        "sentences": sorted(target.sentences),
+        "spared": sorted(target.spared),
+        "by": astuple(job.by),
+        "rewrites": job.rewrites,
+        "agents": None if target.agents is None else sorted(target.agents),
+    }
+    home.disk.put(home.internal / NAME, json.dumps(document).encode())
+
+
+def load(home: Home) -> Job | None:
+    """The purge that was begun; None when there is none. Raises DiskError for one that cannot be read."""
+    raw = home.disk.read(home.internal / NAME)
+    if raw is None:
+        return None
+    try:
+        data = json.loads(raw)
+        agents = data.get("agents")
+        target = Target(
+            ids=data["ids"],
+            texts=frozenset(data["texts"]),
+            sentences=frozenset(data.get("sentences", ())),
+            spared=frozenset(data["spared"]),
+            agents=None if agents is None else frozenset(agents),
+        )
+        return Job(target=target, by=attribution(*data["by"]), rewrites=data["rewrites"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DiskError(
+            f"{home.internal.name}/{NAME} cannot be read, and what it was to destroy may be left",
+            hint="purge that again once you have deleted the file",
+        ) from error
+
+
+def drop(home: Home) -> None:
+    """Say that the purge is done; if power fails before that is on disk, it is done once more."""
+    try:
+        home.disk.remove(home.internal / NAME)
+    except OSError:
+        if home.disk.stamp(home.internal / NAME) is not None:
+            raise
+
+
+GZIP = b"\x1f\x8b"
+"""How compressed data begins."""
+FOREIGN = "another agent's files"
+"""What is said of places that whoever purges may not read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What was searched, and where something was found; a place that cannot be read counts as found."""
+
+    files: int
+    cached: int
+    objects: int
+    left: tuple[str, ...]
+    unsought: tuple[str, ...] = ()
+    """What was not looked for, and why."""
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.left and not self.unsought
+
+
+def prove(vault: Vault, scrub: Scrub, left: Iterable[str] = (), unsought: tuple[str, ...] = ()) -> Proof:
+    """Search everything for the texts. Git's own files are searched as what they hold: decompressed objects.
+
+    `left` is what others have found already. What another agent has is told without saying what and where.
+    """
+    home, cache = vault.home.root, vault.config.cache
+    found = list(left)
+    files = [path for path in walk(home) if path != vault.home.internal / NAME]
+    cached = list(walk(cache))
+    for path in (path for path in (*files, *cached) if _has(path, scrub.fine)):
+        named = path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
+        is_foreign = scrub.is_foreign(named) or (path.is_relative_to(cache) and _is_foreign_index(path, scrub))
+        found.append(FOREIGN if is_foreign else named)
+    count = 0
+    hits: list[str] = []
+    for oid, data in objects(vault.history) if (home / ".git").exists() else ():
+        count += 1
+        if scrub.fine.are_in(_unpacked(data)):
+            hits.append(oid)
+    foreign = _foreign_objects(vault, scrub) if hits and scrub.agents is not None else frozenset()
+    found += [FOREIGN if oid in foreign else f"git object {oid}" for oid in hits]
+    return Proof(
+        files=len(files), cached=len(cached), objects=count, left=tuple(dict.fromkeys(found)), unsought=unsought
+    )
+
+
+def _is_foreign_index(path: Path, scrub: Scrub) -> bool:
+    return scrub.is_foreign(f"agents/{path.name.partition('.')[0]}/index")
+
+
+def _foreign_objects(vault: Vault, scrub: Scrub) -> frozenset[str]:
+    """The objects that only other agents' files have."""
+    ours, others = set[str](), set[str]()
+    for path, data in versions(vault.history):
+        named = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+        (others if scrub.is_foreign(path) else ours).add(named)
+    return frozenset(others - ours)
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """Every file below a folder, without links and without git's objects."""
+    for parent, folders, names in os.walk(folder):
+        if Path(parent).name == ".git":
+            folders[:] = [name for name in folders if name != "objects"]
+        yield from (path for name in names if not (path := Path(parent, name)).is_symlink())
+
+
+def _has(path: Path, needles: Needles) -> bool:
+    try:
+        return path.is_file() and needles.are_in(_unpacked(path.read_bytes()))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def _unpacked(data: bytes) -> bytes:
+    return legible(f"any.md{SUFFIX}", data)[1] if data.startswith(GZIP) else data
+
 
 ATTEMPTS = 20
 KEYS = (b"committed", b"change", b"writes")
@@ -76,7 +223,7 @@ def purge(
     check_attribution(by)
     wanted, mode, whose = list(ids), _mode(quotes), None if agents is None else frozenset(agents)
     with _alone(vault):
-        if job := journal.load(vault.home):
+        if job := load(vault.home):
             _carry_out(vault, job, rebuild)
         with vault.writer.ready():
             why_not = _without_git(vault)
@@ -118,7 +265,7 @@ def resume(vault: Vault) -> None:
     """Finish a purge that a crash interrupted; what is in its way is noted for a person to read."""
     try:
         with _alone(vault):
-            job = journal.load(vault.home)
+            job = load(vault.home)
             proof = _carry_out(vault, job, None)[2] if job else None
     except MemfolioError as error:
         vault.notices.append(f"a purge is not finished: {error.message}; it goes on when the home is next opened")
@@ -141,10 +288,10 @@ def _alone(vault: Vault) -> Iterator[None]:
 
 def _begin(vault: Vault, job: Job) -> None:
     try:
-        journal.save(vault.home, job)
+        save(vault.home, job)
     except OSError:
         with _begun():
-            if vault.home.disk.stamp(vault.home.internal / journal.NAME) is not None:  # only syncing it has failed
+            if vault.home.disk.stamp(vault.home.internal / NAME) is not None:  # only syncing it has failed
                 raise
         raise
 
@@ -201,7 +348,7 @@ def _carry_out(vault: Vault, job: Job, rebuild: Rebuild | None) -> tuple[tuple[i
         _sweep(vault, scrub)
         left = _clean_cache(vault, job, rebuild)
         proof = prove(vault, scrub, left, job.unsought())
-        journal.drop(vault.home)
+        drop(vault.home)
     return seqs, history, proof
 
 

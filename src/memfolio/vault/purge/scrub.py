@@ -3,19 +3,115 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from memfolio.errors import DiskError
-from memfolio.vault.excerpt import cut_from_archive, excerpts
-from memfolio.vault.format.lines import split_lines
-from memfolio.vault.format.log import split_log
-from memfolio.vault.format.packed import pack, plain_name, text_of
+from memfolio.state import Op
+from memfolio.vault.cut import cut_from_archive, excerpts
+from memfolio.vault.fields import read_comment, read_meta
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.lines import pack, plain_name, read_lines, render_line, split_lines, text_of
+from memfolio.vault.log import split_log
 from memfolio.vault.past.rollback import is_state, record_of
-from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, form_of, ledger_of
+from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, form_of, ledger_of, place_of
 from memfolio.vault.purge.needles import Needles
-from memfolio.vault.purge.records import other_line, state_line
-from memfolio.vault.recent import to_bytes, to_text
+
+FIXED = frozenset("id at actor trigger session op memory until to by type store job into".split())
+"""The keys of a state line that have ids, times and words of ours, which stay."""
+
+Goes = Callable[[str], bool]
+_GONE = object()
+
+
+def state_line(record: dict[str, Any], goes: Goes) -> bytes:
+    """A state line without the values that have to go; what is in a list and has lost its source goes with it."""
+    kept = {key: value if key in FIXED else _pruned(value, goes) for key, value in record.items()}
+    # Whoever reads a line may count on its lists.
+    kept |= {key: [] for key, value in record.items() if kept[key] is _GONE and isinstance(value, list)}
+    return render_line({key: value for key, value in kept.items() if value is not _GONE})
+
+
+def other_line(record: dict[str, Any], goes: Goes) -> bytes:
+    """A line of another ledger without what has to go from its lists; nothing where no source is left to it."""
+    kept = _whole(record, goes)
+    return b"" if kept is _GONE else render_line(kept)
+
+
+def _pruned(value: Any, goes: Goes) -> Any:
+    if isinstance(value, str):
+        return _GONE if goes(value) else value
+    if isinstance(value, list):
+        kept = [each for each in (_whole(each, goes) for each in value) if each is not _GONE]
+        return kept if kept or not value else _GONE
+    if isinstance(value, dict):
+        pruned = {key: _pruned(each, goes) for key, each in value.items() if not goes(key)}
+        return {key: each for key, each in pruned.items() if each is not _GONE}
+    return value
+
+
+def _whole(value: Any, goes: Goes) -> Any:
+    """A value that counts only with all that it has."""
+    if not isinstance(value, dict):
+        return _pruned(value, goes)
+    kept = {key: _pruned(each, goes) for key, each in value.items()}
+    return _GONE if any(each is _GONE for each in kept.values()) or any(map(goes, value)) else kept
+
+
+WORDS = frozenset({"op", "store", "type", "job", "actor", "trigger"})
+"""The keys of a state line whose values are words of ours."""
+
+
+def frame_of(path: str, data: bytes) -> str:
+    """Titles, headings and meta lines of a log's entries; names and words of state lines; nothing of other files."""
+    if is_state(path):
+        return "\n".join(word for line in read_lines(data).records for word in _words(line.record))
+    if form_of(path) is not Form.LOG:
+        return ""
+    blocks = split_log(to_text(data), agent_of(path) or "")
+    titles = (block.text for block in blocks if block.kind == "preamble")
+    return "\n".join([*titles, *(line for block in blocks if block.id for line in _header(block.text))])
+
+
+def _words(record: dict[str, Any]) -> Iterator[str]:
+    yield from _keys(record)
+    yield from (value for key, value in record.items() if key in WORDS and isinstance(value, str))
+
+
+def _keys(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for each in value.values():
+            yield from _keys(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _keys(each)
+
+
+def _header(entry: str) -> Iterator[str]:
+    """The heading, the meta line, and the names in the comment line of an entry."""
+    heading, *rest = entry.split("\n", 3)
+    yield heading
+    if rest and read_meta(rest[0]) is not None:
+        yield rest.pop(0)
+    try:
+        yield from _keys(read_comment(rest[0]) if rest else None)
+    except ValueError:  # whoever broke it, it is no frame
+        return
+
+
+def freed_by(files: Mapping[str, bytes], ids: Container[str]) -> dict[str, str]:
+    """The memories whose newest store line says that they went into one of these, each with its agent."""
+    went: dict[str, tuple[object, str]] = {}
+    for path in sorted(filter(is_state, files), key=place_of):
+        if b'"into"' not in files[path] and not went:
+            continue
+        for line in read_lines(files[path]).records:
+            if line.record.get("op") == Op.STORE.value:
+                went[str(line.record.get("memory"))] = line.record.get("into"), agent_of(path) or ""
+    return {each: agent for each, (into, agent) in went.items() if into in ids and each not in ids}
+
 
 EDGE = "edge"
 """The operation of state lines that say something of their own about two memories."""

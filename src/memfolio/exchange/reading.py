@@ -1,0 +1,403 @@
+"""Reading what others wrote: files with care, folders with a known layout, and what becomes of each file."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import cache
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+from memfolio.errors import InputError
+from memfolio.graph.entities import slug
+from memfolio.index.read_files import front_matter, page_date, page_fields, page_tags, told_date
+from memfolio.text import counted
+from memfolio.types import EMPTY, ID_PATTERN, Kind, MemoryItem, Origin, Type
+from memfolio.vault.disk import Disk
+from memfolio.vault.log import closed_fences, read_log
+from memfolio.vault.paths import MAX_TRACKED_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something to be remembered: the fields of a memory as they are there, and `ref`, by which it is known again.
+
+    The same `ref` of the same source is taken over once, however often the source is read.
+    """
+
+    ref: str
+    content: str
+    at: datetime | None = None
+    """When it happened; times without a zone are those of the home."""
+    role: str | None = None
+    """Who said it, where it is a turn of a conversation."""
+    session: str | None = None
+    author: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Further fields of `Memory.remember`: type, importance, tags, confidence, kind, valid_from, attributes …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A page that is kept as one: `path` is relative to the folder of the agent, such as `memory/procedures/x.md`."""
+
+    ref: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lore:
+    """A fact, a rule or a case, with the fields that `facts.assert_`, `rules.create` or `cases.store` takes."""
+
+    ref: str
+    room: Literal["facts", "rules", "cases"]
+    fields: Mapping[str, Any]
+
+
+def fact(subject: str, predicate: str, object: str, **more: Any) -> Lore:
+    """A fact that is known by what it says."""
+    spo = {"subject": subject, "predicate": predicate, "object": object}
+    return Lore(ref=f"{subject} {predicate} {object}", room="facts", fields={**spo, **more})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """Something that cannot be taken over, and why; it stops nothing."""
+
+    ref: str
+    why: str
+
+
+Thing = Note | Sheet | Lore
+Incoming = Thing | Flaw
+
+
+class Source(Protocol):
+    """A form in which memories are kept elsewhere."""
+
+    name: str
+    """What `memfolio import --from` calls it."""
+
+    def fits(self, path: Path) -> bool:
+        """Whether a file or folder has this form; quick, and never raises."""
+        ...
+
+    def count(self, path: Path) -> int:
+        """About how many things there are, for a progress bar."""
+        ...
+
+    def read(self, path: Path) -> Iterator[Incoming]:
+        """What is there, in a fixed order; what cannot be read is a `Flaw`."""
+        ...
+
+
+DISK = Disk()
+SKIPPED = frozenset({"node_modules", "__pycache__"})
+_BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+LONGEST = 60
+"""Characters of a name: 200 bytes hold as many, whatever they are, and an ending."""
+
+
+class Leaf(NamedTuple):
+    """A file of a source: its place there, what it says, and when it was last changed."""
+
+    ref: str
+    text: str
+    modified: datetime
+
+
+def files_below(root: Path, start: str = "") -> Iterator[str | Flaw]:
+    """The places of all files below a folder, in order; hidden ones are nobody's memory.
+
+    `start` is the place of a folder in it to which they are limited, with a slash at its end.
+    """
+    pending = [start]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(root / folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Flaw(ref=folder or ".", why=f"cannot be opened: {error.strerror}")
+            continue
+        shown = [entry for entry in entries if not entry.name.startswith(".") and entry.name not in SKIPPED]
+        places = {f"{folder}{entry.name}": entry for entry in shown}
+        folders = {ref for ref, entry in places.items() if entry.is_dir(follow_symlinks=False)}
+        pending += [f"{ref}/" for ref in sorted(folders, reverse=True)]
+        yield from (ref for ref in places if ref not in folders)
+
+
+def read_leaf(root: Path, ref: str) -> Leaf | Flaw:
+    """A file as text, or why it cannot be read as that."""
+    try:
+        content, modified = _read(Path(root, ref))
+    except OSError as error:
+        is_link = error.errno == errno.ELOOP
+        return Flaw(ref=_shown(ref), why="is a link and is not followed" if is_link else f"cannot be read: {error}")
+    except InputError as error:
+        return Flaw(ref=_shown(ref), why=error.message)
+    text = decoded(content)
+    if text is None or _shown(ref) != ref:
+        why = "is not text in UTF-8: convert it" if text is None else "has a name that is not UTF-8: rename it"
+        return Flaw(ref=_shown(ref), why=why)
+    return Leaf(ref, text, datetime.fromtimestamp(modified, UTC))
+
+
+def _read(place: Path) -> tuple[bytes, float]:
+    """What is in a file, and when it was changed; looked at only after it is open, so that nobody can swap it."""
+    file = DISK.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        info = os.fstat(file)
+        if not stat.S_ISREG(info.st_mode):
+            raise InputError("is not a regular file", hint="leave it out")
+        if info.st_size > MAX_TRACKED_BYTES:
+            raise InputError(f"is larger than {MAX_TRACKED_BYTES >> 20} MiB", hint="split it")
+        data = os.read(file, info.st_size)
+        while len(data) < info.st_size and (more := os.read(file, info.st_size - len(data))):
+            data += more
+        return data, info.st_mtime
+    finally:
+        DISK.close(file)
+
+
+def decoded(data: bytes) -> str | None:
+    """Text in UTF-8, or in UTF-16 that says so; None for anything else."""
+    encoding = next((name for bom, name in _BOMS.items() if data.startswith(bom)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text.replace("\r\n", "\n")
+
+
+def _shown(ref: str) -> str:
+    return ref.encode("utf-8", "replace").decode()
+
+
+def safe_path(ref: str) -> str:
+    """A place whose names are allowed on every system, as near to `ref` as that can be."""
+    return "/".join(map(_safe_name, ref.split("/")))
+
+
+def _safe_name(name: str) -> str:
+    stem, dot, ending = _FORBIDDEN.sub("-", name).rpartition(".")
+    stem, ending = (stem, f".{ending}") if dot and len(ending) < 6 else (f"{stem}{dot}{ending}", "")
+    cut = stem[:LONGEST].strip(" .") if len(stem.encode()) > 180 else stem.strip(" .")
+    return f"_{cut}{ending}" if _RESERVED.fullmatch(cut + ending) or not cut else f"{cut}{ending}"
+
+
+SHOWN = 5
+"""How many of the files that are left are named."""
+Reader = Callable[[Leaf, re.Match[str]], Iterable[Incoming]]
+Rule = tuple[str, Reader]
+"""A pattern for places relative to the folder, and what reads the files there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A source that is a folder of files; the first rule that fits a file decides, and what fits none is no part."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    marks: Callable[[Path], bool]
+    """Whether a folder has this layout."""
+    inside: Callable[[Path], Path] = lambda path: path
+    """The folder that has it, where another one is named."""
+    tells_rest: bool = False
+    """Whether files that fit no rule are told as a flaw."""
+    may_be_file: bool = False
+    """Whether one of its files is enough."""
+
+    def fits(self, path: Path) -> bool:
+        """Whether a folder has this layout; quick, and never raises."""
+        try:
+            if path.is_file():
+                return self.may_be_file and self._rule(path.name) is not None
+            return path.is_dir() and self.marks(self.inside(path))
+        except OSError:
+            return False
+
+    def count(self, path: Path) -> int:
+        """How many files there are."""
+        return sum(isinstance(ref, str) and self._rule(ref) is not None for ref in self._files(path))
+
+    def read(self, path: Path) -> Iterator[Incoming]:
+        """What the files hold, in the order of their names."""
+        root, rest = self._root(path), list[str]()
+        for ref in self._files(path):
+            if isinstance(ref, Flaw):
+                yield ref
+            elif (rule := self._rule(ref)) is None:
+                rest.append(ref)
+            elif isinstance(leaf := read_leaf(root, ref), Flaw):
+                yield leaf
+            elif leaf.text.strip():
+                yield from rule[1](leaf, rule[0])
+        if rest and self.tells_rest:
+            some = f"{', '.join(rest[:SHOWN])}{', …' if len(rest) > SHOWN else ''}"
+            yield Flaw(ref=counted(len(rest), "other file"), why=f"not a note, and left where it is: {some}")
+
+    def _root(self, path: Path) -> Path:
+        return self.inside(path) if path.is_dir() else path.parent
+
+    def _files(self, path: Path) -> Iterator[str | Flaw]:
+        """The places of the files that are meant: where a folder of the layout is named, of those in it."""
+        if not path.is_dir():
+            return iter((path.name,))
+        root = self._root(path)
+        start = f"{path.relative_to(root).as_posix()}/" if path != root and path.is_relative_to(root) else ""
+        return files_below(root, start)
+
+    def _rule(self, ref: str) -> tuple[re.Match[str], Reader] | None:
+        found = ((match, reader) for pattern, reader in self.rules if (match := _compiled(pattern).fullmatch(ref)))
+        return next(found, None)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
+
+
+T = TypeVar("T")
+DAY = r"(?P<day>\d{4}-\d\d-\d\d)"
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+USUAL = {"type": Type.OBSERVATION, "kind": Kind.EPISODIC, "importance": 0.5, "confidence": 1.0, "source": "file"}
+"""What a memory is where nothing is said; it need not be told."""
+Sections = list[tuple[str, str]]
+"""Titles, each with its section."""
+
+
+def dated(leaf: Leaf) -> str:
+    """The text of a file, with the day of that in its front matter where nothing else tells it."""
+    if page_date(leaf.ref) or told_date(page_fields(leaf.text)):
+        return leaf.text
+    created = f"created: {leaf.modified.date().isoformat()}\n"
+    start, end = front_matter(leaf.text)
+    return f"{leaf.text[:start]}{created}{leaf.text[start:]}" if end else f"---\n{created}---\n{leaf.text}"
+
+
+def fenced(leaf: Leaf) -> str:
+    """The text of a page that shows a file which is no Markdown."""
+    return f"# {leaf.ref.rpartition('/')[2]}\n\n~~~~\n{leaf.text.rstrip()}\n~~~~\n"
+
+
+def page(place: str, text: Callable[[Leaf], str] = lambda leaf: leaf.text) -> Reader:
+    r"""Reads a file as a page at `place`, which may name groups of the pattern: `memory/\g<rest>`."""
+    return lambda leaf, match: [Sheet(ref=leaf.ref, path=safe_path(match.expand(place)), text=text(leaf))]
+
+
+def ignored(leaf: Leaf, match: re.Match[str]) -> Iterable[Incoming]:
+    """For what repeats other files, or can be made again from them."""
+    return ()
+
+
+def log(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads a file about a `day` as the memories that it tells of."""
+    try:
+        day = date.fromisoformat(match["day"])
+    except ValueError:
+        yield Sheet(ref=leaf.ref, path=f"memory/imported/{safe_path(leaf.ref)}", text=leaf.text)
+        return
+    tags = page_tags(page_fields(leaf.text)) if leaf.text.startswith("---") else ()
+    for found in read_log(leaf.text, day=day, tz=UTC, agent="import").entries:
+        yield _note(leaf.ref, found.entry.item, tags)
+
+
+def _note(ref: str, item: MemoryItem, tags: Iterable[str]) -> Note:
+    at, is_marked = item.event_time or item.created_at, ID_PATTERN.fullmatch(item.id)
+    if not is_marked:
+        at = at.replace(tzinfo=None)  # what a hand wrote is told in the time of the home
+    fields: dict[str, Any] = {name: said for name, usual in USUAL.items() if (said := getattr(item, name)) != usual}
+    if item.origin is Origin.UNTRUSTED:
+        fields["origin"] = item.origin
+    if item.tags or tags:
+        fields["tags"] = [*dict.fromkeys((*item.tags, *tags))]
+    if item.attributes or is_marked:
+        fields["attributes"] = {**item.attributes, **({"id": item.id} if is_marked else {})}
+    ref = f"{ref}#{item.id}"
+    return Note(ref=ref, content=item.content, at=at, role=item.role, session=item.session, fields=fields)
+
+
+def pages_by_section(
+    folder: str, wanted: str = ".*", rest: str | None = None, form: Callable[[str], str] = str
+) -> Reader:
+    """Reads each section whose title fits `wanted` as a page in a folder; what is in none of them stays one page."""
+    fitting = re.compile(wanted, re.IGNORECASE)
+
+    def read(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+        found, other = sections(leaf.text, fitting)
+        names = set[str]()
+        for title, text in found:
+            plain = slug(title.rpartition(":")[2].removesuffix(".md")) or slug(title) or "untitled"
+            name = next(each for each in chain([plain], (f"{plain}-{n}" for n in count(2))) if each not in names)
+            names.add(name)
+            yield Sheet(ref=f"{leaf.ref}#{name}", path=f"{folder}/{safe_path(name)}.md", text=form(text))
+        if says_something(other) or not found:
+            yield Sheet(ref=leaf.ref, path=rest or f"memory/{safe_path(leaf.ref)}", text=other)
+
+    return read
+
+
+def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
+    """The sections whose titles fit, each with its headings as those of a page, and the text without them.
+
+    The first heading is the title of the whole, unless it fits and others of its level follow.
+    """
+    headings = _headings(text)
+    if headings and sum(1 for each in headings if len(each[1]) <= len(headings[0][1])) == 1:
+        headings = headings[1:]
+    found, rest, at = Sections(), "", 0
+    for number, heading in enumerate(headings):
+        if heading.start() < at or not wanted.match(heading[2]):
+            continue
+        level = len(heading[1])
+        end = next((each.start() for each in headings[number + 1 :] if len(each[1]) <= level), len(text))
+        body = re.sub(r"\n---[ \t]*\s*\Z", "\n", text[heading.end() : end])
+        found.append((heading[2], f"# {heading[2]}{shifted(body, 1 - level).rstrip()}\n"))
+        rest, at = rest + text[at : heading.start()], end
+    return found, rest + text[at:]
+
+
+def shifted(text: str, by: int) -> str:
+    """A text whose headings are so many levels deeper, as far as there are some."""
+    parts, at = [], 0
+    for each in _headings(text):
+        parts += [text[at : each.start()], "#" * min(6, len(each[1]) + by)]
+        at = each.end(1)
+    return "".join((*parts, text[at:]))
+
+
+def _headings(text: str) -> list[re.Match[str]]:
+    fences = closed_fences(text)
+    return [each for each in _HEADING.finditer(text) if not any(lo <= each.start() < hi for lo, hi in fences)]
+
+
+def says_something(text: str) -> bool:
+    """Whether there is more in a page than headings."""
+    return any(line.strip(" \t-#>*") and not line.startswith("#") for line in text.splitlines())
+
+
+def objects(leaf: Leaf, read: Callable[[str, str, dict[str, Any]], T], *names: str) -> Iterator[T | Flaw]:
+    """What `read` makes of the place, the list and each object of a JSON file: one list, or some by these names."""
+    try:
+        whole = json.loads(leaf.text)
+    except (ValueError, RecursionError) as error:
+        yield Flaw(ref=leaf.ref, why=f"is not JSON: {error}")
+        return
+    for name in names:
+        found = whole.get(name) if isinstance(whole, dict) else whole
+        for number, each in enumerate(found if isinstance(found, list) else (), 1):
+            named = isinstance(each, dict) and (each.get("id") or each.get("case_id"))
+            ref = f"{leaf.ref}#{named or number}"
+            yield read(ref, name, each) if isinstance(each, dict) else Flaw(ref=ref, why="is not an object")

@@ -1,0 +1,315 @@
+"""Folders in which others keep memories: Obsidian, OpenClaw, Claude Code, Moltbot, MABOS, plain Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memfolio.errors import InputError
+from memfolio.exchange.reading import (
+    DAY,
+    Flaw,
+    Incoming,
+    Layout,
+    Leaf,
+    Lore,
+    Note,
+    Sheet,
+    dated,
+    fact,
+    fenced,
+    files_below,
+    ignored,
+    log,
+    objects,
+    page,
+    pages_by_section,
+    safe_path,
+    says_something,
+    sections,
+)
+from memfolio.exchange.sources.json_source import moment_in, text_in
+from memfolio.procedures.page import read
+from memfolio.types import Origin
+from memfolio.vault.fields import read_confidence
+
+RULES = (
+    (rf"(?:.*/)?{DAY}\.(?:md|markdown)", log),
+    (r"(?P<rest>.+)\.(?:md|markdown|txt)", page(r"memory/notes/\g<rest>.md", dated)),
+)
+
+
+def _has_some(path: Path) -> bool:
+    return any(isinstance(ref, str) and ref.endswith((".md", ".markdown")) for ref in files_below(path))
+
+
+MARKDOWN = Layout(name="markdown", rules=RULES, marks=_has_some, tells_rest=True, may_be_file=True)
+
+
+def canvas(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads the cards of a canvas as paragraphs: texts, links to notes, addresses and the names of groups."""
+    found = list(objects(leaf, _card, "nodes"))
+    yield from (each for each in found if isinstance(each, Flaw))
+    if said := [each for each in found if isinstance(each, str) and each]:
+        text = "\n\n".join((f"# {match['name'].rpartition('/')[2]}", *said))
+        page = dated(leaf._replace(text=f"{text}\n"))
+        yield Sheet(ref=leaf.ref, path=safe_path(f"memory/notes/{leaf.ref}.md"), text=page)
+
+
+def _card(ref: str, name: str, card: Mapping[str, Any]) -> str:
+    words, file = text_in(card.get("text") or card.get("url") or card.get("label")), text_in(card.get("file"))
+    return words or (f"[[{file}]]" if file else "")
+
+
+OBSIDIAN = Layout(
+    name="obsidian",
+    rules=(*RULES, (r"(?P<name>.+)\.canvas", canvas)),
+    marks=lambda path: (path / ".obsidian").is_dir(),
+    tells_rest=True,
+)
+
+
+ROLES = ("SOUL.md", "IDENTITY.md", "USER.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md")
+
+
+def _is_openclaw(path: Path) -> bool:
+    there = [name for name in ROLES if (path / name).is_file()]
+    return len(there) >= 2 or (bool(there) and (path / "memory").is_dir()) or _has_days(path)
+
+
+def _has_days(path: Path) -> bool:
+    is_there = (path / "MEMORY.md").is_file() and (path / "memory").is_dir()
+    return is_there and any((path / "memory").glob("[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*.md"))
+
+
+OPENCLAW = Layout(
+    name="openclaw",
+    marks=_is_openclaw,
+    rules=(
+        (rf"memory/{DAY}(?:-[^/]+)?\.md", log),
+        (r"[^/]+\.md|memory/.+\.md", page(r"\g<0>")),
+    ),
+)
+
+
+def _inside_claude_code(path: Path) -> Path:
+    """The folder above those of the projects, whichever of the folders around and in it is named."""
+    if (path / "projects").is_dir():
+        return path / "projects"
+    project = path.parent if path.name == "memory" else path
+    is_project = (project / "memory" / "MEMORY.md").is_file() and project.parent.name == "projects"
+    return project.parent if is_project else path
+
+
+def _holds_projects(path: Path) -> bool:
+    return path.name == "projects" and any(path.glob("*/memory/MEMORY.md"))
+
+
+CLAUDE_CODE = Layout(
+    name="claude-code",
+    marks=_holds_projects,
+    inside=_inside_claude_code,
+    rules=((r"(?P<project>[^/]+)/memory/(?P<rest>.+\.md)", page(r"memory/claude-code/\g<project>/\g<rest>", dated)),),
+)
+
+
+FOLDERS = ("memory/episodes", "memory/graph/entities", "memory/procedures")
+_EDGE = re.compile(r"(?m)^\| *(\w+--[\w-]+) *\|([^|\n]+)\| *(\w+--[\w-]+) *\|(?:([^|\n]*)\|)?(?:([^|\n]*)\|)?")
+_PROPOSAL = re.compile(r"(?i)proposal\b")
+_MOLTBOT_FIELD = re.compile(r"(?m)^- \*\*([^*\n]+)\*\*: *(.+)$")
+
+
+def _is_moltbot(path: Path) -> bool:
+    return (path / FOLDERS[0]).is_dir() or sum((path / each).is_dir() for each in FOLDERS) > 1
+
+
+def edges(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads the edges of the graph as facts, beside the page itself."""
+    for subject, predicate, other, sure, seen in _EDGE.findall(leaf.text):
+        about = {"confidence": read_confidence(sure.strip()), "valid_from": seen.strip() or None}
+        yield fact(subject, predicate.strip(), other, **about)
+    yield from page(r"\g<0>")(leaf, match)
+
+
+def waiting(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads what nobody has approved as memories in quarantine, proposals one by one."""
+    found, _ = sections(leaf.text, _PROPOSAL)
+    for _, text in found or [("", leaf.text)]:
+        told = {name.lower().replace(" ", "_"): value for name, value in _MOLTBOT_FIELD.findall(text)} if found else {}
+        content, author, at = (told.pop(name, None) for name in ("content", "from", "timestamp"))
+        fields = {"origin": Origin.UNTRUSTED, "attributes": told}
+        ref = f"{leaf.ref}#{content or text}"
+        yield Note(ref=ref, content=content or text, at=moment_in(at), author=author, fields=fields)
+
+
+MOLTBOT = Layout(
+    name="moltbot",
+    marks=_is_moltbot,
+    rules=(
+        (rf"memory/(?:episodes/)?{DAY}(?:-[^/]+)?\.md", log),
+        (r"memory/graph/index\.md", edges),
+        (r"memory/meta/pending-[^/]+\.md", waiting),
+        (r"[^/]+\.md|memory/.+\.md", page(r"\g<0>")),
+        (r"memory/meta/.+\.(?:json|log)", page(r"memory/imported/moltbot/\g<0>.md", fenced)),
+    ),
+)
+
+
+KINDS = ("SEMANTIC.md", "PROCEDURAL.md", "EPISODIC.md")
+IMPORTANCE = {"critical": 0.95, "high": 0.8, "medium": 0.5, "low": 0.3}
+_EPISODE = re.compile(r"(?i)episode\s*:")
+_FIELD = re.compile(r"(?m)^\*\*(Timestamp|Type|Importance|Embedding)\*\*:[ \t]*(.*)\n?")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)(?: ([A-Z]+))?")
+_ZONE = {"UTC": "+00:00", "EST": "-05:00", "EDT": "-04:00", "CST": "-06:00", "PST": "-08:00", "PDT": "-07:00"}
+
+
+def episodes(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads each episode as a memory with its time and importance; what is around them stays a page."""
+    found, rest = sections(leaf.text, _EPISODE)
+    for title, text in found:
+        fields = {name.lower(): value.strip() for name, value in _FIELD.findall(text)}
+        told: dict[str, Any] = {"type": "event", "attributes": {"id": title.rpartition(":")[2].strip()}}
+        if importance := IMPORTANCE.get(fields.get("importance", "").lower()):
+            told["importance"] = importance
+        if kind := fields.get("type"):
+            told["tags"] = [kind]
+        yield Note(
+            ref=f"{leaf.ref}#{title}",
+            content=_FIELD.sub("", text).removeprefix("# "),
+            at=_moment(fields.get("timestamp", "") or title),
+            fields=told,
+        )
+    if says_something(rest) or not found:
+        yield Sheet(ref=leaf.ref, path="memory/EPISODIC.md", text=rest)
+
+
+def _moment(text: str) -> datetime | None:
+    found = _TIME.search(text)
+    try:
+        return datetime.fromisoformat(f"{found[1]}{_ZONE.get(found[2], '')}") if found else None
+    except ValueError:
+        return None
+
+
+def _inside(path: Path) -> Path:
+    return path.parent if path.name == "memory" and any((path / each).is_file() for each in KINDS) else path
+
+
+SPEC = Layout(
+    name="spec",
+    inside=_inside,
+    marks=lambda path: any((path / folder / each).is_file() for folder in ("", "memory") for each in KINDS),
+    rules=(
+        (rf"(?:memory/)?{DAY}(?:-[^/]+)?\.md", log),
+        (rf"memory/archive/(?:.+/)?{DAY}\.md", log),
+        (
+            r"(?:memory/)?PROCEDURAL\.md",
+            pages_by_section(
+                "memory/procedures", r"(?:skill|workflow|procedure|decision tree)\b", "memory/PROCEDURAL.md"
+            ),
+        ),
+        (r"(?:memory/)?EPISODIC\.md", episodes),
+        (r"(?:memory/)?SEMANTIC\.md", page("memory/SEMANTIC.md")),
+        (r"(?:memory/)?(?P<rest>(?:MEMORY|USER|IDENTITY|SOUL|AGENTS|TOOLS)\.md)", page(r"\g<rest>")),
+        (r"(?P<rest>(?:sessions|memory)/.+\.md)", page(r"\g<rest>")),
+        (r"index/.*", ignored),
+        (r"(?P<rest>config/.+\.ya?ml|sessions/index\.json)", page(r"memory/imported/spec/\g<rest>.md", fenced)),
+        (r"(?P<rest>[^/]+\.md)", page(r"memory/\g<rest>")),
+    ),
+)
+
+
+STORES = {"long_term": "long_term", "short_term": "short_term", "working": "short_term"}
+"""What was at hand when the store was written is not at hand here."""
+MIND = "Persona|Capabilities|Beliefs|Desires|Goals|Intentions|Plans|Commitments|Learnings"
+FIELDS = ("type", "importance", "tags", "confidence", "source")
+ATTRIBUTES = ("id", "accessed_at", "access_count", "derived_from")
+OF_FACTS = ("subject", "predicate", "object", "confidence", "source", "valid_from", "valid_until", "category")
+"""What a fact has here, too; all else that it had there is kept as `was`."""
+_NUMBERED, _LISTED = re.compile(r"(?m)^\d+[.)] "), re.compile(r"(?m)^[-*+] ")
+FILES = ("memory-store.json", "facts.json", "rules.json", "cases.json", "agent.json", "Beliefs.md", "Desires.md")
+
+
+def memories(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads the three stores."""
+    return objects(leaf, _memory, *STORES)
+
+
+def _memory(ref: str, store: str, item: Mapping[str, Any]) -> Incoming:
+    content = item.get("content")
+    if not isinstance(content, str) or not isinstance(item.get("id"), str):
+        return Flaw(ref=ref, why="is a memory without an id or a content")
+    fields = {name: item[name] for name in FIELDS if item.get(name) is not None}
+    attributes = {name: item[name] for name in ATTRIBUTES if item.get(name)}
+    fields |= {"store": STORES[store], "attributes": attributes}
+    return Note(ref=ref, content=content, at=moment_in(item.get("created_at")), fields=fields)
+
+
+def lore(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+    """Reads facts, rules and cases."""
+    return objects(leaf, _lore, match["room"])
+
+
+def _lore(ref: str, room: Any, fields: Mapping[str, Any]) -> Incoming:
+    if room == "facts":
+        was = {name: value for name, value in fields.items() if name not in OF_FACTS and value}
+        fields = {**{name: fields.get(name) for name in OF_FACTS}, "was": was or None}
+    return Lore(ref=ref, room=room, fields=fields)
+
+
+def playbook(text: str) -> str:
+    """A section as a procedure: where it names no steps, its first list has them, a numbered one before others."""
+    found = _NUMBERED.search(text) or _LISTED.search(text)
+    if found is None or (told := read("", text)).steps or told.tree:
+        return text
+    return f"{text[: found.start()]}## Steps\n\n{text[found.start() :]}"
+
+
+def agents_of(path: Path) -> dict[str, Path]:
+    """The folders of the agents in a workspace, by their names."""
+    found = sorted((path / "agents").glob("*/")) if (path / "agents").is_dir() else []
+    return {each.name: each for each in found if _is_agent(each)}
+
+
+def _is_agent(path: Path) -> bool:
+    return sum((path / each).is_file() for each in FILES) > 1
+
+
+class Agent(Layout):
+    """A layout in which the days may tell once more what is in the stores."""
+
+    def read(self, path: Path) -> Iterator[Incoming]:
+        """What the files hold; a memory that is in the stores does not come from the log of its day as well."""
+        if len(agents := agents_of(path)) > 1:
+            raise InputError(f"{path} has several agents: {', '.join(agents)}", hint="take them over one by one")
+        stored: set[str] = set()
+        for each in Layout.read(self, path):
+            said = " ".join(each.content.split()) if isinstance(each, Note) else ""
+            if each.ref.startswith("memory-store.json"):
+                stored.add(said)
+            elif said and said in stored:
+                continue
+            yield each
+
+
+MABOS = Agent(
+    name="mabos",
+    inside=lambda path: next(iter(agents_of(path).values()), path),
+    marks=_is_agent,
+    rules=(
+        (r"memory-store\.json", memories),
+        (r"(?P<room>facts|rules|cases)\.json", lore),
+        (r"memory/mabos-.*\.md", ignored),
+        (rf"memory/{DAY}(?:-[^/]+)?\.md", log),
+        (rf"(?P<rest>(?:{MIND})\.md)", page(r"mind/\g<rest>")),
+        (r"Memory\.md", page("memory/legacy-log.md")),
+        (r"Playbooks\.md", pages_by_section("memory/procedures", form=playbook)),
+        (r"Knowledge\.md", pages_by_section("memory/knowledge")),
+        (r"memory/bdi-conflicts/(?P<rest>.+\.md)", page(r"memory/conflicts/\g<rest>")),
+        (r"(?P<rest>memory/.+\.md|[^/]+\.md)", page(r"\g<rest>")),
+        (r"(?P<rest>[^/]+\.json)", page(r"memory/imported/mabos/\g<rest>.md", fenced)),
+    ),
+)

@@ -1,1 +1,0 @@
-"""Many agents in one home: who they are, what each may read, and how they are told of their memory."""

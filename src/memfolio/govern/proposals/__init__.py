@@ -1,1 +1,0 @@
-"""Proposals: changes that wait for somebody's leave, one file each."""

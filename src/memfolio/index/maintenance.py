@@ -1,0 +1,690 @@
+"""What maintenance asks the index: what has faded or is due, which days changed, which conversations are unread."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import apsw
+
+from memfolio.clock import EPOCH
+from memfolio.decay import DAY, Life, days_until, power, relevance
+from memfolio.errors import InputError
+from memfolio.index.graph import Material, material, successor
+from memfolio.index.lookup import DERIVED, LIFE, Located, by_id, by_rows, located
+from memfolio.index.rows import MICROSECOND, ROLES, clean, from_us, to_us
+from memfolio.index.search import ARCHIVED, LEVELS, Filter
+from memfolio.sources import LEARNED, OVERHEARD, PATTERN
+from memfolio.state import moment
+from memfolio.text import match_expression, terms
+from memfolio.tuning import Decay, Retention
+from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.vault.entry import moment_of
+from memfolio.vault.fields import local
+
+Values = dict[str, Any]
+_HUGE = 1.7976931348623157e308
+"""The largest number: what is larger has no end."""
+_KEPT = "(m.pinned OR m.form != 'memory' OR m.store = 'vault')"
+_PROTECTED = f"({_KEPT} OR m.decay_rate IS 0)"
+_IDLE = "(:now - max(m.created_at, coalesce(m.accessed_at, 0)))"
+_USES = "(1 + log2(1 + m.access_count) / :use)"
+_KINDS = tuple(kind.value for kind in Kind)
+_BASE = (
+    f"CASE WHEN m.decay_rate = 0 THEN 1.0 WHEN {DERIVED} = 1 THEN :inferred "
+    f"WHEN m.role IS NOT NULL OR {DERIVED} THEN :detected ELSE :explicit END"
+)
+
+
+class By(StrEnum):
+    """By which score a person may have memories archived; each lies between 0 and 1, and falls with time."""
+
+    RELEVANCE = "relevance"
+    AGE = "age"
+    IMPORTANCE = "importance"
+    ACCESS = "access"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """All whose score is below a limit, in place of what retention says."""
+
+    by: By
+    limit: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.limit <= 1:
+            raise InputError(f"{self.limit} is not a score", hint="scores lie between 0 and 1: try 0.2")
+
+
+@dataclass(slots=True, kw_only=True)
+class Due:
+    """Memories that are due for the archive, by the daily log that they stand in, and how many for which reason."""
+
+    places: dict[str, list[str]] = field(default_factory=dict)
+    copied: dict[str, list[str]] = field(default_factory=dict)
+    """The logs of each entry whose mark stands in several of them, its own first; such are not among the places."""
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By kind and reason."""
+
+    @property
+    def count(self) -> int:
+        return self.reasons.total()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weak:
+    """A fact that is little certain by now: its confidence, faded, and the days until it falls further."""
+
+    located: Located
+    certainty: float
+    dormant_in: float | None
+    archived_in: float | None
+
+
+def relevance_sql(decay: Decay) -> str:
+    """The relevance of the memory `m` at `:now`; `decay_values` has what else it names."""
+    return f"CASE WHEN {_KEPT} THEN 1.0 ELSE min(1.0, {_BASE} * {_faded(decay, _IDLE)} * {_USES}) END"
+
+
+def decay_values(decay: Decay) -> Values:
+    names = ("explicit", "detected", "inferred", "use", *_KINDS)
+    return {"huge": _HUGE, **{name: getattr(decay, name) for name in names}}
+
+
+def _faded(decay: Decay, idle: str) -> str:
+    """What so many microseconds leave."""
+    days = f"max(0, {idle}) / {DAY}.0"
+    days = days if power(decay) == 1 else f"pow({days}, {power(decay)})"
+    return f"exp(-max(0.0, {_RATE}) * {days})"
+
+
+def _by_kind(suffix: str = "") -> str:
+    each = " ".join(f"WHEN '{kind}' THEN :{kind}{suffix}" for kind in _KINDS)
+    return f"CASE m.kind {each} END"
+
+
+_RATE = f"CASE WHEN m.decay_rate IS NULL OR abs(m.decay_rate) > :huge THEN {_by_kind()} ELSE m.decay_rate END"
+
+
+def weak(connection: apsw.Connection, now: int, decay: Decay, limit: int) -> list[Weak]:
+    """Facts, ways and opinions whose confidence has faded below `decay.weak`, the weakest first."""
+    certainty = f"m.confidence * ({relevance_sql(decay)})"
+    sql = (
+        f"SELECT m.row, {LIFE}, {DERIVED} FROM memories m WHERE m.form = 'memory' AND m.kind != 'episodic' "
+        "AND m.archived = 0 AND m.forgotten_at IS NULL AND m.superseded_by IS NULL "
+        f"AND {certainty} < :weak ORDER BY {certainty}, m.created_at, m.id LIMIT :limit"
+    )
+    values = {**decay_values(decay), "now": now, "weak": decay.weak, "limit": limit}
+    lives = {row: Life._make(life) for row, *life in connection.execute(sql, values)}
+    return [_weak(each, lives[each.row], now, decay) for each in by_rows(connection, list(lives))]
+
+
+def _weak(located: Located, life: Life, now: int, decay: Decay) -> Weak:
+    return Weak(
+        located=located,
+        certainty=located.item.confidence * relevance(life, now, decay),
+        dormant_in=days_until(life, now, decay.dormant, decay),
+        archived_in=days_until(life, now, decay.archived, decay),
+    )
+
+
+def due(connection: apsw.Connection, now: int, retention: Retention, decay: Decay, below: Below | None = None) -> Due:
+    """What is to be archived, by age and importance as retention says, or by a score; every log it stands in."""
+    reason, values = _by_score(below, decay) if below else _by_retention(retention, decay)
+    sql = (
+        f"SELECT m.file, m.id, m.kind, {reason} AS reason FROM memories m WHERE m.archived = 0 AND "
+        f"m.forgotten_at IS NULL AND NOT {_PROTECTED} AND reason IS NOT NULL"
+    )
+    paths = dict(connection.execute("SELECT number, path FROM files"))
+    copies = _copies(connection)
+    found = Due()
+    for file, name, kind, why in connection.execute(sql, {**decay_values(decay), **values, "now": now}):
+        found.reasons[kind, why] += 1
+        logs = [paths[number] for number in dict.fromkeys((file, *copies.get(name, ())))]
+        if len(logs) > 1 and name.startswith("M-"):
+            found.copied[name] = logs
+        else:
+            for path in logs:
+                found.places.setdefault(path, []).append(name)
+    return found
+
+
+def _copies(connection: apsw.Connection) -> Mapping[str, list[int]]:
+    """The other daily logs in which memories stand."""
+    sql = (
+        "SELECT DISTINCT p.id, p.file FROM places p JOIN files f ON f.number = p.file "
+        "WHERE f.path NOT LIKE '%/memory/archive/%'"
+    )
+    copies: dict[str, list[int]] = {}
+    for name, file in connection.execute(sql):
+        copies.setdefault(name, []).append(file)
+    return copies
+
+
+def _by_retention(retention: Retention, decay: Decay) -> tuple[str, Values]:
+    """Why a memory is due: importance counts first, then its kind, or that it has faded."""
+    usual = _after("age", _by_kind("_span"))
+    if retention.faded:
+        usual = f"coalesce({usual}, CASE WHEN {relevance_sql(decay)} < :faded THEN 'faded' END)"
+    clauses = [
+        f"WHEN m.importance >= :high_from THEN {_after('high', ':high')}",
+        f"WHEN m.importance < :low_below THEN {_after('low importance', ':low')}",
+        f"ELSE {usual}",
+    ]
+    reason = f"CASE {' '.join(clauses)} END"
+    spans = {f"{kind}_span": _us(getattr(retention, kind)) for kind in _KINDS}
+    values = {"high": _us(retention.high), "low": _us(retention.low), "faded": decay.archived, **spans}
+    return reason, {**values, "high_from": retention.high_importance, "low_below": retention.low_importance}
+
+
+def _after(reason: str, span: str) -> str:
+    return f"CASE WHEN {span} > 0 AND {_IDLE} >= {span} THEN '{reason}' END"
+
+
+def _us(span: timedelta) -> int:
+    return span // MICROSECOND
+
+
+def _by_score(below: Below, decay: Decay) -> tuple[str, Values]:
+    scores = {
+        By.RELEVANCE: relevance_sql(decay),
+        By.AGE: _faded(decay, "(:now - m.created_at)"),
+        By.IMPORTANCE: f"m.importance * ({relevance_sql(decay)})",
+        By.ACCESS: f"min(1.0, {_faded(decay, _IDLE)} * {_USES})",
+    }
+    return f"CASE WHEN {scores[below.by]} < :below THEN '{below.by.value}' END", {"below": below.limit}
+
+
+def batches(due: Due, *, files: int, memories: int) -> Iterator[dict[str, list[str]]]:
+    """What is due in portions, each of so many daily logs and memories at most, in the order of the logs.
+
+    An entry that was copied is one of its own, since what is a copy of it must be seen beside it.
+    """
+    yield from ({path: [name] for path in logs} for name, logs in due.copied.items())
+    batch: dict[str, list[str]] = {}
+    for path in sorted(due.places):
+        ids = due.places[path]
+        for start in range(0, len(ids), memories):
+            part = ids[start : start + memories]
+            if batch and (len(batch) == files or path in batch or sum(map(len, batch.values())) + len(part) > memories):
+                yield batch
+                batch = {}
+            batch[path] = part
+    if batch:
+        yield batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A file as the index knows it: its name, when it was last written (microseconds), and how much can be found."""
+
+    path: str
+    modified: int
+    memories: int
+
+
+def files_in(connection: apsw.Connection, *folders: str) -> list[Kept]:
+    """The files below these folders of an agent, by name; what was forgotten does not count among their memories."""
+    sql = (
+        "SELECT f.path, f.stamp ->> 1, (SELECT count(*) FROM memories m WHERE m.file = f.number "
+        f"AND m.forgotten_at IS NULL) FROM files f WHERE {' OR '.join(['f.path GLOB ?'] * len(folders))} ORDER BY 1"
+    )
+    rows = connection.execute(sql, [f"{_plain(folder)}/*" for folder in folders])
+    return [Kept(path=path, modified=(ns or 0) // 1000, memories=count) for path, ns, count in rows]
+
+
+def left_at(connection: apsw.Connection, folder: str) -> dict[str, int]:
+    """When the last memory came to each uncompressed log of an archive, as far as state lines tell."""
+    sql = (
+        "SELECT f.path, max(s.line ->> 'at') FROM files f JOIN memories m ON m.file = f.number "
+        "JOIN states s ON s.memory = m.id WHERE f.path GLOB ? AND s.op IN ('archive', 'tombstone') GROUP BY 1"
+    )
+    rows = connection.execute(sql, (f"{_plain(folder)}/*.md",))
+    return {path: to_us(at) for path, told in rows if (at := moment(told))}
+
+
+def _plain(folder: str) -> str:
+    """A folder as it is matched: no sign in it stands for others."""
+    return "".join(f"[{each}]" if each in "*?[" else each for each in folder)
+
+
+SUMMARY = "summary"
+DAY_SUMMARY = "day-summary"
+CONCLUDED = (PATTERN, LEARNED)
+"""The sources of what is told of a day and does not count among what happened on it."""
+LONG = 20_000
+"""Characters of a memory that are read."""
+
+_STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED,)).where()
+_TOLD = f"""{_STANDING} AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
+    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error'))
+    AND (m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"""
+"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded.
+What is in the archive without a line that says so was undone."""
+_GISTS = "CREATE TABLE IF NOT EXISTS gists (day TEXT PRIMARY KEY, mark TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID"
+"""Made here and not with the others, since it is a cache that nothing but digests needs."""
+
+
+class Mark(NamedTuple):
+    """What tells one state of a day from another, and how many memories it has in sight and in the archive."""
+
+    hash: str = ""
+    shown: int = 0
+    archived: int = 0
+
+    @property
+    def memories(self) -> int:
+        return self.shown + self.archived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A memory as a day tells it."""
+
+    id: str
+    at: datetime
+    type: Type
+    content: str
+    importance: float = 0.5
+    source: str = "conversation"
+    session: str | None = None
+    speaker: str = ""
+    """Who said it, where that was a person with a name."""
+    sources: tuple[str, ...] = ()
+    """The ids of what it was concluded from."""
+    tags: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """What the entities are called that it mentions."""
+
+
+def local_day(moment: datetime, zone: tzinfo) -> date:
+    """The day on which a moment falls there; at the ends of the calendar, in UTC."""
+    return local(moment, zone).date()
+
+
+def beginning(day: date, zone: tzinfo) -> datetime:
+    """When a day begins there, in UTC."""
+    return moment_of(day, None, zone)
+
+
+def _end_us(day: date, zone: tzinfo) -> int:
+    if day == date.max:
+        return to_us(datetime.max.replace(tzinfo=UTC)) + 1
+    return to_us(beginning(day + timedelta(days=1), zone))
+
+
+def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, Mark]:
+    """The mark of every day on which anything happened, in order; it changes with whatever a digest is made of.
+
+    That is each memory's id, content, speaker, type, importance and tags, not whether it is archived.
+    """
+    sql = f"""SELECT m.happened_at, m.source, m.archived, m.id || m.type || CAST(1000 * m.importance AS INTEGER)
+        || char(0) || m.content || char(0) || ifnull(m.more, '') || char(0) || ifnull(m.role || ifnull(m.user, ''), '')
+        FROM memories m WHERE {_TOLD} ORDER BY m.happened_at, m.id"""
+    found: dict[date, Mark] = {}
+    end, day, counts, digest = -(2**63), date.min, [0, 0], blake2b(digest_size=16)
+    for happened_at, source, archived, text in connection.execute(sql, _VALUES):
+        if happened_at >= end:
+            _enter(found, day, digest.hexdigest(), counts)
+            day, counts, digest = local_day(from_us(happened_at), zone), [0, 0], blake2b(digest_size=16)
+            end = _end_us(day, zone)
+        digest.update(text.encode("utf-8", "replace") + b"\n")
+        counts[archived] += source not in CONCLUDED
+    _enter(found, day, digest.hexdigest(), counts)
+    return found
+
+
+def _enter(found: dict[date, Mark], day: date, hash: str, counts: list[int]) -> None:
+    if any(counts):
+        found[day] = Mark(hash, *counts)
+
+
+def told(
+    connection: apsw.Connection, day: date, zone: tzinfo, *, limit: int, with_archived: bool = False
+) -> list[Told]:
+    """What happened on a day, in order; of more than `limit` memories, the most important."""
+    start, end = to_us(beginning(day, zone)), _end_us(day, zone)
+    return list(_told(connection, start, end, limit, with_archived=with_archived))
+
+
+def told_between(connection: apsw.Connection, since: datetime, until: datetime, *, limit: int) -> list[Told]:
+    """What happened from one moment to another, that one included, in order."""
+    return list(_told(connection, to_us(since), to_us(until) + 1, limit, with_archived=False))
+
+
+def _told(connection: apsw.Connection, start: int, end: int, limit: int, *, with_archived: bool) -> Iterator[Told]:
+    seen = "" if with_archived else "AND m.archived = 0"
+    sql = f"""SELECT * FROM (
+        SELECT m.row, m.id, m.happened_at, m.type, substr(m.content, 1, {LONG}), m.importance, m.source, m.session,
+            m.role, m.user, m.more FROM memories m WHERE {_TOLD} {seen} AND m.happened_at >= ? AND m.happened_at < ?
+        ORDER BY m.importance DESC, m.happened_at, m.id LIMIT ?) ORDER BY 3, 2"""
+    names = _names(connection, start, end)
+    for row, name, at, type_, content, importance, source, session, role, user, more in connection.execute(
+        sql, (*_VALUES, start, end, limit)
+    ):
+        fields = json.loads(more) if more else {}
+        yield Told(
+            id=name,
+            at=from_us(at),
+            type=Type(type_),
+            content=content,
+            importance=importance,
+            source=source,
+            session=session,
+            speaker=_speaker(role, user),
+            sources=tuple(fields.get("derived_from", ())),
+            tags=tuple(fields.get("tags", ())),
+            names=tuple(names.get(row, ())),
+        )
+
+
+def _speaker(role: str | None, user: str | None) -> str:
+    if role is None or role.casefold() in ROLES:
+        return user if user and role in ("user", "human") else ""
+    return role
+
+
+def _names(connection: apsw.Connection, start: int, end: int) -> dict[int, list[str]]:
+    sql = """SELECT n.row, coalesce(e.name, n.entity) FROM memories m JOIN mentions n ON n.row = m.row
+        LEFT JOIN entities e ON e.id = n.entity WHERE m.happened_at >= ? AND m.happened_at < ? ORDER BY 1, 2"""
+    found: dict[int, list[str]] = {}
+    for row, name in connection.execute(sql, (start, end)):
+        found.setdefault(row, []).append(name)
+    return found
+
+
+def summed_up(connection: apsw.Connection, zone: tzinfo) -> set[str]:
+    """The days that have been summed up; a summary that was forgotten because of what it cites does not count."""
+    sql = """SELECT m.happened_at, json_extract(m.more, '$.attributes.day') FROM memories m JOIN tags t ON t.row = m.row
+        WHERE t.tag = ? AND m.source = ? AND m.form = 'memory' AND (m.forgotten_at IS NULL OR NOT EXISTS (
+            SELECT 1 FROM edges e LEFT JOIN memories s ON s.id = e.target WHERE e.source = m.id
+            AND e.type = 'derived_from' AND (s.row IS NULL OR s.forgotten_at IS NOT NULL)))"""
+    rows = connection.execute(sql, (DAY_SUMMARY, SUMMARY))
+    return {str(day or local_day(from_us(at), zone)) for at, day in rows}
+
+
+def digest_names(connection: apsw.Connection, level: str) -> list[str]:
+    """What the pages of a level of digests are called, in order."""
+    sql = "SELECT path FROM files WHERE path GLOB ? ORDER BY path"
+    return [path.rpartition("/")[2].removesuffix(".md") for (path,) in connection.execute(sql, (LEVELS[level],))]
+
+
+def known_patterns(connection: apsw.Connection) -> set[str]:
+    """The keys of all patterns that were ever stored, whatever became of them."""
+    sql = "SELECT json_extract(more, '$.attributes.pattern') FROM memories WHERE source = ? AND form = 'memory'"
+    return {key for (key,) in connection.execute(sql, (PATTERN,)) if isinstance(key, str)}
+
+
+def gists(connection: apsw.Connection, wanted: Mapping[date, str]) -> dict[date, str]:
+    """What was made of these days, as far as it was made of what they are: `wanted` has their marks."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'gists'").fetchone() is None:
+        return {}
+    named = {day.isoformat(): day for day in wanted}
+    sql = "SELECT day, mark, data FROM gists WHERE day BETWEEN ? AND ?"
+    rows = connection.execute(sql, (min(named), max(named))) if named else ()
+    return {named[day]: data for day, mark, data in rows if day in named and wanted[named[day]] == mark}
+
+
+def keep_gists(connection: apsw.Connection, made: Iterable[tuple[date, str, str]]) -> None:
+    """Keep what was made of days, each with its mark, until they change."""
+    connection.execute(_GISTS)
+    rows = ((day.isoformat(), mark, data) for day, mark, data in made)
+    connection.executemany("INSERT OR REPLACE INTO gists (day, mark, data) VALUES (?, ?, ?)", rows)
+
+
+SPOKEN = Filter(forms=("memory",))
+_TURNS = "m.session IS NOT NULL AND m.role IS NOT NULL AND m.id < 'M-:' AND m.id > 'M-'"
+MARK = 8
+"""With how many characters, the last of its id, a turn is marked as read: they depend on its text, time and agent."""
+MOST = 1000
+"""How many memories are looked at beside what was said, the newest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation with turns that nobody has learned from."""
+
+    session: str
+    unread: frozenset[str]
+    """The ids of these turns."""
+    last_us: int
+    """When its last turn was written down."""
+    page: str | None = None
+    """Where the page about it lies, if there is one."""
+
+
+class About(NamedTuple):
+    """What a statement says, to find what says the same or the opposite."""
+
+    text: str
+    subject: str
+    predicate: str
+    object: str
+    is_single: bool
+
+
+def placeholders(ids: Iterable[str]) -> str:
+    """Turns that were read, in short; neither a clock that goes back nor a turn that is cut out makes it untrue."""
+    return "".join(each[-MARK:] for each in ids)
+
+
+def unheard(connection: apsw.Connection, only: Collection[str] = ()) -> list[Conversation]:
+    """The conversations with turns that nobody has learned from, the one that fell silent first before the others.
+
+    All of them, or those that are named.
+    """
+    named = clean(tuple(only))
+    read, pages = _read(connection, named)
+    condition, values = SPOKEN.where()
+    sql = f"""SELECT m.session, group_concat(m.id, ' '), max(m.created_at) FROM memories m
+        WHERE {_TURNS} AND {_among("m.session", named)} AND {condition} GROUP BY m.session ORDER BY 3, 1"""
+    found = []
+    for session, ids, last_us in connection.execute(sql, (*named, *values)):
+        known = read.get(session, ())
+        if unread := frozenset(each for each in ids.split() if each[-MARK:] not in known):
+            found.append(Conversation(session=session, unread=unread, last_us=last_us, page=pages.get(session)))
+    return found
+
+
+def _read(connection: apsw.Connection, named: Sequence[str]) -> tuple[dict[str, set[str]], dict[str, str]]:
+    """The marks of the turns that were read in each conversation, and where the pages about them lie."""
+    session = "json_extract(s.line, '$.session')"
+    sql = f"""SELECT {session}, json_extract(s.line, '$.read'), json_extract(s.line, '$.page')
+        FROM states s JOIN files f ON f.number = s.file
+        WHERE s.op = 'session' AND {_among(session, named)} ORDER BY length(f.path), f.path, s.ordinal"""
+    read, pages = dict[str, set[str]](), dict[str, str]()
+    for name, mark, page in connection.execute(sql, named):
+        if isinstance(mark, str):
+            read.setdefault(name, set()).update(mark[at : at + MARK] for at in range(0, len(mark), MARK))
+        if isinstance(page, str):
+            pages[name] = page
+    return read, pages
+
+
+def _among(column: str, named: Sequence[str]) -> str:
+    return f"{column} IN ({', '.join('?' * len(named))})" if named else "1"
+
+
+def turns_of(connection: apsw.Connection, session: str) -> list[Located]:
+    """What was said in a conversation, in order."""
+    condition, values = SPOKEN.where()
+    rest = f"WHERE {_TURNS} AND {condition} AND m.session = ? ORDER BY m.happened_at, m.file, m.ordinal"
+    return list(located(connection, rest, (*values, session)))
+
+
+_KNOWN = f"""m.form = 'memory' AND (m.kind <> '{Kind.EPISODIC.value}' OR m.source IN {OVERHEARD}) AND (
+    m.origin <> 'untrusted' OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'))"""
+_MATCHING = "m.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
+_HOLDS = "m.superseded_by IS NULL AND m.forgotten_at IS NULL"
+_PREDICATE = "json_extract(m.more, '$.attributes.predicate')"
+
+
+def known_about(connection: apsw.Connection, said: Iterable[About]) -> list[Located]:
+    """What is held as more than an event and may say the same as one of these, or the opposite, oldest first.
+
+    Also what was replaced, archived or forgotten; not what strangers wrote and nobody confirmed.
+    """
+    found: dict[int, Located] = {}
+    for condition, values in _conditions(list(said)):
+        rest = f"WHERE {condition} AND {_KNOWN} ORDER BY m.row DESC LIMIT ?"
+        found.update((each.row, each) for each in located(connection, rest, (*values, MOST)))
+    return sorted(found.values(), key=lambda each: (each.item.event_time or each.item.created_at, each.item.id))
+
+
+def _conditions(said: list[About]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """What has the words of a statement or of its object; and where only one object can be true, of the rest of it.
+
+    A memory may say "I" where its attributes say who that is, so the subject alone is not asked for.
+    """
+    same = {_all(each.text) for each in said}
+    same |= {f"({_all(each.object)}) AND ({_rest(each, each.object)})" for each in said if each.object}
+    if same:
+        yield _MATCHING, (_any(same),)
+    single = [each for each in said if each.is_single and each.subject and each.predicate]
+    if single:
+        rest = {_rest(each, each.subject) for each in single}
+        predicates = sorted({each.predicate for each in single})
+        yield f"{_MATCHING} AND {_PREDICATE} IS NULL AND {_HOLDS}", (_any(rest),)
+        listed = ", ".join("?" * len(predicates))
+        expression = _any(rest | {_all(each.subject) for each in single})
+        yield f"{_MATCHING} AND {_PREDICATE} IN ({listed}) AND {_HOLDS}", (expression, *predicates)
+
+
+def _all(text: str) -> str:
+    return match_expression(terms(text), all_of=True)
+
+
+def _rest(about: About, part: str) -> str:
+    """Any word of a statement that this part of it has not."""
+    return match_expression([word for word in terms(about.text) if word not in terms(part)])
+
+
+def _any(expressions: Iterable[str]) -> str:
+    return " OR ".join(f"({each})" for each in sorted(expressions))
+
+
+RECENT = 5000
+"""How many memories since a moment are looked at, the newest."""
+FACTS = 20_000
+FADED = 200
+IMPORTANT = 0.8
+Faded = tuple[MemoryItem, float]
+"""A memory, and how relevant it still is."""
+_THERE = "m.form = 'memory' AND m.archived = 0 AND m.forgotten_at IS NULL"
+_CURRENT = f"{_THERE} AND m.superseded_by IS NULL"
+_TRUSTED = "(m.origin <> 'untrusted' OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'))"
+_NEWEST_FIRST = "ORDER BY m.created_at DESC, m.file DESC, m.ordinal DESC"
+_FORGOTTEN = (
+    f"WHERE m.forgotten_at IS NOT NULL AND m.form = 'memory' AND (m.kind <> 'episodic' OR m.source IN {OVERHEARD}) "
+    "ORDER BY m.forgotten_at DESC LIMIT ?"
+)
+_SINCE = f"m.created_at > ?1 - (m.id GLOB 'H-*') * {DAY}"
+"""A note that a person wrote into a day's log has the beginning of that day as its time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """All that a reflection looks at, read at one moment; memories come oldest first.
+
+    `fresh` came since the last reflection, `lately` within a month; `unread` are turns that nobody has learned from,
+    `known` is held as more than an event, `forgotten` is what nobody wants back.
+    `faded` is hardly relevant any more, the weakest first, turns behind what was kept; `weak` is important and dormant;
+    `replaced` is what was replaced since the last reflection and by what, the last first.
+    """
+
+    fresh: list[MemoryItem]
+    lately: list[MemoryItem]
+    unread: frozenset[str]
+    known: list[MemoryItem]
+    forgotten: list[MemoryItem]
+    faded: list[Faded]
+    faded_count: int
+    weak: list[Faded]
+    replaced: list[tuple[str, str]]
+    material: Material
+
+
+def look(connection: apsw.Connection, *, now: datetime, since: datetime | None, month: timedelta, decay: Decay) -> Seen:
+    """What there is at this moment; `since` the beginning where there was no reflection yet."""
+    here, after = to_us(now), to_us(since or EPOCH)
+    weakest, total = _faded_memories(connection, here, decay, below=decay.archived)
+    valid = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD}) AND coalesce(m.valid_until, ?1) >= ?1"
+    return Seen(
+        fresh=_newest(connection, _SINCE, after, RECENT),
+        unread=frozenset(each for conversation in unheard(connection) for each in conversation.unread),
+        lately=_newest(connection, _SINCE, to_us(now - month), RECENT),
+        known=_newest(connection, valid, here, FACTS),
+        forgotten=[each.item for each in located(connection, _FORGOTTEN, (RECENT,))],
+        faded=weakest,
+        faded_count=total,
+        weak=_faded_memories(connection, here, decay, below=decay.dormant, important=IMPORTANT)[0],
+        replaced=_replaced(connection, after),
+        material=material(connection),
+    )
+
+
+def _newest(connection: apsw.Connection, condition: str, moment: int, limit: int) -> list[MemoryItem]:
+    """What holds and is so, without strangers' words, oldest first; of more than the limit, the newest."""
+    rest = f"WHERE {condition} AND {_CURRENT} AND {_TRUSTED} {_NEWEST_FIRST} LIMIT ?2"
+    return [each.item for each in located(connection, rest, (moment, limit))][::-1]
+
+
+def _faded_memories(
+    connection: apsw.Connection, now: int, decay: Decay, *, below: float, important: float = 0.0
+) -> tuple[list[Faded], int]:
+    """What is less relevant than that and nobody protects, and how many such there are."""
+    sql = (
+        f"SELECT m.row, {relevance_sql(decay)} AS score, count(*) OVER () FROM memories m WHERE {_THERE} AND NOT "
+        "(m.pinned OR m.store = 'vault' OR m.decay_rate IS 0) AND m.importance >= :important AND score < :below "
+        "ORDER BY m.role IS NOT NULL, score, m.created_at, m.id LIMIT :limit"
+    )
+    values = {**decay_values(decay), "now": now, "below": below, "important": important, "limit": FADED}
+    found: dict[int, tuple[float, int]] = {row: (score, count) for row, score, count in connection.execute(sql, values)}
+    total = next((count for _, count in found.values()), 0)
+    return [(each.item, found[each.row][0]) for each in by_rows(connection, list(found))], total
+
+
+def _replaced(connection: apsw.Connection, after: int) -> list[tuple[str, str]]:
+    sql = (
+        "SELECT m.content, n.content FROM memories m JOIN memories n ON n.id = m.superseded_by "
+        "WHERE m.form = 'memory' AND m.forgotten_at IS NULL AND n.forgotten_at IS NULL AND m.superseded_at > ? "
+        "AND n.origin <> 'untrusted' "
+        "ORDER BY m.superseded_at DESC, m.id"
+    )
+    return [(str(old), str(new)) for old, new in connection.execute(sql, (after,))]
+
+
+def conversations(connection: apsw.Connection, names: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """The conversations in which each of these, given by their names, is spoken of; strangers' words do not count."""
+    holds = f"m.session IS NOT NULL AND {_CURRENT} AND {_TRUSTED}"
+    sql = f"SELECT DISTINCT m.session FROM memories m WHERE {_MATCHING} AND {holds}"
+    asked = {each: " OR ".join(match_expression(terms(name), all_of=True) for name in names[each]) for each in names}
+    return {each: {str(session) for (session,) in connection.execute(sql, (words,))} for each, words in asked.items()}
+
+
+class Rests(NamedTuple):
+    """Whether memories say what a line of core memory says, whether one of them holds, and what is said instead."""
+
+    found: bool
+    holds: bool
+    instead: str
+
+
+def rests(connection: apsw.Connection, words: str, id: str | None, same: Callable[[str, str], bool]) -> Rests:
+    """What a line rests on, by the id behind it or by its words, which `same` compares with those of memories."""
+    rest, asked = f"WHERE {_MATCHING} AND m.form = 'memory' AND {_TRUSTED} LIMIT 200", terms(words)
+    found = located(connection, rest, (match_expression(asked, all_of=True),))
+    saying = (each for each in found if same(each.item.content, words))
+    items = [each.item for each in ((by_id(connection, id),) if id else saying) if each]
+    old = next((item.id for item in items if item.superseded_by and not item.forgotten_at), None)
+    row = successor(connection, old) if old else None
+    by = [each.item for each in by_rows(connection, [row] if row else [])]
+    instead = "".join(item.content for item in by if not item.forgotten_at and item.origin is not Origin.UNTRUSTED)
+    return Rests(bool(items), any(not (item.forgotten_at or item.superseded_by) for item in items), instead)

@@ -1,0 +1,461 @@
+"""Full-text search: filters that are applied before anything is ranked, and BM25 over what passes them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property, partial
+from itertools import accumulate
+from math import log
+from typing import Any, NamedTuple
+
+import apsw
+
+from memfolio.clock import to_ms
+from memfolio.index.read_files import name_key
+from memfolio.index.rows import clean, to_us
+from memfolio.sources import LEARNED
+from memfolio.text import match_expression
+from memfolio.types import Kind, Store, Type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortTerm:
+    """What is in short-term memory at a moment: the most important of what came since then."""
+
+    since: datetime
+    capacity: int
+
+    @classmethod
+    def at(cls, now: datetime, ttl: timedelta, capacity: int) -> ShortTerm:
+        return cls(since=now - ttl, capacity=capacity)
+
+    @property
+    def values(self) -> tuple[str, int]:
+        """What `WITHIN` asks for. Ids begin with the time of creation, so they tell it without a look at the rows."""
+        return f"M-{max(0, to_ms(self.since)):013d}", self.capacity
+
+
+_RECENT = """FROM memories s WHERE s.id >= ? AND s.id < 'M-:' AND s.store = 'short_term' AND s.forgotten_at IS NULL
+    AND s.archived = 0"""
+WITHIN = f"m.row IN (SELECT s.row {_RECENT} ORDER BY s.importance DESC, s.id DESC LIMIT ?)"
+
+
+def count_within(connection: apsw.Connection, short_term: ShortTerm) -> int:
+    """How many memories are within short-term memory."""
+    found: int = connection.execute(f"SELECT count(*) FROM (SELECT 1 {_RECENT} LIMIT ?)", short_term.values).get or 0
+    return found
+
+
+def stores_of(stores: Sequence[Store], short_term: ShortTerm) -> tuple[str, tuple[str | int, ...]]:
+    """The condition that a memory is in one of these stores, with its values; what left short-term is long-term."""
+    recent, lasting = Store.SHORT_TERM in stores, Store.LONG_TERM in stores
+    plain = tuple(each.value for each in stores if each is not Store.SHORT_TERM or lasting)
+    sql = f"m.store IN ({', '.join('?' * len(plain))})"
+    if recent == lasting:
+        return sql, plain
+    within = WITHIN if recent else f"(m.store = 'short_term' AND NOT {WITHIN})"
+    return f"{sql} OR {within}", (*plain, *short_term.values)
+
+
+_ANY = {
+    "tag": "SELECT 1 FROM tags WHERE tag = ?1 LIMIT 1",
+    "session": "SELECT 1 FROM memories WHERE session = ?1 LIMIT 1",
+    "user": "SELECT 1 FROM memories WHERE user = ?1 LIMIT 1",
+    "entity": "SELECT 1 FROM names WHERE name = ?1 UNION ALL SELECT 1 FROM mentions WHERE entity = ?1 LIMIT 1",
+}
+
+
+def is_known(connection: apsw.Connection, name: str, value: str) -> bool:
+    """Whether a filter of this name and value can find anything; only users have no index, and are looked through."""
+    key = {"tag": str.casefold, "entity": name_key}.get(name, str)(value)
+    return connection.execute(_ANY[name], clean((key,))).fetchone() is not None
+
+
+ARCHIVED = "archived"
+SUPERSEDED = "superseded"
+DORMANT = "dormant"
+QUARANTINED = "quarantined"
+INCLUDABLE = (ARCHIVED, SUPERSEDED, DORMANT, QUARANTINED)
+"""What is out of sight unless a caller asks for it."""
+
+_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+DAILY = "daily"
+LEVELS = {
+    DAILY: f"*/memory/{_DAY}*.md",
+    "weekly": "*/memory/weekly/*.md",
+    "monthly": "*/memory/monthly/*.md",
+    "quarterly": "*/memory/quarterly/*.md",
+}
+"""The files of each level of the hierarchy: days as they were written, and the digests above them."""
+
+Condition = tuple[str, tuple[Any, ...]]
+_TRUSTED = """m.origin <> 'untrusted'
+    OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'
+        AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
+"""What strangers wrote counts from when somebody confirms it."""
+
+_ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
+    WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Exact conditions; what is None or empty does not matter. Forgotten memories never pass."""
+
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[Type, ...] = ()
+    stores: tuple[Store, ...] = ()
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    """Names one of these; ids, or names that are none."""
+    session: str | None = None
+    user: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    valid_at: datetime | None = None
+    as_of: datetime | None = None
+    min_importance: float = 0
+    include: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    """What it is in its file: a memory, a passage of a page, a fact."""
+    level: str | None = None
+    """One of `LEVELS`."""
+    originals: bool = False
+    """Whether what was learned from memories that are there gives way to them, unless its kind is asked for."""
+    short_term: ShortTerm | None = None
+    """What short-term memory is at the moment, for `stores`; without it, what was ever put there."""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a caller asked for something in particular, so that few memories may be left."""
+        return any(True for _ in self._asked())
+
+    @property
+    def _asks_for_knowledge(self) -> bool:
+        """Whether something is asked for that only what was learned may have."""
+        asked = (self.kinds, self.types, self.tags, self.entities, self.stores, self.min_importance)
+        return any(asked)
+
+    @property
+    def with_superseded(self) -> Filter:
+        """The same, but for versions that were replaced, which may lead to those that replaced them."""
+        return self if SUPERSEDED in self.include else replace(self, include=(*self.include, SUPERSEDED))
+
+    def where(self) -> Condition:
+        """The condition on `memories m`, with its values."""
+        found = [*self._visible(), *self._asked()]
+        return " AND ".join(f"({sql})" for sql, _ in found), clean(
+            tuple(value for _, values in found for value in values)
+        )
+
+    def _visible(self) -> Iterator[Condition]:
+        yield "m.forgotten_at IS NULL", ()
+        if ARCHIVED not in self.include:
+            yield "m.archived = 0", ()
+        if self.as_of is None and SUPERSEDED not in self.include:
+            yield "m.superseded_by IS NULL", ()
+        if self.originals and not self._asks_for_knowledge:
+            yield _ORIGINAL, ()
+        if QUARANTINED not in self.include:
+            yield _TRUSTED, (None if self.as_of is None else self.as_of.isoformat(),)
+
+    def _asked(self) -> Iterator[Condition]:
+        for column, values in (("kind", self.kinds), ("type", self.types)):
+            if values:
+                yield _one_of(column, [each.value for each in values])
+        if self.stores and self.short_term is not None:
+            yield stores_of(self.stores, self.short_term)
+        elif self.stores:
+            yield _one_of("store", [each.value for each in self.stores])
+        if self.forms:
+            yield _one_of("form", self.forms)
+        if self.level is not None:
+            yield "m.file IN (SELECT number FROM files WHERE path GLOB ?)", (LEVELS[self.level],)
+        if self.level == DAILY:  # not the pages that have a day in their name, such as a plan for it
+            yield _one_of("form", ("memory",))
+        for tag in self.tags:
+            yield "m.row IN (SELECT t.row FROM tags t WHERE t.tag = ?)", (tag.casefold(),)
+        if self.entities:
+            marks = ", ".join("?" * len(self.entities))
+            told = f"""SELECT n.row FROM mentions n WHERE n.entity IN ({marks}) UNION SELECT t.row FROM edges e
+                JOIN memories t ON t.id = e.target WHERE e.type = 'about' AND e.source IN ({marks})"""
+            yield f"m.row IN ({told})", (*self.entities, *self.entities)
+        for column, value in (("session", self.session), ("user", self.user)):
+            if value is not None:
+                yield f"m.{column} = ?", (value,)
+        if self.min_importance > 0:
+            yield "m.importance >= ?", (self.min_importance,)
+        yield from self._timed()
+
+    def _timed(self) -> Iterator[Condition]:
+        if self.since is not None:
+            yield "m.happened_at >= ?", (to_us(self.since),)
+        if self.until is not None:
+            yield "m.happened_at <= ?", (to_us(self.until),)
+        if self.valid_at is not None:
+            at = to_us(self.valid_at)
+            yield "coalesce(m.valid_from, ?) <= ? AND (m.valid_until IS NULL OR m.valid_until > ?)", (at, at, at)
+        if self.as_of is not None:
+            at = to_us(self.as_of)
+            yield "m.created_at <= ? AND (m.superseded_at IS NULL OR m.superseded_at > ?)", (at, at)
+
+
+def _one_of(column: str, values: Sequence[str]) -> Condition:
+    return f"m.{column} IN ({', '.join('?' * len(values))})", tuple(values)
+
+
+FEW = 4000
+"""Up to how many memories that pass a filter are compared one by one."""
+WIDER = 8
+"""By how much a search widens while too few of the best pass the filter."""
+
+
+class Turn(NamedTuple):
+    """What ranking asks about a memory beside its words: who said it, where and when."""
+
+    row: int
+    id: str
+    session: str | None
+    role: str | None
+    happened_at: int
+    file: int
+    kind: str
+    superseded_by: str | None
+
+
+_TURN = ", ".join(f"m.{name}" for name in Turn._fields)
+_turn = partial(tuple.__new__, Turn)
+"""A third of the time of Turn._make."""
+
+
+class Sieve:
+    """A filter over the memories of one moment."""
+
+    def __init__(self, connection: apsw.Connection, wanted: Filter) -> None:
+        self.connection = connection
+        self._wanted = wanted
+        self._asked: set[int] = set()
+        self._passed: dict[int, Turn] = {}
+
+    def passing(self, rows: Iterable[int]) -> dict[int, Turn]:
+        """Those of these rows that pass."""
+        rows, passed = list(rows), self._passed
+        if new := set(rows) - self._asked:
+            self._asked |= new
+            passed.update({turn.row: turn for turn in self._read(new)})
+        return {row: passed[row] for row in rows if row in passed}
+
+    def best(self, scores: Mapping[int, float], limit: int) -> list[int]:
+        """The best `limit` of those that pass, best first, equal ones by id."""
+        rows: Iterable[int] = scores
+        if len(scores) > limit:  # most often all pass, and the rest need not be looked up
+            least = sorted(scores.values(), reverse=True)[limit - 1]
+            rows = [row for row, score in scores.items() if score >= least]
+        turns = self.passing(rows)
+        if len(turns) < limit:
+            turns = self.passing(scores)
+        return sorted(turns, key=lambda row: (-scores[row], turns[row].id))[:limit]
+
+    def _read(self, rows: Iterable[int]) -> Iterator[Turn]:
+        condition, values = self.where
+        # A join, and not IN, for which SQLite would sort the rows first.
+        sql = f"SELECT {_TURN} FROM carray(?) asked CROSS JOIN memories m ON m.row = asked.value WHERE {condition}"
+        return map(_turn, self.connection.execute(sql, (apsw.carray(array("q", rows)), *values)))
+
+    @cached_property
+    def where(self) -> Condition:
+        """The condition on `memories m`, with its values."""
+        return self._wanted.where()
+
+    @cached_property
+    def few(self) -> list[int] | None:
+        """The rows of all memories that pass; None when they are not few."""
+        if not self._wanted.is_narrow:
+            return None
+        condition, values = self.where
+        sql = f"SELECT m.row FROM memories m WHERE {condition} LIMIT ?"
+        found = [row for (row,) in self.connection.execute(sql, (*values, FEW + 1))]
+        return found if len(found) <= FEW else None
+
+
+COLUMNS = (1.0, 0.6)
+"""How much a word counts in the content, and in the tags and headings around it."""
+WEIGHTS = ", ".join(map(str, COLUMNS))
+TINY = 200
+"""Up to how many memories a word that most of them have counts more than nothing, which it does not in FTS5's BM25."""
+SMALL = 50_000
+"""Up to how many memories everything that has a word is weighed."""
+_K1, _B = 1.2, 0.75
+"""As in FTS5: how soon a word that is repeated tells nothing more, and how much long memories are held back."""
+WEIGHED = 20_000
+"""How many are weighed in larger homes."""
+
+
+class Match(NamedTuple):
+    """A memory's row and how well its words fit: more is better."""
+
+    row: int
+    score: float
+
+
+class Asked(NamedTuple):
+    """What is weighed: the expression, and a condition that chooses among what matches it, with its value."""
+
+    expression: str
+    condition: str = ""
+    values: tuple[object, ...] = ()
+
+
+def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
+    """What has any of these words or phrases: the best `limit` of those that pass, best first, equal ones by id.
+
+    In a large home, what has none but common words is left out where rarer ones bring enough.
+    """
+    connection = sieve.connection
+    if sieve.few is not None or _has_at_most(connection, SMALL):
+        return _best(Asked(match_expression(words)), sieve, limit)
+    counts = {word: count for word, count in frequencies(connection, words, WEIGHED + 1).items() if count}
+    expression = match_expression(list(counts))
+    if choice := _choice(connection, counts, 2 * limit):
+        # The plus keeps SQLite from searching anew for each of the rows.
+        condition = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
+        found = _best(Asked(expression, condition, (choice,)), sieve, limit)
+        if len(found) >= limit:
+            return found
+    return _best(Asked(expression), sieve, limit)
+
+
+def matches(expression: str, sieve: Sieve, limit: int) -> list[Match]:
+    """The best `limit` of the memories that pass, best first, equal ones by id."""
+    return _best(Asked(expression), sieve, limit)
+
+
+def frequencies(connection: apsw.Connection, words: Iterable[str], cap: int) -> dict[str, int]:
+    """In how many memories each of these words or phrases stands, counted up to `cap`."""
+    return {word: _count(connection, match_expression([word]), cap) for word in words}
+
+
+def _count(connection: apsw.Connection, expression: str, cap: int) -> int:
+    sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    found: int = connection.execute(sql, (expression, cap)).get
+    return found
+
+
+def _has_at_most(connection: apsw.Connection, most: int) -> bool:
+    """Whether there are no more memories than that."""
+    last: int | None = connection.execute("SELECT max(row) FROM memories").get
+    if last is None or last <= most:
+        return True
+    # Rows that are gone leave gaps, of which a rebuilt index has none.
+    count: int = connection.execute("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", (most + 1,)).get
+    return count <= most
+
+
+def _choice(connection: apsw.Connection, counts: Mapping[str, int], least: int) -> str | None:
+    """The expression for what has one of the rarest words; None when all of them together are rare."""
+    rarest = sorted(counts, key=counts.__getitem__)
+    together = sum(total <= WEIGHED for total in accumulate(counts[word] for word in rarest))
+    if together == len(rarest):
+        return None
+    return match_expression(rarest[:together]) if together else _in_common(connection, rarest, least)
+
+
+def _in_common(connection: apsw.Connection, words: Sequence[str], least: int) -> str:
+    """Where each word brings too much, the expression for what has several of them, as many as leave enough."""
+    choice = match_expression(words[:1])
+    for size in range(2, len(words) + 1):
+        narrower = match_expression(words[:size], all_of=True)
+        count = _count(connection, narrower, WEIGHED)
+        choice = narrower if count >= least else choice
+        if count < WEIGHED:
+            break
+    return choice
+
+
+def _best(asked: Asked, sieve: Sieve, limit: int) -> list[Match]:
+    if sieve.few is not None:
+        found = _of_few(sieve.connection, asked.expression, sieve.few)
+        return [Match(row, found[row]) for row in sieve.best(found, limit)]
+    reach = limit + limit // 4
+    while True:
+        found = _weighed(sieve.connection, asked, reach)
+        is_all = len(found) < reach
+        # Of those that are as good as the last, some may be missing.
+        least = min(found.values(), default=0.0)
+        best = sieve.best({row: score for row, score in found.items() if is_all or score > least}, limit)
+        if len(best) == limit or is_all:
+            return [Match(row, found[row]) for row in best]
+        reach *= WIDER
+
+
+def _of_few(connection: apsw.Connection, expression: str, rows: Sequence[int]) -> dict[int, float]:
+    if not rows:
+        return {}  # SQLite takes no array of nothing
+    return _weighed(connection, Asked(expression, "AND +rowid IN carray(?)", (apsw.carray(array("q", rows)),)), -1)
+
+
+def _weighed(connection: apsw.Connection, asked: Asked, limit: int) -> dict[int, float]:
+    """The best rows, best first, with their scores."""
+    weight = "relevance(words)" if _has_at_most(connection, TINY) else f"-bm25(words, {WEIGHTS})"
+    sql = (
+        f"SELECT rowid, {weight} AS score FROM words WHERE words MATCH ? {asked.condition} ORDER BY score DESC LIMIT ?"
+    )
+    return dict(connection.execute(sql, (asked.expression, *asked.values, limit)))
+
+
+class _Statistics(NamedTuple):
+    """What is the same for all rows that match: how much each phrase tells, and the mean length of a memory."""
+
+    rarity: list[float]
+    mean_length: float
+
+
+def register(connection: apsw.Connection) -> None:
+    """Give a connection the function `relevance`."""
+    connection.register_fts5_function("relevance", _relevance)
+
+
+def _relevance(api: apsw.FTS5ExtensionApi, *_: object) -> float:
+    """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them."""
+    told: _Statistics = api.aux_data or _statistics(api)
+    length = 1 - _B + _B * api.column_size(-1) / told.mean_length
+    score = 0.0
+    for phrase, rarity in enumerate(told.rarity):
+        places = zip(COLUMNS, api.phrase_locations(phrase), strict=True)
+        count = sum(weight * len(found) for weight, found in places)
+        score += rarity * count * (_K1 + 1) / (count + _K1 * length)
+    return score
+
+
+def _statistics(api: apsw.FTS5ExtensionApi) -> _Statistics:
+    having = [0] * api.phrase_count
+    for phrase in range(api.phrase_count):
+
+        def count(_: apsw.FTS5ExtensionApi, phrase: int) -> None:
+            having[phrase] += 1
+
+        api.query_phrase(phrase, count, phrase)
+    total = api.row_count
+    rarity = [log(1 + (total - rows + 0.5) / (rows + 0.5)) for rows in having]
+    api.aux_data = found = _Statistics(rarity, api.column_total_size(-1) / total)
+    return found
+
+
+class PlainSearch:
+    """Texts in one FTS5 table in memory, with the tokenizer of the index."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._connection = apsw.Connection(":memory:")
+        self._connection.execute(
+            'CREATE VIRTUAL TABLE words USING fts5 (content, tokenize="porter unicode61 remove_diacritics 2")'
+        )
+        with self._connection:
+            self._connection.executemany("INSERT INTO words (rowid, content) VALUES (?, ?)", enumerate(texts))
+
+    def best(self, expression: str, limit: int) -> list[int]:
+        """The numbers, from 0, of the texts that match best by BM25; of equal ones the earlier comes first."""
+        sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid LIMIT ?"
+        return [number for (number,) in self._connection.execute(sql, (expression, limit))]

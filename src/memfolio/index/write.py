@@ -1,0 +1,365 @@
+"""Writing what the files say into the tables, so that the same files always end as the same tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, tzinfo
+from typing import Any
+
+import apsw
+
+from memfolio.clock import EPOCH
+from memfolio.index.fact_write import FactFiling
+from memfolio.index.facts import read_facts
+from memfolio.index.read_files import (
+    EntityPage,
+    Found,
+    Reading,
+    entity_id,
+    first_ordinal,
+    is_archived,
+    is_state,
+    knowledge_of,
+    name_key,
+    precedence,
+    read_file,
+)
+from memfolio.index.rows import (
+    SELECT,
+    Row,
+    Spot,
+    about,
+    clean,
+    from_us,
+    row_of,
+    spot_of,
+    state_of,
+    to_us,
+)
+from memfolio.index.write_rows import RecordFiling, RowFiling
+from memfolio.state import Op, State, apply, fold
+from memfolio.text import searchable
+from memfolio.types import MemoryItem
+from memfolio.vault.disk import Stamp
+from memfolio.vault.fields import text_id
+from memfolio.vault.journal import FileState
+from memfolio.vault.lines import read_lines
+
+Line = Mapping[str, Any]
+EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
+OF_ENTITY = -2
+"""Stands in place of an ordinal where an edge is drawn by the page of an entity."""
+
+
+class Filing:
+    """Brings files into the index, inside one transaction of `connection`."""
+
+    def __init__(
+        self, connection: apsw.Connection, agent: str, zone: tzinfo, read: Callable[[str], bytes | None]
+    ) -> None:
+        self._db = connection
+        self._agent = agent
+        self._zone = zone
+        self._read = read
+        self._again: dict[str, None] = {}
+        """Files to read again, because another file's change decides what their entries are."""
+        self._rows = RowFiling(connection)
+        self._facts = FactFiling(connection, self._rows, agent)
+        self._records = RecordFiling(connection, self._rows, agent)
+
+    def put(self, path: str, data: bytes, state: FileState) -> None:
+        """File the whole content of a file, whatever was known of it before."""
+        self._put(path, data, state)
+        self._settle()
+
+    def drop(self, path: str) -> None:
+        """A file is gone."""
+        number = self._number(path)
+        if number is not None:
+            if is_state(path):
+                self._refile_states(number, ())
+            elif knowledge_of(path):
+                self._put_knowledge(path, number, b"", EPOCH)
+            else:
+                self._refile(path, number, Reading())
+            self._db.execute("DELETE FROM files WHERE number = ?", (number,))
+        self._settle()
+
+    def add(self, path: str, items: Sequence[MemoryItem], state: FileState) -> None:
+        """File memories that were just appended to a log, under ids that did not exist before."""
+        number = self._known_number(path, state)
+        last = self._rows.value("SELECT max(ordinal) FROM memories WHERE file = ?", number)
+        first = first_ordinal(path) if last is None else last + 1
+        found = [Found(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
+        self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
+
+    def extend(self, path: str, lines: Sequence[Line], state: FileState) -> None:
+        """File state lines that were just appended to the newest part of their ledger."""
+        number = self._known_number(path, state)
+        ordinal = self._rows.value("SELECT max(ordinal) FROM states WHERE file = ?", number, default=-1) + 1
+        for nth, line in enumerate(lines):
+            self._add_line(number, ordinal + nth, line)
+            memory = line.get("memory")
+            found = self._rows.find(memory) if isinstance(memory, str) else None
+            if found:
+                self._rewrite(found, apply(state_of(found[1]), line))
+
+    def _put(self, path: str, data: bytes, state: FileState) -> None:
+        modified = _modified(state)
+        if knowledge_of(path):
+            return self._put_knowledge(path, self._known_number(path, state), data, modified)
+        reading = read_file(path, data, zone=self._zone, modified=modified)
+        number = self._known_number(path, state)
+        self._note_problems(number, reading.problems)
+        if is_state(path):
+            self._refile_states(number, reading.states)
+        else:
+            self._refile(path, number, reading)
+        return None
+
+    def _put_knowledge(self, path: str, number: int, data: bytes, modified: datetime) -> None:
+        """File the lines of a ledger of knowledge."""
+        ledger, first = knowledge_of(path) or ("", 0)
+        if ledger == "facts":
+            said, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
+            self._facts.refile(number, said)
+        else:
+            lines = read_lines(data)
+            told, problems = [*lines.records, *([lines.tail] if lines.tail else [])], lines.problems
+            self._records.refile(ledger, number, first, [line.record for line in told], modified)
+        self._note_problems(number, problems)
+
+    def append_knowledge(self, path: str, data: bytes, state: FileState) -> bool:
+        """File lines that were just appended to a part of a ledger of knowledge; False where that is not all."""
+        if data.startswith(b"\n"):
+            return False  # it completes a line that was there before
+        number, (ledger, first) = self._known_number(path, state), knowledge_of(path) or ("", 0)
+        if ledger == "facts":
+            ordinal = self._facts.next_ordinal(number, first)
+            said, problems = read_facts(data, self._agent, self._zone, to_us(_modified(state)), number, ordinal)
+            if not problems:
+                self._facts.add(number, said)
+            return not problems
+        lines = read_lines(data)
+        if not (lines.problems or lines.torn):
+            self._records.add(ledger, number, first, [line.record for line in lines.records], _modified(state))
+        return not (lines.problems or lines.torn)
+
+    def _settle(self) -> None:
+        """Read the files again that the last change reaches; each at most a few times, since files only give way."""
+        while self._again:
+            path = next(iter(self._again))
+            del self._again[path]
+            data, known = self._read(path), self._state(path)
+            if known is not None:
+                self._put(path, data or b"", known)
+
+    def _state(self, path: str) -> FileState | None:
+        found = self._db.execute("SELECT hash, size, stamp FROM files WHERE path = ?", (path,)).fetchone()
+        return stored_state(*found) if found else None
+
+    def _number(self, path: str) -> int | None:
+        number: int | None = self._rows.value("SELECT number FROM files WHERE path = ?", path)
+        return number
+
+    def _known_number(self, path: str, state: FileState) -> int:
+        """The number of a file whose state is noted hereby."""
+        number = self._db.execute(
+            "INSERT INTO files (path, hash, size, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE "
+            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp RETURNING number",
+            (path, state.hash, state.size, _stamp(state)),
+        ).get
+        return int(number)
+
+    def _note_problems(self, number: int, problems: Sequence[str]) -> None:
+        told = json.dumps(problems) if problems else None
+        self._db.execute("UPDATE files SET problems = ?1 WHERE number = ?2 AND problems IS NOT ?1", (told, number))
+
+    # What a file holds
+
+    def _refile(self, path: str, number: int, reading: Reading) -> None:
+        """Make the tables say of a file exactly what its reading says."""
+        before = {row[0]: (key, tuple(row)) for key, *row in self._rows_of(number)}
+        self._db.execute("DELETE FROM places WHERE file = ?", (number,))
+        if not before and self._are_new(reading.found):
+            states = [fold(found.item, self._rows.lines_about(found.item.id)) for found in reading.found]
+            self._add_all(number, reading.found, states, archived=is_archived(path))
+            self._file_entity(path, number, reading.entity)
+            return
+        held: set[str] = set()
+        for found in reading.found:
+            mine = self._claim(path, number, found)
+            if mine and mine.item.id not in held:
+                held.add(mine.item.id)
+                self._file(number, mine, before.get(mine.item.id), archived=is_archived(path))
+        for left in before.keys() - held:
+            self._rows.remove(*before[left])
+            self._hand_on(left)
+        self._file_entity(path, number, reading.entity)
+
+    def _are_new(self, found: Sequence[Found]) -> bool:
+        """Whether no file has any of these memories, and this one has each once."""
+        ids = tuple({each.item.id for each in found})
+        sql = "SELECT 1 FROM memories WHERE id IN carray(?) LIMIT 1"
+        return len(ids) == len(found) and (not ids or self._rows.value(sql, apsw.carray(ids)) is None)
+
+    def _add_all(self, number: int, found: Sequence[Found], states: Sequence[State], *, archived: bool) -> None:
+        """File many memories at once, all of them new."""
+        first = self._rows.next_key()
+        rows, words = [], []
+        for key, (each, state) in enumerate(zip(found, states, strict=True), start=first):
+            item = state.item
+            spot = Spot(file=number, ordinal=each.ordinal, form=each.form, archived=archived, heading=each.heading)
+            rows.append((key, *row_of(item, spot, state.superseded_at)))
+            words.append((key, searchable(item.content), searchable(about(item, each.heading))))
+        self._rows.add_all(rows, words)
+        for row, state in zip(rows, states, strict=True):
+            if state.item.tags or state.item.derived_from or "[[" in state.item.content:
+                self._rows.link(row[0], state.item, number)
+
+    def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
+        return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
+
+    def _claim(self, path: str, number: int, found: Found) -> Found | None:
+        """What this file holds of an occurrence: all, or if another file has its id, its words or nothing."""
+        owner = self._db.execute(
+            "SELECT m.file, m.ordinal, f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?",
+            (found.item.id,),
+        ).fetchone()
+        if owner is None or owner[0] == number:
+            return found
+        if precedence(path) < precedence(owner[2]):
+            self._again[owner[2]] = None
+            self._take_over(owner[0], owner[1], found.item.id)
+            return found
+        self._place(found.item.id, number, found.ordinal)
+        is_copy = (found.item.id.startswith("M-") or found.form == "mind") and not is_archived(path)
+        return self._claim(path, number, _as_unmarked(found, self._agent)) if is_copy else None
+
+    def _take_over(self, file: int, ordinal: int, id: str) -> None:
+        if found := self._rows.find(id):
+            self._rows.remove(*found)
+        self._place(id, file, ordinal)
+
+    def _place(self, id: str, file: int, ordinal: int) -> None:
+        self._db.execute("INSERT OR REPLACE INTO places (id, file, ordinal) VALUES (?, ?, ?)", (id, file, ordinal))
+
+    def _hand_on(self, id: str) -> None:
+        """A memory left its file: whoever else has it is read again."""
+        sql = "SELECT DISTINCT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ?"
+        self._again.update(dict.fromkeys(path for (path,) in self._db.execute(sql, (id,))))
+
+    def _file(self, number: int, found: Found, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
+        state = fold(found.item, self._rows.lines_about(found.item.id))
+        if old is None:
+            self._add_all(number, [found], [state], archived=archived)
+            return
+        spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
+        row = row_of(state.item, spot, state.superseded_at)
+        if tuple(old[1]) != row:
+            self._rows.update(old[0], tuple(old[1]), row, state.item, found.heading)
+
+    def _file_entity(self, path: str, number: int, entity: EntityPage | None) -> None:
+        """File the entity of a page; of pages whose names differ only in case, the one that sorts first counts."""
+        if entity is None:
+            if left := self._rows.value("SELECT id FROM entities WHERE file = ?", number):
+                self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
+                self._db.execute("DELETE FROM names WHERE entity = ?", (left,))
+                self._relate(number, left, ())
+                self._again.update(dict.fromkeys(each for each in self._pages_of(left) if each != path))
+            return
+        owner = self._rows.value(
+            "SELECT f.path FROM entities e JOIN files f ON f.number = e.file WHERE e.id = ?", entity.id
+        )
+        if owner is None or path <= owner:
+            values = (entity.id, entity.name, entity.type, json.dumps(entity.aliases), entity.summary)
+            self._db.execute(
+                "INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)",
+                clean((*values, json.dumps(dict(entity.properties)), number)),
+            )
+            self._name(entity)
+            drawn = [("relation", target, predicate) for predicate, target in entity.relations]
+            self._relate(number, entity.id, [*drawn, *(("about", memory, None) for memory in entity.cites)])
+
+    def _relate(self, number: int, entity: str, drawn: Iterable[tuple[str, str, str | None]]) -> None:
+        """Note to whom an entity's page relates it, and which memories it cites."""
+        self._db.execute("DELETE FROM edges WHERE source = ? AND ordinal = ?", clean((entity, OF_ENTITY)))
+        for kind, target, predicate in drawn:
+            self._rows.add_edge(kind, entity, target, number, OF_ENTITY, predicate)
+
+    def _name(self, entity: EntityPage) -> None:
+        """Note what an entity is called."""
+        self._db.execute("DELETE FROM names WHERE entity = ?", clean((entity.id,)))
+        names = {name_key(name) for name in (entity.id, entity.name, *entity.aliases)} - {""}
+        rows = [clean((name, entity.id)) for name in sorted(names)]
+        self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
+
+    def _pages_of(self, entity: str) -> list[str]:
+        """The pages that are filed under the name of an entity."""
+        sql = "SELECT path FROM files WHERE path LIKE '%/memory/graph/entities/%'"
+        return [path for (path,) in self._db.execute(sql) if entity_id(path) == entity]
+
+    # What state lines say
+
+    def _refile_states(self, number: int, lines: Sequence[Line]) -> None:
+        """Replace the lines of a state file; the memories they speak about are read again."""
+        told = "SELECT DISTINCT memory FROM states WHERE file = ? AND memory IS NOT NULL"
+        before = {memory for (memory,) in self._db.execute(told, (number,))}
+        self._db.execute("DELETE FROM states WHERE file = ?", (number,))
+        self._db.execute("DELETE FROM edges WHERE file = ?", (number,))
+        for ordinal, line in enumerate(lines):
+            self._add_line(number, ordinal, line)
+        after = {memory for (memory,) in self._db.execute(told, (number,))}
+        for memory in sorted(before | after):
+            self._read_owner_again(memory)
+
+    def _read_owner_again(self, memory: str) -> None:
+        sql = "SELECT f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
+        if path := self._rows.value(sql, memory):
+            self._again[path] = None
+
+    def _add_line(self, number: int, ordinal: int, line: Line) -> None:
+        memory = line.get("memory")
+        memory = memory if isinstance(memory, str) else None
+        values = (number, ordinal, memory, str(line.get("op", "")), json.dumps(dict(line)))
+        self._db.execute("INSERT INTO states VALUES (?, ?, ?, ?, ?)", clean(values))
+        if memory is not None:
+            self._rows.tell(memory)
+        for edge in _edges(line):
+            self._rows.add_edge(*edge[:3], number, ordinal, edge[3])
+
+    def _rewrite(self, found: tuple[int, Row], state: State) -> None:
+        key, old = found
+        self._rows.rewrite(key, old, row_of(state.item, spot_of(old), state.superseded_at))
+
+
+def _as_unmarked(found: Found, agent: str) -> Found:
+    """An entry whose id another file has, read as if it had none."""
+    return replace(found, item=replace(found.item, id=text_id(agent, found.item.content)))
+
+
+def _edges(line: Line) -> Iterable[tuple[str, str, str, str | None]]:
+    """The edges that a state line draws: type, source, target, predicate."""
+    memory, op = line.get("memory"), line.get("op")
+    if not isinstance(memory, str):
+        return
+    by, to, drawn, predicate = (line.get(name) for name in ("by", "to", "type", "predicate"))
+    if op == Op.SUPERSEDE and isinstance(by, str):
+        yield "supersedes", by, memory, None
+    elif op == Op.EDGE and isinstance(to, str) and drawn in EDGES:
+        yield str(drawn), memory, to, predicate if isinstance(predicate, str) else None
+
+
+def _modified(state: FileState) -> datetime:
+    return EPOCH if state.stamp is None else from_us(state.stamp.mtime_ns // 1000)
+
+
+def _stamp(state: FileState) -> str | None:
+    return None if state.stamp is None else json.dumps(list(state.stamp))
+
+
+def stored_state(hash: str, size: int, stamp: str | None) -> FileState:
+    """The state of a file as the index has it."""
+    return FileState(hash, size, Stamp(*json.loads(stamp)) if stamp else None)

@@ -1,0 +1,122 @@
+"""What a model is shown, fenced, and what may be taken from its answer."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import unicodedata
+from collections.abc import Container
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from memfolio.text import estimate_tokens, terms
+
+CUT = "[the rest is left out]"
+
+_JOINERS = "\u200c\u200d"
+_TAG = re.compile(r"<(?=[|/!?A-Za-z_])")
+"""What begins a tag, also one of a chat template, such as `<|im_start|>`."""
+_TEMPLATE = re.compile(r"\[(/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS))\]", re.IGNORECASE)
+
+
+def fenced(material: str, mark: str) -> str:
+    """The material between two tags that carry the mark, with nothing in it that could be a tag."""
+    inside = _TEMPLATE.sub(r"(\1)", _TAG.sub("‹", plain(material)))
+    return f"<material-{mark}>\n{inside}\n</material-{mark}>"
+
+
+def fresh_mark() -> str:
+    return secrets.token_hex(8)
+
+
+def plain(text: str) -> str:
+    """A text without what cannot be seen; line ends, tabs and the joiners that Persian and emoji need stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(filter(_is_plain, text.replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def cut(text: str, limit: int) -> str:
+    """The first lines of a text, as many as have at most `limit` tokens; of a longer line, its beginning."""
+    if estimate_tokens(text) <= limit:
+        return text
+    kept: list[str] = []
+    left = limit - estimate_tokens(CUT)
+    for line in text.splitlines():
+        left -= estimate_tokens(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return "\n".join([*(kept or [_beginning(text.splitlines()[0], limit - estimate_tokens(CUT))]), CUT])
+
+
+def _beginning(line: str, limit: int) -> str:
+    while line and (size := estimate_tokens(line)) > limit:
+        line = line[: min(len(line) - 1, len(line) * max(limit, 0) // size)]
+    return line
+
+
+def _is_plain(character: str) -> bool:
+    return (
+        character in "\n\t" or character in _JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+    )
+
+
+T = TypeVar("T")
+
+MAX_TEXT = 8_000
+"""Characters that one text in an answer keeps."""
+MAX_ITEMS = 200
+"""Values that one list in an answer keeps."""
+
+
+def cleaned(value: T) -> T:
+    """The same value with every text in it stripped of what cannot be seen and cut to a length, every list too."""
+    result: Any = value
+    if isinstance(value, str):
+        result = plain(value).strip()[:MAX_TEXT]
+    elif isinstance(value, list | tuple):
+        result = type(value)(cleaned(each) for each in value[:MAX_ITEMS])
+    elif is_dataclass(value) and not isinstance(value, type):
+        result = replace(value, **{each.name: cleaned(getattr(value, each.name)) for each in fields(value)})
+    kept: T = result
+    return kept
+
+
+_ADDRESS = re.compile(r"\w+://[^\s<>\"']+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}\b")
+"""Where something can be sent or fetched: links, mail, hosts and files."""
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|override|bypass)\b.{0,40}\b(?:instructions?|rules?|prompts?|polic(?:y|ies)|previous|above)\b"
+    r"|\bsystem prompt\b|\byou (?:must|are now)\b",
+    re.IGNORECASE,
+)
+"""Words that are meant for whoever reads the memory, not about anything in it."""
+
+
+def is_grounded(text: str, said: str, besides: Container[str] = ()) -> bool:
+    """Whether half of a text's words or more occur in what was said, and no address or order comes with it that does
+    not; words `besides` do not count."""
+    said = said.casefold()
+    words = [word for word in terms(text.casefold()) if word not in besides]
+    found = sum(occurs(word, said) for word in words)
+    return 0 < len(words) <= 2 * found and not _adds(text, said)
+
+
+def are_words_of(text: str, said: str) -> bool:
+    """Whether every word of a text occurs in what was said."""
+    words, said = terms(text.casefold()), said.casefold()
+    return bool(words) and all(occurs(word, said) for word in words)
+
+
+def occurs(word: str, said: str) -> bool:
+    """Whether a word occurs in a text, or one that begins as it does; where words have no spaces between, anywhere."""
+    if " " in word:
+        return word.replace(" ", "") in said
+    stem = word[: max(4, (2 * len(word) + 2) // 3)]
+    end = r"(?!\w)" if len(word) < 4 or not word.isalpha() else ""
+    return re.search(rf"(?<!\w){re.escape(stem)}{end}", said) is not None
+
+
+def _adds(text: str, said: str) -> bool:
+    brought = [found[0].casefold() for pattern in (_ADDRESS, _ORDER) for found in pattern.finditer(text)]
+    return any(each.rstrip(".,;:!?") not in said for each in brought)

@@ -1,0 +1,561 @@
+"""Looking beliefs over: what is doubtful, what has ended, and which of them cannot be true together. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from enum import StrEnum
+from hashlib import blake2b
+from itertools import chain, combinations, pairwise
+from typing import Any, NamedTuple
+
+from memfolio.index.mind_pages import Item, Status
+from memfolio.text import counted
+from memfolio.tuning import Minding
+from memfolio.vault.fields import local
+
+Edits = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What becomes of the items of a page: edits by their ids, and those that go to the archive."""
+
+    edits: Edits
+    archived: tuple[str, ...]
+    let_go: int
+    """How many expired or stalled."""
+    notes: tuple[str, ...]
+
+
+def prune(items: Iterable[Item], strategy: str, minding: Minding, now: datetime, zone: tzinfo) -> Pruned:
+    """Expire what is past its deadline, stall what nobody spoke of for too long, and archive what is long over.
+
+    `strategy` is that of items which name none. An item with a field that makes no sense is left as it is, and a
+    promise that was broken stays on its page until somebody gives it another status.
+    """
+    patiences = {"open-minded": minding.open_minded, "cautious": minding.cautious}
+    edits: dict[str, Mapping[str, Any]] = {}
+    archived, notes, let_go = list[str](), list[str](), 0
+    for item in (each for each in items if not each.problems):
+        patience = patiences.get(item.fields.get("strategy", strategy))
+        status, reason = _fate(item, patience, now, zone)
+        if status is not item.status:
+            let_go += 1
+            edits[item.id] = {"status": status, "updated": midnight(now, zone), "reason": reason}
+        elif item.updated is None and (not item.is_live or (patience and not item.deadline)):
+            edits[item.id] = {"updated": midnight(now, zone)}
+        if item.kind.name == "commitment" and status is Status.EXPIRED:
+            notes.append(_broken(item, zone))
+        elif not item.is_live and item.updated and now - item.updated > minding.keep:
+            archived.append(item.id)
+    return Pruned(edits=edits, archived=tuple(archived), let_go=let_go, notes=tuple(notes))
+
+
+def midnight(now: datetime, zone: tzinfo) -> datetime:
+    """The day of a moment, which a page tells without a time."""
+    return local(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _fate(item: Item, patience: timedelta | None, now: datetime, zone: tzinfo) -> tuple[Status, str]:
+    if item.is_live and item.deadline and item.deadline < now:
+        return Status.EXPIRED, f"its deadline was {local(item.deadline, zone):%Y-%m-%d}"
+    if item.status is Status.ACTIVE and item.updated and patience and now - item.updated > patience:
+        return Status.STALLED, f"nothing was said of it since {local(item.updated, zone):%Y-%m-%d}"
+    return item.status, ""
+
+
+def _broken(item: Item, zone: tzinfo) -> str:
+    to = f" to {item.fields['to']}" if "to" in item.fields else ""
+    when = f", due {local(item.deadline, zone):%Y-%m-%d}" if item.deadline else ""
+    return f"broken promise{to}: {item.title} ({item.id}{when})"
+
+
+UNKNOWN = "unknown"
+"""The state of what is not there at all."""
+ITEMS_NAMED = 5
+"""How many beliefs a note names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Something that beliefs rest on and that does not hold any more: `state` says what became of it."""
+
+    id: str
+    state: str = UNKNOWN
+    says: str = ""
+    """What took its place, or else what it said; nothing where it was forgotten."""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What came of looking at beliefs, the same for a chunk and for many."""
+
+    chunks: int
+    edits: Edits
+    notes: tuple[str, ...]
+
+
+def validate(items: Sequence[Item], gone: Mapping[str, Ground], size: int, today: datetime) -> Checked:
+    """Look all beliefs over; of several that say the same the surest counts, and the others are retired."""
+    chunks = [items[at : at + size] for at in range(0, len(items), size)]
+    found = defaultdict[str, list[Item]](list)
+    edits: dict[str, Mapping[str, object]] = {}
+    surest: dict[str, Item] = {}
+    for item in (each for chunk in chunks for each in chunk if each.is_live and not each.problems):
+        for doubt in _doubts(item, gone):
+            found[doubt].append(item)
+        other = surest.setdefault(key := " ".join(item.says.casefold().split()), item)
+        if key and other is not item:
+            surest[key], weaker = (item, other) if item.certainty > other.certainty else (other, item)
+            edits[weaker.id] = {"status": Status.RETIRED, "updated": today, "reason": f"{surest[key].id} says the same"}
+    return Checked(chunks=len(chunks), edits=edits, notes=tuple(_told(*each) for each in found.items()))
+
+
+def _doubts(item: Item, gone: Mapping[str, Ground]) -> Iterator[str]:
+    if not item.says:
+        yield "without words"
+    elif "certainty" not in item.fields:
+        yield "without a certainty, taken as 0.5"
+    for ground in filter(None, map(gone.get, item.links())):
+        yield "resting on what is not there" if ground.state == UNKNOWN else f"resting on what was {ground.state}"
+
+
+def _told(doubt: str, items: Sequence[Item]) -> str:
+    named = ", ".join(f"{item.title[:60] or f'line {item.line}'} ({item.id})" for item in items[:ITEMS_NAMED])
+    return f"beliefs {doubt}: {named}{f' and {len(items) - ITEMS_NAMED} more' if len(items) > ITEMS_NAMED else ''}"
+
+
+LONGEST = 2000
+"""Characters of the title and of the text of a belief that are read."""
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_TOKEN = re.compile(
+    r"«[^«»]+»|\d{4}-\d\d-\d\d|\d\d?:\d\d|[$€£]?\d[\d,]*(?:\.\d+)?%?|v(?=\d)|[^\W\d_][^\W_]*(?:'[^\W\d_]+)?"
+)
+_NAMED = re.compile(r"^(\S+ [^\n]*\w is (?:in |at )?)([A-Z]\w+(?: [A-Z]\w+)*)(?=\W*$)")
+"""A sentence that says who or where something is: Our lawyer is Petra Vogt."""
+_COLON = re.compile(r":(?:\s+|$)")
+_SPOKEN = (
+    *(("’", "'"), ("cannot", "can not"), ("won't", "will not"), ("can't", "can not"), ("n't", " not")),
+    *(("no longer", "not"), ("not only", ""), ("without", "not with")),
+)
+_FILLERS = frozenset("a an the our my of still currently now already also just really very do does did".split())
+_PRONOUNS = frozenset("it they this that he she these those there which".split())
+_DENIALS = frozenset("not never no neither nor".split())
+_VERBS = frozenset(
+    """is was will has had can cost take equal contain weigh last start end begin expire run use need require hold
+    measure serve store support own pay earn make remain stay become seem open close keep work charge""".split()
+)
+_PAST = frozenset("was had until formerly previously ago once former".split())
+_VAGUE = frozenset(
+    "least most than about around roughly up over under between some sometimes often usually may might could".split()
+)
+_WHEN = frozenset("in during since on at for".split())
+_NUMBERS = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty""".split()
+_SAME = {word: str(number) for number, word in enumerate(_NUMBERS, 2)}
+_SAME |= {"are": "is", "am": "is", "were": "was", "have": "has", "been": "is", "be": "is"}
+_STATES = """trend: growing grows increasing rising rises expanding|declining declines shrinking falling falls
+decreasing|stable flat; running: up online running alive reachable working|down offline stopped dead unreachable broken;
+door: open|closed shut; switch: on enabled active activated|off disabled inactive deactivated; truth: true correct yes|
+false wrong incorrect; level: high|medium moderate|low; speed: fast quick|slow; price: cheap inexpensive|expensive;
+need: required mandatory|optional; leave: allowed permitted|forbidden prohibited; there: available|unavailable;
+health: healthy|unhealthy sick ill; view: public|private; money: profitable|unprofitable; risk: safe|unsafe dangerous;
+family: married|single unmarried|divorced|widowed; backing: supported|unsupported deprecated; fill: full|empty;
+done: finished completed complete|pending unfinished incomplete; month: january|february|march|april|june|july|august|
+september|october|november|december; weekday: monday|tuesday|wednesday|thursday|friday|saturday|sunday"""
+_STATE = {
+    word: (group, value.split()[0])
+    for group, _, values in (each.strip().partition(": ") for each in _STATES.split(";"))
+    for value in values.split("|")
+    for word in value.split()
+}
+_AT_THE_END = frozenset({"up", "down", "on", "off", "yes", "open"})
+"""States only at the end of a sentence; elsewhere they are small words."""
+_UNITS = """time 1 second sec|time 60 minute min|time 3600 hour hr h|time 86400 day|time 604800 week|mass 1 g gram
+mass 1000 kg kilogram kilo|length .01 cm|length 1 metre meter|length 1000 km kilometre kilometer|length 1609.344 mile
+data 1 byte|data 1e3 kb|data 1e6 mb|data 1e9 gb|data 1e12 tb|percent 1 % percent|usd 1 $ usd dollar|eur 1 € eur euro
+gbp 1 £ gbp"""
+_UNIT = {
+    name: (kind, float(scale))
+    for kind, scale, names in (each.split(maxsplit=2) for each in _UNITS.replace("\n", "|").split("|"))
+    for name in names.split()
+}
+
+Words = tuple[str, ...]
+
+
+class Amount(NamedTuple):
+    """A number, or a word that stands for one of several states; `scale` is that of its unit."""
+
+    number: float
+    scale: float = 1
+    word: str = ""
+
+    def differs(self, other: Amount) -> bool:
+        """Whether both cannot be meant; what is told in two units may be rounded."""
+        if self.word or other.word or self.scale == other.scale:
+            return self != other
+        one, two = self.number * self.scale, other.number * other.scale
+        return abs(one - two) > 0.02 * max(abs(one), abs(two))
+
+
+class Claim(NamedTuple):
+    """A sentence without its values and denials: what has the same frame is about the same."""
+
+    item: Item
+    frame: Words
+    values: tuple[Amount, ...]
+    is_denied: bool
+
+    @property
+    def is_past(self) -> bool:
+        return not _PAST.isdisjoint(self.frame)
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether it may be true beside one with another value."""
+        return self.is_past or not _VAGUE.isdisjoint(self.frame)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its value tells when: beside it, others may be true of other times."""
+        behind = {two for one, two in pairwise(self.frame) if one in _WHEN}
+        return not behind.isdisjoint(("<number>", "<month>", "<weekday>"))
+
+    @property
+    def says(self) -> tuple[object, ...]:
+        """The same for claims that say nearly the same."""
+        told = tuple(value.word or f"{value.number * value.scale:.2g}" for value in self.values)
+        return self.frame, told, self.is_denied
+
+
+def subject_of(item: Item) -> tuple[str, str]:
+    """What a belief is about, and what it says of that; the latter is empty where its title is a whole sentence."""
+    head, *rest = _COLON.split(item.title, maxsplit=1)
+    return head.strip(), "\n".join(filter(None, (*(each.strip() for each in rest), item.text)))
+
+
+def key_of(subject: str) -> Words:
+    """The words of a subject, whatever their order and number."""
+    return tuple(sorted(_words(subject[:LONGEST])))
+
+
+def claims_of(item: Item) -> Iterator[Claim]:
+    """The claims of a belief; what its text says is about its subject."""
+    subject, content = subject_of(item)
+    yield from _claims(item, (), _words(item.title[:LONGEST]))
+    about = _words(subject[:LONGEST])
+    for sentence in _SENTENCE.split(content[:LONGEST]) if content else ():
+        words = _words(sentence)
+        words = words[1:] if words and words[0] in _PRONOUNS else words
+        yield from _claims(item, about, words[len(about) :] if words[: len(about)] == about else words)
+
+
+def _words(text: str) -> list[str]:
+    text = _NAMED.sub(_quoted, text.strip()).casefold()
+    for old, new in _SPOKEN:
+        text = text.replace(old, new)
+    return [_stem(word) for word in _TOKEN.findall(text) if word not in _FILLERS]
+
+
+def _quoted(named: re.Match[str]) -> str:
+    return named[0] if named[2].casefold() in _STATE else f"{named[1]}«{named[2]}»"
+
+
+def _stem(word: str) -> str:
+    if word in _SAME or word in _STATE:
+        return _SAME.get(word, word)
+    word = word.removesuffix("'s")
+    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui" else word
+
+
+def _claims(item: Item, about: Sequence[str], words: Sequence[str]) -> Iterator[Claim]:
+    """A sentence as a claim, if it is one: values count behind its verb, subject or unit; states also at its end."""
+    verb = next((at for at, word in enumerate(words) if (at or about) and word in _VERBS), None)
+    measured = (at for at, unit in enumerate(words[1:]) if unit in _UNIT)
+    start = verb + 1 if verb is not None else 0 if about else next(measured, len(words))
+    frame, values, denials, is_unit = list(about), list[Amount](), 0, False
+    for at, (word, following) in enumerate(zip(words, (*words[1:], ""), strict=False)):
+        if is_unit:
+            is_unit = False
+        elif word in _DENIALS and following:
+            denials += 1
+        elif (at >= start or (word in _STATE and not following)) and (found := _value(word, following)):
+            kind, value, is_unit = found
+            frame.append(f"<{kind}>")
+            values.append(value)
+        else:
+            frame.append(word)
+    if words and len(frame) > 1:
+        yield Claim(item, tuple(frame), tuple(values), denials % 2 == 1)
+
+
+def _value(word: str, following: str) -> tuple[str, Amount, bool] | None:
+    """What kind of value a word is, which, and whether the word behind it is its unit."""
+    if word in _STATE and (not following or word not in _AT_THE_END):
+        return _STATE[word][0], Amount(0, word=_STATE[word][1]), False
+    for sign, kind in (("«", "name"), (":", "clock"), ("-", "date")):
+        if sign in word:
+            return kind, Amount(0, word=word), False
+    bare = word.strip("$€£%").replace(",", "")
+    if not bare or not bare[0].isdecimal():
+        return None
+    sign = word[0] if word[0] in "$€£" else word[-1] if word[-1] == "%" else ""
+    unit, scale = _UNIT.get(sign or following, ("number", 1.0))
+    return unit, Amount(float(bare), scale), not sign and following in _UNIT
+
+
+FEW = 4
+"""Up to so many versions of the same are compared with each other; of more, each with the surest."""
+CROWD = 8
+"""How many subjects may differ from each other by one letter; more are numbered rather than mistyped."""
+LONG_ENOUGH = 6
+"""Letters from which on a slip of the pen can be told from another word."""
+
+
+class ConflictKind(StrEnum):
+    """How beliefs are in conflict, the gravest first."""
+
+    NEGATION = "negation"
+    VALUES = "values"
+    SUPERSEDED = "superseded"
+    SUBJECT = "subject"
+    SIMILAR = "similar"
+
+
+_KINDS = list(ConflictKind)
+_REASONS = {
+    ConflictKind.NEGATION: "one denies what the other says",
+    ConflictKind.VALUES: "they give different values for the same",
+    ConflictKind.SUPERSEDED: "it rests on what was {}",
+    ConflictKind.SUBJECT: "they say different things about the same subject",
+    ConflictKind.SIMILAR: "they say different things, and their subjects differ by little",
+}
+
+Clash = tuple[ConflictKind, bool, Item, Item | Ground]
+Versions = dict[object, Claim]
+"""What is said of the same in different ways, each by the surest belief that says so, the surest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the two that are in conflict: a belief, or what speaks against it, which has no certainty."""
+
+    id: str
+    says: str
+    certainty: float | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two that are in conflict; `is_certain` is false where both may well be true."""
+
+    kind: ConflictKind
+    subject: str
+    is_certain: bool
+    severity: float
+    one: Side
+    other: Side
+    reason: str
+    advice: str
+
+
+def find_conflicts(items: Iterable[Item], gone: Mapping[str, Ground], threshold: float) -> list[Conflict]:
+    """The conflicts among the beliefs that are more certain than the threshold, the gravest first.
+
+    `gone` has what does not hold any more of what they rest on.
+    """
+    held = [item for item in items if item.is_live and item.says and item.certainty > threshold]
+    held.sort(key=lambda item: (item.certainty, _age(item), item.id), reverse=True)
+    claims = {item.id: list(claims_of(item)) for item in held}
+    clashes = [*_by_frame(chain.from_iterable(claims.values())), *_by_subject(held, claims), *_by_ground(held, gone)]
+    clashes.sort(key=lambda clash: (clash[1], -_KINDS.index(clash[0])))
+    gravest = {frozenset((clash[2].id, clash[3].id)): clash for clash in clashes}
+    found = (_conflict(*clash, gone) for clash in gravest.values())
+    return sorted(found, key=lambda each: (not each.is_certain, -each.severity, each.one.id, each.other.id))
+
+
+def _by_frame(claims: Iterable[Claim]) -> Iterator[Clash]:
+    """Compare claims that have the same frame, or one that differs by a slip of the pen."""
+    groups: defaultdict[Words, Versions] = defaultdict(dict)
+    for claim in claims:
+        groups[claim.frame].setdefault((claim.values, claim.is_denied), claim)
+    for versions in groups.values():
+        yield from filter(None, (_clash(*pair) for pair in _pairs(versions)))
+    for one, other in near(frame for frame, some in groups.items() if any(each.values for each in some.values())):
+        if clash := _clash(_surest(groups[one]), _surest(groups[other])):
+            yield ConflictKind.SIMILAR, False, *clash[2:]
+
+
+def _by_subject(held: Iterable[Item], claims: Mapping[str, Sequence[Claim]]) -> Iterator[Clash]:
+    """Compare what is said below the same heading, or one that differs by little; what was and what is go together."""
+    groups: defaultdict[tuple[Words, bool], Versions] = defaultdict(dict)
+    for item in held:
+        subject, content = subject_of(item)
+        if content and (key := key_of(subject)):
+            is_past = any(claim.is_past for claim in claims[item.id])
+            says = frozenset(each.says for each in claims[item.id]) or content
+            groups[key, is_past].setdefault(says, Claim(item, key, (), is_denied=False))
+    for versions in groups.values():
+        yield from (_apart(one.item, other.item) for one, other in _pairs(versions))
+    for one, other in near(key for key, is_past in groups if not is_past):
+        yield _apart(_surest(groups[one, False]).item, _surest(groups[other, False]).item)
+
+
+def _by_ground(held: Iterable[Item], gone: Mapping[str, Ground]) -> Iterator[Clash]:
+    """Beliefs that rest on what does not hold any more."""
+    for item in held:
+        for ground in filter(None, map(gone.get, item.links())):
+            if ground.state != UNKNOWN:
+                yield ConflictKind.SUPERSEDED, False, item, ground
+
+
+def near(keys: Iterable[Words]) -> Iterator[tuple[Words, Words]]:
+    """The pairs of keys in which one long word differs by a letter put in, taken out, replaced or swapped."""
+    alike: defaultdict[int, list[Words]] = defaultdict(list)
+    for key in keys:
+        for at, word in enumerate(key):
+            if len(word) >= LONG_ENOUGH and word.isalpha():
+                rest = hash(key[:at] + key[at + 1 :])
+                # The first letter stays: with another one it is another word.
+                for mark in {word, *[word[:cut] + word[cut + 1 :] for cut in range(1, len(word))]}:
+                    alike[hash((rest, mark))].append(key)
+    some = (sorted(set(keys)) for keys in alike.values() if 1 < len(keys) <= CROWD)
+    pairs = dict.fromkeys(pair for keys in some for pair in combinations(keys, 2))
+    return (pair for pair in pairs if len({*pair[0]} ^ {*pair[1]}) == 2)
+
+
+def _clash(one: Claim, other: Claim) -> Clash | None:
+    """How two claims with the same frame are in conflict, if they are."""
+    differing = sum(a.differs(b) for a, b in zip(one.values, other.values, strict=True))
+    is_firm = not (one.is_vague or other.is_vague)
+    if one.item is other.item or (one.is_denied and other.is_denied):
+        return None
+    if one.is_denied != other.is_denied:
+        return None if differing else (ConflictKind.NEGATION, is_firm, one.item, other.item)
+    if not differing or (differing > 1 and one.is_timed):
+        return None  # what was at another time may well have been otherwise
+    is_certain = is_firm and differing == 1 and not one.is_timed and "<name>" not in one.frame
+    return ConflictKind.VALUES, is_certain, one.item, other.item
+
+
+def _apart(one: Item, other: Item) -> Clash:
+    is_same = subject_of(one)[0].casefold() == subject_of(other)[0].casefold()
+    return ConflictKind.SUBJECT if is_same else ConflictKind.SIMILAR, False, one, other
+
+
+def _pairs(versions: Versions) -> Iterator[tuple[Claim, Claim]]:
+    """What is compared of the versions of the same."""
+    surest, *others = versions.values()
+    return combinations(versions.values(), 2) if len(versions) <= FEW else ((surest, each) for each in others)
+
+
+def _surest(versions: Versions) -> Claim:
+    return next(iter(versions.values()))
+
+
+def _age(item: Item) -> float:
+    return item.updated.timestamp() if item.updated else 0.0
+
+
+def _conflict(kind: ConflictKind, is_certain: bool, a: Item, b: Item | Ground, gone: Mapping[str, Ground]) -> Conflict:
+    if isinstance(b, Item):
+        a, b = sorted((a, b), key=lambda each: (each.line, each.id))
+    return Conflict(
+        kind=kind,
+        subject=subject_of(a)[0],
+        is_certain=is_certain,
+        severity=min(a.certainty, b.certainty if isinstance(b, Item) else 1),
+        one=_side(a),
+        other=_side(b),
+        reason=_REASONS[kind].format("" if isinstance(b, Item) else b.state),
+        advice=_advice(a, b, gone),
+    )
+
+
+def _side(one: Item | Ground) -> Side:
+    if isinstance(one, Ground):
+        return Side(id=one.id, says=one.says or one.state, at=one.at)
+    return Side(id=one.id, says=one.says, certainty=one.certainty, at=one.updated)
+
+
+def _advice(one: Item, other: Item | Ground, gone: Mapping[str, Ground]) -> str:
+    """Which of two to look at first, and why."""
+    if isinstance(other, Ground):
+        return f"Check whether {one.id} still holds, or retire it"
+    shaky = [each for each in (one, other) if not gone.keys().isdisjoint(each.links())]
+    if len(shaky) == 1:
+        stale, why = shaky[0], "what it rests on does not hold any more"
+    elif one.updated and other.updated and one.updated.date() != other.updated.date():
+        stale, why = min((one, other), key=_age), "it is older"
+    elif one.certainty != other.certainty:
+        stale, why = min((one, other), key=lambda each: each.certainty), "it is less certain"
+    else:
+        return "Check both: nothing tells which of them is stale"
+    return f"Check {stale.id} first: {why}"
+
+
+BEGIN, END = "<!-- beliefs", "<!-- end of beliefs -->"
+MOST = 100
+"""How many conflicts are told."""
+LONGEST_CONFLICT_LINE = 300
+"""Characters of a belief that are shown."""
+ASK = "Nothing was changed. Correct, drop or retire what is wrong, by its id."
+_OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
+
+
+def told_on(text: str) -> str:
+    """A hash of what we told on a page; empty where that is nothing."""
+    found = _OURS.search(text)
+    return found[1] if found else ""
+
+
+def composed(there: str, before: str, conflicts: Sequence[Conflict], day: date, zone: tzinfo) -> str:
+    """The page of the day; the same as `there` where there is nothing to tell that was not told.
+
+    `before` is the hash of what we told last, on that day or earlier. Where a person wrote into it, it becomes theirs.
+    """
+    told = _rendered(conflicts, zone)
+    if before == _hash(told) or not (conflicts or before):
+        return there
+    body = f"{BEGIN} {_hash(told)} -->\n{told}\n{END}"
+    if (ours := _OURS.search(there)) and ours[1] == _hash(ours[2]):
+        return _OURS.sub(lambda _: body, there, count=1)
+    theirs = _OURS.sub(lambda found: found[2], there, count=1).rstrip()
+    return f"{theirs or f'# Conflicts found on {day}'}\n\n{body}\n"
+
+
+def _hash(told: str) -> str:
+    lines = "\n".join(line.rstrip() for line in told.strip().splitlines())
+    return blake2b(lines.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _rendered(conflicts: Sequence[Conflict], zone: tzinfo) -> str:
+    if not conflicts:
+        return "## No conflict among beliefs\n"
+    sections = (line for conflict in conflicts[:MOST] for line in _section(conflict, zone))
+    rest = ["The others are not told here.", ""] if len(conflicts) > MOST else []
+    return "\n".join([f"## {counted(len(conflicts), 'conflict')} among beliefs", "", ASK, "", *sections, *rest])
+
+
+def _section(conflict: Conflict, zone: tzinfo) -> Iterator[str]:
+    yield from (f"### {_inline(conflict.subject)}", "")
+    for letter, side in zip("AB", (conflict.one, conflict.other), strict=True):
+        known = [f"certainty {side.certainty:.2g}"] if side.certainty is not None else []
+        known += [f"{local(side.at, zone):%Y-%m-%d}"] if side.at else []
+        about = f" ({', '.join(known)})" if known else ""
+        yield f'- **Belief {letter}**{about}: "{_inline(side.says)}" ({side.id})'
+    sure = "certain" if conflict.is_certain else "possible"
+    yield f"- **Severity**: {conflict.severity:.2g}, {sure}: {conflict.reason}"
+    yield from (f"- **Recommended action**: {conflict.advice}", "")
+
+
+def _inline(text: str) -> str:
+    line = " ".join(text.split()).replace("<!--", "<! --")
+    return line if len(line) <= LONGEST_CONFLICT_LINE else f"{line[: LONGEST_CONFLICT_LINE - 1]}…"

@@ -1,1 +1,0 @@
-"""Causes and effects: one method a file, each with a function `reason`."""

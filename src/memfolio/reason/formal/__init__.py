@@ -1,1 +1,0 @@
-"""Logic: one method a file, each with a function `reason`."""

@@ -1,1 +1,0 @@
-"""Reasoning about reasoning: one method a file, each with a function `reason`."""

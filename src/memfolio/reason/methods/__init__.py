@@ -1,0 +1,1 @@
+"""One module for each method of reasoning, loaded when it is used."""

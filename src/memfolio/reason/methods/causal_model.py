@@ -1,0 +1,310 @@
+"""Graphs of causes, structural causal models, and observed rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+from typing import Any
+
+from memfolio.errors import InputError
+from memfolio.intake import nearest
+from memfolio.reason.expression import evaluate
+from memfolio.reason.inputs import Effort, Given, number_in
+
+Names = frozenset[str]
+MOST_EDGES = 100
+
+
+class Graph:
+    """Variables with their direct causes, in the order of causes before effects."""
+
+    def __init__(self, parents: Mapping[str, Collection[str]]):
+        self.parents = {name: frozenset(each) for name, each in parents.items()}
+        try:
+            self.order = list(TopologicalSorter(self.parents).static_order())
+        except CycleError as error:
+            circle = " -> ".join(error.args[1])
+            raise InputError(f"the causes run in a circle: {circle}", hint="let nothing cause itself") from error
+
+    def above(self, names: Iterable[str]) -> Names:
+        """These variables and everything that has an influence on them."""
+        return _reached(names, self.parents)
+
+    def below(self, names: Iterable[str]) -> Names:
+        """These variables and everything that they have an influence on."""
+        found = set(names)
+        for name in self.order:
+            if self.parents[name] & found:
+                found.add(name)
+        return frozenset(found)
+
+    def without_effects(self, of: Collection[str]) -> Graph:
+        return Graph({name: parents - set(of) for name, parents in self.parents.items()})
+
+    def separated(self, one: Iterable[str], other: Iterable[str], known: Collection[str] = ()) -> bool:
+        """d-separation: no way from one to the other in the moral graph of what is above them."""
+        beside: dict[str, set[str]] = {name: set() for name in self.above({*one, *other, *known}) - set(known)}
+        for name in self.above({*one, *other, *known}):
+            for a, b in combinations(({name} | self.parents[name]) - set(known), 2):
+                beside[a].add(b)
+                beside[b].add(a)
+        return not _reached(set(one) - set(known), beside) & (set(other) - set(known))
+
+    def is_back_door(self, x: str, y: str, known: Names) -> bool:
+        return not known & self.below({x}) and self.without_effects({x}).separated({x}, {y}, known)
+
+
+def _reached(names: Iterable[str], ways: Mapping[str, Collection[str]]) -> Names:
+    found, left = set[str](), list(names)
+    while left:
+        if (name := left.pop()) not in found:
+            found.add(name)
+            left.extend(ways[name])
+    return frozenset(found)
+
+
+def read_graph(edges: list[str]) -> tuple[Graph, Names]:
+    """The graph of "cause -> effect" lines, and what is hidden in it: "a <-> b" is a cause of both that nobody sees."""
+    if len(edges) > MOST_EDGES:
+        raise InputError(f"edges has {len(edges):,} members", hint=f"give at most {MOST_EDGES}")
+    parents: dict[str, set[str]] = {}
+    for number, edge in enumerate(edges):
+        one, arrow, other = (each.strip() for each in edge.partition("<->" if "<->" in edge else "->"))
+        if not one or not other or "->" in one + other or (one == other and arrow == "<->"):
+            raise InputError(f"edges[{number}] is {edge!r:.60}", hint="write cause -> effect, or one <-> other")
+        for end in (one, other):
+            parents.setdefault(end, set()).update([edge] if arrow == "<->" else [])
+        parents.setdefault(edge if arrow == "<->" else one, set())
+        parents[other].update([one] if arrow == "->" else [])
+    return Graph(parents), frozenset(name for name in parents if "<->" in name)
+
+
+def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Effort, cost: int = 1) -> list[Names]:
+    """The sets that fit and of which no part does, the smallest first; `cost` is what looking at one takes."""
+    pool, found = sorted(names), list[Names]()
+    if fits(frozenset()):
+        return [frozenset()]
+    effort.spend(2 ** len(pool) * cost)
+    for size in range(1, len(pool) + 1):
+        for each in map(frozenset, combinations(pool, size)):
+            if not any(known <= each for known in found) and fits(each):
+                found.append(each)
+    return found
+
+
+Value = float | str
+Row = dict[Value, float]
+Key = tuple[Value, ...]
+Case = dict[str, Value]
+NAME = re.compile(r"[^\W\d]\w*")
+WORDS = {"true": 1.0, "false": 0.0}
+MOST_VARIABLES = 200
+UNTURNED = "No single probability that was tried would turn it: it takes another model."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """One variable: its chances by the values of its parents; the table of an equation is filled as it is needed."""
+
+    name: str
+    parents: tuple[str, ...] = ()
+    table: dict[Key, Row] = field(default_factory=dict)
+    equation: str = ""
+
+    def row(self, known: Case) -> Row:
+        key = tuple(known[each] for each in self.parents)
+        if key not in self.table:
+            if not self.equation:
+                raise InputError(f"model.{self.name}.table says nothing of {_joined(key)!r}", hint="add this row")
+            self.table[key] = {self._computed(known): 1.0}
+        return self.table[key]
+
+    def _computed(self, known: Case) -> float:
+        place = f"model.{self.name}.equation"
+        found = float(evaluate(place, self.equation, {each: known[each] for each in self.parents}))
+        if not math.isfinite(found):
+            raise InputError(f"{place} has no value where {said(known):.80}", hint="see that nothing is divided by 0")
+        return found
+
+
+class Model:
+    """Variables in the order of their causes."""
+
+    def __init__(self, variables: Iterable[Variable], effort: Effort):
+        named = {each.name: each for each in variables}
+        self.graph = Graph({name: each.parents for name, each in named.items()})
+        self.variables = {name: named[name] for name in self.graph.order}
+        self.effort = effort
+
+    def cases(self, do: Case | None = None) -> Iterator[tuple[Case, float]]:
+        """Every possible course of events with its probability; what is done is set, whatever would decide it."""
+        order, fixed = list(self.variables.values()), do or {}
+
+        def onward(known: Case, chance: float) -> Iterator[tuple[Case, float]]:
+            self.effort.spend()
+            if len(known) == len(order):
+                yield known, chance
+                return
+            each = order[len(known)]
+            row = {fixed[each.name]: 1.0} if each.name in fixed else each.row(known)
+            for value, share in row.items():
+                if share:
+                    yield from onward({**known, each.name: value}, chance * share)
+
+        return onward({}, 1.0)
+
+    def chance(self, *events: Case, do: Case | None = None) -> float:
+        """The probability that all of some events happen."""
+        wanted = [item for event in events for item in event.items()]
+        return math.fsum(share for case, share in self.cases(do) if all(case[name] == each for name, each in wanted))
+
+    def read(self, given: Given, place: str, *, least: int = 0) -> Case:
+        """An object of values by variable, each of them one that the variable can have."""
+        given.only(*self.variables)
+        case = {each: as_value(f"{place}.{each}", given.value(each)) for each in given.names()}
+        if len(case) < least:
+            raise InputError(f"{place} is empty", hint="give a value for a variable of the model")
+        for each, value in case.items():
+            known = {value for row in self.variables[each].table.values() for value in row}
+            if not self.variables[each].equation and value not in known:
+                raise InputError(f"{place}.{each} is {_joined([value])}", hint=f"give one of {_joined(known)}")
+        return case
+
+    def flips(self, margin: Callable[[Model], float]) -> list[str]:
+        """At which probability a margin changes its sign, as far as the effort goes; it is linear in each row."""
+        found, before = list[str](), self.effort.left
+        margin(self)
+        cost, free = 4 * (before - self.effort.left), [each for each in self.variables.values() if not each.equation]
+        for variable, key, row in ((each, *item) for each in free for item in each.table.items()):
+            for value, share in list(row.items())[: 1 if len(row) < 3 else None]:
+                if self.effort.left < cost:
+                    return found
+                low, high = (self._shifted(variable, key, value, to, margin) for to in (0.0, 1.0))
+                if min(low, high) < 0 < max(low, high):
+                    edge, given = low / (low - high), f" given {_joined(key)}" if key else ""
+                    way = "fell below" if edge < share else "rose above"
+                    found.append(f"if P({said({variable.name: value})}{given}) {way} {edge:.4g} (it is {share:.4g})")
+        return found
+
+    def _shifted(
+        self, variable: Variable, key: Key, value: Value, to: float, margin: Callable[[Model], float]
+    ) -> float:
+        """The margin with one chance changed and the others of its row scaled to make room; 0 if it has none there."""
+        row, rest = variable.table[key], 1 - variable.table[key][value]
+        others = {each: (1 - to) * (row[each] / rest if rest else 1 / (len(row) - 1)) for each in row if each != value}
+        table = {**variable.table, key: {**others, value: to}}
+        changed = Variable(name=variable.name, parents=variable.parents, table=table)
+        try:
+            return margin(Model([*self.variables.values(), changed], self.effort))
+        except InputError:
+            return 0.0
+
+
+def read_model(given: Given, effort: Effort) -> Model:
+    """The model of a method's inputs, checked: every parent is there, no circle, every row adds up to 1."""
+    parts = given.by_name("model", least=1)
+    if len(parts) > MOST_VARIABLES:
+        raise InputError(f"model has {len(parts):,} variables", hint=f"give at most {MOST_VARIABLES}")
+    return Model([_variable(name, part, set(parts)) for name, part in parts.items()], effort)
+
+
+def _variable(name: str, part: Given, known: set[str]) -> Variable:
+    part.only("equation", "parents", "table")
+    if "equation" in part:
+        equation = part.text("equation")
+        return Variable(name=name, parents=tuple(sorted(set(NAME.findall(equation)) & known)), equation=equation)
+    parents, table = tuple(part.texts("parents", [])), dict[Key, Row]()
+    if unknown := [each for each in parents if each not in known]:
+        raise InputError(f"model.{name}.parents names {unknown[0]!r:.60}", hint=nearest(unknown[0], sorted(known)))
+    rows = part.part("table") if parents else part
+    for key in rows.names() if parents else ["table"]:
+        values = tuple(as_value(name, each.strip()) for each in key.split(",")) if parents else ()
+        if len(values) != len(parents) or values in table:
+            hint = f"join {len(parents)} values by commas, and give each row once"
+            raise InputError(f"model.{name}.table.{key} is no row", hint=hint)
+        table[values] = _row(rows, key, f"model.{name}.table")
+    return Variable(name=name, parents=parents, table=table)
+
+
+def _row(rows: Given, key: str, place: str) -> Row:
+    if not isinstance(rows.value(key, wanted="probabilities, or the one of being true"), Mapping):
+        return {1.0: rows.share(key), 0.0: 1 - rows.share(key)}
+    given = rows.distribution(key)
+    row = {as_value(key, value): share for value, share in given.items()}
+    if len(row) < len(given):
+        raise InputError(f"{place} names a value twice: {', '.join(given):.60}", hint="true is 1, and false is 0")
+    return row
+
+
+def as_value(place: str, found: Any) -> Value:
+    """A value as models hold them: numbers as numbers, true and false as 1 and 0, anything else as text."""
+    if isinstance(found, bool):
+        return float(found)
+    if not isinstance(found, str):
+        return number_in(place, found)
+    try:
+        number = WORDS[found.lower()] if found.lower() in WORDS else float(found)
+    except ValueError:
+        return found
+    return number if math.isfinite(number) else found
+
+
+def said(event: Mapping[str, Value]) -> str:
+    """An event in words."""
+    return " and ".join(f"{name} = {_joined([value])}" for name, value in event.items())
+
+
+def _joined(values: Iterable[Value]) -> str:
+    return ", ".join(each if isinstance(each, str) else f"{each:g}" for each in values)
+
+
+LARGEST, SHOWN = 1e100, 50
+Cells = dict[Value, tuple[float, float]]
+"""For each level of the treatment the number of rows, and the sum of their outcomes."""
+
+
+def estimate(given: Given, x: str, y: str, by: Names) -> tuple[dict[str, float], list[str]]:
+    """The means at two levels, and their difference: in each stratum of some variables, weighted by its size.
+
+    The second is how it was reached, stratum by stratum.
+    """
+    names, strata = sorted(by), _strata(given, x, y, sorted(by))
+    levels = _levels(given, x, list(dict.fromkeys(level for cells in strata.values() for level in cells)))
+    shared = {key: cells for key, cells in strata.items() if all(level in cells for level in levels)}
+    sizes = {key: math.fsum(count for count, _ in cells.values()) for key, cells in shared.items()}
+    if not shared:
+        raise InputError(f"data has both levels of {x} in no stratum of {', '.join(names)}", hint="give rows for both")
+    high = low = 0.0
+    left = len(strata) - len(shared)
+    steps = [f"Left out: {left} strata of {', '.join(names)} with one level only."] if left else []
+    for key, cells in shared.items():
+        share = sizes[key] / math.fsum(sizes.values())
+        one, other = (cells[level][1] / cells[level][0] for level in levels)
+        high, low = high + share * one, low + share * other
+        where = f"Where {said(dict(zip(names, key, strict=True)))} ({share:.1%})" if names else "Without adjusting"
+        steps.append(f"{where}: {y} is {one:.4g} with {said({x: levels[0]})}, {other:.4g} with {said({x: levels[1]})}.")
+    return {"high": high, "low": low, "effect": high - low}, steps[:SHOWN]
+
+
+def _strata(given: Given, x: str, y: str, names: list[str]) -> dict[tuple[Value, ...], Cells]:
+    strata: dict[tuple[Value, ...], Cells] = defaultdict(dict)
+    for at, part in enumerate(given.parts("data", least=1)):
+        *key, level, found = (as_value(f"data[{at}].{name}", part.value(name)) for name in (*names, x, y))
+        outcome = number_in(f"data[{at}].{y}", found, -LARGEST, LARGEST)
+        if count := part.number("count", 1, low=0, high=LARGEST):
+            before, total = strata[tuple(key)].get(level, (0.0, 0.0))
+            strata[tuple(key)][level] = before + count, total + outcome * count
+    return strata
+
+
+def _levels(given: Given, x: str, seen: list[Value]) -> list[Value]:
+    named: Any = given.value("levels", sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True))
+    levels = [as_value("levels", each) for each in named] if isinstance(named, list) else []
+    if len(levels) != 2 or levels[0] == levels[1] or not set(levels) <= set(seen):
+        raise InputError(f"levels is {named!r:.60}", hint=f"name two of the {len(seen)} values of {x} in data")
+    return levels

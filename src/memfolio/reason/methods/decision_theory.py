@@ -1,0 +1,122 @@
+"""Decision theory: which option to take, by every usual criterion, and what knowing the state would be worth.
+
+payoffs: an object, each option with an object: each state of the world with the payoff (costs are negative)
+probabilities: an object, each state with its probability; without it, only the criteria that need none are used
+criterion: the one that decides, such as maximin; expected-value with probabilities, else minimax-regret
+optimism: the weight of the best payoff in Hurwicz's criterion, from 0 to 1; 0.5"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from memfolio.errors import InputError
+from memfolio.reason.inputs import Given, Result, World
+from memfolio.reason.methods.flips import LARGEST, brief, either, leaders, linear_flip, listed
+
+CRITERIA = ("expected-value", "maximin", "maximax", "minimax-regret", "hurwicz", "laplace")
+MOST_VARIED = 20
+"""How many probabilities are varied to find where the choice turns over."""
+
+Payoffs = dict[str, dict[str, float]]
+
+
+def reason(given: Given, world: World) -> Result:
+    """The option that the criterion picks, what the others pick, and where the choice turns over."""
+    given.only("payoffs", "probabilities", "criterion", "optimism")
+    payoffs = _payoffs(given)
+    chances = _chances(given, list(next(iter(payoffs.values()))))
+    optimism, scale = given.share("optimism", 0.5), max(abs(each) for row in payoffs.values() for each in row.values())
+    scores = _scores(payoffs, chances, optimism)
+    criterion = given.choice("criterion", list(scores), "expected-value" if chances else "minimax-regret")
+    choices = {name: leaders(each, scale) for name, each in scores.items()}
+    best = choices[criterion]
+    others = {name: each for name, each in choices.items() if each != best}
+    worth = _perfect_information(payoffs, chances) if chances else None
+    agreeing = len(choices) - len(others)
+    return Result(
+        method="decision-theory",
+        conclusion=f"Take {either(best)} by {criterion}; {agreeing} of {len(choices)} criteria agree.",
+        confidence=agreeing / len(choices),
+        steps=(
+            *(f"{name}: {listed(each)}." for name, each in scores.items()),
+            *([] if worth is None else [f"Knowing the state beforehand is worth {brief(worth)} at most."]),
+        ),
+        would_change=(
+            *(f"{name} would take {either(each)}." for name, each in others.items()),
+            *(_probability_flips(payoffs, chances, choices["expected-value"][0]) if chances else ()),
+            *_optimism_flip(payoffs, choices["hurwicz"][0], optimism),
+        ),
+        inputs=given.used,
+        answer={
+            "best": best,
+            "options": list(payoffs),
+            "criterion": criterion,
+            "scores": scores,
+            "choices": choices,
+            "perfect_information": worth,
+        },
+        notes=(
+            "The confidence is the share of the criteria that agree, not a probability.",
+            "Regrets are shown as negative numbers: the largest is best.",
+            *([f"{len(best)} options tie."] if len(best) > 1 else []),
+        ),
+    )
+
+
+def _payoffs(given: Given) -> Payoffs:
+    inside = given.part("payoffs")
+    payoffs = {name: inside.weights(name, low=-LARGEST, high=LARGEST) for name in inside.names()}
+    if not payoffs or len({frozenset(row) for row in payoffs.values()}) > 1:
+        raise InputError("payoffs is empty or its options differ in their states", hint="give each option every state")
+    return payoffs
+
+
+def _chances(given: Given, states: list[str]) -> dict[str, float]:
+    if "probabilities" not in given:
+        return {}
+    chances = given.distribution("probabilities")
+    if set(chances) != set(states):
+        raise InputError("probabilities and payoffs name different states", hint=f"name {', '.join(states)[:80]}")
+    return chances
+
+
+def _expected(row: Mapping[str, float], chances: Mapping[str, float]) -> float:
+    return math.fsum(chances[state] * row[state] for state in chances)
+
+
+def _scores(payoffs: Payoffs, chances: dict[str, float], optimism: float) -> dict[str, dict[str, float]]:
+    top = {state: max(row[state] for row in payoffs.values()) for state in next(iter(payoffs.values()))}
+    judged: dict[str, Callable[[dict[str, float]], float]] = {
+        "expected-value": lambda row: _expected(row, chances),
+        "maximin": lambda row: min(row.values()),
+        "maximax": lambda row: max(row.values()),
+        "minimax-regret": lambda row: -max(top[state] - row[state] for state in row),
+        "hurwicz": lambda row: optimism * max(row.values()) + (1 - optimism) * min(row.values()),
+        "laplace": lambda row: math.fsum(row.values()) / len(row),
+    }
+    used = CRITERIA if chances else CRITERIA[1:]
+    return {name: {option: judged[name](row) for option, row in payoffs.items()} for name in used}
+
+
+def _perfect_information(payoffs: Payoffs, chances: dict[str, float]) -> float:
+    top = {state: max(row[state] for row in payoffs.values()) for state in chances}
+    return _expected(top, chances) - max(_expected(row, chances) for row in payoffs.values())
+
+
+def _probability_flips(payoffs: Payoffs, chances: dict[str, float], best: str) -> list[str]:
+    """For each state, the probability at which another option has the best expected value."""
+    found = []
+    for state, share in [each for each in chances.items() if each[1] < 1][:MOST_VARIED]:
+        rest = {each: 0.0 if each == state else chances[each] / (1 - share) for each in chances}
+        zero = {option: _expected(row, rest) for option, row in payoffs.items()}
+        one = {option: row[state] for option, row in payoffs.items()}
+        if flip := linear_flip(zero, one, best, share):
+            found.append(f"By expected value {flip.leader} is best once {state} {flip.past(share)}.")
+    return found
+
+
+def _optimism_flip(payoffs: Payoffs, best: str, optimism: float) -> list[str]:
+    worst, top = ({name: pick(row.values()) for name, row in payoffs.items()} for pick in (min, max))
+    flip = linear_flip(worst, top, best, optimism)
+    return [f"hurwicz takes {flip.leader} once optimism {flip.past(optimism)}."] if flip else []

@@ -1,0 +1,190 @@
+"""Fuzzy logic: what rules in words conclude from numbers (Mamdani).
+
+variables: an object, each variable with `low`, `high` and `sets`: each word with {"triangle": [a, b, c]},
+  {"trapezoid": [a, b, c, d]} or {"gaussian": [middle, width]}
+rules: a list of texts such as: if service is excellent or food is not rancid then tip is generous
+values: an object, each variable of the conditions with its number"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from memfolio.errors import InputError
+from memfolio.intake import nearest
+from memfolio.reason.expression import Term, expression
+from memfolio.reason.inputs import Given, Result, World
+from memfolio.reason.methods.flips import LARGEST, brief, leaders, listed, searched_flip
+
+SHAPES = {"triangle": 3, "trapezoid": 4, "gaussian": 2}
+POINTS = 1001
+STEPS = [step / 4 for step in range(-24, 25)]
+"""At how many points of its range a conclusion is looked at, and at which widths from the middle of a gaussian set."""
+MOST_RULES = 200
+MOST_VARIED = 400
+"""How many rules, times values that are varied, are looked at to find where a conclusion turns over."""
+FORM = "write: if A is x and (B is y or C is not z) then D is w; variables and words are single words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A quantity and the words for it, each with the four corners of a trapezoid or a middle and a width."""
+
+    low: float
+    high: float
+    sets: Mapping[str, list[float]]
+    points: Any
+    """Where its range is looked at: evenly, and at the corners of every set, which may be narrow."""
+
+    def degree(self, word: str, at: Any) -> Any:
+        """How far a number, or each of several, is what the word says."""
+        import numpy
+
+        numbers, at = self.sets[word], numpy.asarray(at, dtype=float)
+        with numpy.errstate(over="ignore"):
+            if len(numbers) == 2:
+                return numpy.exp(-(((at - numbers[0]) / numbers[1]) ** 2) / 2)
+            a, b, c, d = numbers
+            rising = (at - a) / (b - a) if b > a else numpy.where(at >= a, 1.0, 0.0)
+            falling = (d - at) / (d - c) if d > c else numpy.where(at <= d, 1.0, 0.0)
+        return numpy.clip(numpy.minimum(rising, falling), 0, 1)
+
+    def fits(self, at: float) -> dict[str, float]:
+        """How far a number is what each word says."""
+        return {word: float(self.degree(word, at)) for word in self.sets}
+
+    def word(self, at: float | None) -> str:
+        """The word that fits a number best."""
+        return "nothing" if at is None else leaders(self.fits(at))[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Rules, each a condition and the word it concludes for a variable."""
+
+    variables: Mapping[str, Variable]
+    rules: list[tuple[Term, str, str]]
+
+    def degrees(self, values: Mapping[str, float]) -> list[float]:
+        """How far each rule holds."""
+        return [self._held(condition, values) for condition, _, _ in self.rules]
+
+    def conclude(self, values: Mapping[str, float]) -> dict[str, float | None]:
+        """The centre of what the rules say about each variable, cut to how far they hold; None where none holds."""
+        import numpy
+
+        found: dict[str, float | None] = {}
+        degrees = self.degrees(values)
+        for name in dict.fromkeys(variable for _, variable, _ in self.rules):
+            said = [(word, degree) for (_, each, word), degree in zip(self.rules, degrees, strict=True) if each == name]
+            at = self.variables[name].points
+            cut = [numpy.minimum(self.variables[name].degree(word, at), degree) for word, degree in said]
+            height = numpy.max(cut, axis=0)
+            area = float(numpy.trapezoid(height, at))
+            found[name] = float(numpy.trapezoid(height * at, at)) / area if area > 0 else None
+        return found
+
+    def _held(self, term: Term, values: Mapping[str, float]) -> float:
+        """How far a condition holds; what is none is refused."""
+        match term:
+            case Term(op="is", parts=(Term(op="name"), Term(op="not", parts=(Term(op="name") as word,)))):
+                return 1 - self._held(Term("is", (term.parts[0], word)), values)
+            case Term(op="is", parts=(Term(op="name", value=str(name)), Term(op="name", value=str(word)))):
+                self.check(name, word)
+                if name not in values:
+                    raise InputError(f"values.{name} is missing", hint="give a number for it")
+                return float(self.variables[name].degree(word, values[name]))
+            case Term(op="and" | "or" as op, parts=parts):
+                return (min if op == "and" else max)([self._held(part, values) for part in parts])
+            case Term(op="not", parts=(part,)):
+                return 1 - self._held(part, values)
+        raise InputError(f"a rule has {str(term)[:60]!r} where a condition belongs", hint=FORM)
+
+    def check(self, name: str, word: str) -> None:
+        """Refuse a variable that there is not, or a word that it does not have."""
+        if name not in self.variables:
+            raise InputError(f"a rule names {name!r:.60}", hint=nearest(name, list(self.variables)))
+        if word not in self.variables[name].sets:
+            raise InputError(f"a rule says {name} is {word!r:.60}", hint=nearest(word, list(self.variables[name].sets)))
+
+
+def reason(given: Given, world: World) -> Result:
+    """The number each conclusion comes to, and how far each rule held."""
+    given.only("variables", "rules", "values")
+    parts, texts, inside = given.by_name("variables", least=2), given.texts("rules", least=1), given.part("values")
+    variables = {name: _variable(part, f"variables.{name}") for name, part in parts.items()}
+    if len(texts) > MOST_RULES:
+        raise InputError(f"rules has {len(texts)} members", hint=f"give at most {MOST_RULES}")
+    rules = Rules(variables=variables, rules=[_rule(f"rules[{n}]", text) for n, text in enumerate(texts)])
+    for _, name, word in rules.rules:
+        rules.check(name, word)
+    inside.only(*variables)
+    values = {name: inside.number(name, low=variables[name].low, high=variables[name].high) for name in inside.names()}
+    degrees, found = rules.degrees(values), rules.conclude(values)
+    words = {name: variables[name].word(at) for name, at in found.items()}
+    said = [f"{name} is {brief(at)} ({words[name]})" for name, at in found.items() if at is not None]
+    silent = [f"no rule says anything about {name}" for name, at in found.items() if at is None]
+    return Result(
+        method="fuzzy",
+        conclusion="; ".join([*said, *silent]) + ".",
+        steps=(
+            *(f"{name} {brief(at)}: {listed(variables[name].fits(at))}." for name, at in values.items()),
+            *(f"{brief(degree)}: {text}." for degree, text in zip(degrees, texts, strict=True)),
+        ),
+        would_change=tuple(_flips(rules, values, list(found))),
+        inputs=given.used,
+        answer={"values": found, "words": words, "rules": degrees},
+        notes=(
+            "A degree says how well a word fits, not how probable something is: so there is no confidence.",
+            "`and` takes the least degree, `or` the greatest; conclusions are cut, joined, and their centre taken.",
+        ),
+    )
+
+
+def _variable(part: Given, place: str) -> Variable:
+    import numpy
+
+    part.only("low", "high", "sets")
+    low = part.number("low", low=-LARGEST, high=LARGEST)
+    high = part.number("high", low=math.nextafter(low, math.inf), high=LARGEST)
+    sets, points = {}, list(numpy.linspace(low, high, POINTS))
+    for word, each in part.by_name("sets", least=1).items():
+        sets[word] = _set(each, f"{place}.sets.{word}")
+        corners = sets[word] if len(sets[word]) == 4 else [sets[word][0] + sets[word][1] * step for step in STEPS]
+        points += corners
+        if min(corners) >= high or max(corners) <= low:
+            raise InputError(f"{place}.sets.{word} lies outside its range", hint=f"let it reach {low:g} to {high:g}")
+    return Variable(low=low, high=high, sets=sets, points=numpy.unique(numpy.clip(points, low, high)))
+
+
+def _set(part: Given, place: str) -> list[float]:
+    part.only(*SHAPES)
+    shape = next(iter(part.names()), "")
+    numbers = part.numbers(shape, low=-LARGEST, high=LARGEST) if len(part.names()) == 1 else []
+    is_whole = len(numbers) == SHAPES.get(shape)
+    if not is_whole or not (numbers[1] > 0 if shape == "gaussian" else sorted(numbers) == numbers != numbers[::-1]):
+        raise InputError(f"{place} is no set", hint="give a rising triangle or trapezoid, or gaussian [middle, width]")
+    return [numbers[0], numbers[1], numbers[1], numbers[2]] if shape == "triangle" else numbers
+
+
+def _rule(place: str, text: str) -> tuple[Term, str, str]:
+    start, _, said = text.removeprefix("if ").partition(" then ")
+    match expression(said, place, FORM):
+        case Term(op="is", parts=(Term(op="name", value=str(variable)), Term(op="name", value=str(word)))):
+            return expression(start, place, FORM), variable, word
+    raise InputError(f"{place} concludes {said!r:.60}", hint=FORM)
+
+
+def _flips(rules: Rules, values: dict[str, float], outputs: list[str]) -> list[str]:
+    def word_at(name: str, output: str, moved: float) -> str:
+        return rules.variables[output].word(rules.conclude({**values, name: moved})[output])
+
+    found = []
+    for name, output in [(name, output) for name in values for output in outputs][: MOST_VARIED // len(rules.rules)]:
+        variable = rules.variables[name]
+        if flip := searched_flip(partial(word_at, name, output), values[name], variable.low, variable.high):
+            found.append(f"{output} becomes {flip.leader} once {name} {flip.past(values[name])}.")
+    return found

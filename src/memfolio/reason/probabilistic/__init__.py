@@ -1,1 +1,0 @@
-"""Chances and what to do about them: one method a file, each with a function `reason`."""

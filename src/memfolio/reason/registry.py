@@ -1,0 +1,250 @@
+"""The methods there are, which of them fit a problem, and worksheets for those that compute nothing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from memfolio.errors import InputError, NotFoundError
+from memfolio.intake import nearest
+from memfolio.reason.inputs import Given, Result, World
+from memfolio.types import EMPTY
+
+DIMENSIONS: Mapping[str, tuple[str, ...]] = {
+    "uncertainty": ("low", "medium", "high"),
+    "complexity": ("simple", "moderate", "complex"),
+    "domain": ("formal", "empirical", "social", "mixed"),
+    "time_pressure": ("none", "moderate", "urgent"),
+    "data_availability": ("rich", "moderate", "sparse"),
+    "stakes": ("low", "medium", "high"),
+}
+UNTOLD = "no word of the problem tells what kind it is"
+_WORDS = Path(__file__).parent / "data" / "words.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemClassification:
+    """A problem by its dimensions; None is one of which nothing is said."""
+
+    uncertainty: str | None = None
+    complexity: str | None = None
+    domain: str | None = None
+    time_pressure: str | None = None
+    data_availability: str | None = None
+    stakes: str | None = None
+
+    @classmethod
+    def of(cls, given: ProblemClassification | Mapping[str, Any]) -> ProblemClassification:
+        """A classification from outside; what is unknown is refused with the nearest, an empty one with the choices."""
+        said = given.said if isinstance(given, ProblemClassification) else given
+        if not isinstance(said, Mapping):
+            raise InputError(f"the classification is a {type(said).__name__}", hint="pass an object of dimensions")
+        found = {str(name): value for name, value in said.items() if value is not None}
+        if not found:
+            known = "; ".join(f"{name} {'|'.join(values)}" for name, values in DIMENSIONS.items())
+            raise InputError("the classification is empty", hint=f"say one of: {known}")
+        for name, value in found.items():
+            if name not in DIMENSIONS:
+                raise InputError(f"a problem has no {name[:40]!r}", hint=nearest(name, [*DIMENSIONS]))
+            if value not in DIMENSIONS[name]:
+                raise InputError(f"{name} {str(value)[:40]!r} is unknown", hint=nearest(str(value), DIMENSIONS[name]))
+        return cls(**found)
+
+    @property
+    def said(self) -> dict[str, str]:
+        """The dimensions of which something is said."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def classify(problem: str) -> tuple[ProblemClassification, tuple[str, ...]]:
+    """A classification that plain rules read in the words of a problem, and what they read: a guess, to be corrected.
+
+    Of a dimension without a telling word nothing is said; where no word tells anything, its domain is mixed.
+    """
+    found: dict[str, str] = {}
+    why: list[str] = []
+    for name, value, words in _telling():
+        if name not in found and (match := words.search(problem)):
+            found[name] = value
+            why.append(f"{name} {value}: {match[0].casefold()!r}")
+    if not found:
+        found, why = {"domain": "mixed"}, [UNTOLD]
+    return ProblemClassification(**found), tuple(why)
+
+
+@cache
+def _telling() -> list[tuple[str, str, re.Pattern[str]]]:
+    tables = tomllib.loads(_WORDS.read_text("utf-8"))
+    return [
+        (name, value, re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
+        for name, values in tables.items()
+        for value, words in values.items()
+    ]
+
+
+_HERE = Path(__file__).parent
+_INPUT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.*(?:\n  .*)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A way to think a problem through: what it is good for, and the steps that guide whoever takes it.
+
+    `settles` is what it ends with, a "choice" or a "claim"; `cues` are words that call for it, as a pattern; `ideals`
+    are the kinds of problems it is made for, by dimension. One that computes tells the `inputs` it reads, and what it
+    `needs` of them: one entry for each way to ask it.
+    """
+
+    name: str
+    category: str
+    summary: str
+    good_for: str
+    settles: str
+    cues: str
+    steps: tuple[str, ...]
+    ideals: Mapping[str, tuple[str, ...]]
+    needs: tuple[tuple[str, ...], ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def computes(self) -> bool:
+        return bool(self.needs)
+
+    @property
+    def wants(self) -> str:
+        """What it needs, in words."""
+        return ", or ".join(" and ".join(each) for each in self.needs)
+
+    def is_ready(self, given: Collection[str]) -> bool:
+        """Whether it can compute from inputs of these names."""
+        return any(set(each) <= set(given) for each in self.needs)
+
+
+@cache
+def methods() -> Mapping[str, Method]:
+    """Every method by its name, category by category."""
+    found = {}
+    for name, table in tomllib.loads((_HERE / "data" / "methods.toml").read_text("utf-8")).items():
+        ideals = {each: tuple(table.pop(each)) for each in DIMENSIONS}
+        needs = tuple(tuple(each.split()) for each in table.pop("needs", ()))
+        inputs = _inputs(_HERE / "methods" / f"{name.replace('-', '_')}.py") if needs else {}
+        steps = tuple(table.pop("steps"))
+        found[name] = Method(name=name, ideals=ideals, needs=needs, inputs=inputs, steps=steps, **table)
+    return found
+
+
+def method_named(name: str) -> Method:
+    """The method of this name, whether its words are joined by hyphens, underscores or spaces."""
+    plain = "-".join(str(name).casefold().replace("_", " ").replace("-", " ").split())
+    if plain not in methods():
+        raise NotFoundError(f"there is no method {str(name)[:60]!r}", hint=nearest(plain, [*methods()]))
+    return methods()[plain]
+
+
+def code_of(method: Method) -> Callable[[Given, World], Result]:
+    """The function with which a method computes."""
+    module = import_module(f"memfolio.reason.methods.{method.name.replace('-', '_')}")
+    code: Callable[[Given, World], Result] = module.reason
+    return code
+
+
+def _inputs(code: Path) -> dict[str, str]:
+    """The inputs as the docstring of the code tells them, read from the file: importing all methods takes long."""
+    told = code.read_text("utf-8").split('"""', 2)[1]
+    lines = [(names, " ".join(line.split())) for names, line in _INPUT.findall(told)]
+    return {name: line for names, line in lines for name in names.split(", ")}
+
+
+WEIGHTS: Mapping[str, float] = {
+    "uncertainty": 0.18,
+    "complexity": 0.18,
+    "domain": 0.27,
+    "time_pressure": 0.10,
+    "data_availability": 0.135,
+    "stakes": 0.135,
+}
+"""What a dimension counts; all but time pressure, a tenth, are to each other as 20 : 20 : 30 : 15 : 15."""
+UNKNOWN = 0.75
+"""The standing of a method of which no result was judged: that of somebody who says 0.5 to everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A method with how well it fits; `parts` is what each dimension adds, `why` says the same in words.
+
+    `is_ready` is whether it can compute from what is given, `standing` how well its past results came true.
+    """
+
+    method: str
+    score: float
+    parts: Mapping[str, float]
+    why: tuple[str, ...]
+    is_ready: bool
+    standing: float
+
+
+def rank(
+    methods: Iterable[Method],
+    classification: ProblemClassification,
+    *,
+    text: str = "",
+    is_guess: bool = False,
+    given: Mapping[str, Collection[str]] = EMPTY,
+    standing: Mapping[str, float] = EMPTY,
+) -> list[Ranked]:
+    """The methods, the best fitting first; `given` has the names of the inputs that there are for each.
+
+    Before all others come those that can compute at once, as whoever gives inputs wants them used. Among equals come
+    first those that the words of the problem call for, the longest words first, then those whose results came true,
+    then those that are made for fewer kinds of problems, and the first of the table. Where the classification is a
+    guess by single words, those that call for a method tell more, and count before the score.
+    """
+    every = {each.name: each for each in methods}
+    found = [_ranked(each, classification, given.get(name, ()), standing) for name, each in every.items()]
+
+    def place(it: Ranked) -> tuple[float, ...]:
+        method, used = every[it.method], len(given.get(it.method, ())) if it.is_ready else 0
+        calls = sum(map(len, re.findall(rf"\b(?:{method.cues})\b", text, re.IGNORECASE)))
+        fit = (-calls, -it.score) if is_guess else (-it.score, -calls)
+        return -used, *fit, -it.standing, sum(map(len, method.ideals.values()))
+
+    return sorted(found, key=place)
+
+
+def _ranked(
+    method: Method, problem: ProblemClassification, given: Collection[str], standing: Mapping[str, float]
+) -> Ranked:
+    parts, why = dict[str, float](), list[str]()
+    for name, value in problem.said.items():
+        ideal = method.ideals[name]
+        parts[name] = WEIGHTS[name] if value in ideal else 0.0
+        why.append(f"{name} {value}: " + (f"+{parts[name]:g}" if parts[name] else f"made for {' or '.join(ideal)}"))
+    return Ranked(
+        method=method.name,
+        score=round(sum(parts.values()), 9),
+        parts=parts,
+        why=tuple(why),
+        is_ready=method.is_ready(given),
+        standing=standing.get(method.name, UNKNOWN),
+    )
+
+
+def worksheet(method: Method, problem: str, *notes: str) -> Result:
+    """What to do about a problem with a method, step by step, and which inputs it would compute from."""
+    needs = f"nothing was computed: {method.name} needs {method.wants}"
+    guides = f"{method.name} does not compute: its steps guide whoever works through them"
+    return Result(
+        method=method.name,
+        conclusion="",
+        steps=method.steps,
+        answer={"inputs": dict(method.inputs)} if method.computes else {},
+        notes=(needs if method.computes else guides, *notes),
+        computed=False,
+        problem=problem,
+    )

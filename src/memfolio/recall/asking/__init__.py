@@ -1,1 +1,0 @@
-"""What is asked: the query as given, and what it is understood to mean."""

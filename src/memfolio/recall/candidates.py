@@ -1,0 +1,211 @@
+"""Candidates: everything that may answer a question, with what speaks for it. The only part of recall that reads."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+from memfolio.embed.meaning import Sense
+from memfolio.index import graph
+from memfolio.index.ann import Scan, neighbours
+from memfolio.index.database import Connection
+from memfolio.index.index import Index
+from memfolio.index.lookup import around
+from memfolio.index.search import Sieve, Turn, matches, matches_any
+from memfolio.index.vectors import is_identity
+from memfolio.recall.query import Query
+from memfolio.recall.question import Intent, Question
+from memfolio.tuning import Ranking
+
+NEIGHBOURLY = 40
+"""How many of the best by words share with their neighbours."""
+COMPANY = 3
+"""How many turns before and after count as neighbours."""
+SEEDS = 10
+"""From how many of the best ties of cause and time are followed."""
+MANY = 200
+"""How many memories one person or thing brings at most."""
+
+APART = 1 << 40
+"""How far apart the rows of two indexes lie once they are joined."""
+SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
+"""The fields of candidates that say what speaks for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Rows, each with its score by words and by meaning, and with what ties it to others."""
+
+    turns: Mapping[int, Turn]
+    text: Mapping[int, float] = field(default_factory=dict)
+    vector: Mapping[int, float] = field(default_factory=dict)
+    near: Mapping[int, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """For each of the best by words, the rows around it with their distances."""
+    entity: Mapping[int, float] = field(default_factory=dict)
+    causal: Mapping[int, float] = field(default_factory=dict)
+    temporal: Mapping[int, float] = field(default_factory=dict)
+    link: Mapping[int, float] = field(default_factory=dict)
+    digests: Mapping[int, str] = field(default_factory=dict)
+    """The rows that are passages of a digest, with its path."""
+
+    @property
+    def sure(self) -> Set[int]:
+        """The rows that have to do with the question beyond doubt: by a word, or by a tie."""
+        return self.text.keys() | self.entity.keys() | self.causal.keys() | self.link.keys()
+
+
+class Lead(NamedTuple):
+    """The memories that the hop before found, and the next one starts from."""
+
+    ids: tuple[str, ...]
+
+
+def gather(
+    connection: Connection,
+    index: Index,
+    query: Query,
+    question: Question,
+    sense: Sense | None,
+    ranking: Ranking,
+    lead: Lead | None = None,
+) -> Candidates:
+    """What each strategy brings, all of it passing the filter."""
+    breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
+    sieve = Sieve(connection, query.filter.with_superseded)
+    text = _by_words(question, sieve, breadth) if ranking.text else {}
+    best = list(text)
+    near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
+    tied = _tied(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), lead)
+    rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *chain.from_iterable(tied.values())}
+    scan: Scan | None = None
+    # Asked of the same moment as the vectors: another embedder may have taken the index over since.
+    if sense is not None and ranking.vector and is_identity(connection, sense.whose):
+        scan = index.matrix.scan(connection, sense.vector)
+        rows.update(each.row for each in neighbours(scan, sieve, breadth))
+    turns = sieve.passing(rows)
+    candidates = Candidates(
+        turns=turns,
+        text=text,
+        vector=scan.similarities(sorted(turns)) if scan else {},
+        near={row: [pair for pair in pairs if pair[0] in turns] for row, pairs in near.items()},
+        **tied,
+    )
+    return _with_digests(connection, _resolved(connection, candidates, query), ranking)
+
+
+def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float]:
+    """The best rows by words, best first, with their scores."""
+    if question.without and question.words:
+        return dict(matches(question.expression, sieve, breadth))
+    return dict(matches_any(question.search, sieve, breadth)) if question.words else {}
+
+
+def _tied(
+    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[Turn], lead: Lead | None
+) -> dict[str, Any]:
+    """What people, things, causes, times and links bring, by the names of these fields."""
+    reach = ranking.reach_complex if question.is_complex else ranking.reach
+    found: dict[str, dict[int, float]] = {}
+    if ranking.entity and question.entities:
+        found["entity"] = _about(sieve, question.entities)
+    if question.intent is Intent.WHY and ranking.causal:
+        found["causal"] = _causes(sieve.connection, [seed.id for seed in seeds], reach)
+    if question.intent is Intent.WHEN and ranking.temporal:
+        found["temporal"] = _times(sieve.connection, [seed.row for seed in seeds], reach)
+    if lead:
+        found["link"] = _links(sieve, lead)
+    return found
+
+
+def _about(sieve: Sieve, entities: Sequence[str]) -> dict[int, float]:
+    """What links to an entity or stands on its page; half as much for those related to it."""
+    further = graph.related(sieve.connection, entities)
+    found = dict.fromkeys(graph.about(sieve, further, MANY), 0.5)
+    return found | dict.fromkeys(graph.about(sieve, entities, MANY), 1.0)
+
+
+def _causes(connection: Connection, ids: Sequence[str], reach: int) -> dict[int, float]:
+    """Causes and effects of the best, and theirs in turn."""
+    found: dict[int, float] = {}
+    here, seen = list(ids), set(ids)
+    for step in range(reach):
+        reached = [tie for tie in graph.tied(connection, here, ("causal",)) if tie.id not in seen]
+        found |= {tie.row: 0.5**step for tie in reached}
+        here = [tie.id for tie in reached][:MANY]
+        seen.update(here)
+    return found
+
+
+def _times(connection: Connection, seeds: Sequence[int], reach: int) -> dict[int, float]:
+    """What was said before and after the best."""
+    found: dict[int, float] = {}
+    for row, distance in chain.from_iterable(around(connection, seeds, reach).values()):
+        found[row] = max(found.get(row, 0.0), 0.5 ** (distance - 1))
+    return found
+
+
+def _links(sieve: Sieve, lead: Lead) -> dict[int, float]:
+    """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
+    tied = dict.fromkeys((tie.row for tie in graph.tied(sieve.connection, lead.ids)), 1.0)
+    entities = graph.mentioned(sieve.connection, lead.ids)
+    return dict.fromkeys(graph.about(sieve, entities, MANY), 0.5) | tied
+
+
+def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
+    """Versions that were replaced give what speaks for them to those that replaced them."""
+    if query.filter.with_superseded is query.filter or query.filter.as_of is not None:
+        return found
+    old = {row: turn.superseded_by for row, turn in found.turns.items() if turn.superseded_by is not None}
+    if not old:
+        return found
+    heirs = {row: heir for row, by in old.items() if (heir := graph.successor(connection, by)) is not None}
+    kept = {row: turn for row, turn in found.turns.items() if row not in old}
+    kept |= Sieve(connection, query.filter).passing({heir for heir in heirs.values() if heir not in kept})
+    scores: dict[str, Any] = {name: _inherited(getattr(found, name), heirs) for name in SCORES}
+    return replace(found, turns=kept, near=_moved(found.near, old, heirs), **scores)
+
+
+def _moved(
+    near: Mapping[int, Sequence[tuple[int, int]]], old: Container[int], heirs: Mapping[int, int]
+) -> dict[int, list[tuple[int, int]]]:
+    """Who stood beside an old version stands beside its heir, and who stood beside that one stays."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for row, pairs in near.items():
+        if row not in old or row in heirs:
+            found.setdefault(heirs.get(row, row), []).extend(pairs)
+    return found
+
+
+def _inherited(scores: Mapping[int, float], heirs: Mapping[int, int]) -> dict[int, float]:
+    found = dict(scores)
+    for row, heir in heirs.items():
+        if row in scores:
+            found[heir] = max(found.get(heir, 0.0), scores[row])
+    return found
+
+
+def _with_digests(connection: Connection, found: Candidates, ranking: Ranking) -> Candidates:
+    if not ranking.digest:
+        return found
+    paths = graph.digests(connection, {turn.file for turn in found.turns.values() if turn.session is None})
+    if not paths:
+        return found
+    return replace(found, digests={row: paths[turn.file] for row, turn in found.turns.items() if turn.file in paths})
+
+
+def join(parts: Sequence[Candidates]) -> Candidates:
+    """The candidates of several indexes as of one: what is best is best of all of them."""
+    if len(parts) == 1:
+        return parts[0]
+    joined: dict[str, Any] = {
+        name: {row + nth * APART: value for nth, part in enumerate(parts) for row, value in getattr(part, name).items()}
+        for name in ("turns", *SCORES, "digests")
+    }
+    near = {
+        row + nth * APART: [(other + nth * APART, distance) for other, distance in pairs]
+        for nth, part in enumerate(parts)
+        for row, pairs in part.near.items()
+    }
+    return Candidates(near=near, **joined)

@@ -1,0 +1,605 @@
+"""Context: a prompt, what is remembered about it, ranked for the situation, packed into a budget, and fenced."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memfolio.errors import MemfolioError
+from memfolio.index.database import Connection
+from memfolio.index.graph import named
+from memfolio.index.lookup import Profile, profiles
+from memfolio.index.read_files import body_text, entity_id
+from memfolio.recall import query
+from memfolio.recall.fence import bullet, fenced
+from memfolio.recall.hit import Hit, shared, snippet
+from memfolio.recall.library import Library
+from memfolio.recall.pack import Drawing, Line, Section, about, is_fact, is_shown, pack
+from memfolio.recall.query import Query
+from memfolio.recall.question import Intent, by_words, is_complex, names_in
+from memfolio.text import estimate_tokens, terms
+from memfolio.tuning import Packing
+from memfolio.types import MemoryItem
+from memfolio.vault.alerts import changes_of, note_seen, unseen
+from memfolio.vault.disk import disk_errors
+from memfolio.vault.fields import local
+from memfolio.vault.journal import to_text
+from memfolio.vault.paths import SHARED, Sensitivity, agent_of, agent_root, sensitivity
+from memfolio.vault.trail import TrailLine
+from memfolio.vault.vault import Vault
+
+_WORD = re.compile(r"\w+")
+_OWN = frozenset(
+    """
+    i me my mine myself we our ours ourselves ich mir mich mein meine meinen meinem meiner meines wir unser unsere je
+    moi mon mes nous notre nos yo mi mis mí conmigo nosotros nuestro nuestra я меня мне мной мой моя моё мое мои моего
+    моей мою мы нас нам наш наша наше наши
+    """.split()
+)
+"""The words of those who speak of themselves."""
+DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """Whom an agent talks with, what it works on, what is being talked about, and when."""
+
+    now: datetime
+    user: str | None = None
+    task: str | None = None
+    topics: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """What is at hand beside the prompt, in words to recall by."""
+        return " ".join(filter(None, (self.task, *self.topics)))
+
+    def speaker(self, prompt: str) -> str | None:
+        """Whom a prompt means by `I` and `my`: the user, where one is known and it says so."""
+        return self.user if not _OWN.isdisjoint(_WORD.findall(prompt.casefold())) else None
+
+    def nearness(self, memory: MemoryItem, weights: Packing) -> float:
+        """By how much a memory's score is multiplied: 1 for one that has nothing to do with the situation."""
+        days = abs((self.now - (memory.event_time or memory.created_at)).total_seconds()) / DAY
+        time = weights.time / (1 + days / weights.time_days)
+        return self._ownership(memory, weights) * (1 + time) * (1 + weights.topic * self._overlap(memory))
+
+    def _ownership(self, memory: MemoryItem, weights: Packing) -> float:
+        """More for what is about the user, less for what is about somebody else."""
+        if self.user is None or memory.user is None:
+            return 1.0
+        return 1 + weights.user if memory.user == self.user else 1 / (1 + weights.user)
+
+    def _overlap(self, memory: MemoryItem) -> int:
+        """How many of the topics a memory has among its tags, or in its words, to which its entities belong."""
+        if not self.topics:
+            return 0
+        known = _words(" ".join((memory.content, *memory.tags)))
+        return sum(bool(words) and words <= known for words in {frozenset(_words(each)) for each in self.topics})
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+CORE, CHECKPOINT = "core", "checkpoint"
+STANDING = {CORE: "Core memory", CHECKPOINT: "Latest checkpoint"}
+"""What can be included, and the title it gets."""
+CHECKPOINTS = "memory/checkpoints"
+TRIED = 5
+"""How many of the newest are tried, in case one is empty or no file."""
+_CHECKPOINT = re.compile(r"\d{4}-\d\d-\d\d(?:-\d+)*\.md", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingPage:
+    """Such a page: what it was asked for as, where it lies in the agent's folder, and its lines, at least one."""
+
+    name: str
+    inside: str
+    lines: tuple[str, ...]
+
+    @property
+    def whole(self) -> int:
+        """What it costs uncut."""
+        return self._section().cost + _line(self.inside, self.lines).cost
+
+    def cut(self, room: int) -> Section | None:
+        """What of it fits into so many tokens; None where nothing does."""
+        line = _cut(self.inside, self.lines, room - self._section().cost)
+        return self._section(line) if line else None
+
+    def _section(self, *lines: Line) -> Section:
+        return Section(title=STANDING[self.name], share=1.0, lines=lines)
+
+
+def standing_page(vault: Vault, agent: str, name: str) -> StandingPage | None:
+    """The page that a name asks for; None where there is none, or nothing on it."""
+    root = agent_root(agent)
+    for inside in ["MEMORY.md"] if name == CORE else checkpoints(vault, root)[:TRIED]:
+        page = vault.page(f"{root}/{inside}")
+        lines = [line for line in body_text(to_text(page.content)).splitlines() if line.strip()] if page else []
+        if lines:
+            return StandingPage(name=name, inside=inside, lines=tuple(lines))
+    return None
+
+
+def share_room(pages: Sequence[StandingPage], room: int) -> list[Section | None]:
+    """What of each page fits: each has an equal part, and what one does not need goes to the others.
+
+    Where that is too little for one of them, the first takes what it can use.
+    """
+    fair = [page.cut(part) for page, part in zip(pages, _parts([page.whole for page in pages], room), strict=True)]
+    if None not in fair:
+        return fair
+    found: list[Section | None] = []
+    for page in pages:
+        found.append(page.cut(room - sum(section.whole for section in found if section)))
+    return found
+
+
+def _parts(wanted: Sequence[int], room: int) -> list[int]:
+    """Equal parts of a room, but to nobody more than is wanted."""
+    parts = [0] * len(wanted)
+    for done, nth in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        parts[nth] = min(wanted[nth], (room - sum(parts)) // (len(wanted) - done))
+    return parts
+
+
+def checkpoints(vault: Vault, root: str) -> list[str]:
+    """The checkpoints of an agent, newest first by their names: times, with a suffix where two are the same."""
+    with disk_errors(vault.home.root):
+        names = vault.home.disk.names(vault.home.path(f"{root}/{CHECKPOINTS}"))
+    dated = {name: [int(part) for part in re.findall(r"\d+", name)] for name in names if _CHECKPOINT.fullmatch(name)}
+    return [f"{CHECKPOINTS}/{name}" for name in sorted(dated, key=dated.__getitem__, reverse=True)]
+
+
+def _cut(name: str, lines: Sequence[str], room: int) -> Line | None:
+    """As many lines of a page as there is room for; of a page with one long line, the beginning of that."""
+    if not lines:
+        return None
+    whole = _line(name, lines)
+    if whole.cost <= room:
+        return whole
+    note = f"(cut here: {name} goes on)"
+    count = bisect_right(range(1, len(lines)), room, key=lambda count: _line(name, [*lines[:count], note]).cost)
+    kept = lines[:count] or [_beginning(lines[0], max(0, room - _line(name, ["", note]).cost - 1))]
+    cut = _line(name, [*kept, note])
+    return cut if kept[0] and cut.cost <= room else None
+
+
+def _beginning(line: str, tokens: int) -> str:
+    """As much of a line as there is room for; where it is one endless word, its first letters."""
+    return snippet(line, (), tokens) or (f"{line[: tokens // 2]}…" if tokens > 4 else "")
+
+
+def _line(name: str, lines: Sequence[str]) -> Line:
+    text = "\n".join(lines)
+    return Line(id=name, text=bullet(f"[{name}]", text), says=text)
+
+
+HITS_JUDGED = 10
+"""How many of the best are asked whether they fit."""
+ENOUGH = 30
+"""How many letters of words in common are as good as all words, since nothing answers every word of a long prompt."""
+UNKNOWN = 0.6
+"""How near in meaning something is that has nothing to do with it: what counts where meanings cannot be compared."""
+
+_POLITE = frozenset(
+    """
+    hello hi hey yo hiya howdy greetings welcome thanks thank thx ty cheers ok okay okey k yes yep yeah yup no nope nah
+    sure fine good great nice cool awesome perfect excellent wonderful amazing lovely brilliant super well done right
+    correct exactly agreed indeed alright absolutely definitely bye goodbye cya see later soon lol haha hahaha wow oh ah
+    hm hmm um please sorry pardon congrats congratulations much lot lots go ahead on again more keep going sounds looks
+    seems like got understood ready up really also everyone all guys
+    hallo moin servus danke bitte tschüss tschüs gut super genau nein klar prima guten
+    bonjour bonsoir salut merci oui non bien très parfait beaucoup hola gracias sí bueno vale perfecto buenos buenas
+    adiós muchas olá oi obrigado obrigada sim não bom boa ciao grazie sì bene perfetto buongiorno buonasera mille
+    привет здравствуйте спасибо нет хорошо отлично ладно пока ок
+    """.split()
+)
+_EITHER = frozenset(
+    """
+    morning afternoon evening night job work start stop continue proceed next try now today doing
+    weiter morgen tag abend nacht días tardes noches
+    """.split()
+)
+"""Words of small talk that questions need too: "nice work" and "where do I work?"."""
+_GREETING = re.compile(
+    r"\b(?:good|guten?|buen[oa]s) (?:morning|afternoon|evening|night|morgen|tag|abend|nacht|días|tardes|noches)\b"
+    r"|\b(?:how(?: are|['’]re) (?:you|things)(?: all| guys)?(?: doing| feeling| going)?(?: today| now)?"
+    r"|how(?: is|['’]s) (?:it|everything|life)(?: going)?(?: today)?|how (?:have you been|do you do)|and (?:you|yours)"
+    r"|what(?: is|['’]s) (?:up|going on|happening)(?: today)?|(?:are )?you (?:there|ok(?:ay)?|ready)(?: now)?"
+    r"|(?:is )?everything (?:ok(?:ay)?|all right|alright|fine|good)"
+    r"|wie (?:geht|läuft)(?:['’]?s| es)(?: denn)?(?: dir| euch| ihnen)?(?: so)?(?: heute)?|was geht(?: ab)?"
+    r"|alles (?:klar|gut|okay?|in ordnung|fit)(?: bei (?:dir|euch))?|bist du (?:noch )?da|und (?:dir|euch|ihnen|selbst)"
+    r"|(?:comment )?(?:ça|ca) (?:va|roule)(?: bien)?|tout va bien|comment (?:vas[- ]tu|allez[- ]vous|tu vas)"
+    r"|et (?:toi|vous)|tu es là|qué tal(?: estás| todo)?|cómo (?:estás?|va(?: todo)?|te va)|todo bien|y (?:tú|usted)"
+    r"|tudo (?:bem|bom)|como vai(?: você)?|come (?:stai|va|state)|tutto bene|как (?:дела|ты|жизнь|поживаешь)"
+    r")\s*(?:[?!.,;:]+|\Z)",
+    re.IGNORECASE,
+)
+_QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
+
+
+def asked(prompt: str) -> list[str]:
+    """The words of a prompt that memories may have something to say about; none for small talk."""
+    rest = _GREETING.sub(" ", prompt)
+    words = terms(rest)
+    if not any(map(_tells, words)) and not (_is_question(rest) and any(map(_may_tell, words))):
+        return []
+    return words if rest == prompt else terms(prompt)
+
+
+def _is_question(text: str) -> bool:
+    return "?" in text or "？" in text or by_words(text) in _QUESTIONS
+
+
+def _tells(word: str) -> bool:
+    return _may_tell(word) and word.casefold() not in _EITHER
+
+
+def _may_tell(word: str) -> bool:
+    return word.casefold() not in _POLITE and (len(word) > 2 or not word.isascii() or word.isupper())
+
+
+def fit(words: Sequence[str], hits: Sequence[Hit], full: float) -> float:
+    """How much of what is asked the best hits answer, from 0 to 1; `full` is the most that meaning gives to one."""
+    best = hits[:HITS_JUDGED]
+    told = list(filter(_tells, words)) or list(filter(_may_tell, words))
+    enough = min(ENOUGH, sum(map(len, told)))
+    said = max((sum(map(len, shared(told, _text(hit)))) for hit in best), default=0)
+    return (min(1.0, said / enough) if enough else 0.0) / 2 + _meaning(best, full) / 2
+
+
+def _text(hit: Hit) -> str:
+    memory = hit.memory
+    return " ".join(filter(None, (*hit.heading, memory.content, *memory.tags, memory.role, memory.user)))
+
+
+def _meaning(hits: Iterable[Hit], full: float) -> float:
+    found = [reason.score for hit in hits for reason in hit.why if reason.strategy == "vector"]
+    return min(1.0, max(found) / full) if found and full else UNKNOWN
+
+
+TITLE = "From memfolio itself: tell the owner"
+MOST = 3
+MANY = 50
+"""How many of the newest are looked at: somebody may raise thousands."""
+WORDS = 40
+"""Tokens of the words of one memory."""
+GRAVEST = ("critical-file", "trail-cut", "trail-altered")
+_PLAIN = re.compile(r"(?:(?:agents/[a-z0-9-]{1,64}|shared)/)?[A-Za-z]{1,20}\.[a-z]{1,8}")
+"""A path that has no room for anybody's words."""
+Changes = Mapping[int, TrailLine]
+
+
+def describe(vault: Vault, library: Library, line: TrailLine) -> str:
+    """An alert for a person: first what is the matter in one line, then what it is about and what to do."""
+    return _describe(vault, library, line, changes_of(vault.trail, [line]))
+
+
+def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes) -> str:
+    kind, what, since = f"{line.by.trigger}::".split(":", 3)[:3]
+    match kind:
+        case "critical-file":
+            return _changed(vault, next((changes[seq] for seq in line.about if seq in changes), None))
+        case "git-moved":
+            numbers = _numbers(line)
+            advice = "to take changes back, use `memfolio undo` or `memfolio rollback`, which are recorded"
+            return f"a git command took changes out of the files or the branch; they were put back{numbers}\n{advice}"
+        case "git-commit":
+            advice = "; ".join(f"`memfolio undo {seq}`" for seq in line.about)
+            return f"a commit made by hand takes memories or files away, which stands\n{advice} brings them back"
+        case "contradiction":
+            facts = "\n".join(_fact(library, each) for each in line.ids)
+            advice = "`memfolio forget` or `memfolio correct` the one that is wrong"
+            return f"facts that are held to be certain contradict each other\n{facts}\n{advice}"
+        case "growth":
+            advice = "`memfolio status` shows what takes the room; `alerts.bytes` sets the budget"
+            return f"the files of the home have grown past {what} bytes\n{advice}"
+        case "degraded":
+            return f"{what} has not worked as it should since {since}\n`memfolio status` and `memfolio doctor` say why"
+    return "the trail was cut or altered by somebody\n`memfolio verify` says where; git has it as it was"
+
+
+def _numbers(line: TrailLine) -> str:
+    return f" (change {', '.join(map(str, line.about))})" if line.about else ""
+
+
+def _changed(vault: Vault, change: TrailLine | None) -> str:
+    if change is None:
+        return "a critical file was changed, unapproved\n`memfolio log` shows what happened"
+    critical = [path for path in change.paths if sensitivity(path) is Sensitivity.CRITICAL]
+    names = ", ".join(path if _PLAIN.fullmatch(path) else f"…/{path.rpartition('/')[2]}" for path in critical)
+    at = local(datetime.fromisoformat(change.at), vault.home.zone)
+    advice = f"`memfolio diff {change.seq}` shows it, `memfolio undo {change.seq}` takes it back"
+    return f"{names} was changed by {change.by.actor[:60]}, unapproved\non {at:%Y-%m-%d at %H:%M}; {advice}"
+
+
+def _fact(library: Library, id: str) -> str:
+    """A memory in one line: its words where it is there to be shown."""
+    found = library.locate(id)
+    if found is None or not is_shown(found[1].item):
+        return f"[{id}] does not stand here any more, or is another agent's"
+    return f"[{id}] {' '.join(snippet(found[1].item.content, (), WORDS).split())}"
+
+
+def unread(vault: Vault, library: Library, agent: str, room: int) -> tuple[str, ...]:
+    """The open alerts that this agent was not shown yet, the gravest first; none as long as there is no room for them.
+
+    Those about the files and memories of other agents are not for it.
+    """
+    with disk_errors(vault.home.root):
+        alerts = unseen(vault, agent)
+        changes = changes_of(vault.trail, alerts[-MANY:])
+        due = [line for line in alerts[-MANY:] if _concerns(line, changes, agent)]
+        due.sort(key=lambda line: line.by.trigger.partition(":")[0] not in GRAVEST)
+        texts = [f"[alert {line.seq}] {_describe(vault, library, line, changes)}" for line in due[:MOST]]
+        if len(due) > MOST:
+            texts.append(f"[alerts] and {len(due) - MOST + len(alerts[:-MANY])} more: `memfolio alerts`")
+        if texts and not alert_section(texts, room):
+            return ()
+        if alerts:
+            note_seen(vault, agent, alerts[-1].seq)
+    return tuple(texts)
+
+
+def alert_section(texts: Iterable[str], room: int) -> list[Section]:
+    """The section at the top of a context, as far as it has room."""
+    lines = tuple(Line(id=text, text=bullet("", text).replace("-  ", "- ", 1), says=text) for text in texts)
+    return pack([Section(title=TITLE, share=1.0, lines=lines)], room)
+
+
+def _concerns(line: TrailLine, changes: Changes, agent: str) -> bool:
+    """Whether an alert is about this agent's files and memories, those that all share, or the home."""
+    changed = [path for seq in line.about if seq in changes for path in changes[seq].paths]
+    owners = set(map(agent_of, changed)) or {line.by.source}
+    return not owners.isdisjoint((agent, SHARED, None))
+
+
+LEAST_BUDGET = 50
+MOST_BUDGET = 1_000_000
+TOKENS_PER_HIT = 50
+"""For how many tokens of the budget one hit is asked for."""
+FEWEST_HITS, MOST_HITS = 20, 100
+MOST_PROFILES = 8
+MOST_SOURCES = 3
+"""How many of the memories that a fact was derived from are shown."""
+SOURCES_SHOWN = 12
+"""How many of them are looked at for that."""
+REMINDERS = "To be done, which comes up now"
+
+Remind = Callable[[str], Iterable[tuple[str, str]]]
+"""The ids and words of what comes up by itself when something is talked about."""
+
+
+def _nothing(_: str) -> Iterable[tuple[str, str]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What an agent should have before its eyes: the fenced text, None where nothing is worth it, and what is in it."""
+
+    text: str | None
+    tokens: int
+    budget: int
+    ids: tuple[str, ...] = ()
+    """The memories whose words are in it, in their order."""
+    degraded: tuple[str, ...] = ()
+    crowded: tuple[str, ...] = ()
+    """The standing pages that were asked for and have no room in the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be put together: for which prompt and situation, how much, and which standing pages with it."""
+
+    prompt: str
+    budget: int
+    situation: Situation
+    include: tuple[str, ...] = ()
+    known: Set[str] = frozenset()
+    """The ids of what the agent has before its eyes: it is left out."""
+
+    @classmethod
+    def from_args(
+        cls,
+        vault: Vault,
+        prompt: object,
+        *,
+        budget: object,
+        user: object,
+        task: object,
+        topics: object,
+        include: object,
+        known: Iterable[str] = (),
+    ) -> Request:
+        """The request that these arguments mean; InputError says which of them cannot be."""
+        text = query.check_text("the prompt", prompt)
+        return cls(
+            prompt=text,
+            budget=_budget(vault, text, budget),
+            situation=Situation(
+                now=vault.home.now(),
+                user=query.telling("user", user),
+                task=query.check_optional("task", task),
+                topics=query.words("topic", topics),
+            ),
+            include=_include(query.words("include", include)),
+            known=frozenset(known),
+        )
+
+
+def compose(library: Library, vault: Vault, agent: str, request: Request, remind: Remind = _nothing) -> Context:
+    """The context for a prompt; whatever cannot take part is named in `degraded`, as by recall."""
+    return _Composer(library, vault, agent, request, remind).compose()
+
+
+class _Composer:
+    """The steps from a request to its context, which share what they were given."""
+
+    def __init__(self, library: Library, vault: Vault, agent: str, request: Request, remind: Remind) -> None:
+        self._remind = remind
+        self._library = library
+        self._vault = vault
+        self._agent = agent
+        self._request = request
+        self._weights = vault.config.context
+        self._degraded: dict[str, None] = {}
+        self._crowded: list[str] = []
+        words = dict.fromkeys([*terms(request.prompt), *terms(request.situation.about)])
+        self._drawing = Drawing(zone=vault.home.zone, words=tuple(words), budget=request.budget)
+
+    def compose(self) -> Context:
+        room = self._request.budget - estimate_tokens(fenced([])) - 1
+        alerts = self._alerts(room // 2)
+        room -= sum(section.whole for section in alerts)
+        reminders = self._reminders(room // 4)
+        room -= sum(section.whole for section in reminders)
+        standing = self._standing(room // 2)
+        left = room - sum(section.whole for section in standing)
+        said = [line.says for section in (*reminders, *standing) for line in section.lines]
+        return self._fenced(alerts, [*reminders, *standing, *pack(self._sections(self._hits()), left, said)])
+
+    def _alerts(self, room: int) -> list[Section]:
+        """What the owner must be told, once to each agent."""
+        try:
+            return alert_section(unread(self._vault, self._library, self._agent, room), room)
+        except MemfolioError as error:
+            self._degraded[f"alerts: {error.message}"] = None
+            return []
+
+    def _reminders(self, room: int) -> list[Section]:
+        """What was to be done when this time or this topic comes."""
+        about = f"{self._request.prompt}\n{self._request.situation.about}"
+        try:
+            due = list(self._remind(about))
+        except MemfolioError as error:
+            self._degraded[f"reminders: {error.message}"] = None
+            return []
+        lines = tuple(Line(id=each, text=bullet(f"[{each}]", text), says=text) for each, text in due)
+        return pack([Section(title=REMINDERS, share=1.0, lines=lines)], room)
+
+    def _fenced(self, alerts: Sequence[Section], sections: Sequence[Section]) -> Context:
+        shown = [line for section in (*alerts, *sections) for line in section.shown()]
+        text = fenced(shown) if shown else None
+        return Context(
+            text=text,
+            tokens=estimate_tokens(text or ""),
+            budget=self._request.budget,
+            ids=tuple(dict.fromkeys(line.id for section in sections for line in section.lines if line.is_memory)),
+            degraded=tuple(self._degraded),
+            crowded=tuple(self._crowded),
+        )
+
+    def _standing(self, room: int) -> list[Section]:
+        """The pages that were asked for, in at most so many tokens."""
+        pages = list(self._pages())
+        sections = list(zip(pages, share_room(pages, room), strict=True))
+        self._crowded += [page.name for page, section in sections if section is None]
+        return [section for _, section in sections if section]
+
+    def _pages(self) -> Iterator[StandingPage]:
+        for name in self._request.include:
+            try:
+                page = standing_page(self._vault, self._agent, name)
+            except MemfolioError as error:  # one bad file never stops the others
+                self._degraded[f"{name}: {error.message}"] = None
+                continue
+            if page:
+                yield page
+
+    def _hits(self) -> list[Hit]:
+        """What is worth its tokens, ranked for the situation: by the prompt, and less by what is at hand beside it."""
+        situation, weights = self._request.situation, self._weights
+        prompt = self._request.prompt
+        found = [(hit.score, hit) for hit in self._recalled(prompt, situation.speaker(prompt))]
+        found += [(weights.task * hit.score, hit) for hit in self._recalled(situation.about)]
+        worth = sorted((each for each in found if each[0] >= weights.least), key=lambda each: each[0])
+        best = {hit.memory.id: (score * situation.nearness(hit.memory, weights), hit) for score, hit in worth}
+        return [hit for _, hit in sorted(best.values(), key=lambda each: (-each[0], each[1].memory.id))]
+
+    def _recalled(self, text: str, speaker: str | None = None) -> list[Hit]:
+        """What fits a text well enough; nothing for small talk, and not the text itself.
+
+        Who says `I` is looked for by name.
+        """
+        if not asked(text):
+            return []
+        question = f"{text} {speaker}" if speaker else text
+        most = max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT) + len(self._request.known)
+        limit = min(MOST_HITS, most)
+        now, zone = self._request.situation.now, self._vault.home.zone
+        query, ranking = Query.from_args(question, now=now, zone=zone, limit=limit), self._vault.config.recall
+        hits = self._library.recall(
+            query, replace(ranking, originals=False)
+        )  # facts and events have places of their own
+        self._degraded.update(dict.fromkeys(hits.degraded))
+        known = self._request.known
+        others = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known]
+        others = [hit for hit in others if not hit.only_asks and _folded(hit.memory.content) != _folded(text)]
+        fits = fit(asked(question), others, self._vault.config.recall.vector)
+        return others if fits >= self._weights.anchor else []
+
+    def _sections(self, hits: Sequence[Hit]) -> list[Section]:
+        """All that could be shown, by its kind."""
+        weights, draw = self._weights, self._drawing
+        facts = [hit for hit in hits if is_fact(hit.memory) and not entity_id(hit.path)]
+        events = tuple(draw.event(hit) for hit in hits if not is_fact(hit.memory))
+        people = tuple(self._profiles(hits)) if hits else ()
+        return [
+            Section(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
+            Section(title="People and things", share=weights.entities, lines=people),
+            Section(title="What happened", share=weights.temporal, lines=events, is_in_order=True),
+            Section(title="Evidence", share=weights.evidence, lines=tuple(self._evidence(facts))),
+        ]
+
+    def _profiles(self, hits: Sequence[Hit]) -> Iterator[Line]:
+        """Who and what the prompt names, and whom it is for, then who and what the hits are about."""
+        text = f"{self._request.prompt}\n{self._request.situation.user or ''}"
+        telling = {term.casefold() for term in terms(text)}
+        names = [name for name in names_in(text) if telling & set(name.split())]
+        others = [each for hit in hits for each in about(hit)]
+        for index in self._library.indexes():
+            for profile in index.read(lambda connection: _profiles(connection, names, others)):
+                yield self._drawing.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
+
+    def _evidence(self, facts: Sequence[Hit]) -> Iterator[Line]:
+        """The beginnings of what the facts were derived from."""
+        for fact in (hit.memory for hit in facts):
+            for source in self._sources(fact):
+                yield self._drawing.source(source, of=fact.id)
+
+    def _sources(self, fact: MemoryItem) -> list[MemoryItem]:
+        """Some of what a fact was derived from: what lies in the archive only where there is nothing else."""
+        located = [self._library.locate(source) for source in fact.derived_from[:SOURCES_SHOWN]]
+        found = [each for _, each in filter(None, located) if is_shown(each.item)]
+        at_hand = [each for each in found if not each.archived] or found
+        return [each.item for each in at_hand[:MOST_SOURCES]]
+
+
+def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[Profile]:
+    return profiles(connection, dict.fromkeys([*named(connection, names), *others]))[:MOST_PROFILES]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _include(names: tuple[str, ...]) -> tuple[str, ...]:
+    """In the order in which they are shown."""
+    given = query.known("include", names, STANDING)
+    return tuple(name for name in STANDING if name in given)
+
+
+def _budget(vault: Vault, prompt: str, value: object) -> int:
+    """The tokens that a context may have: as given, else by how much the prompt asks for."""
+    if value is None:
+        sizes = vault.config.context
+        return sizes.complex if is_complex(prompt, terms(prompt)) else sizes.simple
+    return query.check_number("budget", value, LEAST_BUDGET, MOST_BUDGET)

@@ -1,1 +1,0 @@
-"""What an agent should have before its eyes: hits packed into a fenced block."""

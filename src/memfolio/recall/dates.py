@@ -1,0 +1,468 @@
+"""Times that a question or a filter names, in English, German, French, Spanish and Russian. Pure.
+
+Weeks begin on Monday. A month or a day without a year is the last one that is not in the future."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import cache
+from typing import NamedTuple
+from unicodedata import normalize
+
+MAX_TEXT = 4096
+"""Characters of a question that are read."""
+MAX_MENTIONS = 16
+
+_PIECE = re.compile(r"[^\W_]+")
+_DAY = timedelta(days=1)
+_TICK = timedelta(microseconds=1)
+# A day from either end of the calendar, so that every zone has them.
+_OPEN_START = datetime(1, 1, 2)
+_OPEN_END = datetime(9999, 12, 30)
+_AGES = timedelta(days=36525)
+# There is no such day, or a letter only looks like that of a known word, such as the long s.
+_NO_TIME = (ValueError, OverflowError, KeyError)
+_NEAR = 40
+"""Characters before a time in which a word can bear on it."""
+_SPACE = r"[\s_]{1,3}"
+_LAST = "last|previous|(?:letzt|vergangen|vorig)e[nrms]?|прошл(?:ой|ую|ый|ом|ого|ая|ое)|pasad[oa]|últim[oa]"
+_LAST_FEW = "last|past|previous|letzten|vergangenen|últim[oa]s|последн(?:ие|их)"
+_NEXT = "next|(?:nächst|kommend)e[nrms]?|próxim[oa]|следующ(?:ей|ую|ем|ий|ая|ее)"
+_THIS = "this|current|diese[nrms]?|cette|cet?|est[ea]|эт(?:а|у|ой|ом|от)"
+_SMALL = re.compile(
+    r"(?:(?:the|in|on|at|die|der|den|das|am|im|la|les?|el|los|las|en|à|на|в|во|за)[\s_]+)?", re.IGNORECASE
+)
+_TIMED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d.*")
+_FRENCH = re.compile(r"\b(?:que?|qu|quoi|qui|nous|vous|les?|ai|as|avons|avez|quand|quels?|quelles?)\b", re.IGNORECASE)
+_IN = re.compile(
+    r"\b(?:in|since|until|before|after|during|early|late|mid|of|im|seit|vor|bis|en|depuis|avant|desde|hasta)[\s-]$",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(
+    r"\b(?:from|between|vom|von|zwischen|entre|desde|du|de|с|между)\s(?:(?:the|dem|le|el|la)\s)?$", re.IGNORECASE
+)
+_TO = re.compile(
+    r"\s*(?:(to|until|till|through|bis|à|au|al?|hasta|по|до|[-–—])|and|und|et|y|и)(?:\s(?:the|zum|dem|le|el|la))?\s*",
+    re.IGNORECASE,
+)
+_OPEN = (
+    r"(?:(?P<since>since|seit|depuis|desde|начиная с|с)|(?P<after>after|nach|après|después de|после)"
+    r"|(?P<before>before|vor|avant|antes de)|(?P<until>until|till|bis|jusqu'(?:à|en|au)|hasta|до))"
+    r"\s(?:(?:the|dem|der|zum|le|la|el)\s)?$"
+)
+
+
+def _numbered(lines: str, first: int = 0) -> dict[str, int]:
+    """Each word with the number of its line."""
+    return {word: number for number, line in enumerate(lines.strip().splitlines(), first) for word in line.split()}
+
+
+_MONTHS = _numbered(
+    """
+    january jan januar jänner janvier enero январь января январе
+    february feb februar février febrero февраль февраля феврале
+    march mar märz mars marzo март марта марте
+    april apr avril abril апрель апреля апреле
+    may mai mayo май мая мае
+    june jun juni juin junio июнь июня июне
+    july jul juli juillet julio июль июля июле
+    august aug août agosto август августа августе
+    september sep sept septembre septiembre сентябрь сентября сентябре
+    october oct oktober octobre octubre октябрь октября октябре
+    november nov novembre noviembre ноябрь ноября ноябре
+    december dec dezember décembre diciembre декабрь декабря декабре
+    """,
+    1,
+)
+_RISKY = frozenset("may march mars mai mayo jan feb mar apr jun jul aug sep sept oct nov dec".split())
+_WEEKDAYS = _numbered(
+    """
+    monday montag lundi lunes понедельник понедельника
+    tuesday dienstag mardi martes вторник вторника
+    wednesday mittwoch mercredi miércoles среду среды
+    thursday donnerstag jeudi jueves четверг четверга
+    friday freitag vendredi viernes пятницу пятницы
+    saturday samstag sonnabend samedi sábado субботу субботы
+    sunday sonntag dimanche domingo воскресенье воскресенья
+    """
+)
+_NUMBERS = _numbered(
+    """
+    a an one ein eine einem einer un une una один одну
+    two zwei deux dos два две
+    three drei trois tres три
+    four vier quatre cuatro четыре
+    five fünf cinq cinco пять
+    six sechs seis шесть
+    """,
+    1,
+)
+_DAYS = {
+    **dict.fromkeys(("today", "tonight", "heute", "aujourd'hui", "hoy", "сегодня"), 0),
+    **dict.fromkeys(("this morning", "this afternoon", "this evening", "ce matin", "ce soir"), 0),
+    **dict.fromkeys(("yesterday", "last night", "gestern", "hier", "ayer", "anoche", "вчера"), 1),
+    **dict.fromkeys(("day before yesterday", "vorgestern", "avant-hier", "anteayer", "позавчера"), 2),
+}
+_LONG = {
+    "week": "week weeks woche wochen semaine semaines semana semanas неделя неделю неделе недели недель",
+    "weekend": "weekend weekends wochenende week-end",
+    "month": "month months monat monate monaten mois mes meses месяц месяце месяца месяцев",
+    "quarter": "quarter quarters quartal quartale quartalen trimestre trimestres квартал квартале квартала",
+    "year": "year years jahr jahre jahren an ans année années año años год году года лет",
+}
+_SHORT = {
+    "second": "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos секунду секунды секунд",
+    "minute": "m min mins minute minutes minuten minuto minutos минуту минуты минут",
+    "hour": "h hr hrs hour hours stunde stunden heure heures hora horas час часа часов",
+    "day": "d day days tag tage tagen jour jours día días dia dias день дня дней",
+}
+_UNITS = {"w": "week"} | {word: unit for unit, words in {**_SHORT, **_LONG}.items() for word in words.split()}
+_LENGTHS = {unit: timedelta(**{f"{unit}s": 1}) for unit in (*_SHORT, "week")} | {"weekend": timedelta(weeks=1)}
+_WITHIN_DAYS = ("second", "minute", "hour")
+_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
+
+
+class Span(NamedTuple):
+    """A time from its start until just before its end; both are aware."""
+
+    start: datetime
+    end: datetime
+
+
+class Mention(NamedTuple):
+    """A time that a text names."""
+
+    span: Span
+    recurs: bool = False
+    """Whether no year is named, so that the same days of any year may be meant."""
+
+    @property
+    def months(self) -> frozenset[int]:
+        """The months it touches, from 1 to 12; none where it is a year or longer."""
+        first, last = (moment.year * 12 + moment.month - 1 for moment in (self.span.start, self.span.end - _TICK))
+        return frozenset(month % 12 + 1 for month in range(first, last + 1)) if last - first < 11 else frozenset()
+
+    @property
+    def years(self) -> frozenset[int]:
+        """The years it touches; none where any year may be meant, or where one end is open."""
+        start, end = self.span
+        is_vague = self.recurs or end - start > _AGES
+        return frozenset() if is_vague else frozenset(range(start.year, (end - _TICK).year + 1))
+
+    def covers(self, moment: datetime) -> bool:
+        """Whether an aware `moment` may be meant."""
+        start, end = self.span
+        if start <= moment < end or not self.recurs:
+            return start <= moment < end
+        try:
+            first, day, last = (f"{each.astimezone(start.tzinfo):%m-%d}" for each in (start, moment, end - _TICK))
+        except OverflowError:
+            return False
+        return first <= day <= last if first <= last else not last < day < first
+
+
+class Place(NamedTuple):
+    """Where a text names a time."""
+
+    start: int
+    end: int
+    mention: Mention
+
+
+Reader = Callable[[re.Match[str], datetime], Mention]
+
+
+def span_of(text: str, now: datetime, zone: tzinfo) -> Span | None:
+    """The time that the whole of a text names."""
+    text = normalize("NFC", text.strip())
+    found = _places(text, now, zone)
+    is_whole = len(found) == 1 and found[0].end == len(text) and _SMALL.fullmatch(text[: found[0].start])
+    return found[0].mention.span if is_whole else None
+
+
+def mentions(text: str, now: datetime, zone: tzinfo) -> list[Mention]:
+    """The times that are named inside a text, in its order."""
+    return [place.mention for place in _places(text, now, zone)]
+
+
+def without_times(text: str, now: datetime, zone: tzinfo, newest: datetime | None) -> str:
+    """The text without what only tells a time: the day of a month, and `last week` where something is known of then."""
+    text = normalize("NFC", text[:MAX_TEXT])
+    kept, at = [], 0
+    for place in _places(text, now, zone):
+        is_known = newest is not None and newest >= place.mention.span.start
+        said = _PIECE.findall(text[place.start : place.end])
+        kept += [text[at : place.start], *(word for word in said if _is_worth_a_look(word, is_known))]
+        at = place.end
+    return " ".join([*kept, text[at:]])
+
+
+def _is_worth_a_look(word: str, is_known: bool) -> bool:
+    """Whether a word of a time may stand in what happened then: a month and a year may."""
+    if word.isdigit():
+        return len(word) > 2
+    return not is_known or word.lower() in _MONTHS
+
+
+def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | None:
+    """The moment that a text names: of a span its first one, or with `end` its last."""
+    text = text.strip()[:100]
+    try:
+        if text.lower() == "now":
+            return now
+        if _TIMED.fullmatch(text):
+            moment = datetime.fromisoformat(text)
+            return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        ago = (pattern.fullmatch(text) for pattern, read in _grammar() if read is _read_ago)
+        for match in filter(None, ago):
+            return _before(now.astimezone(zone), *_amount(match))
+    except _NO_TIME:
+        return None
+    span = span_of(text, now, zone)
+    return span and (span.end - _TICK if end else span.start)
+
+
+def _places(text: str, now: datetime, zone: tzinfo) -> list[Place]:
+    """Every time that is named, the longest where two overlap, with ranges joined."""
+    text = normalize("NFC", text[:MAX_TEXT])
+    if not _may_tell(text):
+        return []
+    try:
+        local = now.astimezone(zone)
+    except OverflowError:
+        return []
+    matches = [(match, read) for pattern, read in _grammar() for match in pattern.finditer(text)]
+    found: list[Place] = []
+    for match, read in sorted(matches, key=lambda each: (each[0].start(), -each[0].end())):
+        if len(found) < MAX_MENTIONS and (not found or match.start() >= found[-1].end):
+            try:
+                found.append(Place(*match.span(), read(match, local)))
+            except _NO_TIME:
+                continue
+    return _opened(text, _joined(text, found))
+
+
+def _may_tell(text: str) -> bool:
+    """Whether there is a number, or a word without which no time is named: quicker than the grammar."""
+    return any(map(str.isdigit, text)) or not _telling().isdisjoint(_PIECE.findall(text.lower()))
+
+
+@cache
+def _telling() -> frozenset[str]:
+    return frozenset(
+        piece for words in (_UNITS, _DAYS, _WEEKDAYS, _MONTHS) for word in words for piece in _PIECE.findall(word)
+    )
+
+
+def _joined(text: str, found: list[Place]) -> list[Place]:
+    """Two times with `to` in between, or with `between` and `and`, are one."""
+    joined: list[Place] = []
+    for place in found:
+        if joined and (joint := _join(text, joined[-1], place)):
+            joined[-1] = joint
+        else:
+            joined.append(place)
+    return joined
+
+
+def _join(text: str, one: Place, other: Place) -> Place | None:
+    link = _TO.fullmatch(text[one.end : other.start])
+    before = _BETWEEN.search(text, max(0, one.start - _NEAR), one.start)
+    if not link or not (before or link[1]):
+        return None
+    try:
+        start, end = _range(one.mention, other.mention)
+    except _NO_TIME:
+        return None
+    mention = Mention(Span(start, end), one.mention.recurs and other.mention.recurs)
+    return Place(before.start() if before else one.start, other.end, mention) if start < end else None
+
+
+def _range(one: Mention, other: Mention) -> Span:
+    """From one time to another; where one has no year, it has that of the other."""
+    start, end, years = one.span.start, other.span.end, other.span.start.year - one.span.start.year
+    if one.recurs and (not other.recurs or start >= end):
+        start = start.replace(year=start.year + years)
+        return Span(start if start < end else start.replace(year=start.year - 1), end)
+    if other.recurs and not one.recurs:
+        end = end.replace(year=end.year - years)
+        return Span(start, end if start < end else end.replace(year=end.year + 1))
+    return Span(start, end)
+
+
+def _opened(text: str, found: list[Place]) -> list[Place]:
+    """`since`, `after`, `before` and `until` open one end; `the week before` takes that long."""
+    opened: list[Place] = []
+    for place in found:
+        word = _opening().search(text, max(0, place.start - _NEAR), place.start)
+        while word and opened and opened[-1].end > word.start():
+            opened.pop()
+        opened.append(_open(place, word) if word else place)
+    return opened
+
+
+def _open(place: Place, word: re.Match[str]) -> Place:
+    (start, end), zone = place.mention.span, place.mention.span.start.tzinfo
+    first, last = _OPEN_START.replace(tzinfo=zone), _OPEN_END.replace(tzinfo=zone)
+    spans = {"since": (start, last), "after": (end, last), "before": (first, start), "until": (first, end)}
+    span = spans[next(name for name in spans if word[name])]
+    with suppress(*_NO_TIME):
+        if word["unit"] and (word["before"] or word["after"]):
+            count, unit = _amount(word)
+            span = (_before(start, count, unit), end) if word["before"] else (start, _before(end, -count, unit))
+    return Place(word.start(), place.end, Mention(Span(*span)) if span[0] < span[1] else place.mention)
+
+
+def _days(first: date, last: date, zone: tzinfo | None) -> Mention:
+    start = datetime.combine(first, time(), zone)
+    end = datetime.combine(last + _DAY, time(), zone) if last < date.max else datetime.max.replace(tzinfo=zone)
+    return Mention(Span(start, end))
+
+
+def _calendar(unit: str, day: date, shift: int, zone: tzinfo | None) -> Mention:
+    """The day, week, month … that `day` lies in, or the one that many further."""
+    if months := _MONTHS_IN.get(unit):
+        number = (day.year * 12 + day.month - 1) // months + shift
+        return _days(_first_day(number * months), _first_day((number + 1) * months) - _DAY, zone)
+    monday = day - _DAY * day.weekday() + _DAY * 7 * shift
+    if unit == "week":
+        return _days(monday, monday + _DAY * 6, zone)
+    if unit == "weekend":
+        return _days(monday + _DAY * 5, monday + _DAY * 6, zone)
+    return _days(day + _DAY * shift, day + _DAY * shift, zone)
+
+
+def _first_day(month: int) -> date:
+    return date(month // 12, month % 12 + 1, 1)
+
+
+def _before(now: datetime, count: int, unit: str) -> datetime:
+    if unit not in _MONTHS_IN:
+        return (now.astimezone(UTC) - _LENGTHS[unit] * count).astimezone(now.tzinfo)
+    first = _first_day(now.year * 12 + now.month - 1 - count * _MONTHS_IN[unit])
+    last = _calendar("month", first, 0, None).span.end - _DAY
+    return now.replace(year=first.year, month=first.month, day=min(now.day, last.day))
+
+
+def _amount(match: re.Match[str]) -> tuple[int, str]:
+    """How many of which unit."""
+    count, unit = (match["count"] or "1").lower(), match["unit"].lower()
+    return int(_NUMBERS.get(count, count)), "week" if unit in _WEEKDAYS else _UNITS[unit]
+
+
+def _read_ago(match: re.Match[str], now: datetime) -> Mention:
+    count, unit = _amount(match)
+    moment = _before(now, count, unit)
+    if unit in _WITHIN_DAYS:
+        return Mention(Span(moment.astimezone(UTC), moment.astimezone(UTC) + _LENGTHS[unit]))
+    return _calendar(unit, moment.date(), 0, now.tzinfo)
+
+
+def _read_rolling(match: re.Match[str], now: datetime) -> Mention:
+    """`last 7 days`: those and today."""
+    count, unit = _amount(match)
+    moment = _before(now, max(1, count), unit)
+    if unit in _WITHIN_DAYS:
+        return Mention(Span(moment.astimezone(UTC), now.astimezone(UTC)))
+    return _days(moment.date(), now.date(), now.tzinfo)
+
+
+def _read_relative(match: re.Match[str], now: datetime) -> Mention:
+    """`last week`, `this Friday`, `next month`."""
+    word, shift = match["word"].lower(), 0 if match["this"] else 1 if match["next"] else -1
+    if word in _UNITS:
+        return _calendar(_UNITS[word], now.date(), shift, now.tzinfo)
+    ahead = _WEEKDAYS[word] - now.weekday()
+    days = {0: ahead, 1: ahead % 7 or 7, -1: ahead % 7 - 7}
+    return _calendar("day", now.date(), days[shift], now.tzinfo)
+
+
+def _read_day(match: re.Match[str], now: datetime) -> Mention:
+    word = re.sub(r"[\s_]+", " ", match[0].lower()).replace("’", "'")
+    if word == "hier" and len(match.string) > 4 and not _FRENCH.search(match.string):
+        raise ValueError
+    back = _DAYS[word] if word in _DAYS else (now.weekday() - _WEEKDAYS[word]) % 7
+    return _calendar("day", now.date(), -back, now.tzinfo)
+
+
+def _read_month(match: re.Match[str], now: datetime) -> Mention:
+    name, day, year, is_last = match["month"], match["day"] or match["day2"], match["year"], match["last"]
+    month, today = _MONTHS[name.lower()], now.date()
+    if not (day or year or is_last) and _is_false_friend(match, name):
+        raise ValueError
+    is_ahead = (month, int(day or 1)) > (today.month, today.day) or (is_last and month == today.month)
+    first = date(int(year or today.year - bool(is_ahead)), month, int(day or 1))
+    recurs = not year and not is_last
+    return _calendar("day" if day else "month", first, 0, now.tzinfo)._replace(recurs=recurs)
+
+
+def _is_false_friend(match: re.Match[str], name: str) -> bool:
+    """Whether a month's name alone is another word: the verbs may and march, Mars, mayo, somebody called Jan."""
+    before = match.string[max(0, match.start() - _NEAR) : match.start()]
+    if name.lower() not in _RISKY or len(match.string) == len(name) or _IN.search(before):
+        return False
+    return name not in ("May", "March") or not before.strip() or before.rstrip()[-1] in ".!?:\n"
+
+
+def _read_numbers(match: re.Match[str], now: datetime) -> Mention:
+    """Dates, weeks, months, quarters and years in figures."""
+    part = {name: int(text) for name, text in match.groupdict().items() if text}
+    year, zone = part.get("y", now.year), now.tzinfo
+    if "w" in part:
+        return _calendar("week", date.fromisocalendar(year, part["w"], 1), 0, zone)
+    first = date(year, part.get("m", part.get("q", 1) * 3 - 2), part.get("d", 1))
+    recurs = "y" not in part
+    shift = -4 if recurs and first > now.date() else 0
+    unit = "day" if "d" in part else "month" if "m" in part else "quarter" if "q" in part else "year"
+    return _calendar(unit, first, shift, zone)._replace(recurs=recurs)
+
+
+def _any(words: Iterable[str]) -> str:
+    """One of these words, however its parts are set apart."""
+    escaped = map(re.escape, sorted(words, key=len, reverse=True))
+    return "|".join(escaped).replace("\\ ", _SPACE).replace("'", "['’]")
+
+
+@cache
+def _opening() -> re.Pattern[str]:
+    units = _any([*_UNITS, *_WEEKDAYS])
+    return re.compile(rf"\b(?:(?:(?P<count>{_any(_NUMBERS)}|\d{{1,3}})\s)?(?P<unit>{units})\s)?{_OPEN}", re.IGNORECASE)
+
+
+@cache
+def _grammar() -> tuple[tuple[re.Pattern[str], Reader], ...]:
+    """What is looked for, and what reads it; compiled when a text first needs it."""
+    space, long = _SPACE, _any(word for words in _LONG.values() for word in words.split())
+    count, unit = rf"(?P<count>\d{{1,6}}|{_any(_NUMBERS)})", rf"(?P<unit>{_any(_UNITS)})"
+    word = rf"(?P<word>{long}|{_any(_WEEKDAYS)})"
+    day = r"(?:st|nd|rd|th|er|\.)?"
+    words: dict[str, Reader] = {
+        rf"(?:vor|il y a|hace){space}{count}[\s_]{{0,3}}{unit}": _read_ago,
+        rf"{count}[\s_]{{0,3}}{unit}{space}(?:ago|назад)": _read_ago,
+        rf"(?:{_LAST_FEW}){space}{count}[\s_]{{0,3}}{unit}": _read_rolling,
+        rf"{count}{space}(?:derni(?:er|ère)s|últim[oa]s){space}{unit}": _read_rolling,
+        rf"past{space}(?P<count>)(?P<unit>{long})": _read_rolling,
+        rf"(?:(?P<this>{_THIS})|(?P<next>{_NEXT})|{_LAST}){space}{word}(?!\sof\b)": _read_relative,
+        rf"{word}{space}(?:derni(?:er|ère)|passée?|pasad[oa]|(?P<this>en cours)|(?P<next>prochaine?|que viene))": (
+            _read_relative
+        ),
+        _any([*_DAYS, *_WEEKDAYS]): _read_day,
+        rf"(?:(?P<last>{_LAST}){space})?(?:(?<!:)(?P<day>\d{{1,2}}){day}{space}(?:(?:of|de){space})?)?"
+        rf"(?P<month>{_any(_MONTHS)})\.?(?:{space}(?P<day2>\d{{1,2}}){day}(?![\w:]))?"
+        rf"(?:,?{space}(?:(?:of|del?){space})?(?P<year>\d{{4}}))?": _read_month,
+    }
+    numbers = (
+        r"(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ]\d\d:\d\d[\d:.Z+]*)?)?",
+        r"(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})",
+        r"(?P<y>\d{4})-?W(?P<w>\d\d)",
+        r"(?P<y>\d{4})[\s-]?Q(?P<q>[1-4])",
+        r"Q(?P<q>[1-4])(?:[\s/-]?(?P<y>\d{4}))?",
+        r"(?P<y>(?:19|20)\d\d)",
+    )
+    return (
+        *((re.compile(rf"(?<!\w)(?:{text})(?!\w)", re.IGNORECASE), read) for text, read in words.items()),
+        *((re.compile(rf"(?<![\w/$€£-])(?<!\d[.,]){text}(?![\w/-]|[.,]\d)"), _read_numbers) for text in numbers),
+    )

@@ -1,0 +1,213 @@
+"""Packing: what goes into so many tokens, and how memories, people and sources read as lines of a context. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+
+from memfolio.index.lookup import Profile
+from memfolio.index.read_files import entity_id, mentions
+from memfolio.recall.fence import bullet, heading
+from memfolio.recall.hit import Hit, above, snippet
+from memfolio.text import estimate_tokens
+from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.vault.fields import local
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Something that may go in: `text` as it would stand there, `says` what must not be said twice."""
+
+    id: str
+    text: str
+    says: str
+    at: datetime | None = None
+    needs: str | None = None
+    """The id of what must be in already for this to be of use."""
+    is_memory: bool = False
+    """Whether it shows the words of the memory with this id; else those of a page, an entity or a reminder."""
+
+    @property
+    def cost(self) -> int:
+        return estimate_tokens(f"{self.text}\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Lines of one kind, the best first, and the share of the room that is theirs."""
+
+    title: str
+    share: float
+    lines: tuple[Line, ...] = ()
+    is_in_order: bool = False
+    """Whether what goes in is shown in the order in which it happened."""
+
+    @property
+    def cost(self) -> int:
+        return estimate_tokens(f"{heading(self.title)}\n")
+
+    @property
+    def whole(self) -> int:
+        """What the section costs with all its lines."""
+        return self.cost + sum(line.cost for line in self.lines)
+
+    def shown(self) -> Iterator[str]:
+        """The section as it stands in the context."""
+        yield heading(self.title)
+        yield from (line.text for line in self.lines)
+
+
+@dataclass(slots=True)
+class _Case:
+    """What has gone in so far, and what is left of the room."""
+
+    left: int
+    ids: set[str] = field(default_factory=set)
+    said: list[str] = field(default_factory=list)
+
+    def fill(self, section: Section, chosen: list[Line], limit: int) -> None:
+        """Take lines of a section until the limit is reached."""
+        for line in section.lines:
+            cost = line.cost + (0 if chosen else section.cost)
+            if cost <= min(limit, self.left) and self._is_of_use(line):
+                chosen.append(line)
+                self.ids.add(line.id)
+                self.said.append(_folded(line.says))
+                self.left -= cost
+                limit -= cost
+
+    def _is_of_use(self, line: Line) -> bool:
+        if line.id in self.ids or (line.needs is not None and line.needs not in self.ids):
+            return False
+        says = _folded(line.says)
+        return says != "" and not any(says in other for other in self.said)
+
+
+def pack(sections: Sequence[Section], room: int, said: Iterable[str] = ()) -> list[Section]:
+    """The sections with the lines that fit into so many tokens, headings included; no text twice, nor what is `said`.
+
+    First each section fills its share, then the others' leavings go round in the order of the sections.
+    """
+    case = _Case(room, said=list(map(_folded, said)))
+    chosen: list[list[Line]] = [[] for _ in sections]
+    for is_shared in (True, False):
+        for section, lines in zip(sections, chosen, strict=True):
+            case.fill(section, lines, int(section.share * room) if is_shared else room)
+    packed = [replace(section, lines=_sorted(section, lines)) for section, lines in zip(sections, chosen, strict=True)]
+    return [section for section in packed if section.lines]
+
+
+def _sorted(section: Section, chosen: Sequence[Line]) -> tuple[Line, ...]:
+    """In the order of time, or as the section had them: what came in last may be better than what was smaller."""
+    if section.is_in_order:
+        return tuple(sorted(chosen, key=lambda line: (line.at is None, line.at, line.id)))
+    return tuple(sorted(chosen, key=section.lines.index))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+FACTS = frozenset({Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION})
+OURS = frozenset({Origin.OWNER, Origin.AGENT})
+LINES_IN_BUDGET = 8
+"""How many of the longest lines fit into a budget, so that one memory does not take it all."""
+SHORTEST, LONGEST = 20, 250
+SOURCE = 40
+"""Tokens for the beginning of a source."""
+MOST_PROPERTIES = 6
+LONGEST_NAME = 60
+"""Characters."""
+_STRUCTURE = re.compile(r"[\s()\[\]{}:（）［］｛｝【】：﹕︓]+")
+"""What our part of a line is made of, and what looks like it."""
+_LIST_MARK = re.compile(r"^\s*[-*+]\s+")
+
+
+def is_fact(memory: MemoryItem) -> bool:
+    """Whether something is known rather than something happened."""
+    return memory.kind is not Kind.EPISODIC or memory.type in FACTS
+
+
+def is_shown(memory: MemoryItem) -> bool:
+    """Whether a memory may come before an agent's eyes without being asked for.
+
+    The words of strangers may not, not even where somebody confirmed them: recall finds those.
+    """
+    is_there = memory.forgotten_at is None and memory.superseded_by is None
+    return is_there and memory.origin is not Origin.UNTRUSTED
+
+
+def named(name: str) -> str:
+    """A name in our part of a line, where it must not look like the rest of that part."""
+    return _STRUCTURE.sub(" ", name).strip()[:LONGEST_NAME]
+
+
+def about(hit: Hit) -> list[str]:
+    """The ids of the entities that a hit is about: the one whose page it stands on, and those that it links to."""
+    own = entity_id(hit.path)
+    return [*([own] if own else []), *mentions(hit.memory.content)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """How lines are drawn: in which time zone, around which words, for which budget."""
+
+    zone: tzinfo
+    words: tuple[str, ...]
+    budget: int
+
+    @property
+    def most(self) -> int:
+        """How many tokens of a memory's words one line has at most."""
+        return max(SHORTEST, min(LONGEST, self.budget // LINES_IN_BUDGET))
+
+    def fact(self, hit: Hit) -> Line:
+        return self._line(hit, f"{self._day(_when(hit.memory))} {hit.memory.type}")
+
+    def event(self, hit: Hit) -> Line:
+        at = f"{local(_when(hit.memory), self.zone):%Y-%m-%d %H:%M}"
+        return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}")
+
+    def _line(self, hit: Hit, lead: str) -> Line:
+        memory = hit.memory
+        words = snippet(memory.content, self.words, self.most, hit.heading)
+        marks = "".join(f" ({mark})" for mark in self._marks(memory))
+        text = bullet(f"[{memory.id}] {lead}{marks}:", words)
+        says = words.removeprefix(above(hit.heading))
+        return Line(id=memory.id, text=text, says=says, at=_when(memory), is_memory=True)
+
+    def _marks(self, memory: MemoryItem) -> list[str]:
+        """What a reader must know to take a memory for no more than it is."""
+        said = {
+            f"about {named(memory.user or '')}": memory.user,
+            f"from {memory.origin}": memory.origin not in OURS,
+            f"true from {self._day(memory.valid_from)}": memory.valid_from,
+            f"true until {self._day(memory.valid_until)}": memory.valid_until,
+            "uncertain": memory.confidence < 0.5,
+        }
+        return [mark for mark, holds in said.items() if holds]
+
+    def profile(self, profile: Profile, passages: Sequence[Hit]) -> Line:
+        """An entity with what its page says first, a few properties, and the rest of what was found there."""
+        summary = " ".join(profile.summary.split())
+        known = [f"{key}: {value}" for key, value in list(profile.properties.items())[:MOST_PROPERTIES]]
+        rest = [_LIST_MARK.sub("", line) for each in passages for line in each.memory.content.splitlines()]
+        told = [part for line in rest if (part := line.strip()) and part not in summary and not part.startswith("#")]
+        words = snippet("; ".join(filter(None, (summary.rstrip("."), *known, *told))), self.words, self.most)
+        lead = f"[{profile.id}] {named(profile.name)}, {named(profile.type)}:"
+        return Line(id=profile.id, text=bullet(lead, words), says=words)
+
+    def source(self, memory: MemoryItem, *, of: str) -> Line:
+        """The beginning of what a fact was derived from."""
+        words = snippet(memory.content, (), min(SOURCE, self.most))
+        lead = f"[{memory.id}] {self._day(_when(memory))} {named(memory.role or memory.type)}, for [{of}]:"
+        return Line(id=memory.id, text=bullet(lead, words), says=words, needs=of, is_memory=True)
+
+    def _day(self, moment: datetime | None) -> str:
+        return f"{local(moment, self.zone):%Y-%m-%d}" if moment else ""
+
+
+def _when(memory: MemoryItem) -> datetime:
+    return memory.event_time or memory.created_at

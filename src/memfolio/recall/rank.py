@@ -1,0 +1,460 @@
+"""Ranking candidates: evidence is weighed, hints and merit are added, near-duplicates are spread, hops follow. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import fsum, inf
+from typing import NamedTuple
+
+from memfolio.decay import DAY, Phase, phase, relevance
+from memfolio.index.lookup import Look
+from memfolio.index.read_files import page_period
+from memfolio.index.rows import day_us, from_us
+from memfolio.index.search import Turn
+from memfolio.recall.candidates import Candidates
+from memfolio.recall.hit import Hit, Reason, stem
+from memfolio.recall.question import Intent, Question, by_words
+from memfolio.text import terms
+from memfolio.tuning import Decay, Ranking
+from memfolio.types import Kind, Origin
+
+MONTHS = "january february march april may june july august september october november december".split()
+MACHINES = frozenset("assistant ai bot model agent".split())
+"""Roles of those who answer; what the others say is about themselves, and worth more."""
+KEPT = 8192
+
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weeks?|weekend|months?|years?|days?|recently|soon|since"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|" + "|".join(MONTHS) + r"|\d{4}|\d+(?:st|nd|rd|th))\b"
+)
+# A capital that begins neither the text nor a sentence.
+_NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-ÖØ-Þ][^\W\d_]+")
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|couple|dozen|hundred|thousand)\b"
+)
+_SELF = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
+_RULE = re.compile(r"\W*(?:always|never|from now on|whenever)\b")
+_WISH = re.compile(
+    rf"^{_RULE.pattern}|\bi(?:'d| would)?(?: really| usually| generally)? prefer\b|\bwhen(?:ever)? i ask\b"
+)
+
+
+@lru_cache(KEPT)
+def tells_time(content: str) -> bool:
+    return _TIME.search(content.lower()) is not None
+
+
+@lru_cache(KEPT)
+def _names(content: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(content))
+
+
+def tells_name(content: str, known: Container[str] = ()) -> bool:
+    """Whether somebody or something is named beside those who are known."""
+    return any(name not in known for name in _names(content))
+
+
+@lru_cache(KEPT)
+def tells_number(content: str) -> bool:
+    return _NUMBER.search(content.lower()) is not None
+
+
+@lru_cache(KEPT)
+def tells_of_self(content: str) -> bool:
+    return _SELF.search(content) is not None
+
+
+@lru_cache(KEPT)
+def is_standing_wish(content: str) -> bool:
+    """Whether somebody says how they want things from then on."""
+    beginning = content.lower()
+    if "prefer" in beginning or "i ask" in beginning:
+        return _WISH.search(beginning) is not None
+    return _RULE.match(beginning) is not None
+
+
+def is_machine(role: str | None) -> bool:
+    return role is not None and role.casefold() in MACHINES
+
+
+FEW = 4
+"""Words of a question that tells nothing of who asks it."""
+QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
+_STATEMENT = re.compile(r"[.!。！]\s")
+"""The end of a sentence that is no question."""
+
+
+class _Asking(NamedTuple):
+    """What a text asks for, by the stems of its words, and whether it has a question mark."""
+
+    stems: frozenset[str]
+    is_marked: bool
+
+
+def longest(question: str) -> int:
+    """Bytes beyond which a memory asks for more than this question."""
+    return 80 + 3 * len(question.encode("utf-8", "replace"))
+
+
+def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
+    """The rows whose texts ask what the question asks, in its words or nearly, or for something else in a few words."""
+    asked = _stems(question)
+    return frozenset(row for row, text in texts.items() if _is_echo(text, asked))
+
+
+def _is_echo(text: str, asked: Set[str]) -> bool:
+    asking = _asking(text)
+    if asking is None:
+        return False
+    beyond, common = asking.stems - asked, asking.stems & asked
+    if not asking.is_marked:
+        return not beyond
+    return 2 * len(beyond) <= len(common) or (len(beyond) <= FEW and not common)
+
+
+@lru_cache(KEPT)
+def _asking(text: str) -> _Asking | None:
+    """What a text asks for; None where it also tells something."""
+    text = text.strip()
+    is_marked = text.endswith(("?", "？"))
+    if _STATEMENT.search(text) or not (is_marked or by_words(text) in QUESTIONS):
+        return None
+    return _Asking(_stems(text), is_marked)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, terms(text)))
+
+
+LEAST = 1e-5
+"""By how much of a score one comes behind another."""
+SURE = 0.35
+"""From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
+
+
+@dataclass(slots=True)
+class Weighing:
+    """What each strategy gives to each candidate, and what that comes to."""
+
+    turns: Mapping[int, Turn]
+    whole: float = 1.0
+    """The score that counts as full."""
+    aside: Set[int] = frozenset()
+    """The rows that only ask: what the others are worth is not measured against them."""
+    shares: dict[str, Mapping[int, float]] = field(default_factory=dict)
+    scores: dict[int, float] = field(init=False)
+    _sorted: dict[str, list[float]] = field(default_factory=dict)
+    _own: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scores = dict.fromkeys(self.turns, 0.0)
+
+    def add(self, strategy: str, shares: Mapping[int, float]) -> None:
+        """Give to each row what a strategy has for it."""
+        if shares:
+            self.shares[strategy] = shares
+        scores = self.scores
+        for row, share in shares.items():
+            scores[row] += share
+
+    def settle(self) -> None:
+        """Take what speaks for the rows so far as their own worth, beside which hints only lean."""
+        self._own = dict(self.scores)
+
+    def lean(self, strategy: str, shares: Mapping[int, float]) -> None:
+        """Give to each row what a hint has for it: in full where its words fit, else as far as it fits like the best.
+
+        A hint tells two memories apart that both fit; it does not make one fit that does not.
+        """
+        own, worded = self._own, self.shares.get("text", {})
+        most = _best(own, self.aside)
+        parts = {row: 1.0 if row in worded or most <= 0 else min(1.0, max(0.0, own[row] / most)) for row in shares}
+        self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
+
+    def scale(self, strategy: str, factors: Mapping[int, float]) -> None:
+        """Multiply what speaks for each row; what speaks against it stays."""
+        scores = self.scores
+        shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores[row] > 0}
+        self.add(strategy, {row: share for row, share in shares.items() if share})
+
+    def hold_back(self, strategy: str, rows: Iterable[int], factor: float, behind: Iterable[int]) -> None:
+        """Multiply what speaks for some rows, and let them come behind the others."""
+        scores = self.scores
+        most = min((scores[row] for row in behind), default=inf) - LEAST
+        held = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
+        self.add(strategy, {row: score - scores[row] for row, score in held.items() if score != scores[row]})
+
+    def best(self, count: int, among: Iterable[int] | None = None) -> list[int]:
+        """The rows with most to speak for them, equal ones by id."""
+        scores, turns = self.scores, self.turns
+        rows = list(turns if among is None else among)
+        if len(rows) > count:  # most need not be put in order
+            least = sorted([scores[row] for row in rows], reverse=True)[count - 1]
+            rows = [row for row in rows if scores[row] >= least]
+        return sorted(rows, key=lambda row: (-scores[row], turns[row].id))[:count]
+
+    def why(self, row: int) -> tuple[Reason, ...]:
+        """Which strategies found a row, as which of theirs, and what each gave it."""
+        return tuple(
+            Reason(name, self._rank(name, share), round(share, 4))
+            for name, shares in self.shares.items()
+            if (share := shares.get(row))
+        )
+
+    def _rank(self, strategy: str, share: float) -> int:
+        if strategy not in self._sorted:
+            self._sorted[strategy] = sorted(self.shares[strategy].values())
+        ordered = self._sorted[strategy]
+        return 1 + len(ordered) - bisect_right(ordered, share)
+
+
+def weigh(candidates: Candidates, question: Question, ranking: Ranking, aside: Set[int] = frozenset()) -> Weighing:
+    """What words, meaning, company, ties, speaker and time give to each candidate; not yet what its own words do.
+
+    The best of those that are not `aside` is the measure of them all.
+    """
+    turns = candidates.turns
+    weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0, aside=aside)
+    text, vector = _relative(candidates.text, turns, aside), _relative(candidates.vector, turns, aside, least=SURE)
+    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, aside)))
+    weighing.add("vector", _times(ranking.vector, vector))
+    weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
+    for name in ("entity", "causal", "temporal", "link"):
+        found: Mapping[int, float] = getattr(candidates, name)
+        weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
+    if candidates.digests:
+        weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector)))
+    weighing.settle()
+    _weigh_cues(weighing, question, ranking)
+    return weighing
+
+
+def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> None:
+    """What the question says about whom, when and what kind of memory it wants."""
+    turns = weighing.turns
+    if question.speakers:
+        spoken = [row for row, turn in turns.items() if turn.role in question.speakers]
+        weighing.add("speaker", dict.fromkeys(spoken, ranking.speaker))
+    if question.times:
+        within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
+        weighing.add("date", _times(ranking.date, within))
+    role = 0.0 if question.asks_summary else ranking.told if question.asks_what_was_told else -ranking.owner
+    if role:
+        machines = set(filter(is_machine, {turn.role for turn in turns.values()}))
+        weighing.add("role", {row: role for row, turn in turns.items() if turn.role in machines})
+    if question.intent is Intent.HOW and ranking.procedure:
+        ways = [row for row, turn in turns.items() if turn.kind == Kind.PROCEDURAL]
+        weighing.lean("procedure", dict.fromkeys(ways, ranking.procedure))
+    recency = ranking.latest if question.intent is Intent.LATEST else ranking.recency
+    if recency and turns:
+        weighing.lean("recent", _times(recency, _recent(turns, weighing.aside, ranking.recency_days)))
+
+
+def _times(weight: float, scores: Mapping[int, float]) -> dict[int, float]:
+    return {row: weight * score for row, score in scores.items() if score > 0} if weight else {}
+
+
+def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
+    """Each row's words with what it has from its neighbours' words."""
+    text = candidates.text
+    flow = {row: [score] for row, score in text.items()}
+    parts = {distance: spread * 0.5 ** (distance - 1) for distance in range(1, 9)}
+    for row, near in candidates.near.items():
+        score = text[row]
+        for other, distance in near:
+            flow.setdefault(other, []).append(parts[distance] * score)
+    # Exact, so that the order in which neighbours come does not show.
+    return {row: fsum(scores) for row, scores in flow.items()}
+
+
+def _relative(
+    scores: Mapping[int, float], turns: Mapping[int, Turn], aside: Set[int], least: float = 0.0
+) -> dict[int, float]:
+    """The scores of candidates as parts of the best of them."""
+    own = {row: score for row, score in scores.items() if row in turns}
+    best = max(_best(own, aside), least)
+    return {row: min(1.0, score / best) for row, score in own.items()} if best > 0 else {}
+
+
+def _best(scores: Mapping[int, float], aside: Set[int]) -> float:
+    """The best score of those that are not aside, or else of all."""
+    others = [score for row, score in scores.items() if row not in aside] if aside else None
+    return max(others or scores.values(), default=0.0)
+
+
+def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, Turn]) -> dict[int, float]:
+    """For each row the best of its session in each list, added up."""
+    total: dict[str | None, float] = {}
+    for scores in lists:
+        best: dict[str | None, float] = {}
+        for row, score in scores.items():
+            session = turns[row].session
+            if score > best.get(session, 0.0):
+                best[session] = score
+        for session, score in best.items():
+            total[session] = total.get(session, 0.0) + score
+    total.pop(None, None)
+    return {row: total[session] for row, turn in turns.items() if (session := turn.session) in total}
+
+
+def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int, float]:
+    """For what happened in the time of a digest, how well that digest fits."""
+    spans = {row: page_period(path) for row, path in candidates.digests.items()}
+    fits = {row: max(scores.get(row, 0.0) for scores in lists) for row in spans}
+    bounds = [(day_us(span[0]), day_us(span[1]), fits[row]) for row, span in spans.items() if span]
+    return {
+        row: max((fit for start, end, fit in bounds if start <= turn.happened_at < end + DAY), default=0.0)
+        for row, turn in candidates.turns.items()
+        if row not in spans
+    }
+
+
+def _recent(turns: Mapping[int, Turn], aside: Set[int], half_life: float) -> dict[int, float]:
+    """From 1 for the newest of the candidates down to 0."""
+    newest = _best({row: turn.happened_at for row, turn in turns.items()}, aside)
+    return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}
+
+
+READ = 1000
+"""Characters of a memory that are read."""
+
+
+def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question, ranking: Ranking) -> None:
+    """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
+    said = {row: look.content[:READ] for row, look in looks.items()}
+    people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
+    if when := ranking.time + ranking.when * (question.intent is Intent.WHEN):
+        weighing.lean("when", {row: when for row, text in said.items() if tells_time(text)})
+    if question.asks_name and ranking.name:
+        known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
+        weighing.lean("name", {row: ranking.name for row, text in said.items() if tells_name(text, known)})
+    if question.asks_number and ranking.number:
+        weighing.lean("number", {row: ranking.number for row, text in said.items() if tells_number(text)})
+    if ranking.personal and not question.asks_what_was_told:
+        weighing.lean("personal", {row: ranking.personal for row, text in people.items() if tells_of_self(text)})
+    if not question.asks_summary:
+        # How somebody wants things matters whatever the help is about that is asked for, and else as far as it fits.
+        give, worth = (weighing.add, ranking.help) if question.asks_help else (weighing.lean, 0.0)
+        wishes = [row for row, text in people.items() if is_standing_wish(text)]
+        give("standing", dict.fromkeys(wishes, ranking.standing + worth))
+
+
+TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
+SUMMARIES = frozenset({"digest", "session", "summary", "consolidation"})
+"""The sources of what only sums up other memories."""
+ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
+
+
+def add_merit(
+    weighing: Weighing, looks: Mapping[int, Look], now: int, at: int, ranking: Ranking, decay: Decay
+) -> dict[int, Phase]:
+    """Let what memories are worth count in their scores; returns how far each has faded.
+
+    `at` is the time for which they should be true.
+    """
+    phases = {row: phase(relevance(look.life, now, decay), decay) for row, look in looks.items()}
+    weighing.scale("importance", {row: 1 + ranking.importance * (2 * x.importance - 1) for row, x in looks.items()})
+    weighing.scale("confidence", {row: 1 - ranking.confidence * (1 - x.confidence) for row, x in looks.items()})
+    summaries = [row for row, look in looks.items() if look.source in SUMMARIES]
+    weighing.scale("summary", dict.fromkeys(summaries, 1 - ranking.summaries))
+    strange = [row for row, look in looks.items() if look.origin not in TRUSTED]
+    weighing.scale("trust", dict.fromkeys(strange, 1 - ranking.trust))
+    untrue = [row for row, look in looks.items() if not _is_true(look, at)]
+    weighing.scale("expired", dict.fromkeys(untrue, 1 - ranking.expired))
+    faded = [row for row, each in phases.items() if each is not Phase.ACTIVE]
+    weighing.scale("fading", dict.fromkeys(faded, 1 - ranking.fading))
+    return phases
+
+
+def _is_true(look: Look, at: int) -> bool:
+    return (look.valid_from is None or look.valid_from <= at) and (look.valid_until is None or look.valid_until > at)
+
+
+def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Phase], bar: float) -> list[int]:
+    """The rows without dormant ones, but for those that no awake one comes near: none reaches `bar` of their score."""
+    up = [scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP]
+    return [row for row in order if phases.get(row) not in ASLEEP or not up or max(up) < bar * scores.get(row, 0.0)]
+
+
+def diversify(
+    order: Sequence[int], scores: Mapping[int, float], contents: Mapping[int, str], weight: float
+) -> list[int]:
+    """The rows in an order in which likeness to those before costs `weight` of fitting; 0 leaves them as they are."""
+    if not weight or len(order) < 3:
+        return list(order)
+    words = {row: frozenset(term.casefold() for term in terms(contents[row], limit=64)) for row in order}
+    fits = _fits(order, scores)
+    likeness = dict.fromkeys(order, 0.0)
+    chosen: list[int] = []
+    left = list(order)
+    while left:
+        row = max(left, key=lambda each: (1 - weight) * fits[each] - weight * likeness[each])
+        left.remove(row)
+        chosen.append(row)
+        for other in left:
+            likeness[other] = max(likeness[other], _likeness(words[row], words[other]))
+    return chosen
+
+
+def _fits(order: Sequence[int], scores: Mapping[int, float]) -> dict[int, float]:
+    """The scores from 0 for the least to 1 for the best, whatever their signs."""
+    given = {row: scores.get(row, 0.0) for row in order}
+    least, most = min(given.values()), max(given.values())
+    return {row: (score - least) / (most - least) if most > least else 1.0 for row, score in given.items()}
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of words that two texts have in common: Jaccard's index."""
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+SOURCES = 5
+"""From how many of the best hits a hop takes its words."""
+FADE = 0.5
+"""What a hit is worth after one more hop."""
+
+Step = Callable[[Sequence[Hit], int], Sequence[Hit]]
+"""From hits, and how many more are wanted, to those one hop further."""
+
+
+def with_hops(direct: Sequence[Hit], step: Step, *, depth: int, limit: int, share: float) -> list[Hit]:
+    """The best of all hops, each with its depth; `direct` are at least `limit` hits if there are so many."""
+    quota = max(1, int(limit * share)) if limit > 1 and share else 0
+    first = max(1, limit - depth * quota)
+    hops: list[list[Hit]] = [list(direct[:first])]
+    known = {hit.memory.id for hit in direct}
+    for _ in range(depth if quota else 0):
+        if not hops[-1]:
+            break
+        further = [hit for hit in step(hops[-1], quota + len(known)) if hit.memory.id not in known]
+        hops.append(further[:quota])
+        known.update(hit.memory.id for hit in hops[-1])
+    found = [hit for hop in hops for hit in hop][:limit]
+    found += direct[first : first + limit - len(found)]
+    return sorted(found, key=lambda hit: (-hit.score, hit.memory.id))
+
+
+def telling(
+    hits: Sequence[Hit], known: Sequence[str], frequencies: Callable[[Sequence[str]], Mapping[str, int]], count: int
+) -> list[str]:
+    """The most telling words of the best hits and their tags that are not known yet: often there, rare elsewhere."""
+    seen = {word.casefold() for word in known}
+    often: Counter[str] = Counter()
+    for hit in hits[:SOURCES]:
+        words = {*hit.memory.tags, *filter(_can_tell, terms(hit.memory.content))}
+        often.update(sorted({word.casefold() for word in words} - seen))
+    rare = frequencies(list(often))
+    worth = {word: times / math.log(2 + rare.get(word, 0)) for word, times in often.items() if rare.get(word, 0) > 1}
+    return sorted(worth, key=lambda word: (-worth[word], word))[:count]
+
+
+def _can_tell(word: str) -> bool:
+    """Long words, acronyms, and what mixes in digits or has letters of other scripts; not a bare small number."""
+    has_more = not word.isascii() or not (word.isalpha() or word.isdigit())
+    return len(word) > 3 or word.isupper() or has_more

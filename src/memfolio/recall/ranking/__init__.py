@@ -1,1 +1,0 @@
-"""From candidates to an order: what speaks for each memory."""

@@ -1,0 +1,265 @@
+"""Changing what is remembered: forget, restore, correct, confirm, pin, purge. Each but purge can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.index.graph import made_of
+from memfolio.index.index import Index, rebuilder
+from memfolio.index.lookup import Located, by_id, lines_about
+from memfolio.intake import one_id
+from memfolio.recall.library import Library
+from memfolio.sources import CORRECTION, OVERHEARD, REFLECTION, SUMMED_UP, sums_up
+from memfolio.state import Op
+from memfolio.types import ID_PATTERN, Action, Attribution, MemoryItem, Origin, Store, Type
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
+from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
+from memfolio.vault.purge.plan import Quotes
+from memfolio.vault.purge.purge import Purged
+from memfolio.vault.purge.purge import purge as destroy
+from memfolio.vault.vault import Vault
+
+MADE = frozenset({*OVERHEARD, *SUMMED_UP, REFLECTION, CORRECTION})
+"""The sources of what may be made of other memories; whatever else names them was said for its own sake."""
+
+
+class Kin(NamedTuple):
+    """What goes along, and what was summed up together with it, which can be summed up again without it."""
+
+    going: list[str]
+    freed: list[str]
+
+
+def kin_of(index: Index, ids: Collection[str]) -> Kin:
+    """What was made of these memories and of no others that are left, and every summary that tells of one of them."""
+    going, summaries = dict.fromkeys(ids), dict[str, None]()
+    for made in index.read(lambda db: made_of(db, ids)):
+        found = index.read(partial(by_id, id=made))
+        if found is None or not _is_made(found.item):
+            continue
+        others = [each for each in found.item.derived_from if each not in going]
+        if sums_up(found.item):
+            summaries[made] = None
+        if made in summaries or not any(_is_left(index, each) for each in others):
+            going[made] = None
+    freed = [each for each in _sources_freed(index, summaries) if each not in going]
+    return Kin([each for each in going if each not in ids], freed)
+
+
+def _is_made(item: MemoryItem) -> bool:
+    kept = item.pinned or item.store is Store.VAULT or item.forgotten_at
+    return bool(item.derived_from) and item.source in MADE and not kept
+
+
+def _is_left(index: Index, id: str) -> bool:
+    found = index.read(partial(by_id, id=id))
+    return found is not None and found.item.forgotten_at is None
+
+
+def _sources_freed(index: Index, summaries: Collection[str]) -> list[str]:
+    """The memories that went into one of these summaries."""
+    sources = dict.fromkeys(
+        each
+        for summary in summaries
+        if (found := index.read(partial(by_id, id=summary)))
+        for each in found.item.derived_from
+    )
+    return [each for each in sources if _went_into(index, each, summaries)]
+
+
+def _went_into(index: Index, id: str, summaries: Collection[str]) -> bool:
+    lines = index.read(partial(lines_about, id=id))
+    return any(line.get("into") in summaries for line in lines)
+
+
+SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
+"""Attributes of what was learned that say the same as its text."""
+
+BY_ID = "nothing is forgotten yet: call this again with the id of one that shall go"
+ELSEWHERE = {
+    "fact": "`memfolio fact retract {0}` takes a fact back, `memfolio fact assert` tells it anew",
+    "case": "`memfolio case revise {0}` changes a case, `memfolio case delete {0}` takes it away",
+    "mind": "`memfolio mind update {0}` tells it anew, `memfolio mind retire {0}` ends it",
+}
+"""What to do with what is no memory, by what it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mended:
+    """What a change of memories did, or would do: which memories, the difference, and the receipt when it was done."""
+
+    memories: tuple[MemoryItem, ...]
+    diff: str
+    receipt: Receipt | None = None
+    hint: str = ""
+    """What to do to have it done, where it was only shown to an agent."""
+
+
+def forget(
+    vault: Vault,
+    found: Sequence[tuple[Located, Sequence[str]]],
+    by: Attribution,
+    *,
+    freed: Sequence[str] = (),
+    lifted: Sequence[str] = (),
+    dry_run: bool,
+) -> Mended:
+    """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each.
+
+    What is `freed` was summed up together with them, and waits to be summed up again; what is `lifted` was replaced by
+    one of them, and holds again.
+    """
+    from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
+
+    for located, _ in found:
+        _check_is_entry(located, "forgotten")
+    places: dict[str, list[str]] = {}
+    for located, paths in found:
+        for path in paths:
+            if ledger_of(path):  # what lies in the archive already stays there
+                places.setdefault(path, []).append(located.item.id)
+    records = leaving_lines([each.item.id for each, _ in found], freed, dict.fromkeys(lifted))
+    memories = tuple(each.item for each, _ in found)
+    if not places:  # all lie in the archive, where they stay
+        receipt = None if dry_run else vault.add_lines(state_ledger(_agent(found[0][0])), records, by)
+        return Mended(memories=memories, diff="", receipt=receipt)
+    outcome = cut_out(vault, places, by=by, records=records, dry_run=dry_run)
+    return Mended(memories=memories, diff=outcome.diff, receipt=outcome.receipt)
+
+
+def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:
+    """The state lines that tell that memories go, which others are freed, and what has the place of which then."""
+    return [
+        *({"op": Op.TOMBSTONE.value, "memory": each} for each in going),
+        *map(_back_to_short_term, freed),
+        *({"op": Op.SUPERSEDE.value, "memory": each, "by": by} for each, by in lifted.items()),
+    ]
+
+
+def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attribution, *, dry_run: bool) -> Mended:
+    """Bring a forgotten or archived memory back to every log in which it stood."""
+    from memfolio.vault.move import put_back
+
+    if located.item.forgotten_at is None and not located.archived:
+        raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
+    records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
+    outcome = put_back(vault, {path: [located.item.id] for path in paths}, by=by, records=records, dry_run=dry_run)
+    return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
+
+
+def correct(
+    vault: Vault,
+    located: Located,
+    text: str,
+    by: Attribution,
+    kin: Kin,
+    beside: Sequence[Mapping[str, Any]],
+    *,
+    origin: Origin,
+) -> Receipt:
+    """Remember what is right beside what was wrong, which is superseded and stays where it stands.
+
+    It is about the same thing at the same time. What was made of it is superseded, too. State lines that stand `beside`
+    it may name it as `NewId(0)`. Whoever calls this holds the write lock since the memory was located.
+    """
+    old, agent = located.item, _agent(located)
+    _check_is_entry(located, "corrected")
+    if old.forgotten_at:
+        raise ConflictError(f"{old.id} is forgotten", hint="restore it first, or remember the text anew")
+    draft = replace(
+        old,
+        content=text,
+        type=Type.CORRECTION if old.type is Type.OBSERVATION else old.type,
+        source=CORRECTION,
+        origin=origin,
+        confidence=1.0,
+        session=by.session,
+        role=None,
+        key=None,
+        pinned=False,
+        attributes={name: value for name, value in old.attributes.items() if name not in SAYS},
+    )
+    wrong = [old.id, *kin.going]
+    records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in wrong]
+    records += [*map(_back_to_short_term, kin.freed), *map(dict, beside)]
+    if old.pinned:
+        records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
+    operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), tuple(records)))
+    return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
+
+
+def _back_to_short_term(id: str) -> dict[str, Any]:
+    return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
+
+
+def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:
+    """Say something about a memory that is not forgotten."""
+    if located.form != "memory":
+        hint = ELSEWHERE.get(located.form, "edit the page itself").format(located.item.id)
+        raise InputError(f"{located.item.id} is a part of {located.path}", hint=hint)
+    if located.item.forgotten_at:
+        raise ConflictError(f"{located.item.id} is forgotten", hint="restore it first")
+    if located.item.superseded_by:
+        raise ConflictError(f"{located.item.id} was corrected", hint=f"its place has {located.item.superseded_by}")
+    record = {**line, "memory": located.item.id}
+    return vault.add_lines(state_ledger(_agent(located)), [record], by)
+
+
+def _agent(located: Located) -> str:
+    agent = agent_of(located.path)
+    assert agent is not None  # only files of agents are indexed
+    return agent
+
+
+def _check_is_entry(located: Located, deed: str) -> None:
+    if located.form != "memory":
+        raise InputError(
+            f"{located.item.id} is a part of {located.path} and cannot be {deed} by itself",
+            hint=ELSEWHERE.get(located.form, "edit the page, or delete the file").format(located.item.id),
+        )
+    if deed == "forgotten" and located.item.forgotten_at:
+        raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")
+
+
+def purge(
+    vault: Vault,
+    library: Library,
+    what: Sequence[str],
+    by: Attribution,
+    *,
+    dry_run: bool = False,
+    quotes: Quotes | str = Quotes.REFUSE,
+) -> Purged:
+    """Destroy the memories that are meant, each with all that it corrected; those of other agents are out of reach."""
+    ids = dict.fromkeys(each for one in what for each in meant(library, one))
+    indexes = [index for index in library.indexes() if index.agent in (library.agent, SHARED)]
+    agents = {index.agent for index in indexes}
+    rebuild = rebuilder(vault, indexes, agents)
+    return destroy(vault, list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild, agents=agents)
+
+
+def meant(library: Library, what: str) -> list[str]:
+    """The ids of the memory that an id or a description means, and of what it corrected.
+
+    An id that no file has is taken as it is: git may have it.
+    """
+    text = one_id(what)
+    found = library.locate(text)
+    if found is None and ID_PATTERN.fullmatch(text):
+        return [text]
+    described = [found] if found else library.described(text)
+    if not described:
+        raise NotFoundError(f"there is no memory {what[:80]!r}", hint="`recall` finds memories and shows their ids")
+    if len(described) > 1:
+        ids = ", ".join(each.item.id for _, each in described[:5])
+        raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name those that are meant")
+    index, one = described[0]
+    if one.form in ("fact", "case"):
+        return [one.item.id]
+    if one.form != "memory":
+        raise InputError(f"{one.item.id} is a part of {one.path}", hint="edit the page, or purge what it tells of")
+    return [one.item.id, *(item.id for item in library.explain(index, one).supersedes)]

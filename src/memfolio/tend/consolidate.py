@@ -1,0 +1,261 @@
+"""Consolidation: ripe memories are grouped, and each group becomes one summary, as a change that can be undone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import floor, inf
+from typing import Any
+
+from memfolio.errors import ModelError
+from memfolio.index.index import Index
+from memfolio.index.lookup import ripe
+from memfolio.learn.learned import least_trusted
+from memfolio.llm.model import Model
+from memfolio.state import Op
+from memfolio.tend.extract import clipped, extract
+from memfolio.tend.hand import Hand, tender
+from memfolio.text import terms
+from memfolio.tuning import Consolidation
+from memfolio.types import Action, Kind, MemoryItem, Store
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
+from memfolio.vault.fields import Draft
+from memfolio.vault.paths import state_ledger
+
+Members = Sequence[int]
+"""The members of a set as numbers, the rarest first."""
+Postings = dict[int, dict[int, list[int]]]
+"""The sets by their size and by what they are looked up."""
+SMALL = 6
+"""Up to this size sets are looked up by two members at once; the pairs of larger ones are too many."""
+PAIR = 1 << 32
+"""What the first of two members counts in their key, one more than there are members."""
+
+
+def group(sets: Sequence[frozenset[str]], threshold: float, *, common: float = inf) -> list[list[int]]:
+    """The places of the sets that belong together, in their order. Equal ones always do; what is empty is like nothing.
+
+    What more than `common` of them have says too little to look them up by it.
+    """
+    twins: dict[frozenset[str], list[int]] = {}
+    alone = []
+    for place, each in enumerate(sets):
+        if each:
+            twins.setdefault(each, []).append(place)
+        else:
+            alone.append([place])
+    kinds = list(twins)
+    found = [sorted(place for kind in kin for place in twins[kinds[kind]]) for kin in _alike(kinds, threshold, common)]
+    return sorted(found + alone)
+
+
+def _alike(kinds: Sequence[frozenset[str]], threshold: float, common: float) -> Iterator[list[int]]:
+    """The same for sets that are all different and not empty."""
+    counts = Counter(member for each in kinds for member in each)
+    rank = {member: number for number, member in enumerate(sorted(counts, key=lambda each: (counts[each], each)), 1)}
+    ordered = [sorted(rank[member] for member in each) for each in kinds]
+    sizes = sorted({len(each) for each in kinds})
+    telling = sum(1 for count in counts.values() if count <= common)
+    postings = _postings(ordered, sizes, threshold, telling)
+    taken = [False] * len(kinds)
+    for seed in range(len(kinds)):
+        if not taken[seed]:
+            taken[seed] = True
+            kin = [seed]
+            for other in _candidates(ordered[seed], sizes, postings, taken, threshold):
+                if not taken[other] and _jaccard(kinds[seed], kinds[other]) > threshold:
+                    taken[other] = True
+                    kin.append(other)
+            yield kin
+
+
+def _postings(ordered: Sequence[Members], sizes: Sequence[int], threshold: float, telling: int) -> Postings:
+    """Where the sets are looked up; what is not among the `telling` members, the rarest, leads to none."""
+    found: Postings = {size: {} for size in sizes}
+    least = {size: _least(size, sizes, threshold) for size in sizes}
+    for number, members in enumerate(ordered):
+        size = len(members)
+        for is_paired, need in least[size].items():
+            for key in _keys(members, need, is_paired):
+                if (key // PAIR or key) <= telling:  # the rarer of two, or the only one
+                    found[size].setdefault(key, []).append(number)
+    return found
+
+
+def _least(size: int, sizes: Iterable[int], threshold: float) -> dict[bool, int]:
+    """How many members a set must share at least with one that it is compared with, one by one and in pairs."""
+    found: dict[bool, int] = {}
+    for other in sizes:
+        need = needed(size, other, threshold)
+        if need <= min(size, other):
+            is_paired = _are_paired(size, other, need)
+            found[is_paired] = min(need, found.get(is_paired, need))
+    return found
+
+
+def _are_paired(one: int, other: int, need: int) -> bool:
+    return need > 1 and max(one, other) <= SMALL
+
+
+def _keys(members: Members, need: int, is_paired: bool) -> Sequence[int]:
+    """By what a set is looked up that must share so many members."""
+    if not is_paired:
+        return members[: len(members) - need + 1]
+    first = members[: len(members) - need + 2]
+    return [one * PAIR + other for one, other in combinations(first, 2)]
+
+
+def _candidates(
+    members: Members, sizes: Iterable[int], postings: Postings, taken: Sequence[bool], threshold: float
+) -> Iterator[int]:
+    """The free sets that may be like this one, each perhaps more than once."""
+    own = len(members)
+    for size in sizes:
+        need = needed(own, size, threshold)
+        if need > min(own, size):
+            continue
+        there = postings[size]
+        for key in _keys(members, need, _are_paired(own, size, need)):
+            if listed := there.get(key):
+                there[key] = free = [number for number in listed if not taken[number]]
+                yield from free
+
+
+def needed(one: int, other: int, threshold: float) -> int:
+    """How many members two sets of these sizes must share to be more alike than the threshold."""
+    # A hair less, so that a rounding error costs a comparison and never a pair.
+    return max(1, floor(threshold * (one + other) / (1 + threshold) - 1e-9) + 1)
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
+
+
+TOGETHER = 20
+"""How many memories one summary has at most; more are summed up in several."""
+WORDS = 12
+"""How many of its words say what a memory without tags is about."""
+COMMON = 30
+"""A word that more memories have does not say that they belong together."""
+LINE = 200
+"""Characters of a source that its line shows; all of it is where it was."""
+GIST = 120
+"""Tokens that the gist may have."""
+TITLED = 5
+FEW = 4
+"""So many short memories are read as fast as a gist of them."""
+STOPS = (".", "!", "?", "…", ":", "。", "！", "？")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidated:
+    """What was promoted: each alone, or together with others as a summary."""
+
+    groups: tuple[tuple[MemoryItem, ...], ...]
+    """The sources of each summary."""
+    promoted: tuple[MemoryItem, ...]
+    """Those that became long-term memories as they are."""
+    summaries: tuple[MemoryItem, ...] = ()
+    diff: str = ""
+
+
+def consolidate(hand: Hand, index: Index, settings: Consolidation, model: Model | None = None) -> Consolidated:
+    """Promote what proved important, as one change; nothing ripe, nothing written."""
+    found = index.read(lambda db: ripe(db, importance=settings.importance, uses=settings.uses))
+    items = [each.item for each in found]
+    kin = list(belonging(items, settings)) if settings.summarize else [[item] for item in items]
+    groups = [tuple(each) for each in kin if len(each) > 1]
+    alone = [each[0] for each in kin if len(each) == 1]
+    if not items:
+        return Consolidated(groups=(), promoted=())
+    drafts = [summed_up(each, _gist(hand, each, model)) for each in groups]
+    receipt = hand.make(_change(hand.agent, groups, drafts, alone))
+    return Consolidated(
+        groups=tuple(groups), promoted=tuple(alone), summaries=receipt.items if receipt else (), diff=hand.diff
+    )
+
+
+def belonging(items: Sequence[MemoryItem], settings: Consolidation) -> Iterator[list[MemoryItem]]:
+    """The memories that belong together: by their tags, or where there are none by their words."""
+    tagged = [item for item in items if item.tags]
+    plain = [item for item in items if not item.tags]
+    by_tags = [frozenset(tag.casefold() for tag in item.tags) for item in tagged]
+    by_words = [frozenset(word.casefold() for word in terms(item.content, limit=WORDS)) for item in plain]
+    for kin in group(by_tags, settings.similarity):
+        yield from _parted([tagged[place] for place in kin])
+    for kin in group(by_words, settings.text_similarity, common=COMMON):
+        yield from _parted([plain[place] for place in kin])
+
+
+def _parted(kin: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
+    """So many together as make a summary that can be read, in equal parts."""
+    parts = -(-len(kin) // TOGETHER)
+    size = -(-len(kin) // parts)
+    return (kin[start : start + size] for start in range(0, len(kin), size))
+
+
+def _gist(hand: Hand, sources: Sequence[MemoryItem], model: Model | None) -> str | None:
+    """What a model says of these memories; None where there is none, or it fails, which is told once."""
+    if model is None:
+        return None
+    from memfolio.llm.model import sum_up
+
+    try:
+        return sum_up(model, [each.content for each in sources], 200)
+    except ModelError as error:
+        note = f"summed up without the model: {error.message}"
+        if note not in hand.notes:
+            hand.notes.append(note)
+        return None
+
+
+def _change(
+    agent: str, groups: Sequence[Sequence[MemoryItem]], drafts: Sequence[Draft], alone: Iterable[MemoryItem]
+) -> Change:
+    lines: list[dict[str, Any]] = [_promoted(each) for each in alone]
+    for place, sources in enumerate(groups):
+        lines += [{**_promoted(each), "into": NewId(place)} for each in sources]
+    operations: list[Operation] = [AddEntries(agent, tuple(drafts))] if drafts else []
+    operations.append(AddLines(state_ledger(agent), tuple(lines)))
+    return Change(operations=tuple(operations), by=tender("consolidate"), action=Action.MERGE)
+
+
+def _promoted(item: MemoryItem) -> dict[str, Any]:
+    return {"op": Op.STORE.value, "memory": item.id, "store": Store.LONG_TERM.value}
+
+
+def summed_up(sources: Sequence[MemoryItem], gist: str | None = None) -> Draft:
+    """The memory that several become; `gist` is what a model says of them, else the telling sentences do."""
+    chief = max(sources, key=lambda each: each.importance)  # of equal ones the first
+    tags = Counter(tag for each in sources for tag in each.tags)
+    return Draft(
+        content=_content(sources, tags, gist),
+        type=chief.type,
+        kind=Kind.SEMANTIC if all(each.kind is Kind.SEMANTIC for each in sources) else chief.kind,
+        store=Store.LONG_TERM,
+        user=chief.user if len({each.user for each in sources}) == 1 else None,
+        importance=chief.importance,
+        confidence=min(each.confidence for each in sources),
+        tags=tuple(tags),
+        source="consolidation",
+        origin=least_trusted(sources),
+        derived_from=tuple(each.id for each in sources),
+    )
+
+
+def _content(sources: Sequence[MemoryItem], tags: Counter[str], gist: str | None) -> str:
+    about = f" about {', '.join(tag for tag, _ in tags.most_common(TITLED))}" if tags else ""
+    texts = [each.content for each in sources]
+    is_plain = len(texts) <= FEW and all(len(each) <= LINE for each in texts)  # the lines say it all
+    telling = gist or ("" if is_plain else _told(texts))
+    lines = [f"- {clipped(each.content, LINE)} ({each.id})" for each in sources]
+    return "\n".join([f"**{len(sources)} memories{about}**", "", *([telling, ""] if telling else []), *lines])
+
+
+def _told(texts: Sequence[str]) -> str:
+    """The telling sentences, each with its full stop."""
+    found = [sentence for _, sentence in extract(texts, limit=3, tokens=GIST)]
+    return " ".join(each if each.endswith(STOPS) else f"{each}." for each in found)

@@ -1,0 +1,795 @@
+"""Digests: what a day was about, and pages for weeks, months and quarters, renewed when their days change."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from calendar import monthrange
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date, time, timedelta, tzinfo
+from functools import lru_cache, partial
+from hashlib import blake2b
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from memfolio.errors import InputError, ModelError, PageChangedError
+from memfolio.index import maintenance as index_days
+from memfolio.index.index import Index
+from memfolio.index.lookup import by_ids, written_pages
+from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, Mark, Told, local_day
+from memfolio.index.read_files import front_matter
+from memfolio.llm.model import Model
+from memfolio.sources import LEARNED, PATTERN
+from memfolio.state import Op
+from memfolio.tend.extract import extract, is_secret, key_of, keys, sentences_of, shortened
+from memfolio.tend.hand import BEGIN, Hand, is_ours, marked, renewed, tender, within
+from memfolio.tend.hand import renewed as with_ours
+from memfolio.text import counted, terms
+from memfolio.types import Action, Attribution, Type
+from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
+from memfolio.vault.entry import moment_of
+from memfolio.vault.fields import Draft, encoded, local
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.paths import agent_root, state_ledger
+from memfolio.vault.vault import Vault
+
+WEEKLY, MONTHLY, QUARTERLY = "weekly", "monthly", "quarterly"
+LEVELS = (WEEKLY, MONTHLY, QUARTERLY)
+NOUNS = {WEEKLY: "week", MONTHLY: "month", QUARTERLY: "quarter"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """A week, month or quarter; both days belong to it."""
+
+    level: str
+    name: str
+    first: date
+    last: date
+
+    def path(self, agent: str) -> str:
+        return f"{agent_root(agent)}/memory/{self.level}/{self.name}.md"
+
+    @property
+    def before(self) -> Period | None:
+        """The one before it; None where the calendar begins."""
+        return None if self.first == date.min else period_of(self.level, self.first - timedelta(days=1))
+
+    def has(self, day: date) -> bool:
+        return self.first <= day <= self.last
+
+
+def period_of(level: str, day: date) -> Period:
+    """The period of a level to which a day belongs; weeks are those of ISO 8601."""
+    if level == WEEKLY:
+        year, week, weekday = day.isocalendar()
+        first = day - timedelta(days=weekday - 1)
+        last = first + min(timedelta(days=6), date.max - first)
+        return Period(level=level, name=f"{year:04d}-W{week:02d}", first=first, last=last)
+    if level == MONTHLY:
+        return Period(level=level, name=f"{day.year:04d}-{day.month:02d}", first=day.replace(day=1), last=_end(day))
+    quarter = (day.month + 2) // 3
+    first = day.replace(month=3 * quarter - 2, day=1)
+    last = _end(first.replace(month=3 * quarter))
+    return Period(level=level, name=f"{day.year:04d}-Q{quarter}", first=first, last=last)
+
+
+def period_named(level: str, name: str) -> Period | None:
+    """The period of a level that is called so, if there is one."""
+    year, number = name[:4], name[5:].lstrip("WQ")
+    try:
+        if level == WEEKLY:
+            first = date.fromisocalendar(int(year), int(number), 1)
+        else:
+            first = date(int(year), int(number) if level == MONTHLY else 3 * int(number) - 2, 1)
+    except ValueError:
+        return None
+    found = period_of(level, first)
+    return found if found.name == name else None
+
+
+def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
+    """What a digest tells one by one, by the name of the page below it: days, weeks (of a month its days), months."""
+    below = {MONTHLY: WEEKLY, QUARTERLY: MONTHLY}.get(period.level)
+    found: dict[str, list[date]] = {}
+    for day in days:
+        found.setdefault(period_of(below, day).name if below else day.isoformat(), []).append(day)
+    return found
+
+
+def _end(day: date) -> date:
+    return day.replace(day=monthrange(day.year, day.month)[1])
+
+
+FORM = "2"
+"""Goes up with every change of what a gist is, so that those of before are made again."""
+LONGEST_LINE = 2000
+"""Memories of a day that are read, the most important."""
+TYPES_TOLD = (Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.TASK)
+WEIGHTY = frozenset({Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.CORRECTION})
+TERMS, DAY_THEMES, LINES, DAY_HIGHLIGHTS = 8, 30, 5, 5
+LINE_TOKENS, DAY_HIGHLIGHT_TOKENS = 40, 200
+SOURCES = 2
+"""Memories that a line names beside the one that was concluded from them."""
+TAG, NAME, WORD = 1, 2, 3
+LONGEST = 80
+"""Characters of a theme's name."""
+_CHATTER = frozenset(
+    """about after again amazing another anyone anything around away back because before being best better big bit
+    coming course day days doing down else every everyone everything excited feeling first getting glad going good
+    happy haven't having hello help here i'll i'm idea it's kind last later least little long looking lots making
+    many month months more most next nothing now off okay once other out over part people place pretty proud ready
+    right same saying sense since something soon stuff sure taking that's them there they thing things thinking
+    though through time times today together tomorrow tonight trying until using wait way week weeks well what's
+    while without wonderful working yeah year years yes yesterday you're""".split()
+)
+"""What people say whatever they talk about."""
+_NOUN = re.compile(r"\b(?:the|an?|my|our|your|his|her|their|this|these|of|for|new|next) (\w+)", re.IGNORECASE)
+"""What is no verb here, though it may be one elsewhere: `the release`."""
+
+
+class Line(NamedTuple):
+    """Something worth repeating, the memories that say it, and how much it counts."""
+
+    ids: Sequence[str]
+    text: str
+    weight: float = 1.0
+    speaker: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.speaker and f'{self.speaker}: '}{self.text} ({', '.join(self.ids)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gist:
+    """What a day comes down to."""
+
+    day: date
+    memories: int
+    sessions: tuple[str, ...] = ()
+    themes: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
+    """What it was about: by a key the name, the number of memories, and what it is (`TAG`, `NAME` or `WORD`)."""
+    told: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    """Decisions, outcomes, lessons, errors, tasks and patterns, by their type."""
+    highlights: tuple[Line, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps({**asdict(self), "day": self.day.isoformat()}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, data: str) -> Gist:
+        fields = json.loads(data)
+        return cls(
+            day=date.fromisoformat(fields["day"]),
+            memories=fields["memories"],
+            sessions=tuple(fields["sessions"]),
+            themes={key: (name, count, rank) for key, (name, count, rank) in fields["themes"].items()},
+            told={name: tuple(Line(*line) for line in lines) for name, lines in fields["told"].items()},
+            highlights=tuple(Line(*line) for line in fields["highlights"]),
+        )
+
+
+def gist_of(day: date, found: Sequence[Told], count: int) -> Gist:
+    """The gist of a day of `count` memories, of which these were read."""
+    safe = [
+        each for each in found if (each.type in TYPES_TOLD or each.source == PATTERN) and not is_secret(each.content)
+    ]
+    told = {kind.value: [each for each in safe if each.type is kind and each.source != PATTERN] for kind in TYPES_TOLD}
+    told[PATTERN] = [each for each in safe if each.source == PATTERN]
+    episodes = [each for each in found if each.source not in CONCLUDED]
+    return Gist(
+        day=day,
+        memories=count,
+        sessions=tuple(sorted({each.session for each in episodes if each.session})),
+        themes=themes_of(episodes),
+        told={name: _lines(each) for name, each in told.items() if each},
+        highlights=highlights_of(unconcluded(episodes, safe)),
+    )
+
+
+def _lines(found: Sequence[Told]) -> tuple[Line, ...]:
+    best = sorted(found, key=lambda each: -each.importance)[:LINES]
+    return tuple(line_of(each, each.content, each.importance) for each in best)
+
+
+def line_of(memory: Told, words: str, weight: float = 1.0) -> Line:
+    """Words of a memory as a line that says who said them and where they stand."""
+    return Line(cited(memory), shortened(words, LINE_TOKENS), round(weight, 3), memory.speaker)
+
+
+def cited(memory: Told) -> tuple[str, ...]:
+    """The ids that a line about a memory names: what was concluded names its sources too."""
+    return (memory.id, *memory.sources[:SOURCES]) if memory.source == LEARNED else (memory.id,)
+
+
+def unconcluded(episodes: Iterable[Told], found: Iterable[Told]) -> list[Told]:
+    """Those from which nothing that is told anyway was concluded: they would say it once more."""
+    sources = {source for each in found if each.source == LEARNED for source in each.sources}
+    return [each for each in episodes if each.id not in sources]
+
+
+def highlights_of(episodes: Sequence[Told]) -> tuple[Line, ...]:
+    """The sentences that say most of what a day's memories say; what matters more counts more."""
+    weights = [_weight(each) for each in episodes]
+    chosen = extract(
+        [each.content for each in episodes], limit=DAY_HIGHLIGHTS, tokens=DAY_HIGHLIGHT_TOKENS, weights=weights
+    )
+    return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen)
+
+
+def _weight(memory: Told) -> float:
+    return (0.5 + memory.importance) * (1.5 if memory.type in WEIGHTY else 1.0)
+
+
+def themes_of(episodes: Sequence[Told]) -> dict[str, tuple[str, int, int]]:
+    """What memories are about: their tags, what they mention, and the words that tell most."""
+    counts: Counter[str] = Counter()
+    names: dict[str, tuple[int, str]] = {}
+    for memory in episodes:
+        found = dict(_themes(memory))
+        counts.update(found.keys())
+        for key, named in found.items():
+            names[key] = min(names.get(key, named), named)
+    best = sorted(counts, key=lambda key: (-counts[key] * (1 + WORD - names[key][0]), key))[:DAY_THEMES]
+    return {key: (names[key][1], counts[key], names[key][0]) for key in best}
+
+
+def _themes(memory: Told) -> Iterator[tuple[str, tuple[int, str]]]:
+    """Each theme by its key, with its name and how little that is to be preferred; a dictionary keeps the last."""
+    text = " ".join(sentences_of(memory.content))
+    nouns = {word.casefold() for word in _NOUN.findall(text)}
+    for term in terms(text, limit=TERMS):
+        word = term.replace(" ", "")
+        # A phrase of ASCII words is the same identifier again, in its parts.
+        is_telling = len(term) > 2 and not (" " in term and term.isascii()) and not word.isdecimal()
+        if is_telling and not _is_chatter(word) and (word.casefold() in nouns or not _is_verb(word)):
+            yield key_of(word), (WORD, word)
+    yield from ((key_of(name), (NAME, name[:LONGEST])) for name in memory.names)
+    yield from ((key_of(tag), (TAG, tag[:LONGEST])) for tag in memory.tags)
+
+
+@lru_cache(maxsize=4096)
+def _is_chatter(word: str) -> bool:
+    from memfolio.learn.clauses import is_small_talk
+    from memfolio.learn.words import ADVERBS, AUXILIARIES
+
+    low = word.casefold()
+    return low in _CHATTER or low in ADVERBS or low in AUXILIARIES or is_small_talk(low)
+
+
+def _is_verb(word: str) -> bool:
+    """Whether a word may be what somebody does or did; what ends with `-ing` is as often what they do it for."""
+    from memfolio.learn.words import lemma_of
+
+    low = word.casefold()
+    return lemma_of(low) != "" and not low.endswith("ing")
+
+
+NOTABLE = 3
+"""By how many memories a theme must have grown or shrunk, at least, to be a trend; and it must be twice as many."""
+TRENDS = 6
+EVERYWHERE = 3
+"""A word that more than one of so many memories has tells nothing about them."""
+
+
+class Theme(NamedTuple):
+    """Something that memories are about: how many of them, on how many days."""
+
+    key: str
+    name: str
+    rank: int
+    memories: int
+    days: int
+
+    def weight(self, total: int) -> float:
+        """How much it tells about a period of `total` memories: what everything is about tells little."""
+        named = 1.0 if self.rank == WORD else 2.0
+        return named * self.days * math.sqrt(self.memories) * math.log(1 + total / self.memories)
+
+    def is_everywhere(self, total: int) -> bool:
+        return self.rank == WORD and self.memories > max(NOTABLE, total / EVERYWHERE)
+
+
+def themes(gists: Iterable[Gist]) -> dict[str, Theme]:
+    """The themes of these days by their keys."""
+    named: dict[str, tuple[int, str]] = {}
+    memories: Counter[str] = Counter()
+    days: Counter[str] = Counter()
+    for gist in gists:
+        for key, (name, count, rank) in gist.themes.items():
+            memories[key] += count
+            days[key] += 1
+            if key not in named or rank < named[key][0]:
+                named[key] = rank, name
+    return {key: Theme(key, name, rank, memories[key], days[key]) for key, (rank, name) in named.items()}
+
+
+def recurring(found: Mapping[str, Theme], total: int, limit: int) -> list[Theme]:
+    """The themes that tell most, of those on several days or else in several memories; the most frequent first."""
+    apart = [each for each in found.values() if not each.is_everywhere(total)]
+    several = [each for each in apart if each.days > 1] or [each for each in apart if each.memories > 1]
+    best = sorted(several, key=lambda each: (-each.weight(total), each.key))[:limit]
+    return sorted(best, key=lambda each: (-each.days, -each.memories, each.key))
+
+
+def trends(now: Mapping[str, Theme], before: Mapping[str, Theme]) -> Iterator[tuple[str, Sequence[str]]]:
+    """What came, went, rose and fell, each with a few themes and their numbers of memories, the greatest first."""
+    changes = sorted(
+        (
+            (_count(now, key), _count(before, key), (now.get(key) or before[key]).name)
+            for key in now.keys() | before.keys()
+        ),
+        key=lambda change: (-abs(change[0] - change[1]), change[2]),
+    )
+    notable = [each for each in changes if abs(each[0] - each[1]) >= NOTABLE and max(each[:2]) >= 2 * min(each[:2])]
+    yield "New", [f"{name} ({here})" for here, there, name in notable if there == 0][:TRENDS]
+    yield "Gone", [f"{name} ({there})" for here, there, name in notable if here == 0][:TRENDS]
+    yield "More", [f"{name} ({there} → {here})" for here, there, name in notable if here > there > 0][:TRENDS]
+    yield "Less", [f"{name} ({there} → {here})" for here, there, name in notable if there > here > 0][:TRENDS]
+
+
+def _count(found: Mapping[str, Theme], key: str) -> int:
+    return found[key].memories if key in found else 0
+
+
+THEMES = 12
+MOST_LINES = {WEEKLY: 8, MONTHLY: 10, QUARTERLY: 12}
+"""Decisions; of the other sections, half as many lines."""
+HIGHLIGHTS = {WEEKLY: 4, MONTHLY: 4, QUARTERLY: 6}
+"""Lines of each day, week or month."""
+HIGHLIGHT_TOKENS = 300
+CANDIDATES = 3
+"""How many times as many of the most important lines of a week or month these are chosen from."""
+SECTIONS = {
+    "Key Decisions": Type.DECISION.value,
+    "Outcomes": Type.OUTCOME.value,
+    "Lessons": Type.LESSON.value,
+    "Errors": Type.ERROR.value,
+    "Patterns": PATTERN,
+}
+PARTS = {WEEKLY: "Days", MONTHLY: "Weeks", QUARTERLY: "Months"}
+
+_MARKUP = re.compile(r"(?:[\s>#*+|=`~-]|\d+[.)](?=\s|$))+")
+"""What begins a block of Markdown, however often."""
+_CONTROL = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), " ")
+
+NOTHING = "0" * 32
+_BUILT_FROM = re.compile(r"^built_from:[ \t]*([0-9a-f]{32})?.*$", re.MULTILINE)
+
+
+def inline(text: str) -> str:
+    """A text that stays within its line: no tag, comment, image or block of Markdown begins in it."""
+    line = " ".join(text.translate(_CONTROL).split())
+    begin = _MARKUP.match(line)
+    line = (line[begin.end() :] if begin else line) or "…"
+    return line.replace("<", "&lt;").replace("](", "]\\(").replace("![", "!\\[")
+
+
+def compose(period: Period, gists: Sequence[Gist], before: Sequence[Gist], paragraph: str = "") -> str:
+    """The text of a digest of these days, in order, compared with the days of the period before."""
+    found = themes(gists)
+    key_themes = recurring(found, sum(gist.memories for gist in gists), THEMES)
+    sections = [
+        ("Overview", [*_overview(gists), *([f"\n{inline(paragraph)}"] if paragraph else [])]),
+        ("Key Themes", list(map(_theme, key_themes))),
+        *((title, list(_told(gists, name, MOST_LINES[period.level]))) for title, name in SECTIONS.items()),
+        ("Trends", list(_trends(period, gists, before, found))),
+        (PARTS[period.level], list(_parts(period, gists))),
+    ]
+    title = f"# {NOUNS[period.level].capitalize()} {period.name}: {period.first} to {period.last}\n"
+    written = (f"\n## {name}\n\n" + "\n".join(lines) + "\n" for name, lines in sections if lines)
+    return title + "".join(written)
+
+
+def _overview(gists: Sequence[Gist]) -> Iterator[str]:
+    memories = sum(gist.memories for gist in gists)
+    if not memories:
+        yield "Nothing of this is remembered."
+        return
+    sessions = len({session for gist in gists for session in gist.sessions})
+    talks = f" in {counted(sessions, 'conversation')}" if sessions else ""
+    busiest = max(gists, key=lambda gist: gist.memories)
+    most = f"; most on {_link(busiest.day)} ({busiest.memories})" if len(gists) > 1 else ""
+    yield f"{counted(memories, 'memory', 'memories')} on {counted(len(gists), 'day')}{talks}{most}."
+
+
+def _theme(theme: Theme) -> str:
+    memories = counted(theme.memories, "memory", "memories")
+    return f"- {inline(theme.name)}: {memories} on {counted(theme.days, 'day')}"
+
+
+def _told(gists: Sequence[Gist], name: str, most: int) -> Iterator[str]:
+    """The most important of what was decided, learned and so on, in the order of the days."""
+    limit = most if name == Type.DECISION else most // 2
+    said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
+    found = list(reversed(said.values()))  # each thing once, where it was said first
+    best = sorted(range(len(found)), key=lambda at: (-found[at][1].weight, at))[:limit]
+    for day, line in (found[at] for at in sorted(best)):
+        yield f"- {_link(day)} {inline(str(line))}"
+    if len(found) > limit:
+        yield f"- and {len(found) - limit} more"
+
+
+def _trends(period: Period, gists: Sequence[Gist], before: Sequence[Gist], found: Mapping[str, Theme]) -> Iterator[str]:
+    if not before or not gists or period.before is None:
+        return
+    here, there = (sum(gist.memories for gist in each) for each in (gists, before))
+    yield f"- Memories: {there} → {here} since [[{period.before.name}]]"
+    for name, listed in trends(found, themes(before)):
+        if listed:
+            yield f"- {name}: {', '.join(map(inline, listed))}"
+
+
+def _parts(period: Period, gists: Sequence[Gist]) -> Iterator[str]:
+    by_day = {gist.day: gist for gist in gists}
+    for number, (name, days) in enumerate(parts(period, by_day).items()):
+        weekday = f" {days[0]:%A}" if period.level == WEEKLY else ""
+        yield "\n" * (number > 0) + f"### [[{name}]]{weekday}\n"
+        lines = [line for day in days for line in by_day[day].highlights]
+        yield from (f"- {inline(str(line))}" for line in _best(lines, HIGHLIGHTS[period.level]))
+
+
+def _best(lines: Sequence[Line], limit: int) -> Iterable[Line]:
+    if len(lines) <= limit:
+        return lines
+    best = sorted(range(len(lines)), key=lambda at: (-lines[at].weight, at))[: CANDIDATES * limit]
+    tried = [lines[at] for at in sorted(best)]
+    weights = [line.weight for line in tried]
+    chosen = extract([line.text for line in tried], limit=limit, tokens=HIGHLIGHT_TOKENS, weights=weights)
+    return [tried[at]._replace(text=words) for at, words in chosen]
+
+
+def _link(day: date) -> str:
+    return f"[[{day.isoformat()}]]"
+
+
+def built_from(text: str) -> str:
+    """The hash of what a page says that it was built from."""
+    match = _BUILT_FROM.search(text.partition(BEGIN)[0])
+    return (match[1] if match else "") or NOTHING
+
+
+def new_page(period: Period, body: str, source: str) -> str:
+    """The page of a digest that has none yet."""
+    head = f"title: {period.name}\nfirst: {period.first}\nlast: {period.last}\nmade_by: memfolio\nbuilt_from: {source}"
+    return f"---\n{head}\n---\n{marked(body)}\n"
+
+
+def renewed_page(text: str, body: str, source: str) -> str:
+    """A page that is ours with another digest; what a person wrote around it stays."""
+    line = f"built_from: {source}"
+    before, mark, rest = with_ours(text, body).partition(BEGIN)
+    before, count = _BUILT_FROM.subn(line, before, count=1)
+    _, end = front_matter(before)
+    if not count:
+        before = f"{before[:end]}{line}\n{before[end:]}" if end else f"---\n{line}\n---\n{before}"
+    return before + mark + rest
+
+
+DIGEST_JOB = "digest"
+PARAGRAPH = 150
+"""Tokens of what a model writes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """The pages that were written, those that were left alone because a person changed them, and how many are fresh."""
+
+    paths: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    fresh: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Shelf:
+    """The gists of days, read once and made where they are missing."""
+
+    index: Index
+    zone: tzinfo
+    marks: Mapping[date, Mark]
+    gists: dict[tuple[date, str], Gist] = field(default_factory=dict)
+
+    def fetch(self, days: Iterable[date], *, with_archived: bool) -> list[Gist]:
+        """The gists of those of these days that have memories."""
+        wanted = {day: self._mark(day, with_archived) for day in days if self._count(day, with_archived)}
+        missing = {day: mark for day, mark in wanted.items() if (day, mark) not in self.gists}
+        kept = self.index.read(lambda connection: index_days.gists(connection, missing)) if missing else {}
+        self.gists |= {(day, missing[day]): Gist.from_json(data) for day, data in kept.items()}
+        lost = {day: mark for day, mark in missing.items() if day not in kept}
+        if lost:
+            made = [(day, mark, self._make(day, mark, with_archived)) for day, mark in lost.items()]
+            self.index.write(lambda connection: index_days.keep_gists(connection, made))
+        return [self.gists[each] for each in wanted.items()]
+
+    def _make(self, day: date, mark: str, with_archived: bool) -> str:
+        read = partial(index_days.told, day=day, zone=self.zone, limit=LONGEST_LINE, with_archived=with_archived)
+        gist = self.gists[day, mark] = gist_of(day, self.index.read(read), self._count(day, with_archived))
+        return gist.to_json()
+
+    def _count(self, day: date, with_archived: bool) -> int:
+        return self.marks[day].memories if with_archived else self.marks[day].shown
+
+    def _mark(self, day: date, with_archived: bool) -> str:
+        mark = self.marks[day]
+        return f"{FORM} {mark.hash} {mark.archived if with_archived else 0}"
+
+
+def build(
+    hand: Hand,
+    index: Index,
+    *,
+    levels: Sequence[str] = LEVELS,
+    since: date | None = None,
+    current: bool = False,
+    model: Model | None = None,
+) -> Built:
+    """Write the digests that differ from their days, or are missing from periods that are over, all as one change.
+
+    With `since`, only of periods that end on that day or later; with `current`, also the first of one that is not over.
+    A digest that a person changed is left alone. With a model, the overview has a paragraph that it wrote.
+    """
+    if unknown := next((level for level in levels if level not in LEVELS), None):
+        raise InputError(f"{unknown[:40]!r} is no level of digests", hint=f"use {', '.join(LEVELS)}")
+    zone = hand.vault.home.zone
+    marks = index.read(lambda connection: index_days.marks(connection, zone))
+    job = _Job(hand=hand, shelf=_Shelf(index=index, zone=zone, marks=marks), model=model)
+    today = local_day(hand.now, zone)
+    for level in levels:
+        job.look(level, today, since=since, current=current)
+    return job.finish()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Job:
+    hand: Hand
+    shelf: _Shelf
+    model: Model | None
+    pages: list[PutPage] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
+    fresh: int = 0
+
+    def look(self, level: str, today: date, *, since: date | None, current: bool) -> None:
+        """Compose whatever of a level is not as it should be."""
+        periods = self._periods(level)
+        changed: set[Period] = set()
+        for period, days in periods.items():
+            page = self.hand.vault.page(period.path(self.hand.agent))
+            is_due = page or period.last < today or (current and period.has(today))
+            if not is_due or (since is not None and period.last < since):
+                continue
+            source = _source(self.shelf.marks[day] for day in days)
+            # What was archived before a digest is written does not enter it.
+            is_missing = page is None and any(self.shelf.marks[day].shown for day in days)
+            if is_missing or (page and built_from(page.text) != source):
+                changed.add(period)
+            if period in changed or (page and period.before in changed):
+                self._compose(period, page, source, days, periods.get(period.before, []) if period.before else [])
+            else:
+                self.fresh += page is not None
+
+    def _periods(self, level: str) -> dict[Period, list[date]]:
+        """The periods that have days with memories, or a digest of such, in order."""
+        names = self.shelf.index.read(lambda connection: index_days.digest_names(connection, level))
+        found: dict[Period, list[date]] = {each: [] for name in names if (each := period_named(level, name))}
+        period: Period | None = None
+        for day in self.shelf.marks:
+            if period is None or not period.has(day):
+                period = period_of(level, day)
+            found.setdefault(period, []).append(day)
+        return dict(sorted(found.items(), key=lambda each: each[0].first))
+
+    def _compose(
+        self, period: Period, page: Page | None, source: str, days: Sequence[date], before: Sequence[date]
+    ) -> None:
+        path = period.path(self.hand.agent)
+        if page and not is_ours(page.text) and not self._was_purged(page):
+            self.edited.append(path)
+            self.hand.notes.append(f"{path} was changed by hand and is left as it is")
+            return
+        # What has been archived since a digest was written stays in it.
+        gists = self.shelf.fetch(days, with_archived=page is not None)
+        body = compose(period, gists, self.shelf.fetch(before, with_archived=True), self._paragraph(gists))
+        text = renewed_page(page.text, body, source) if page else new_page(period, body, source)
+        if page is None or text != page.text:
+            self.pages.append(PutPage(path, encoded(text), page.hash if page else None))
+
+    def _was_purged(self, page: Page) -> bool:
+        """Whether the last one who changed a page was a purge, which leaves the rest of it for us to put right."""
+        newest = next(self.hand.vault.trail.newest_first(containing=[page.path.encode()]), None)
+        return newest is not None and newest.action is Action.PURGE
+
+    def _paragraph(self, gists: Sequence[Gist]) -> str:
+        """What a model makes of it; after one failure the others are not asked for."""
+        if self.model is None or not gists:
+            return ""
+        from memfolio.llm.model import sum_up
+
+        lines = chain.from_iterable((*chain.from_iterable(gist.told.values()), *gist.highlights) for gist in gists)
+        try:
+            return sum_up(self.model, [line.text for line in lines], PARAGRAPH)
+        except ModelError as error:
+            self.model = None
+            self.hand.notes.append(f"digests have no written overview: {error.message}")
+            return ""
+
+    def finish(self) -> Built:
+        """Write all pages as one change, if there are any."""
+        paths: tuple[str, ...] = tuple(page.path for page in self.pages)
+        if paths:
+            line = {"op": Op.JOB.value, "job": DIGEST_JOB, "pages": len(paths)}
+            is_new = all(page.expects is None for page in self.pages)
+            operations: tuple[Operation, ...] = (*self.pages, AddLines(state_ledger(self.hand.agent), (line,)))
+            action = Action.CREATE if is_new else Action.EDIT
+            try:
+                self.hand.make(Change(operations=operations, by=tender(DIGEST_JOB), action=action))
+            except PageChangedError as error:  # a person or another process was quicker: the next run looks again
+                self.hand.notes.append(f"no digest was written: {error.message}")
+                paths = ()
+        return Built(paths=paths, edited=tuple(self.edited), fresh=self.fresh)
+
+
+def _source(marks: Iterable[Mark]) -> str:
+    """The hash of what some days are; it stays the same when memories are archived."""
+    hashes = "".join(mark.hash for mark in marks)
+    return blake2b(hashes.encode(), digest_size=16).hexdigest() if hashes else NOTHING
+
+
+DAY_JOB = "day"
+FEWEST = 5
+"""Memories that a day must have to be summed up."""
+AT_ONCE = 400
+"""Days that are closed in one run."""
+CITED = 12
+SUMMARY_LINES, SUMMARY_THEMES = 3, 5
+END = time(23, 59, 59)
+SECTIONED = frozenset({Type.DECISION, Type.ERROR, Type.TASK})
+ENDINGS = frozenset({Type.OUTCOME, Type.LESSON, Type.CORRECTION})
+SHARED_WORDS = 2
+"""Words that an error or a task has in common with what ended it."""
+_ENDED = re.compile(r"(?i)\b(fixed|resolved|solved|recovered|repaired|works again|done|finished|completed|shipped)\b")
+
+
+def close_days(hand: Hand, index: Index) -> list[date]:
+    """Sum up every day that is over, has enough memories and no summary yet, all as one change; returns which."""
+    zone = hand.vault.home.zone
+    marks = index.read(partial(index_days.marks, zone=zone))
+    closed = index.read(partial(index_days.summed_up, zone=zone))
+    today = local_day(hand.now, zone)
+    drafts: dict[date, Draft] = {}
+    for day, mark in marks.items():
+        if mark.shown >= FEWEST and day < today and str(day) not in closed and len(drafts) < AT_ONCE:
+            found = index.read(partial(index_days.told, day=day, zone=zone, limit=LONGEST_LINE))
+            draft = summary(day, found, zone, count=mark.shown)
+            drafts |= {day: draft} if draft.derived_from else {}
+    made = hand.make(_change(hand, list(drafts.values()))) if drafts else None
+    return list(drafts) if made or hand.dry_run else []
+
+
+def _change(hand: Hand, drafts: Sequence[Draft]) -> Change:
+    line = {"op": Op.JOB.value, "job": DAY_JOB, "days": len(drafts)}
+    # Two processes that close the same days make the same change.
+    key = hand.vault.home.key_mark(hand.agent, "\n".join((DAY_JOB, *(draft.content for draft in drafts))))
+    operations = (AddEntries(hand.agent, tuple(drafts)), AddLines(state_ledger(hand.agent), (line,)))
+    return Change(operations=operations, by=tender(DAY_JOB), action=Action.APPEND, key=key)
+
+
+def summary(day: date, told: Sequence[Told], zone: tzinfo, *, count: int) -> Draft:
+    """The closing entry of a day of `count` memories, of which these were read, in order."""
+    found = [each for each in told if each.source != PATTERN and not is_secret(each.content)]
+    sections = {
+        "Decisions": list(_decisions(found)),
+        "Errors": list(_errors(found)),
+        "Highlights": list(_highlights(found)),
+        "For tomorrow": list(_open_tasks(found)),
+    }
+    cited: list[str] = []
+    lines = [_opening(day, [each for each in found if each.source not in CONCLUDED], zone, count)]
+    for name, points in sections.items():
+        kept = [point for point in points if len({*cited, *point.ids}) <= CITED]
+        cited = list(dict.fromkeys((*cited, *(each for point in kept for each in point.ids))))
+        lines += ["", f"{name}:", *(f"- {point}" for point in kept)] if kept else []
+    return Draft(
+        content="\n".join(lines),
+        type=Type.EVENT,
+        source=SUMMARY,
+        tags=(DAY_SUMMARY,),
+        event_time=moment_of(day, END, zone),
+        derived_from=tuple(cited),
+        attributes={"day": day.isoformat()},
+    )
+
+
+def _opening(day: date, found: Sequence[Told], zone: tzinfo, count: int) -> str:
+    first, last = (f"{local(each.at, zone):%H:%M}" for each in (found[0], found[-1])) if found else ("", "")
+    sessions = len({each.session for each in found if each.session})
+    about = [name for name, times, rank in themes_of(found).values() if rank < WORD or times > 1][:SUMMARY_THEMES]
+    topics = f" Topics: {', '.join(about)}." if about else ""
+    talks = f" in {counted(sessions, 'conversation')}" if sessions else ""
+    return f"Summary of {day:%A}, {day}: {count} memories{talks}, from {first} to {last}.{topics}"
+
+
+def _decisions(found: Sequence[Told]) -> Iterator[Line]:
+    """The most important decisions, in their order."""
+    decided = [each for each in found if each.type is Type.DECISION]
+    best = sorted(decided, key=lambda each: -each.importance)[:SUMMARY_LINES]
+    return (line_of(each, each.content) for each in decided if each in best)
+
+
+def _errors(found: Sequence[Told]) -> Iterator[Line]:
+    """Errors, each with what ended it."""
+    for error in [each for each in found if each.type is Type.ERROR][:SUMMARY_LINES]:
+        line, end = line_of(error, error.content), _ending(error, found)
+        if end:
+            ended = line_of(end, end.content)
+            yield line._replace(text=f"{line.text} Ended: {ended.text}", ids=(*line.ids, *ended.ids))
+        else:
+            yield line._replace(text=f"{line.text} Open.")
+
+
+def _open_tasks(found: Sequence[Told]) -> Iterator[Line]:
+    tasks = [each for each in found if each.type is Type.TASK and not _ending(each, found)]
+    return (line_of(each, each.content) for each in tasks[:SUMMARY_LINES])
+
+
+def _ending(begun: Told, found: Sequence[Told]) -> Told | None:
+    """What later on the same day tells how something ended."""
+    words = keys(begun.content)
+    later = (each for each in found if each.at > begun.at and each.type is not Type.ERROR)
+    ends = (each for each in later if each.type in ENDINGS or _ENDED.search(each.content))
+    return next((each for each in ends if len(words & keys(each.content)) >= SHARED_WORDS), None)
+
+
+def _highlights(found: Sequence[Told]) -> Sequence[Line]:
+    """The best sentences of what has no section of its own."""
+    others = (each for each in found if each.type not in SECTIONED)
+    return highlights_of(unconcluded(others, found))[:SUMMARY_LINES]
+
+
+_CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def without_citations(vault: Vault, index: Index, ids: Collection[str], by: Attribution) -> Change | None:
+    """The change that cuts every line that cites one of these ids; None where no page has one.
+
+    Digests of the days of these memories also lose what they say of many memories together, until they are written
+    anew.
+    """
+    found = index.read(lambda db: by_ids(db, [*ids]))
+    days = {local_day(each.item.event_time or each.item.created_at, vault.home.zone) for each in found}
+    pages = tuple(_cut(vault, index, frozenset(ids), days))
+    return Change(operations=pages, by=by, action=Action.EDIT) if pages else None
+
+
+def _cut(vault: Vault, index: Index, ids: frozenset[str], days: Collection[date]) -> Iterator[PutPage]:
+    for path in index.read(lambda db: written_pages(db, agent_root(index.agent))):
+        page = vault.page(path)
+        old = to_text(page.content) if page else ""
+        text = old
+        if is_ours(old):
+            text = renewed(old, _without(within(old), ids, all_cited=_tells_of(path, days)))
+        text = _without(text, ids)
+        if page is not None and text != old:
+            yield PutPage(path, to_bytes(text), page.hash)
+
+
+def _without(text: str, ids: frozenset[str], *, all_cited: bool = False) -> str:
+    """The lines that cite none of these memories, or with `all_cited` only such that cite others, and headings."""
+    lines = [(line, _CITED.findall(line)) for line in _LINE.findall(text)]
+    kept = [(line, cited) for line, cited in lines if ids.isdisjoint(cited)]
+    return "".join(line for line, cited in kept if cited or not all_cited or line.startswith("#") or not line.strip())
+
+
+def _tells_of(path: str, days: Collection[date]) -> bool:
+    """Whether a page is the digest of one of these days, or compares its own with them."""
+    named = PurePosixPath(path)
+    period = period_named(named.parent.name, named.stem) if named.parent.name in LEVELS else None
+    return period is not None and any(_has(period, day) or _has(period.before, day) for day in days)
+
+
+def _has(period: Period | None, day: date) -> bool:
+    return period is not None and period.has(day)

@@ -1,0 +1,359 @@
+"""Learning from conversations that are over: turns are resolved beside what is known, one change each."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from memfolio.errors import HomeBusyError, MemfolioError, ModelError
+from memfolio.govern.reflection.log import is_unwanted, refused
+from memfolio.index.index import Index
+from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
+from memfolio.index.rows import ROLES, from_us
+from memfolio.learn.learned import Learned, Statement, Turn, drafted, moment
+from memfolio.learn.resolve import Clash, Reference, Resolution
+from memfolio.learn.rules import learn
+from memfolio.llm.model import Model
+from memfolio.recall.fence import strip_fences
+from memfolio.state import Op
+from memfolio.stores import flush
+from memfolio.stores.flush import resolved
+from memfolio.tend.digest import inline
+from memfolio.tend.extract import clipped, extract
+from memfolio.tend.hand import Hand, is_ours, marked, renewed, tender
+from memfolio.text import counted
+from memfolio.tuning import Learning
+from memfolio.types import Action, MemoryItem, Origin
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
+from memfolio.vault.fields import local
+from memfolio.vault.paths import agent_root, state_ledger
+
+LINE = 100
+"""Characters of a turn that its line shows."""
+MOST = 400
+"""How many turns a page lists; the others are in the logs all the same."""
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+ASK = """Both are kept. Which is right? Forget the other one by the id behind it (`memfolio forget ID`). Of the newer
+one that is the turn that says it; what was learned from that turn alone is forgotten with it."""
+
+
+def page_path(agent: str, session: str, began: datetime, zone: tzinfo) -> str:
+    """Where the page about a conversation lies; a name of its own also where only signs tell it from another's."""
+    slug = _UNSAFE.sub("-", session.casefold()).strip("-")[:60] or "session"
+    if slug != session:
+        slug = f"{slug}-{blake2b(session.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+    return f"{agent_root(agent)}/sessions/{local(began, zone).date()}-{slug}.md"
+
+
+def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo, there: str | None = None) -> str | None:
+    """The page about a conversation with these turns, at least one, in the place of the one that is there.
+
+    What a person wrote around ours stays; None where they changed ours.
+    """
+    body = _body(session, turns, zone)
+    if there is None:
+        return f"---\nsession: {session}\n---\n{marked(body)}\n"
+    return renewed(there, body) if is_ours(there) else None
+
+
+def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
+    first, last = (local(moment(turn), zone) for turn in (turns[0], turns[-1]))
+    people = ", ".join(dict.fromkeys(map(_speaker, turns)))
+    told = extract([turn.content for turn in turns], limit=5, tokens=250)
+    return "\n".join(
+        [
+            f"# Conversation {inline(session)} of {first:%Y-%m-%d}",
+            "",
+            f"{counted(len(turns), 'turn')} of {people} from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}",
+            "",
+            "## Summary",
+            "",
+            *(f"- {inline(sentence)} ({turns[place].id})" for place, sentence in told),
+            "",
+            "## Turns",
+            "",
+            *(_line(turn, zone) for turn in turns[:MOST]),
+            *([f"- and {len(turns) - MOST} more in the logs"] if len(turns) > MOST else []),
+            "",
+        ]
+    )
+
+
+def _line(turn: MemoryItem, zone: tzinfo) -> str:
+    words = clipped(inline(turn.content), LINE)
+    return f"- {local(moment(turn), zone):%H:%M} {_speaker(turn)}: {words} ({turn.id})"
+
+
+def _speaker(turn: MemoryItem) -> str:
+    """Who speaks, by name where that is known."""
+    role = turn.role or ""
+    return inline(turn.user if turn.user and role.casefold() in ("user", "human") else role)
+
+
+def conflict_page(hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> PutPage:
+    """The page of the day with these conflicts below what it has."""
+    day = f"{local(hand.now, hand.vault.home.zone):%Y-%m-%d}"
+    path = f"{agent_root(hand.agent)}/memory/conflicts/{day}.md"
+    page = hand.vault.page(path)
+    before = page.text.rstrip("\n") if page else f"# Conflicts found on {day}\n\n{ASK}"
+    sections = (_section(clash, hand, resolution, turns) for clash in resolution.contradicting)
+    text = "\n\n".join([before, *sections]) + "\n"
+    return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None)
+
+
+def _section(clash: Clash, hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
+    title = inline(f"{clash.new.subject}: {clash.new.predicate}".replace("_", " "))
+    lines = [f"## {title}", ""]
+    for known in (clash.old, clash.new):
+        day, cited = local(known.at, hand.vault.home.zone), _citation(known.ref, resolution, turns)
+        lines.append(f"- {day:%Y-%m-%d}: {inline(known.text)} ({cited})")
+    return "\n".join(lines)
+
+
+def _citation(ref: Reference, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
+    """An id to forget it by; of what has none yet that of the turn that says it."""
+    return turns[resolution.kept[ref.index].turns[-1]].id if isinstance(ref, NewId) else ref
+
+
+CITED = 5
+"""How many turns a mention names."""
+NAMED = 100
+"""How many people and things one conversation adds."""
+
+
+def entries(agent: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) -> Iterator[Operation]:
+    drafts = tuple(drafted(each, [turns[place] for place in each.turns]) for each in kept)
+    if drafts:
+        yield AddEntries(agent, drafts)
+
+
+def lines(
+    turns: Sequence[MemoryItem], learned: Learned, resolution: Resolution, page: str | None
+) -> Iterator[dict[str, Any]]:
+    yield from flush.lines(resolution)
+    for known, statement in resolution.repeated:
+        if isinstance(known, str):
+            yield from flush.said_again(known, (turns[place].id for place in statement.turns))
+    for each in learned.causes:
+        yield _edge(turns[each.cause].id, turns[each.effect].id, "causal") | {"predicate": "hypothesis"}
+    yield {  # whose session it is, the writer adds
+        "op": Op.SESSION.value,
+        "read": placeholders(turn.id for turn in turns),
+        **({"page": page} if page else {}),
+        "mentions": [
+            {
+                "name": each.name,
+                "type": each.type,
+                "aliases": list(each.aliases),
+                "in": _cited(each.turns, turns),
+                "on": f"{min((moment(turns[place]) for place in each.turns), default=moment(turns[0])):%Y-%m-%d}",
+            }
+            for each in learned.mentions[:NAMED]
+        ],
+        "relations": [
+            {
+                "subject": each.subject,
+                "predicate": each.predicate,
+                "object": each.object,
+                "in": _cited(each.turns, turns),
+            }
+            for each in learned.relations[:NAMED]
+        ],
+    }
+
+
+def _edge(source: Reference, target: Reference, type: str) -> dict[str, Any]:
+    return {"op": Op.EDGE.value, "memory": source, "to": target, "type": type}
+
+
+def _cited(places: Sequence[int], turns: Sequence[MemoryItem]) -> list[str]:
+    return [turns[place].id for place in places[:CITED]]
+
+
+MACHINES = ROLES - {"user", "human"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What one conversation brought."""
+
+    session: str
+    turns: int
+    learned: int
+    replaced: int
+    conflicts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Which conversations are over: those that fell silent, or all, or all that are named, besides one."""
+
+    only: Collection[str] = ()
+    besides: str | None = None
+    is_over: bool = False
+    """Whether they are over even if they were not silent for long."""
+    again: bool = False
+    """Whether what a person undid is learned once more."""
+
+
+SILENT = Ended()
+Told = Callable[[int, int], None]
+
+
+def hear_out(
+    hand: Hand,
+    index: Index,
+    settings: Learning,
+    ended: Ended = SILENT,
+    *,
+    model: Model | None = None,
+    enough: Callable[[], bool] = lambda: False,
+    told: Told = lambda done, total: None,
+) -> list[Heard]:
+    """Learn from every conversation that is over, each as one change, until there is `enough`.
+
+    The caller keeps other processes from doing the same meanwhile (`tend.alone`). What cannot be learned from is noted
+    and does not stop the others, unless it was named.
+    """
+    due, heard = _due(hand, index, settings, ended), []
+    for done, each in enumerate(due):
+        if enough():
+            hand.notes.append(f"the time is up, {len(due) - done} of {len(due)} conversations wait for the next time")
+            break
+        told(done, len(due))
+        try:
+            found = _hear(hand, index, each, settings, model)
+        except MemfolioError as error:
+            if ended.only or isinstance(error, HomeBusyError):
+                raise
+            hand.notes.append(f"conversation {each.session} was not learned from: {error.message}")
+            continue
+        if found is not None:
+            heard.append(found)
+    return heard
+
+
+def _due(hand: Hand, index: Index, settings: Learning, ended: Ended) -> list[Conversation]:
+    silent = hand.now - settings.idle
+    waiting = index.read(partial(unheard, only=ended.only))
+    due = [each for each in waiting if ended.is_over or from_us(each.last_us) <= silent]
+    due = [each for each in due if each.session != ended.besides]
+    if ended.again or not due or hand.vault.trouble is not None:
+        return due
+    with hand.vault.writer.ready():
+        rest = [replace(each, unread=_not_undone(hand, each)) for each in due]
+    return [each for each in rest if each.unread]
+
+
+def _not_undone(hand: Hand, conversation: Conversation) -> frozenset[str]:
+    """The turns behind those that were learned from in a change that a person took back: the trail has its key."""
+    made_under = hand.vault.books.made_under
+    undone = [each for each in conversation.unread if made_under(_key(hand, conversation, each))]
+    return frozenset(each for each in conversation.unread if each > max(undone, default=""))
+
+
+def _key(hand: Hand, conversation: Conversation, last: str) -> str:
+    """What the change that learns from a conversation up to this turn has in the trail, also when it was undone."""
+    return hand.vault.home.key_mark(hand.agent, f"session {conversation.session} {last}")
+
+
+def _hear(
+    hand: Hand, index: Index, conversation: Conversation, settings: Learning, model: Model | None
+) -> Heard | None:
+    whole = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
+    turns = [each for each in whole if each.id in conversation.unread]
+    if not turns:
+        return None  # forgotten meanwhile
+    learned = _wanted(_learn(turns, model, hand.notes), refused(hand.vault, hand.agent))
+    said = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
+    resolution = resolved(index, said, settings.conflicts)
+    page = _page(hand, conversation, whole) if settings.transcripts else None
+    path = page.path if page else conversation.page
+    operations: list[Operation] = [
+        *entries(hand.agent, resolution.kept, turns),
+        AddLines(state_ledger(hand.agent), tuple(lines(turns, learned, resolution, path))),
+        *([page] if page else []),
+    ]
+    if resolution.contradicting and settings.conflicts != "keep":
+        operations.append(conflict_page(hand, resolution, turns))
+    if not _make(hand, conversation, turns, operations):
+        return None
+    return Heard(
+        session=conversation.session,
+        turns=len(turns),
+        learned=len(resolution.kept),
+        replaced=len(resolution.replaced),
+        conflicts=len(resolution.contradicting),
+    )
+
+
+def _learn(turns: Sequence[MemoryItem], model: Model | None, notes: list[str]) -> Learned:
+    """What these turns tell, by the model if there is one that answers, else by rules; words recalled are not new."""
+    said = [_turn(turn) for turn in turns]
+    if model is None:
+        return learn(said)
+    from memfolio.learn.ask import learn_by_model
+
+    try:
+        return learn_by_model(model, said)
+    except ModelError as error:
+        note = f"learned without the model: {error.message}"
+        if note not in notes:
+            notes.append(note)
+        return learn(said)
+
+
+def _wanted(learned: Learned, marks: Container[str]) -> Learned:
+    """What was learned, less what a person did not want to be, and relations that it tells of."""
+    unwanted = [each.text for each in learned.statements if is_unwanted(each.text, marks)]
+    told = [each for each in learned.relations for text in unwanted if each.subject in text and each.object in text]
+    return replace(
+        learned,
+        statements=[each for each in learned.statements if each.text not in unwanted],
+        relations=[each for each in learned.relations if each not in told],
+    )
+
+
+def _turn(item: MemoryItem) -> Turn:
+    """A turn as rules and models read it; strangers' words teach nothing, whoever plays them in."""
+    role = item.role or ""
+    is_user = role.casefold() in ("user", "human")
+    return Turn(
+        content=strip_fences(item.content),
+        speaker=(item.user or "The user") if is_user else role,
+        is_person=role.casefold() not in MACHINES and item.origin is not Origin.UNTRUSTED,
+        at=moment(item),
+    )
+
+
+def _make(hand: Hand, conversation: Conversation, turns: Sequence[MemoryItem], operations: Sequence[Operation]) -> bool:
+    by = replace(tender("session"), session=conversation.session)
+    change = Change(operations=tuple(operations), by=by, action=Action.APPEND)
+    if hand.dry_run:
+        hand.make(change)
+        return True
+    key = _key(hand, conversation, max(each.id for each in turns))
+    with hand.vault.writer.ready():
+        is_again = hand.vault.books.made_under(key) is not None
+        return hand.make(change if is_again else replace(change, key=key)) is not None
+
+
+def _page(hand: Hand, conversation: Conversation, whole: Sequence[MemoryItem]) -> PutPage | None:
+    """The page about the whole conversation, unless a person made it theirs or something stands in its place."""
+    zone = hand.vault.home.zone
+    path = conversation.page or page_path(hand.agent, conversation.session, moment(whole[0]), zone)
+    try:
+        page, trouble = hand.vault.page(path), f"{path} is a folder"
+    except MemfolioError as error:
+        page, trouble = None, error.message
+    if page is None and os.path.lexists(hand.vault.home.path(path)):
+        hand.notes.append(f"there is no page about conversation {conversation.session}: {trouble}")
+        return None
+    text = compose_page(conversation.session, whole, zone, page.text if page else None)
+    return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None) if text is not None else None

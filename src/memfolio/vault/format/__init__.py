@@ -1,1 +1,0 @@
-"""How files are written and read: the entry, the daily log, hand-written notes, JSON lines. Pure."""

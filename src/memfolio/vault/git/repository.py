@@ -1,0 +1,492 @@
+"""A git directory and its index: opened or made in one step, its files replaced under git's own locks."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import struct
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memfolio.errors import HistoryError, InputError, MemfolioError, NaiveTimeError, PathError
+from memfolio.vault.disk import Disk, full_error
+
+if TYPE_CHECKING:
+    import pygit2
+
+
+Parts = tuple[str, ...]
+
+_IGNORED_ON_MACS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_GIT_FOLDER = re.compile(r"(?i)(\.git|git~\d+)[ .]*(:.*)?")
+
+
+def can_hold(path: str) -> bool:
+    """Whether a file of this name can be in the history."""
+    try:
+        parts_of(path)
+    except PathError:
+        return False
+    return True
+
+
+def parts_of(path: str) -> Parts:
+    """The path's folders and name; raises PathError when git cannot hold it."""
+    parts = tuple(path.split("/"))
+    for part in parts:
+        plain = _IGNORED_ON_MACS.sub("", part)
+        if plain in ("", ".", "..") or _GIT_FOLDER.fullmatch(plain) or "\\" in part or "\0" in part:
+            raise PathError(
+                f"{path[:120]!r} cannot be in the history", hint="use a relative path with / and plain names"
+            )
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise PathError(f"{path[:120]!r} is not a name in UTF-8", hint="rename the file") from error
+    return parts
+
+
+SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
+"""For people's own git: bytes stay as they are, commits survive power loss. libgit2 reads neither."""
+NEW_REF, NEW_OWN_REF = "memfolio-ref.new", "memfolio-own.new"
+OWN_REFS = "refs/memfolio/"
+"""Where our newest commit of each branch is noted: no command that moves branches moves these."""
+EXCLUDED = ".*.tmp"
+"""Files that are being written: neither `git stash -u` nor `git clean -fd` takes what is excluded."""
+NO_COMMIT = "0" * 40
+FOLDER = b"40000"
+"""The mode of a folder in a tree."""
+ID_BYTES = 20
+_BROKEN = "run `git fsck` in the home; the files themselves are not affected"
+_opening = threading.Lock()
+
+
+@contextmanager
+def guarded(home: Path) -> Iterator[None]:
+    """Turn what libgit2, git and the system say into `HistoryError`, or `DiskFullError`, with the cause kept."""
+    try:
+        yield
+    except MemfolioError:
+        raise
+    except _failures() as error:
+        if full := full_error(home, error):
+            raise full from error
+        what = error.args[0] if isinstance(error, KeyError) and error.args else error
+        raise HistoryError(f"the git history of {home} cannot be used: {what}", hint=_BROKEN) from error
+
+
+def open_repo(home: Path, ref: str) -> pygit2.Repository:
+    """The home's own repository, never one that the home merely lies in."""
+    import pygit2
+
+    if not pygit2.reference_is_valid_name(ref):
+        raise InputError(
+            f"{ref.removeprefix('refs/heads/')!r} cannot be a branch name", hint="use a plain name like main"
+        )
+    settings = pygit2.settings
+    # Ownership is checked to protect people from repositories they happen to stand in. A home is named by its caller,
+    # is searched for nowhere, and libgit2 runs nothing it finds there; containers often see it owned by another user.
+    with _opening:
+        validated = settings.owner_validation
+        settings.owner_validation = False
+        try:
+            repo = pygit2.Repository(str(home / ".git"), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        finally:
+            settings.owner_validation = validated
+    workdir: str | None = repo.workdir  # None for a bare one, whatever the stubs say
+    if workdir is None or not os.path.samefile(workdir, home):
+        raise HistoryError(
+            f"the repository in {home} keeps its files elsewhere", hint="unset core.bare and core.worktree"
+        )
+    return repo
+
+
+def create(disk: Disk, home: Path, branch: str) -> None:
+    """Make `.git` appear whole or not at all."""
+    import pygit2
+
+    workshop = home / ".git-new"
+    for file in all_files(workshop):  # of an attempt that was cut short
+        disk.unlink(file)
+    repo = pygit2.init_repository(str(workshop), bare=True, initial_head=branch)
+    repo.config["core.bare"] = False
+    repo.config["core.logAllRefUpdates"] = True
+    configure(disk, repo)
+    for file in all_files(workshop):
+        disk.sync_file(file)
+    for folder, _, _ in os.walk(workshop):
+        disk.sync_dir(Path(folder))
+    disk.rename(workshop, home / ".git")
+    disk.sync_dir(home)
+
+
+def configure(disk: Disk, repo: pygit2.Repository) -> None:
+    """Add the settings that are missing; what a person has set for this repository stays."""
+    import pygit2
+
+    config = pygit2.Config(str(common_dir(repo) / "config"))
+    for name, value in SETTINGS.items():
+        if name not in config:
+            config[name] = value
+    exclude = common_dir(repo) / "info" / "exclude"
+    excluded = exclude.read_text().splitlines() if exclude.exists() else []
+    if EXCLUDED not in excluded:
+        disk.put(exclude, "".join(f"{line}\n" for line in [*excluded, EXCLUDED]).encode())
+
+
+def common_dir(repo: pygit2.Repository) -> Path:
+    """Where objects and branches lie; a linked work tree shares those of its main repository."""
+    gitdir = Path(repo.path)
+    try:
+        return gitdir / (gitdir / "commondir").read_text().strip()
+    except FileNotFoundError:
+        return gitdir
+
+
+def commit_at(repo: pygit2.Repository, commit: str) -> pygit2.Commit:
+    """The commit with this id."""
+    import pygit2
+
+    return repo[commit].peel(pygit2.Commit)
+
+
+def tree_entries(tree: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Mode, name and id of all that is in a tree, as its bytes have them."""
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, name = tree[at:end].partition(b" ")
+        at = end + 1 + ID_BYTES
+        yield mode, name, tree[end + 1 : at]
+
+
+def lost_tip(disk: Disk, repo: pygit2.Repository, ref: str) -> str | None:
+    """The last commit of a branch that is missing although it had one; None when it never had."""
+    common = common_dir(repo)
+    lines = (disk.read(common / "logs" / ref) or b"").decode("utf-8", "replace").splitlines()
+    # A first commit that was cut short has left its line and its scratch file.
+    is_unborn = not lines or (lines[-1].startswith(NO_COMMIT) and disk.stamp(common / NEW_REF) is not None)
+    return None if is_unborn else lines[-1][41:81]
+
+
+def has_foreign_lock(target: Path, scratch: Path) -> bool:
+    """Whether somebody other than a dead process of ours holds git's lock on `target`."""
+    lock = _lock_of(target)
+    return os.path.lexists(lock) and not _is_same(lock, scratch)
+
+
+def stage(disk: Disk, target: Path, scratch: Path, data: bytes) -> None:
+    """Put durable `data` into `scratch`, for `locked` to make it `target`; it is there until then, without a gap."""
+    clear_lock(disk, target, scratch)
+    for leftover in disk.leftovers(scratch):
+        disk.discard(leftover)
+    disk.put(scratch, data)
+
+
+def clear_lock(disk: Disk, target: Path, scratch: Path) -> None:
+    """Take away a lock that a process of ours left which died: no other program links it to our scratch file."""
+    if _is_same(lock := _lock_of(target), scratch):
+        disk.unlink(lock)
+
+
+@contextmanager
+def locked(disk: Disk, target: Path, scratch: Path) -> Iterator[None]:
+    """Hold git's lock on `target`, then replace it by the durable file `scratch`; an exception leaves it as it was."""
+    lock = _lock_of(target)
+    try:
+        _link(disk, scratch, lock)
+    except FileExistsError as error:
+        hint = f"wait for git to finish; if no git is running, delete {lock}"
+        raise HistoryError(f"{lock} is held by another program", hint=hint) from error
+    try:
+        yield
+        disk.rename(lock, target)
+    except BaseException:
+        disk.discard(lock)
+        raise
+    disk.sync_dir(target.parent)
+    disk.discard(scratch)
+
+
+def append_line(disk: Disk, path: Path, line: bytes) -> None:
+    """Append to a log, on a line of its own even after a torn one."""
+    is_torn = tail(disk, path, 1) not in (None, b"", b"\n")
+    disk.append(path, b"\n" + line if is_torn else line, sync=False)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    import subprocess
+
+    import pygit2
+
+    return pygit2.GitError, KeyError, ValueError, OSError, subprocess.SubprocessError
+
+
+def all_files(folder: Path) -> list[Path]:
+    """Every file below a folder."""
+    return [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
+
+
+def _lock_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.lock")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samestat(os.lstat(one), os.lstat(other))
+    except FileNotFoundError:
+        return False
+
+
+def _link(disk: Disk, source: Path, target: Path) -> None:
+    try:
+        disk.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        handle = disk.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            disk.write_all(handle, source.read_bytes())
+            disk.fsync(handle)
+        finally:
+            disk.close(handle)
+
+
+def tail(disk: Disk, path: Path, size: int) -> bytes | None:
+    """The last bytes of a file; None when there is none."""
+    stamp = disk.stamp(path)
+    return None if stamp is None else disk.read(path, max(stamp.size - size, 0))
+
+
+IndexName = tuple[bytes, int, bytes]
+"""Path, mode and blob of an entry of the index."""
+MARKER = "memfolio-index"
+STAGED = "staged changes"
+"""Why commits wait while the index has a person's work."""
+_ENTRY = struct.Struct(">10I20sH")
+_SETTLED_NS = 100_000_000
+_HASH = 20
+
+
+def checksum(disk: Disk, index: Path) -> str | None:
+    """What tells two states of an index file apart, from its last bytes; None when there is no file."""
+    last, stamp = tail(disk, index, _HASH), disk.stamp(index)
+    if last is None or stamp is None:
+        return None
+    # git writes zeros under index.skipHash.
+    return last.hex() if any(last) else f"{stamp.size}-{stamp.inode}-{stamp.mtime_ns}"
+
+
+def marks(disk: Disk, marker: Path) -> list[tuple[str, str]]:
+    """The commits the index was brought up to, each with the checksum it then had."""
+    lines = (disk.read(marker) or b"").decode("ascii", "replace").splitlines()
+    return [(commit, state) for commit, _, state in (line.partition(" ") for line in lines) if len(commit) == 2 * _HASH]
+
+
+def put_marks(disk: Disk, marker: Path, entries: list[tuple[str, str]]) -> None:
+    disk.put(marker, "".join(f"{commit} {state}\n" for commit, state in entries).encode("ascii"))
+
+
+def is_current(disk: Disk, gitdir: Path, branch: str) -> bool:
+    """Whether the index was brought up to the branch, by what git's files say; False where only libgit2 can tell."""
+    tip = _target(disk, gitdir, f"refs/heads/{branch}")
+    return (tip, checksum(disk, gitdir / "index")) in marks(disk, gitdir / MARKER)
+
+
+def is_led_by_us(disk: Disk, gitdir: Path, branch: str) -> bool:
+    """Whether the branch is at our newest commit, by what git's files say, or has none of ours yet."""
+    own = _target(disk, gitdir, f"{OWN_REFS}{branch}")
+    return not own or own == _target(disk, gitdir, f"refs/heads/{branch}")
+
+
+def _target(disk: Disk, gitdir: Path, ref: str) -> str:
+    """The commit that a reference names; empty when there is none."""
+    if found := disk.read(gitdir / ref):
+        return found.decode("ascii", "replace").strip()
+    lines = (disk.read(gitdir / "packed-refs") or b"").decode("utf-8", "replace").splitlines()
+    return next((line[: 2 * _HASH] for line in lines if line.endswith(f" {ref}")), "")
+
+
+def index_files(repo: pygit2.Repository) -> tuple[Path, Path]:
+    """The index, and where its successor is prepared."""
+    return Path(repo.path, "index"), Path(repo.path, f"{MARKER}.new")
+
+
+def index_origin(repo: pygit2.Repository, commits: Iterable[str]) -> str | None:
+    """The first of the commits whose files the index lists, neither more nor less; None when it is none of them."""
+    entries = repo.index
+    entries.read()
+    if entries.conflicts is not None:
+        return None
+    return next((one for one in commits if not len(commit_at(repo, one).tree.diff_to_index(entries))), None)
+
+
+def is_empty_index(disk: Disk, index: Path) -> bool:
+    """Whether the index lists nothing, as that of a repository nobody has used."""
+    return (disk.read(index) or b"")[8:12] == bytes(4)
+
+
+def build_index(disk: Disk, repo: pygit2.Repository, index: Path, tree: pygit2.Tree) -> bytes | None:
+    """The bytes of an index of `tree`, with the times of files that are as the tree has them.
+
+    None where the present index holds more than names (a sparse checkout's does) and must be left alone.
+    """
+    known = _known_entries(disk, index)
+    if known is None:
+        return None
+    home, names = Path(repo.workdir), sorted(_index_names(tree, b""))
+    entries = [known.get(name) or _index_entry(home, *name) for name in names]
+    content = b"DIRC" + struct.pack(">II", 2, len(entries)) + b"".join(entries)
+    return content + hashlib.sha1(content, usedforsecurity=False).digest()
+
+
+def _index_names(tree: pygit2.Tree, prefix: bytes) -> Iterator[IndexName]:
+    import pygit2
+
+    for entry in tree:
+        path = prefix + (entry.raw_name or b"")
+        if isinstance(entry, pygit2.Tree):
+            yield from _index_names(entry, path + b"/")
+        else:
+            yield path, int(entry.filemode), entry.id.raw
+
+
+def _known_entries(disk: Disk, index: Path) -> dict[IndexName, bytes] | None:
+    """Entries whose times can be taken over; None when the index must be left alone."""
+    stamp, content = disk.stamp(index), disk.read(index)
+    if stamp is None or content is None:
+        return {}
+    version, count = struct.unpack_from(">II", content, 4)
+    if version != 2:  # 3 has flags that only their owner understands; 4 is the same as 2, written shorter
+        return None if version == 3 else {}
+    found: dict[IndexName, bytes] = {}
+    start = 12
+    for _ in range(count):
+        end = content.index(b"\0", start + _ENTRY.size)
+        following = start + (end - start + 8) // 8 * 8
+        seconds, fraction, mode = struct.unpack_from(">II8xI", content, start + 8)
+        # A file changed while its index was being written can have changed again at the same time.
+        if 0 < seconds * 10**9 + fraction < stamp.mtime_ns:
+            name = (content[start + _ENTRY.size : end], mode, content[start + 40 : start + 60])
+            found[name] = content[start:following]
+        start = following
+    return found
+
+
+def _index_entry(home: Path, path: bytes, mode: int, oid: bytes) -> bytes:
+    times = _times(home / os.fsdecode(path), oid) if stat.S_ISREG(mode) else None
+    before, after = (times[:6], times[6:]) if times else ((0,) * 6, (0,) * 3)
+    entry = _ENTRY.pack(*before, mode, *after, oid, min(len(path), 0xFFF)) + path
+    return entry + b"\0" * (8 - len(entry) % 8)
+
+
+def _times(path: Path, oid: bytes) -> tuple[int, ...] | None:
+    """What git compares before it reads a file, if the file has this content."""
+    try:
+        info = os.lstat(path)
+        if not stat.S_ISREG(info.st_mode) or time.time_ns() - info.st_mtime_ns < _SETTLED_NS:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).digest() != oid:
+        return None
+    times = (*divmod(info.st_ctime_ns, 10**9), *divmod(info.st_mtime_ns, 10**9))
+    return tuple(n & 0xFFFFFFFF for n in (*times, info.st_dev, info.st_ino, info.st_uid, info.st_gid, info.st_size))
+
+
+COMMITTER = ("memfolio", "memfolio@memfolio.invalid")
+MAX_SEQ_SPAN = 100_000
+_SEQ = re.compile(rb"^Seq: ?([\d, -]+)$", re.MULTILINE)
+_CHAIN = re.compile(rb"^Chain: ?([0-9a-f]{32})$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitDraft:
+    """A commit to be: `writes` maps paths to their whole new content, None deletes; `author` is an actor tag."""
+
+    writes: Mapping[str, bytes | None]
+    subject: str
+    author: str
+    at: datetime
+    trailers: Sequence[tuple[str, str]] = ()
+
+
+class Anchor(NamedTuple):
+    """A commit's word on the trail: the changes in it, and the hash of the last one's line. Anybody can give it."""
+
+    seqs: list[int]
+    chain: str
+    commit: str
+
+    @property
+    def seq(self) -> int:
+        return max(self.seqs)
+
+
+def format_seqs(numbers: Iterable[int]) -> str:
+    """`41-43,47`: the value of a `Seq:` trailer."""
+    spans: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def parse_seqs(value: str) -> list[int]:
+    """The numbers in a `Seq:` trailer; parts that make no sense are left out, since people write commits too."""
+    numbers: list[int] = []
+    for part in value.split(","):
+        low, dash, high = part.strip().partition("-")
+        high = high if dash else low
+        if low.isdecimal() and high.isdecimal() and len(low + high) < 40:
+            first, last = int(low), int(high)
+            if last - first < MAX_SEQ_SPAN:
+                numbers.extend(range(first, last + 1))
+    return numbers
+
+
+def anchor_of(commit: pygit2.Commit) -> Anchor | None:
+    """What the commit vouches for, if it has both trailers, `Seq:` and `Chain:`."""
+    trailers = commit.raw_message.rstrip().rpartition(b"\n\n")[2]
+    seqs = [number for value in _SEQ.findall(trailers) for number in parse_seqs(value.decode("ascii"))]
+    chain = _CHAIN.search(trailers)
+    return Anchor(seqs, chain[1].decode("ascii"), str(commit.id)) if seqs and chain else None
+
+
+def message_of(draft: CommitDraft) -> str:
+    lines = [draft.subject, *(value for _, value in draft.trailers)]
+    is_named = all(key.isascii() and key.replace("-", "").isalnum() for key, _ in draft.trailers)
+    if not is_named or not draft.subject.strip() or any(len(f"{line}.".splitlines()) > 1 for line in lines):
+        raise InputError("a commit's subject and trailers have one line each", hint="content has no place in them")
+    block = "".join(f"\n{key}: {value}" for key, value in draft.trailers)
+    return f"{draft.subject}\n{block}\n".encode("utf-8", "replace").decode().rstrip("\n") + "\n"
+
+
+def author_of(actor: str) -> tuple[str, str]:
+    """Name and address of an actor, without what git forbids in them."""
+    name = re.sub(r"[<>\x00-\x1f\ud800-\udfff]", "_", actor).strip(" .,:;\"'\\") or COMMITTER[0]
+    role = re.sub(r"[^A-Za-z0-9_-]", "", actor.partition(":")[0]) or COMMITTER[0]
+    return name, f"{role}@memfolio.invalid"
+
+
+def reflog_line(old: str | None, new: str, draft: CommitDraft) -> bytes:
+    name, address = COMMITTER
+    # Without the subject, which the commit has: there are two such lines for every commit.
+    return f"{old or NO_COMMIT} {new} {name} <{address}> {seconds_of(draft.at)} +0000\tcommit\n".encode()
+
+
+def seconds_of(moment: datetime) -> int:
+    if moment.utcoffset() is None:
+        raise NaiveTimeError(f"{moment} has no time zone", hint="use an aware datetime")
+    return max(int(moment.timestamp() // 1), 0)

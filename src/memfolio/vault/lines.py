@@ -1,0 +1,171 @@
+"""Ledgers in JSON lines: one record a line, signed, read past whatever is broken; and compressed archives."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import zlib
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from memfolio.clock import iso, to_ms
+from memfolio.errors import DiskError, InputError
+from memfolio.types import Approval, Attribution
+from memfolio.vault.fields import plain, read_object
+
+_SIGNED = frozenset({"id", "at", "actor", "trigger", "approval", "session", "source"})
+
+
+def new_id(prefix: str, moment: datetime, taken: Container[str]) -> str:
+    """`S-<milliseconds>-<8 hex>`, not among `taken`."""
+    while (fresh := f"{prefix}-{to_ms(moment)}-{secrets.token_hex(4)}") in taken:
+        pass
+    return fresh
+
+
+def sign(record: Mapping[str, Any], id: str, moment: datetime, by: Attribution) -> dict[str, Any]:
+    """The record with its signature in front; a record may not bring these fields itself."""
+    if clash := _SIGNED & record.keys():
+        raise InputError(f"a record cannot set {', '.join(sorted(clash))}", hint="these fields are the writer's")
+    signed: dict[str, Any] = {"id": id, "at": iso(moment), "actor": by.actor, "trigger": by.trigger}
+    if by.approval is not Approval.AUTO:
+        signed["approval"] = by.approval.value
+    signed |= {name: value for name, value in (("session", by.session), ("source", by.source)) if value is not None}
+    return signed | dict(record)
+
+
+def attribution_of(record: Mapping[str, Any]) -> Attribution | None:
+    """Who signed the record; None when it is not signed."""
+    try:
+        given = record["actor"], record.get("approval", "auto"), record["trigger"]
+        return attribution(*given, record.get("session"), record.get("source"))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+@lru_cache(maxsize=512)
+def attribution(actor: str, approval: str, trigger: str, session: str | None, source: str | None) -> Attribution:
+    """Few actors make most of the changes; finding one is cheaper than checking it anew."""
+    return Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source)
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A record and the bytes it takes up, line end included."""
+
+    record: dict[str, Any]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinesReading:
+    """The records of a ledger, what could not be read, and how many bytes at the end have no line end.
+
+    `tail` is the record in those last bytes when they are a whole one: only its line end is missing.
+    """
+
+    records: list[Line] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    torn: int = 0
+    tail: Line | None = None
+
+
+def render_line(record: Mapping[str, Any]) -> bytes:
+    """`record` as one line; raises InputError for what JSON or UTF-8 cannot hold."""
+    text = json.dumps(plain(record, "record"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "the record has half of a surrogate pair, which cannot be stored as UTF-8",
+            hint="decode the text properly, or replace such characters",
+        ) from error
+
+
+def split_lines(data: bytes) -> list[bytes]:
+    """`data` cut after each line feed; together the parts are exactly `data`."""
+    *whole, last = data.split(b"\n")
+    lines = [line + b"\n" for line in whole]
+    return [*lines, last] if last else lines
+
+
+def read_lines(data: bytes) -> LinesReading:
+    """The records in `data`. A bad line is reported by its number and skipped; nothing raises."""
+    records: list[Line] = []
+    problems: list[str] = []
+    end = 0
+    for number, raw in enumerate(split_lines(data), start=1):
+        start, end = end, end + len(raw)
+        line = _read(raw, start, end, f"line {number}", problems if raw.endswith(b"\n") else [])
+        if not raw.endswith(b"\n"):
+            return LinesReading(records=records, problems=problems, torn=len(raw), tail=line)
+        if line is not None:
+            records.append(line)
+    return LinesReading(records=records, problems=problems)
+
+
+def _read(raw: bytes, start: int, end: int, where: str, problems: list[str]) -> Line | None:
+    text = (raw.removeprefix(_BOM) if start == 0 else raw).strip()
+    if not text:
+        return None
+    try:
+        return Line(record=read_object(text.decode()), start=start, end=end)
+    except ValueError as error:
+        problems.append(f"{where}: {error}")
+        return None
+
+
+SUFFIX = ".gz"
+MOST = 16 * 1024 * 1024
+"""Bytes to which a file may unpack: as many as any file of a home may have."""
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def is_packed(path: str) -> bool:
+    return path.endswith(f".md{SUFFIX}")
+
+
+def plain_name(path: str) -> str:
+    """The name that a compressed file has once it is unpacked; of any other file its own."""
+    return path.removesuffix(SUFFIX) if is_packed(path) else path
+
+
+def text_of(path: str, data: bytes) -> bytes:
+    """What is written in a file, unpacked if it is a compressed one; raises DiskError where that cannot be."""
+    return _unpacked(path, data) if is_packed(path) else data
+
+
+def pack(path: str, text: bytes) -> bytes:
+    """What to write into the file at `path` so that `text_of` gives the text."""
+    if not is_packed(path):
+        return text
+    import gzip
+
+    return gzip.compress(text, mtime=0)
+
+
+def _unpacked(path: str, data: bytes) -> bytes:
+    """Unpacks no further than allowed, and what was packed at once: a small file may claim to hold anything."""
+    stream = zlib.decompressobj(_GZIP)
+    try:
+        text = stream.decompress(data, MOST + 1)
+    except zlib.error as error:
+        raise _damaged(path, "is not a whole gzip file") from error
+    if len(text) > MOST:
+        raise _damaged(path, f"unpacks to more than {MOST >> 20} MiB")
+    if not stream.eof:
+        raise _damaged(path, "is cut off")
+    if stream.unused_data:
+        raise _damaged(path, "has more in it than one packed text")
+    return text
+
+
+def _damaged(path: str, what: str) -> DiskError:
+    return DiskError(f"{path} {what}", hint="`memfolio log` shows what changed it, `memfolio undo` takes that back")

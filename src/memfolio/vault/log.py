@@ -1,0 +1,569 @@
+"""A daily log as a document: its blocks without loss, and the memories in it, hand-written ones included."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, tzinfo
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+from memfolio.clock import from_ms
+from memfolio.types import EMPTY, HUMAN, Attribution, Kind, MemoryItem, Type, default_kind
+from memfolio.vault.entry import IS_FIT, TYPES, Entry, attributed, moment_of, parse_entry, read_fields
+from memfolio.vault.fields import (
+    AFTER_SIGNS,
+    MAX_MS,
+    TIME,
+    local,
+    normalise_content,
+    own_length,
+    read_clock,
+    read_comment,
+    read_heading,
+    read_importance,
+    read_meta,
+    read_moment,
+    take_importance,
+    text_id,
+    unescape,
+    without_surrogates,
+)
+
+Span = tuple[int, int]
+
+# Compiled at their first use: a home in which nobody writes by hand does not need them.
+_FENCE = r"(?m)^[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)(?:\n|\Z)"
+_COMMENT_START = r"(?m)^[ \t]*<!--"
+_REST_OF_LINE = r"[ \t\r]*(?:\n|\Z)"
+_HEADING = r"#{1,6}(?:[ \t]+|$)"
+_RULE = r"(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,}"
+_BULLET = r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)"
+_TIMED_HEADING = rf"({TIME})(?![\w:])"
+_TIMED_TEXT = rf"(?:\*\*)?\[({TIME})\]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One hand-written memory and where it stands."""
+
+    content: str
+    start: int
+    end: int
+    time: time | None
+    heading: str | None
+    importance: float | None
+
+
+def read_notes(text: str) -> list[Note]:
+    """The memories in `text`, in order."""
+    reader = _NotesReader()
+    fences = closed_fences(text)
+    for start, end, kind in _pieces(text, fences, list(_comments(text))):
+        reader.take(text[start:end], start, end, kind)
+    reader.close()
+    return reader.notes
+
+
+def closed_fences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+    """Where the closed code fences of `text[start:end]` lie, in whole lines."""
+    found = list(re.compile(_FENCE).finditer(text, start, len(text) if end is None else end))
+    longest = _longest_closing(found)
+    spans: list[Span] = []
+    position = 0
+    while position < len(found):
+        opening = found[position]
+        position += 1
+        if longest[position].get(opening[1][0], 0) < len(opening[1]):
+            continue
+        while not _closes(found[position], opening[1]):
+            position += 1
+        spans.append((opening.start(), found[position].end()))
+        position += 1
+    return spans
+
+
+def _longest_closing(found: list[re.Match[str]]) -> list[dict[str, int]]:
+    """For each place among the fence lines, the longest closing one from there on: it keeps the search linear."""
+    longest: list[dict[str, int]] = [{}]
+    for match in reversed(found):
+        known = longest[-1]
+        mark = match[1][0]
+        if not match[2].strip() and len(match[1]) > known.get(mark, 0):
+            known = {**known, mark: len(match[1])}
+        longest.append(known)
+    return longest[::-1]
+
+
+def _closes(line: re.Match[str], opening: str) -> bool:
+    return line[1].startswith(opening) and not line[2].strip()
+
+
+def _comments(text: str) -> Iterator[Span]:
+    """Where comments lie that have their lines to themselves."""
+    comment_start, rest_of_line = re.compile(_COMMENT_START), re.compile(_REST_OF_LINE)
+    at = 0
+    while (start := comment_start.search(text, at)) and (close := text.find("-->", start.end())) >= 0:
+        rest = rest_of_line.match(text, close + 3)
+        at = rest.end() if rest else close + 3
+        if rest:
+            yield start.start(), at
+
+
+def _pieces(text: str, fences: list[Span], comments: list[Span]) -> Iterator[tuple[int, int, str]]:
+    """`text` as plain lines and as whole fences and comments; where these overlap, the first one counts."""
+    at = 0
+    for (start, end), kind in sorted(
+        [*((span, "fence") for span in fences), *((span, "comment") for span in comments)]
+    ):
+        if start < at:
+            continue
+        yield from _plain_lines(text, at, start)
+        yield start, end, kind
+        at = end
+    yield from _plain_lines(text, at, len(text))
+
+
+def _plain_lines(text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]:
+    while at < end:
+        after = text.find("\n", at, end) + 1 or end
+        yield at, after, "line"
+        at = after
+
+
+class _NotesReader:
+    """Collects lines into notes; `indent` is the bullet's, None for a paragraph."""
+
+    def __init__(self) -> None:
+        self.notes: list[Note] = []
+        self.lines: list[str] = []
+        self.start = self.end = self.width = 0
+        self.indent: int | None = None
+        self.gap = False
+        self.importance: float | None = None
+        self.time: time | None = None
+        self.heading: str | None = None
+
+    def take(self, piece: str, start: int, end: int, kind: str) -> None:
+        if kind == "comment":
+            self._note_importance(piece)
+        elif kind == "fence":
+            self._continue_or_open(piece, start, end)
+        elif not piece.strip():
+            self.gap = bool(self.lines)
+        elif heading := re.match(_HEADING, piece):
+            self.close()
+            self._enter(piece[heading.end() :].strip(), is_title=piece.startswith(("# ", "#\t")))
+        elif re.fullmatch(_RULE, piece.strip()):
+            self.close()
+        else:
+            self._take_text(piece, start, end)
+
+    def close(self) -> None:
+        """End the note under way, if there is one."""
+        content = unescape(normalise_content("".join(self.lines)))
+        if content:
+            clock = re.match(_TIMED_TEXT, content)
+            self.notes.append(
+                Note(
+                    content=content,
+                    start=self.start,
+                    end=self.end,
+                    time=read_clock(clock[1]) if clock else self.time,
+                    heading=self.heading,
+                    importance=self.importance,
+                )
+            )
+            self.importance = None
+        self.lines, self.indent, self.gap = [], None, False
+
+    def _enter(self, words: str, *, is_title: bool) -> None:
+        clock = re.match(_TIMED_HEADING, words)
+        self.time = read_clock(clock[1]) if clock else None
+        self.importance = None
+        rest = words[clock.end() :].lstrip(" \t-–—:|") if clock else words
+        self.heading = None if is_title else rest or None
+
+    def _note_importance(self, comment: str) -> None:
+        importance = take_importance(comment)[1]
+        if importance is None:
+            return
+        if self.gap:
+            self.close()
+        self.importance = importance
+
+    def _take_text(self, line: str, start: int, end: int) -> None:
+        line, importance = take_importance(line)
+        bullet = re.match(_BULLET, line)
+        if bullet and (self.indent is None or _columns(bullet[1]) <= self.indent):
+            self.close()
+            self.indent, self.width = _columns(bullet[1]), bullet.end()
+            self._open(line[bullet.end() :], start, end)
+        else:
+            self._continue_or_open(line, start, end)
+        if importance is not None:
+            self.importance = importance
+
+    def _continue_or_open(self, piece: str, start: int, end: int) -> None:
+        ended = self.gap and (self.indent is None or not piece.startswith((" ", "\t")))
+        if not self.lines or ended:
+            self.close()
+            self._open(piece, start, end)
+            return
+        if self.gap:
+            self.lines.append("\n")
+        self._add(_dedent(piece, self.width) if self.indent is not None else piece, end)
+
+    def _open(self, piece: str, start: int, end: int) -> None:
+        self.start = start
+        self._add(piece, end)
+
+    def _add(self, piece: str, end: int) -> None:
+        self.lines.append(piece)
+        self.end, self.gap = end, False
+
+
+def _columns(space: str) -> int:
+    return len(space.expandtabs(4))
+
+
+def _dedent(piece: str, width: int) -> str:
+    """`piece` without the indentation that made it part of a bullet."""
+    return "\n".join(line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in piece.split("\n"))
+
+
+_WRITTEN = (
+    r"## ((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]) ([^\n^]{1,300}) \^(M-([0-9]{1,15})-[0-9a-f]{8})\n"
+    r"([^\n]{1,900})\n(?:(<!-- \{[^\n]*\} -->)\n)?\n"
+)
+"""What is remembered is also limited in length, so that no file can fill the memory."""
+
+Times = tuple[datetime, datetime | None]
+"""When it was remembered, and when it happened if that is another time."""
+
+_AT = " · at: "
+_SAID_BY_META = frozenset("source session role confidence kind store user origin actor approval trigger".split())
+_SET_ASIDE = frozenset({"attributes", "key", "derived_from", "decay_rate"})
+
+
+class Words(NamedTuple):
+    """What a heading says beside its time and its id."""
+
+    type: Type
+    importance: float
+    tags: tuple[str, ...]
+
+
+class Label(NamedTuple):
+    """What a meta line says beside its time, in an item that has nothing else; the kind, if it names one."""
+
+    item: MemoryItem
+    by: Attribution
+    kind: Kind | None
+
+
+class Aside(NamedTuple):
+    """What a comment line says."""
+
+    attributes: Mapping[str, Any] = EMPTY
+    key: str | None = None
+    derived_from: tuple[str, ...] = ()
+    decay_rate: float | None = None
+
+
+_NOTHING = Aside()
+
+
+class QuickReader:
+    """Reads the entries of one log whose text can be stored as UTF-8."""
+
+    def __init__(self, text: str, *, day: date, tz: tzinfo) -> None:
+        self._text = text
+        self._match = re.compile(_WRITTEN).match
+        self._day = day.isoformat()
+        self._tz = tz
+
+    def read(self, start: int, end: int) -> Entry | None:
+        """The entry in `text[start:end]`, or None when the tolerant reader is to look at it."""
+        match = self._match(self._text, start, end)
+        if match is None:
+            return None
+        clock, said, mark, ms, meta, comment = match.groups()
+        meta, _, at = meta.partition(_AT)
+        words, label, aside = read_words(said), read_label(meta), read_aside(comment) if comment else _NOTHING
+        times = self._times(int(ms), clock, at)
+        content = unescape(normalise_content(self._text[match.end() : end]))
+        if not (words and label and aside and times and content):
+            return None
+        return Entry(item=_item(mark, content, times, words, label, aside), by=label.by)
+
+    def _times(self, ms: int, clock: str, at: str) -> Times | None:
+        if ms > MAX_MS:
+            return None
+        created = from_ms(ms)
+        if not at:
+            return (created, None) if self._shows(clock, created) else None
+        # Python takes any character between a day and a time; a `·` there would be the end of the field.
+        told = read_moment(at, self._tz) if at.isascii() else None
+        return (created, None if told == created else told) if told else None
+
+    def _shows(self, clock: str, moment: datetime) -> bool:
+        """Whether the log's day and `clock` are those of `moment`."""
+        return local(moment, self._tz).isoformat(timespec="seconds")[:19] == f"{self._day}T{clock}"
+
+
+def _item(id: str, content: str, times: Times, words: Words, label: Label, aside: Aside) -> MemoryItem:
+    told = label.item
+    created, happened = times
+    return MemoryItem(
+        id=id,
+        content=content,
+        created_at=created,
+        type=words.type,
+        kind=label.kind or default_kind(words.type),
+        store=told.store,
+        user=told.user,
+        importance=words.importance,
+        confidence=told.confidence,
+        tags=words.tags,
+        source=told.source,
+        role=told.role,
+        session=told.session,
+        origin=told.origin,
+        event_time=happened,
+        decay_rate=aside.decay_rate,
+        derived_from=aside.derived_from,
+        attributes=aside.attributes,
+        key=aside.key,
+    )
+
+
+@lru_cache(maxsize=2048)
+def read_words(said: str) -> Words | None:
+    """The words of a heading; None unless they are a known type, an importance and tags."""
+    heading = read_heading(f"## 00:00:00 {said} ^M-0-00000000")
+    if heading is None or heading.title or heading.fields.keys() != {"type", "importance"}:
+        return None
+    type_ = TYPES.get(heading.fields["type"])
+    importance = read_importance(heading.fields["importance"])
+    return None if type_ is None or importance is None else Words(type_, importance, heading.tags)
+
+
+@lru_cache(maxsize=1024)
+def read_label(meta: str) -> Label | None:
+    """The fields of a meta line; None unless all are known, can be read, and say nothing about time or words."""
+    fields = read_meta(meta)
+    if fields is None or not fields.keys() <= _SAID_BY_META:
+        return None
+    parsed = read_fields(fields)
+    if parsed.problems:
+        return None
+    item = parsed.entry.item
+    return Label(item, parsed.entry.by, item.kind if "kind" in fields else None)
+
+
+def read_aside(comment: str) -> Aside | None:
+    """The values of a comment line; None unless they are what stands only there, and each is fit."""
+    try:
+        values = read_comment(comment)
+    except ValueError:
+        return None
+    if values is None or not values.keys() <= _SET_ASIDE:
+        return None
+    attributes = values.pop("attributes", EMPTY)
+    if not isinstance(attributes, Mapping) or not all(IS_FIT[name](value) for name, value in values.items()):
+        return None
+    rate = values.get("decay_rate")
+    return Aside(
+        attributes or EMPTY,
+        values.get("key"),
+        tuple(values.get("derived_from", ())),
+        None if rate is None else float(rate),
+    )
+
+
+BlockKind = Literal["preamble", "entry", "text"]
+Start = tuple[int, str | None]
+"""Where an entry starts, and its block id."""
+Cut = tuple[int, int, BlockKind, str | None]
+"""Where a block starts and ends, what it is, and its block id."""
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+# Both are compiled at their first use: whoever only writes does not need them.
+_ENTRY = rf"(?m)##(?:(?<![^\n]##)|(?<=\A\ufeff##)){AFTER_SIGNS}"
+"""`HEADING` at the start of a line; it begins with its plain characters because those are searched for much faster."""
+
+_FRONT_MATTER = r"---[ \t\r]*\n(?:(?:[\w-]+:|[ \t]+|- )[^\n]*\n)+---[ \t\r]*(?:\n|\Z)"
+_PREAMBLE = rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A stretch of a log: its exact text, where it starts, and the block id if it has one.
+
+    The preamble is title, front matter and blank lines; an entry starts with a heading; text is all else.
+    """
+
+    text: str
+    start: int
+    id: str | None
+    kind: BlockKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """A memory of a log and every place where it stands, as offsets into the text; the first place is the one read."""
+
+    entry: Entry
+    places: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReading:
+    """All memories of a log, in order, and what could not be read as it was meant."""
+
+    entries: tuple[LogEntry, ...]
+    problems: tuple[str, ...]
+
+
+def title_line(day: date, part: int = 1) -> str:
+    """The first line of a log, without its line end: `# 2026-11-15 · Sunday (2)`."""
+    title = f"# {day.isoformat()} · {WEEKDAYS[day.weekday()]}"
+    return title if part == 1 else f"{title} ({part})"
+
+
+def split_log(text: str, agent: str) -> list[Block]:
+    """The log of an agent cut into blocks that together are exactly `text`."""
+    return [Block(text=text[lo:hi], start=lo, id=mark, kind=kind) for lo, hi, kind, mark in _cuts(text, agent)]
+
+
+def read_log(text: str, *, day: date, tz: tzinfo, agent: str) -> LogReading:
+    """The memories of a log: entries with and without a block id, and hand-written text.
+
+    The first entry with an id has it; others with the same id are read as hand-written and reported. Equal hand-written
+    texts are one memory. Nothing raises.
+    """
+    clean = without_surrogates(text)
+    reader = _Reader(clean, day, tz, agent)
+    if clean != text:
+        reader.problems.append("the file has bytes that are not UTF-8")
+    for cut in _cuts(text, agent):
+        reader.take(*cut)
+    entries = tuple(LogEntry(entry=entry, places=tuple(places)) for entry, places in reader.found.values())
+    return LogReading(entries=entries, problems=tuple(reader.problems))
+
+
+def _cuts(text: str, agent: str) -> Iterator[Cut]:
+    starts = _headings(text, agent)
+    first = starts[0][0] if starts else len(text)
+    preamble = re.match(_PREAMBLE, text)
+    lead = min(preamble.end() if preamble else 0, first)
+    if lead:
+        yield 0, lead, "preamble", None
+    if lead < first:
+        yield lead, first, "text", None
+    for (lo, mark), (hi, _) in pairwise([*starts, (len(text), None)]):
+        end = lo + own_length(text[lo:hi], agent) if mark else hi
+        yield lo, end, "entry", mark
+        if end < hi:
+            yield end, hi, "text", None
+
+
+def _headings(text: str, agent: str) -> list[Start]:
+    found = [(match.start(), _id(match)) for match in re.finditer(_ENTRY, text)]
+    if "```" not in text and "~~~" not in text:
+        return found
+    return [start for run in _runs(found, len(text)) for start in _outside_fences(text, agent, *run)]
+
+
+def _id(match: re.Match[str]) -> str | None:
+    return match[1] if match[1] and int(match[2]) <= MAX_MS else None
+
+
+def _runs(found: list[Start], end: int) -> Iterator[tuple[list[Start], int]]:
+    """Headings from one with a block id (or the start of the file) to the next one, and where that stands."""
+    run: list[Start] = []
+    for start in found:
+        if start[1]:
+            yield run, start[0]
+            run = []
+        run.append(start)
+    yield run, end
+
+
+def _outside_fences(text: str, agent: str, run: list[Start], end: int) -> list[Start]:
+    """The headings of a run that count: fences matter from where its entry with a block id has ended for sure."""
+    marked = bool(run and run[0][1])
+    if len(run) <= marked:
+        return run
+    begin = run[0][0] + own_length(text[run[0][0] : run[1][0]], agent) if marked else 0
+    sure = sum(start <= begin for start, _ in run)
+    fences = closed_fences(text, begin, end)
+    return run[:sure] + [start for start in run[sure:] if not _is_inside(start[0], fences)]
+
+
+def _is_inside(at: int, spans: list[Span]) -> bool:
+    before = bisect(spans, (at,)) - 1
+    return before >= 0 and at < spans[before][1]
+
+
+class _Reader:
+    """Gathers what is found, by id."""
+
+    def __init__(self, text: str, day: date, tz: tzinfo, agent: str) -> None:
+        self.text = text
+        self.day = day
+        self.tz = tz
+        self.agent = agent
+        self.quick = QuickReader(text, day=day, tz=tz)
+        self.found: dict[str, tuple[Entry, list[Span]]] = {}
+        self.problems: list[str] = []
+
+    def take(self, start: int, end: int, kind: BlockKind, id: str | None) -> None:
+        if kind == "entry":
+            self._take_entry(start, end, id)
+        elif kind == "text":
+            for note in read_notes(self.text[start:end]):
+                self._add(self._entry_of(note), start + note.start, start + note.end)
+
+    def _take_entry(self, start: int, end: int, id: str | None) -> None:
+        repeated = id in self.found
+        entry = self.quick.read(start, end) if id and not repeated else None
+        if entry is None:
+            entry = self._read_tolerantly(start, end, id, repeated)
+        if entry and (entry.item.content or entry.item.id == id):
+            self._add(entry, start, end)
+
+    def _read_tolerantly(self, start: int, end: int, id: str | None, repeated: bool) -> Entry | None:
+        if repeated:
+            self._report(start, f"{id} is already the id of another entry; this one is read as hand-written")
+        block = self.text[start:end]
+        parsed = parse_entry(block, day=self.day, tz=self.tz, agent=self.agent, marked=not repeated)
+        if parsed is None:
+            return None
+        for problem in parsed.problems:
+            self._report(start, problem)
+        return parsed.entry
+
+    def _entry_of(self, note: Note) -> Entry:
+        item = MemoryItem(
+            id=text_id(self.agent, note.content),
+            content=note.content,
+            created_at=moment_of(self.day, note.time, self.tz),
+            importance=0.5 if note.importance is None else note.importance,
+            source="file",
+            attributes={"heading": note.heading} if note.heading else EMPTY,
+        )
+        return Entry(item=item, by=attributed(item, HUMAN.actor, HUMAN.approval, HUMAN.trigger))
+
+    def _add(self, entry: Entry, start: int, end: int) -> None:
+        _, places = self.found.setdefault(entry.item.id, (entry, []))
+        places.append((start, end))
+
+    def _report(self, start: int, problem: str) -> None:
+        line = self.text.count("\n", 0, start) + 1
+        self.problems.append(f"line {line}: {problem}")

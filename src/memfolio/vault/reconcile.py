@@ -1,0 +1,578 @@
+"""Reconciling a file before it is touched: whatever happened to it behind our back is understood and recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, tzinfo
+from enum import StrEnum
+from itertools import count
+from typing import TYPE_CHECKING
+
+from memfolio.clock import to_ms
+from memfolio.errors import FileNotHereError, HistoryError, HomeBusyError, HomeError
+from memfolio.types import HUMAN, ID_PATTERN, Action, Approval, Attribution
+from memfolio.vault.alerts import WATCHMAN, needs_alert, open_alerts
+from memfolio.vault.change import Planned, Tail
+from memfolio.vault.disk import Stamp
+from memfolio.vault.entry import parse_entry
+from memfolio.vault.fields import whole_length
+from memfolio.vault.file_states import Books, Done, catch_up
+from memfolio.vault.git.repository import can_hold
+from memfolio.vault.journal import FileState, to_bytes, to_text
+from memfolio.vault.lines import attribution_of, read_lines, split_lines
+from memfolio.vault.log import split_log, title_line
+from memfolio.vault.paths import SHARED, Form, agent_of, day_of, form_of, ledger_of
+from memfolio.vault.trail import TrailLine
+
+if TYPE_CHECKING:
+    from memfolio.vault.cut import Excerpt
+    from memfolio.vault.git.history import Standing
+
+
+_TORN_HEADING = re.compile(r"#{1,2}|## \d?|## \d\d:?|## \d\d:\d\d?|## \d\d:\d\d:\d?|## \d\d:\d\d:\d\d( .*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One of our own blocks: where it lies, its id, who wrote it, and its idempotency key."""
+
+    start: int
+    end: int
+    id: str
+    by: Attribution
+    key: str | None = None
+
+
+@dataclass(slots=True)
+class Own:
+    """What of a file's end is ours. Everything from `whole` on is torn, or somebody else's if `is_followed` says so."""
+
+    whole: int
+    pieces: list[Piece] = field(default_factory=list)
+    torn: str | None = None
+    """The id in the torn rest, if it had one."""
+    is_followed: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        return [piece.id for piece in self.pieces] + ([self.torn] if self.torn else [])
+
+
+def own_end(path: str, content: bytes, start: int, zone: tzinfo) -> Own | None:
+    """Our blocks behind `start`, or None when what begins there is somebody else's."""
+    own = _own_entries(path, content, start, zone) if form_of(path) is Form.LOG else _own_lines(content, start)
+    return own if own and (own.pieces or not own.is_followed) else None
+
+
+def _own_entries(path: str, content: bytes, start: int, zone: tzinfo) -> Own | None:
+    day, agent = day_of(path), agent_of(path)
+    if day is None or agent is None:
+        return None
+    own, offset = Own(start), start
+    earlier = {block.id for block in split_log(to_text(content[:start]), agent) if block.id}
+    blocks = split_log(to_text(content[start:]), agent)
+    if any(block.id in earlier for block in blocks):
+        return None  # copied by hand: we write every id once
+    for block in blocks:
+        length = whole_length(block.text, agent) if block.id else 0
+        if length:
+            text = block.text[:length]
+            offset += len(to_bytes(text))
+            own.pieces.append(_piece(text, own.whole, offset, day, zone, agent))
+            own.whole = offset
+        rest = block.text[length:]
+        if not _is_lead(rest, day, offset):
+            is_last = block is blocks[-1]
+            own.is_followed = not (is_last and _is_torn(rest, marked=block.id is not None and not length))
+            own.torn = None if length or own.is_followed else block.id
+            return own
+        offset += len(to_bytes(rest))
+    own.is_followed = own.whole < len(content)  # blank lines may be anybody's
+    return own
+
+
+def _piece(text: str, start: int, end: int, day: date, zone: tzinfo, agent: str) -> Piece:
+    parsed = parse_entry(text, day=day, tz=zone, agent=agent)
+    assert parsed is not None  # a whole block has a heading with an id
+    return Piece(start, end, parsed.entry.item.id, parsed.entry.by, parsed.entry.item.key)
+
+
+def _is_lead(text: str, day: date, offset: int) -> bool:
+    """Whether the text is only what we put before an entry: the title of a new log, or a blank line."""
+    titled = offset == 0 and text.startswith(title_line(day, 1)) and text.count("\n") <= 2
+    return titled or not text.strip("\n")
+
+
+def _is_torn(text: str, *, marked: bool) -> bool:
+    """Whether a last block is the beginning of an entry that was cut off while it was written."""
+    rest = text.lstrip("\n")
+    return marked or "\0" in text or ("\n" not in rest and _TORN_HEADING.fullmatch(rest) is not None)
+
+
+def _own_lines(content: bytes, start: int) -> Own:
+    own = Own(start)
+    for raw in split_lines(content[start:]):
+        if not raw.endswith(b"\n") or b"\0" in raw:
+            return own
+        records = [line.record for line in read_lines(raw).records]
+        by = attribution_of(records[0]) if records else None
+        if by is None or "id" not in records[0]:
+            own.is_followed = True
+            return own
+        end = own.whole + len(raw)
+        own.pieces.append(Piece(own.whole, end, str(records[0]["id"]), by))
+        own.whole = end
+    return own
+
+
+def blocks_of(path: str, content: bytes) -> list[tuple[str | None, str]]:
+    """A ledger's blocks in order, each with its id if it has one; together they are exactly the content."""
+    if form_of(path) is Form.LOG:
+        return [(block.id, block.text) for block in split_log(to_text(content), agent_of(path) or "")]
+    return [(_line_id(raw), to_text(raw)) for raw in split_lines(content)]
+
+
+def _line_id(raw: bytes) -> str | None:
+    reading = read_lines(raw)
+    return str(reading.records[0].record.get("id", "")) or None if reading.records else None
+
+
+def lost_run(path: str, before: bytes, now: bytes) -> list[tuple[str, str]]:
+    """The newest marked blocks that vanished from a ledger, if exactly they did; nothing otherwise."""
+    if not now.strip():
+        return []
+    earlier = [(each, text) for each, text in blocks_of(path, before) if each]
+    present = {each for each, _ in blocks_of(path, now)}
+    run = _missing_suffix([each for each, _ in earlier], present)
+    return earlier[len(earlier) - run :] if run else []
+
+
+def _missing_suffix(ids: Sequence[str], present: set[str | None]) -> int:
+    """How many ids at the end are missing; 0 when one in the middle is missing too."""
+    missing = [each not in present for each in ids]
+    run = next((n for n, gone in enumerate(reversed(missing)) if not gone), len(missing))
+    return run if sum(missing) == run else 0
+
+
+RETURNED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="git-moved")
+MOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-moved")
+REMOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-commit")
+NOTICE = (
+    "a git command had taken changes out of the files, or out of the branch: they were put back; "
+    "`memfolio undo` and `memfolio rollback` take changes back for good"
+)
+
+
+class Move(StrEnum):
+    """How git came to change a file."""
+
+    TREE = "tree"
+    COMMIT = "commit"
+
+
+def judge(standing: Standing, content: bytes | None, is_former: Callable[[bytes], bool]) -> Move | None:
+    """How git made a file what it is, None when somebody else did; `is_former` knows the states that we recorded."""
+    blob = None if content is None else blob_id(content)
+    if standing.is_built_on and standing.head not in (standing.ours, standing.indexed) and blob == standing.head:
+        return Move.COMMIT  # a commit made from an index that was behind does not mean what it leaves out
+    if standing.sides:  # a merge of what we recorded anyway, such as `git stash pop` makes it
+        return Move.TREE if content is not None and all(map(is_former, standing.sides)) else None
+    if content is None:
+        # `git rm` takes a file out of the index, as a person's work; `git clean` deletes what is not in it yet.
+        is_removed = standing.head is not None and standing.indexed is not None
+        return Move.TREE if standing.staged is None and not is_removed else None
+    if blob == standing.head or (blob == standing.staged and is_former(content)):
+        return Move.TREE
+    return None
+
+
+def blob_id(content: bytes) -> str:
+    """The name that git has for a content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def tell_moved(books: Books, about: Sequence[int]) -> None:
+    """Alert the owner of what was put back, unless an alert of that kind stands anyway."""
+    if not any(line.by == MOVED for line in open_alerts(books.trail)):
+        books.enter(Action.ALERT, MOVED, about=about)
+    if NOTICE not in books.notices:
+        books.notices.append(NOTICE)
+
+
+RESCUER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
+CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")
+TORN = "torn"
+LOOKS = 10
+QUIET = 0.05
+"""Seconds without a change after which an editor counts as done with saving a file."""
+
+MANY = 50
+"""How many files that were put back share a line of the trail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file as it is now."""
+
+    path: str
+    content: bytes
+    hash: str
+    stamp: Stamp
+
+
+class Settler:
+    """Brings the books and one file into agreement."""
+
+    def __init__(self, books: Books, committed: Callable[[str], bytes | None]) -> None:
+        self._books = books
+        self._committed = committed
+        self._taken_out: list[int] = []
+        """Changes that a person's commits made and that took something out, and that nobody was told of yet."""
+
+    def settle(self, path: str, *, looks: int = LOOKS, takes_own: bool = True) -> bool:
+        """Whether the file had been changed by somebody else; afterwards the books say what is in it.
+
+        Without `takes_own`, entries of ours that are not in the trail are left to the change that they belong to.
+        """
+        books = self._books
+        known, stamp = books.known(path), books.stamp(path)
+        if (known is None and stamp is None) or (known is not None and stamp is not None and known.stamp == stamp):
+            return False
+        self._books.await_git()
+        seen = self._look(path)
+        if seen is None:
+            return self._note_missing(path, known)
+        if known and (seen.hash == known.hash or self._is_cloned(seen)):
+            books.recent.restamp(path, FileState(seen.hash, known.size, seen.stamp))
+            return False
+        if takes_own and self._take_own(seen, known):
+            return True
+        move = self._move(path, seen.content)
+        if move is Move.TREE and self.bring_back([*books.recent.known, path]):
+            return True
+        is_done = not looks or move is not None or self._is_quiet(seen)
+        return (is_done and self._take_human(seen, known, move)) or self.settle(
+            path, looks=max(looks - 1, 0), takes_own=takes_own
+        )
+
+    def bring_back(self, paths: Iterable[str]) -> list[str]:
+        """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
+        self._books.await_git()
+        done: list[Done] = []
+        for path in dict.fromkeys(paths):
+            with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
+                done += filter(None, [self._returned(path)])
+        batches = [done[start : start + MANY] for start in range(0, len(done), MANY)]
+        if batches:
+            catch_up(self._books)  # the same command has moved the trail: it is put right before anything follows
+        if lines := [self._books.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
+            tell_moved(self._books, [line.seq for line in lines])
+        return [each.planned.path for each in done]
+
+    def tell(self) -> None:
+        """Alert the owner, once for all, of what persons' commits took out of the files."""
+        if self._taken_out:
+            self._books.enter(Action.ALERT, REMOVED, about=self._taken_out)
+            self._taken_out = []
+
+    def _returned(self, path: str) -> Done | None:
+        """A file that git had moved, back as we left it; None for all others, or while it is being changed."""
+        books, known = self._books, self._books.known(path)
+        stamp = books.stamp(path)
+        if stamp == (known.stamp if known else None):
+            return None
+        seen = self._look(path) if stamp else None
+        if seen and known and seen.hash == known.hash:
+            return None
+        if (known is None and (seen is None or not self._is_former(path, seen.content))) or self._move(
+            path, seen.content if seen else None
+        ) is not Move.TREE:
+            return None
+        before = self._before(path) if known else None
+        if known and (before is None or books.home.hash(before) != known.hash):
+            return None
+        was = known.hash if known else None
+        found = self._replace(path, before, seen)
+        return Done(Planned(path, None, before, was, was), found[0]) if found else None
+
+    def _move(self, path: str, content: bytes | None) -> Move | None:
+        """How git changed a file, if it was git."""
+        home = self._books.home
+        if not home.config.git_enabled or home.has_new_key or not can_hold(path):
+            return None
+        try:
+            standing = self._books.history.standing(path)
+        except HistoryError:
+            return None
+        return judge(standing, content, lambda former: self._is_former(path, former)) if standing else None
+
+    def _is_former(self, path: str, content: bytes) -> bool:
+        """Whether the trail has the content as a state of the file."""
+        found = self._books.home.hash(content)
+        lines = self._books.trail.lines(containing=[found.encode()])
+        return any(mark.path == path and mark.now == found for line in lines for mark in line.files)
+
+    def _is_cloned(self, seen: Seen) -> bool:
+        """Whether a file whose hash cannot be checked here is what git has."""
+        return self._books.home.has_new_key and self._committed(seen.path) == seen.content
+
+    def tail(self, path: str, *, takes_own: bool = True) -> Tail:
+        """How the file ends as it was settled, not as somebody left it a moment later."""
+        for _ in range(LOOKS):
+            self.settle(path, takes_own=takes_own)
+            tail, known = self._books.tail_of(path), self._books.known(path)
+            if tail.hash == (known.hash if known else None):
+                return tail
+            # Changed since it was settled, or in the very moment of our last write, which its stamp does not show.
+            self._books.look_again([path])
+        raise HomeBusyError(f"{path} is being changed all the time", hint="close its editor and try again")
+
+    def _is_quiet(self, seen: Seen) -> bool:
+        """Whether the file stays as it was seen: half of a save that is under way is nobody's edit."""
+        age = time.time() - seen.stamp.mtime_ns / 1e9
+        if 0 <= age < QUIET:
+            time.sleep(QUIET - age)
+        return self._books.stamp(seen.path) == seen.stamp
+
+    def _look(self, path: str) -> Seen | None:
+        books = self._books
+        stamp, content = books.stamp(path), books.read(path)
+        for _ in range(LOOKS):
+            if (again := books.stamp(path)) == stamp:
+                break
+            stamp, content = again, books.read(path)
+        if content is None or stamp is None:
+            return None
+        if content and not content.strip(b"\0"):
+            raise _not_here(path)
+        return Seen(path, content, books.home.hash(content), stamp)
+
+    def _note_missing(self, path: str, known: FileState | None) -> bool:
+        if known is None:
+            return False
+        folder, _, name = path.rpartition("/")
+        if self._books.stamp(f"{folder}/.{name}.icloud"):
+            raise _not_here(path)
+        move = self._move(path, None)
+        if move is Move.TREE and self.bring_back([*self._books.recent.known, path]):
+            return True
+        line = self._enter_human(Action.DELETE, Planned(path, None, None, known.hash, None), None)
+        self._taken_out += [line.seq] if move else []
+        return True
+
+    def _enter_human(
+        self, action: Action, planned: Planned, stamp: Stamp | None, gone: Sequence[str] = ()
+    ) -> TrailLine:
+        first = self._books.recent.head.seq == 0
+        line = self._books.enter(action, HUMAN, [Done(planned, stamp)], ids=gone, strict=True)
+        if needs_alert(line.paths, line.by) and not first:
+            self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
+        return line
+
+    def _take_own(self, seen: Seen, known: FileState | None) -> bool:
+        """Recognise what a crash kept out of the trail; False when somebody else wrote it."""
+        size = known.size if known else 0
+        if form_of(seen.path) is Form.PAGE or size > len(seen.content):
+            return False
+        if known and self._books.home.hash(seen.content[:size]) != known.hash:
+            return False
+        own = own_end(seen.path, seen.content, size, self._books.home.zone)
+        if own is None or (size == 0 and not own.pieces) or self._are_known(seen.path, own.ids):
+            return False  # a file of ours begins whole, and an id that the trail has was copied by a person
+        if own.whole < len(seen.content) and not own.is_followed:
+            self._cut_torn(seen, own.whole)
+        self._enter_own(seen, own, self._books.tail_behind(seen.content[:size] if known else None))
+        return not own.is_followed or self._take_human(seen, self._books.known(seen.path))
+
+    def _are_known(self, path: str, ids: list[str]) -> bool:
+        """Whether the trail has one of these, or another log: large changes name only their first and last there."""
+        marks = [each.encode() for each in ids]
+        lines = self._books.trail.lines(containing=marks) if ids else iter(())
+        if any(each in line.ids for line in lines for each in ids):
+            return True
+        others = (other for other in self._books.recent.known if other != path and form_of(other) is Form.LOG)
+        return any(mark in (self._books.read(other) or b"") for other in others for mark in marks)
+
+    def _cut_torn(self, seen: Seen, whole: int) -> None:
+        """Take an unacknowledged fragment out of the file; it is kept, should it be a person's after all."""
+        home, fragment = self._books.home, seen.content[whole:]
+        if b"\0" in fragment:
+            self._keep_torn(seen.path, fragment)
+        elif fragment.strip():
+            self.set_aside(seen.path, fragment, CUTTER)
+        if whole:
+            home.disk.cut(home.path(seen.path), whole)
+        else:
+            home.disk.remove(home.path(seen.path))
+
+    def _keep_torn(self, path: str, fragment: bytes) -> None:
+        home = self._books.home
+        home.disk.put(home.internal / TORN / f"{to_ms(home.now())}-{path.rpartition('/')[2]}", fragment)
+
+    def set_aside(self, path: str, content: bytes, by: Attribution) -> None:
+        """Keep content that has no place in its file as a page under `conflicts/`; what was forgotten is archived."""
+        rest, forgotten = self._parted(path, content)
+        done = [self._put(self._conflict_path(path), rest)] if rest.strip() else []
+        done += self._archived(path, forgotten) if forgotten else []
+        if done:
+            self._books.enter(Action.CREATE, by, done)
+
+    def _put(self, path: str, content: bytes) -> Done:
+        home, known = self._books.home, self._books.known(path)
+        stamp = home.disk.put(home.path(path), content)
+        return Done(Planned(path, None, content, known.hash if known else None, home.hash(content)), stamp)
+
+    def _parted(self, path: str, content: bytes) -> tuple[bytes, list[Excerpt]]:
+        """What of a log's content may be shown, and what was forgotten and goes to the archive."""
+        if form_of(path) is not Form.LOG:
+            return content, []
+        from memfolio.vault.cut import is_bare
+        from memfolio.vault.past.rollback import forgotten_in, part
+
+        rest, forgotten = part(path, content, forgotten_in(self._books.recent.known, self._readable))
+        return (b"" if rest != content and is_bare(path, rest) else rest), forgotten
+
+    def _readable(self, path: str) -> bytes | None:
+        """A file as far as it can be read: one that cannot must not keep a person's words from being saved."""
+        try:
+            return self._books.read(path)
+        except (OSError, HomeError):
+            return None
+
+    def _archived(self, path: str, forgotten: list[Excerpt]) -> list[Done]:
+        """Keep what was forgotten where it should have gone, if it is not there; other forms of it as fragments."""
+        from memfolio.vault.cut import into_archive
+        from memfolio.vault.past.rollback import archive_of, missing_from
+
+        target = archive_of(path)
+        if target != path:  # else whoever asks is about to cut it
+            self.settle(target)
+        before = self._books.read(target) or b""
+        missing = missing_from(target, before, forgotten) if target != path else []
+        others = [each.body for each in forgotten if each not in missing and to_bytes(each.body) not in before]
+        if others:
+            self._keep_torn(path, to_bytes("\n\n".join(others)))
+        return [self._put(target, into_archive(target, before, missing))] if missing else []
+
+    def _conflict_path(self, path: str) -> str:
+        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+        agent = agent_of(path)
+        folder = f"{f'agents/{agent}' if agent and agent != SHARED else SHARED}/memory/conflicts"
+        for ms in count(to_ms(self._books.home.now())):
+            copy = f"{folder}/{stem or suffix}.{ms}{dot}{suffix if stem else 'md'}"
+            if self._books.known(copy) is None and self._books.stamp(copy) is None:
+                return copy
+        raise AssertionError("count() does not end")
+
+    def _enter_own(self, seen: Seen, own: Own, tail: Tail) -> None:
+        home = self._books.home
+        for piece in own.pieces:
+            data = seen.content[piece.start : piece.end]
+            before, tail = tail, tail.then(data)
+            planned = Planned(seen.path, before.size, data, before.hash, tail.hash, tail)
+            key = home.key_mark(agent_of(seen.path) or "", piece.key) if piece.key else None
+            self._books.enter(Action.APPEND, piece.by, [Done(planned, None)], ids=[piece.id], key=key, strict=True)
+        if tail.hash:
+            # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
+            self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
+
+    def _take_human(self, seen: Seen, known: FileState | None, move: Move | None = None) -> bool:
+        """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
+        planned = Planned(seen.path, None, seen.content, known.hash if known else None, seen.hash)
+        before = self._before(seen.path) if known and ledger_of(seen.path) else b""
+        lost = self._lost(seen, before) if move is None else self._uncommitted(seen, before)
+        # What was saved over comes back before the trail knows of the edit: a crash in between only repeats this.
+        rescue = self._rescue(seen, [text for _, text in lost]) if lost else None
+        if lost and rescue is None:
+            return False
+        action, gone = Action.EDIT if known else Action.CREATE, _vanished(seen, before)
+        if move is not None and (gone or self._is_former(seen.path, seen.content)):
+            self._taken_out.append(self._books.recent.head.seq + 1)
+        self._enter_human(action, planned, None if lost else seen.stamp, gone)
+        if rescue:
+            self._books.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
+            self._books.notices.append(_put_back(seen.path, len(lost)))
+        return True
+
+    def _before(self, path: str) -> bytes:
+        """The file's content as we last left it, from git and the changes that are not there yet."""
+        content = self._committed(path) or b""
+        for record in self._books.recent.pending:
+            for write in record.writes:
+                if write.path == path:
+                    content = write.after(content) or b""
+        return content
+
+    def _lost(self, seen: Seen, before: bytes) -> list[tuple[str, str]]:
+        """Blocks that a stale editor saved over, with their ids."""
+        run = lost_run(seen.path, before, seen.content) if before else []
+        lost = [(each, text) for each, text in run if self._is_young(each)]
+        return lost if self._is_unseen([each for each, _ in lost]) else []
+
+    def _uncommitted(self, seen: Seen, before: bytes) -> list[tuple[str, str]]:
+        """Blocks with their ids that a person's commit cannot have taken out, since no commit had them."""
+        known = self._committed(seen.path) or b""
+        there = {each for content in (known, seen.content) for each, _ in blocks_of(seen.path, content)}
+        return [(each, text) for each, text in blocks_of(seen.path, before) if each and each not in there]
+
+    def _rescue(self, seen: Seen, texts: list[str]) -> Done | None:
+        """Append again what was saved over; None when somebody changed the file meanwhile."""
+        is_log = form_of(seen.path) is Form.LOG
+        tail = self._books.tail_behind(seen.content)
+        lead = ("" if tail.last == b"\n" else "\n") + ("\n" if is_log else "")
+        data = to_bytes(lead + ("\n" if is_log else "").join(text.rstrip("\n") + "\n" for text in texts))
+        # In one step, since half of an entry that was torn here could not be told from one that a person shortened.
+        found, after = self._replace(seen.path, seen.content + data, seen), tail.then(data)
+        return Done(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), found[0]) if found else None
+
+    def _replace(self, path: str, content: bytes | None, seen: Seen | None) -> tuple[Stamp | None] | None:
+        """The stamp behind putting this content into the file, or deleting it; None if it is not what was seen."""
+        home, target = self._books.home, self._books.home.path(path)
+        aside, stamp = (home.disk.take(target), None) if content is None else home.disk.swap(target, content)
+        if aside and (seen is None or home.hash(home.disk.read(aside) or b"") != seen.hash):
+            home.disk.rename(aside, target)
+            return None
+        if aside:
+            home.disk.discard(aside)
+        return (stamp,)
+
+    def _is_young(self, id: str) -> bool:
+        if not ID_PATTERN.fullmatch(id):
+            return False
+        home = self._books.home
+        age = to_ms(home.now()) - int(id.split("-")[1])
+        return age < home.config.stale_editor_window.total_seconds() * 1000
+
+    def _is_unseen(self, ids: list[str]) -> bool:
+        """Whether the editor cannot have seen all of these: a person who deletes again what came back means it."""
+        lines = self._books.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
+        rescued = {each for line in lines if line.by.actor == RESCUER.actor for each in line.ids}
+        return not rescued.issuperset(ids)
+
+
+def _vanished(seen: Seen, before: bytes) -> list[str]:
+    """The memories that a person took out of a ledger; other ids may be a person's words: not for the trail."""
+    there = {each for each, _ in blocks_of(seen.path, seen.content)} if before else set()
+    ids = dict.fromkeys(each for each, _ in blocks_of(seen.path, before) if each and each not in there)
+    return [each for each in ids if ID_PATTERN.fullmatch(each)]
+
+
+def _put_back(path: str, entries: int) -> str:
+    """What a person is told whose deletion looked like a save of an older copy."""
+    what, it = ("1 entry", "it") if entries == 1 else (f"{entries} entries", "them")
+    were, is_meant = ("was", "it is meant") if entries == 1 else ("were", "they are meant")
+    return (
+        f"{path}: {what} that an older copy of the file had overwritten {were} put back; "
+        f"delete {it} once more if {is_meant} to go"
+    )
+
+
+def _not_here(path: str) -> FileNotHereError:
+    return FileNotHereError(
+        f"{path} is only a placeholder", hint="let your sync program fetch the file, then try again"
+    )
