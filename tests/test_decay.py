@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.decay import DAY, Life, Phase, days_until, phase, relevance
+from memfolio.decay import DAY, DecayInput, Phase, days_until, phase, relevance
 from memfolio.index.maintenance import decay_values, relevance_sql
 from memfolio.index.schema import SCHEMA
 from memfolio.tuning import FORMS, Decay
 
 NOW = 1_000 * DAY
-TOLD = Life("semantic", "memory", "long_term", None, NOW, None, 0, None, 0, 0)
+TOLD = DecayInput("semantic", "memory", "long_term", None, NOW, None, 0, None, 0, 0)
 
 
-def aged(days: float, life: Life = TOLD) -> float:
+def aged(days: float, life: DecayInput = TOLD) -> float:
     return relevance(life, NOW + int(days * DAY), Decay())
 
 
@@ -98,7 +98,7 @@ def test_what_has_fallen_has_no_days_left() -> None:
 
 
 LIVES = st.builds(
-    Life,
+    DecayInput,
     st.sampled_from(["episodic", "semantic", "procedural", "opinion"]),
     st.sampled_from(["memory", "passage"]),
     st.sampled_from(["working", "long_term", "vault"]),
@@ -119,7 +119,7 @@ def tables() -> apsw.Connection:
     return connection
 
 
-def put(connection: apsw.Connection, life: Life) -> None:
+def put(connection: apsw.Connection, life: DecayInput) -> None:
     connection.execute("DELETE FROM memories")
     fixed = {"id": "M-1-00000000", "file": 1, "ordinal": 0, "type": "fact", "importance": 0.5, "confidence": 1}
     more = '{"derived_from":["M-0-00000000"]}' if life.derived else '{"tags":["a"]}'
@@ -131,7 +131,7 @@ def put(connection: apsw.Connection, life: Life) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @given(LIVES)
-def test_index_computes_the_same_relevance(tables: apsw.Connection, form: str, life: Life) -> None:
+def test_index_computes_the_same_relevance(tables: apsw.Connection, form: str, life: DecayInput) -> None:
     decay = Decay(form=form, explicit=0.9)
     put(tables, life)
     sql = f"SELECT {relevance_sql(decay)} FROM memories m"

@@ -11,7 +11,7 @@ import pytest
 from memfolio import Memory, NotFoundError
 from memfolio.clock import SettableClock
 from memfolio.types import Attribution
-from memfolio.vault.past.view import Filter
+from memfolio.vault.past.view import TrailFilter
 from tests.serve.calls import program
 
 PERSON = Attribution(actor="human:ann", trigger="cli")
@@ -35,7 +35,7 @@ def edit(memory: Memory, old: str, new: str, path: str = LOG) -> None:
 
 def rows(memory: Memory) -> list[tuple[str, str]]:
     """What the log tells of the logs and state of memories, oldest first: by whom, and what."""
-    return [(each.actor, each.summary) for each in reversed(memory.audit.log(Filter(path="agents/main/memory")))]
+    return [(each.actor, each.summary) for each in reversed(memory.audit.log(TrailFilter(path="agents/main/memory")))]
 
 
 def deeds(memory: Memory, id: str) -> list[tuple[str, str, str | None]]:
@@ -64,9 +64,9 @@ def test_the_log_tells_what_each_change_wrote_after_an_edit_by_hand(memory: Memo
 def test_the_log_is_searched_by_what_each_change_wrote(memory: Memory) -> None:
     first = memory.remember("Alex drinks green tea")
     edit(memory, "green tea", "black coffee")
-    found = memory.audit.log(Filter(about="green tea"))
+    found = memory.audit.log(TrailFilter(about="green tea"))
     assert [(each.actor, each.ids) for each in found] == [("human", ()), ("bot:trigger-remember", (first.id,))]
-    assert [each.actor for each in memory.audit.log(Filter(about="black coffee"))] == ["human"]
+    assert [each.actor for each in memory.audit.log(TrailFilter(about="black coffee"))] == ["human"]
 
 
 def test_the_log_tells_what_was_written_before_a_second_line_was_edited_or_taken_out(memory: Memory) -> None:

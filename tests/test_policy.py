@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from memfolio.config import load_config
 from memfolio.errors import ConfigError
-from memfolio.policy import PRESETS, Deed, Policy, Role, Row, Verdict, read_row, strictest
+from memfolio.policy import PRESETS, Deed, Policy, PolicyRow, Role, Verdict, read_row, strictest
 from memfolio.types import Origin
 
 ROWS = st.builds(
-    Row,
+    PolicyRow,
     st.one_of(st.none(), st.sampled_from(Deed)),
     st.one_of(st.none(), st.sampled_from(Role)),
     st.one_of(st.none(), st.sampled_from(Origin)),
@@ -23,7 +23,7 @@ ROWS = st.builds(
 
 
 @given(ROWS)
-def test_row_is_read_as_it_is_written(row: Row) -> None:
+def test_row_is_read_as_it_is_written(row: PolicyRow) -> None:
     assert read_row(str(row)) == row
 
 

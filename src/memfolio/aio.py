@@ -25,7 +25,7 @@ from memfolio.memory import Memory
 from memfolio.mind.mind import Mind
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.runs import Runs
-from memfolio.reason.reason import Reason
+from memfolio.reason.reason import Reasoner
 from memfolio.stores.core import Core
 from memfolio.vault.past.past import Past
 from memfolio.vault.trail import TrailLine
@@ -178,7 +178,7 @@ class AsyncMemory:
         return self.memory.runs
 
     @property
-    def reason(self) -> Reason:
+    def reason(self) -> Reasoner:
         return self.memory.reason
 
     @property

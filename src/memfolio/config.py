@@ -71,21 +71,21 @@ class Config:
     recall: tuning.Ranking
     decay: tuning.Decay
     context: tuning.Packing
-    stores: tuning.Shelves
-    core: tuning.Core
+    stores: tuning.StoreTuning
+    core: tuning.CoreTuning
     consolidate: tuning.Consolidation
     learn: tuning.Learning
     triggers: tuning.Triggers
     flush: tuning.Flush
     retention: tuning.Retention
     backup: tuning.Backup
-    tend: tuning.Tending
+    tend: tuning.TendTuning
     policy: tuning.Governing
     proposals: tuning.Proposing
     reflection: tuning.Reflecting
     redact: tuning.Redaction
     alerts: tuning.Watching
-    knowledge: tuning.Knowing
+    knowledge: tuning.KnowledgeTuning
     mind: tuning.Minding
     procedures: tuning.Practising
     reason: tuning.Reasoning

@@ -32,7 +32,7 @@ class Phase(StrEnum):
     ARCHIVED = "archived"
 
 
-class Life(NamedTuple):
+class DecayInput(NamedTuple):
     """What fading asks about a memory; times are microseconds."""
 
     kind: str
@@ -48,14 +48,14 @@ class Life(NamedTuple):
     """1 for what was concluded from other memories, 2 for what was learned from what somebody said."""
 
 
-def relevance(life: Life, now: int, decay: Decay) -> float:
+def relevance(life: DecayInput, now: int, decay: Decay) -> float:
     """From 1, as if it were of today, down to 0."""
     if _is_kept(life):
         return 1.0
     return min(1.0, _begin(life, decay) * math.exp(-_rate(life, decay) * _days(life, now) ** power(decay)))
 
 
-def days_until(life: Life, now: int, least: float, decay: Decay) -> float | None:
+def days_until(life: DecayInput, now: int, least: float, decay: Decay) -> float | None:
     """The days until the relevance falls below `least`, 0 when it has; None when it never does."""
     if relevance(life, now, decay) < least:
         return 0.0
@@ -81,26 +81,26 @@ def phase(relevance: float, decay: Decay) -> Phase:
     return Phase.DORMANT if relevance >= decay.archived else Phase.ARCHIVED
 
 
-def _is_kept(life: Life) -> bool:
+def _is_kept(life: DecayInput) -> bool:
     return bool(life.pinned) or life.form != "memory" or life.store == Store.VAULT
 
 
-def _days(life: Life, now: int) -> float:
+def _days(life: DecayInput, now: int) -> float:
     return max(0, now - max(life.created_at, life.accessed_at or 0)) / DAY
 
 
-def _begin(life: Life, decay: Decay) -> float:
+def _begin(life: DecayInput, decay: Decay) -> float:
     """The relevance on the day of the last use; above 1 there is something in reserve."""
     return _base(life, decay) * (1 + math.log2(1 + life.access_count) / decay.use)
 
 
-def _rate(life: Life, decay: Decay) -> float:
+def _rate(life: DecayInput, decay: Decay) -> float:
     """People write rates by hand: what is no number does not count, and nothing grows with time."""
     own, usual = life.decay_rate, getattr(decay, life.kind)
     return max(0.0, usual if own is None or not math.isfinite(own) else own)
 
 
-def _base(life: Life, decay: Decay) -> float:
+def _base(life: DecayInput, decay: Decay) -> float:
     if life.decay_rate == 0:  # confirmed
         return 1.0
     if life.derived == 1:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # what thinks is loaded when somebody asks for it
     from memfolio.procedures.procedures import Procedures
     from memfolio.procedures.runs import Runs
     from memfolio.reason.inputs import World
-    from memfolio.reason.reason import Reason
+    from memfolio.reason.reason import Reasoner
 
 
 class Doing(Knowing):
@@ -41,12 +41,12 @@ class Doing(Knowing):
         return Runs(self.vault, self.library, self.agent, self.procedures)
 
     @cached_property
-    def reason(self) -> Reason:
+    def reason(self) -> Reasoner:
         """Thinks a problem through: call it with one."""
-        from memfolio.reason.reason import Judgements, Reason
+        from memfolio.reason.reason import Judgements, Reasoner
 
         judgements = Judgements(self.vault, self.library, self.agent)
-        return Reason(judgements, world=self._world, model=lambda: self._model)
+        return Reasoner(judgements, world=self._world, model=lambda: self._model)
 
     def _world(self) -> World:
         from memfolio.reason.inputs import World

@@ -23,7 +23,7 @@ from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:
     from memfolio.govern.agents import Agents
-    from memfolio.govern.proposal import Intent, Proposal
+    from memfolio.govern.proposal import Proposal, ProposedCall
     from memfolio.govern.proposals import Proposals
     from memfolio.govern.reflection.reflections import Pending, Reflections
     from memfolio.govern.undo import Undone
@@ -72,7 +72,7 @@ class Governed:
         intent = intent_of("remember", {"text": text_of(text), **fields})
         return self.proposals.add(intent, by=check_attribution(by), to=to)
 
-    def _propose(self, intent: Intent, error: PolicyError) -> Proposal:
+    def _propose(self, intent: ProposedCall, error: PolicyError) -> Proposal:
         """Propose what a verb was kept from doing, to the agent whose memory it is about."""
         named = intent.arguments.get("id") or intent.arguments.get("what")
         found = self.library.locate(named) if named else None

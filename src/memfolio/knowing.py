@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what knows is loaded when somebody asks for it
     from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.traverse import Questions
     from memfolio.knowledge.typedb.mirror import TypeDB
-    from memfolio.knowledge.verify import Hypothesis, Verification
+    from memfolio.knowledge.verify import GuessedFact, Verification
 
 TEACHER = Attribution(actor="bot:ontology", trigger="ontology")
 CHECKER = Attribution(actor="bot:verify", trigger="verify")
@@ -151,7 +151,7 @@ class Knowing(Governed):
         found = self.inference.check().findings
         return [each.text for each in found if any(atom.triple == fact.triple for atom in each.supports)]
 
-    def infer(self, premise: str, *, limit: int = 10) -> list[Hypothesis]:
+    def infer(self, premise: str, *, limit: int = 10) -> list[GuessedFact]:
         """What might follow from a premise: by a model where there is one, else by rules and likeness.
 
         These are hypotheses: nothing of them is stored.

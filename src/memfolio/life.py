@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # what tends is loaded when somebody asks for it
     from memfolio.tend.digest import Built
     from memfolio.tend.hand import Hand
     from memfolio.tend.retention import Retained
-    from memfolio.tend.sessions import Heard
+    from memfolio.tend.sessions import SessionResult
     from memfolio.tend.tend import Attendant, Tending, Told
     from memfolio.vault.purge.purge import Purged
 
@@ -142,7 +142,7 @@ class Life(Doing):
 
             return replace(beat(hand, self.library, digest), diff=hand.diff)
 
-    def end_session(self, session: str, *, dry_run: bool = False) -> Heard | None:
+    def end_session(self, session: str, *, dry_run: bool = False) -> SessionResult | None:
         """A conversation is over: learn from it. None where there is nothing in it that was not learned from.
 
         What was learned and undone is learned once more.
@@ -248,7 +248,7 @@ class Life(Doing):
         task_history: Iterable[str] = (),
         topics: Iterable[str] = (),
         scratchpad: Mapping[str, Any] | None = None,
-    ) -> Heard | None:
+    ) -> SessionResult | None:
         """Keep what the next conversation should begin with, and learn from this one, which is over."""
         from memfolio.stores.session_context import save_context
 
@@ -300,12 +300,12 @@ class Life(Doing):
 
         What would be forgotten is only shown: `forget` it by its id once they agree.
         """
-        from memfolio.stores.triggers import Asked, Heeded, detect, heed
+        from memfolio.stores.triggers import Heeded, TriggerRequest, detect, heed
 
         trigger = detect(query.check_text("text", text), self.vault.config.triggers)
         if trigger is None:
             return None
-        if trigger.kind is Asked.REFLECT:
+        if trigger.kind is TriggerRequest.REFLECT:
             return Heeded(trigger=trigger, notes=(self._reflected(False) or "there is nothing to propose",))
         self.library.attend()
         return heed(

@@ -75,7 +75,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PolicyRow:
     """One row of the table; what is None fits everything."""
 
     deed: Deed | None
@@ -95,14 +95,14 @@ _ROW = re.compile(r"\s*(\w+)\s+by\s+(\w+)(?:\s+from\s+(\w+))?\s*:\s*(\w+)\s*")
 
 
 @lru_cache(maxsize=256)
-def read_row(text: str) -> Row:
+def read_row(text: str) -> PolicyRow:
     """The row that a sentence stands for; ValueError says which word nobody knows."""
     match = _ROW.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not of the form `DEED by ROLE: VERDICT` or `DEED by ROLE from ORIGIN: VERDICT`")
     deed, role, origin, verdict = match.groups()
     try:
-        return Row(_word(Deed, deed), _word(Role, role), _word(Origin, origin or ANY), _member(Verdict, verdict))
+        return PolicyRow(_word(Deed, deed), _word(Role, role), _word(Origin, origin or ANY), _member(Verdict, verdict))
     except ValueError as error:
         raise ValueError(f"in {text!r}, {error}") from error
 
@@ -190,18 +190,18 @@ SEVERITY = tuple(Verdict)
 class Policy:
     """The rows that count in a home, in their order."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PolicyRow, ...]
 
     @classmethod
     def of(cls, preset: str, further: Iterable[str] = ()) -> Policy:
         """A preset with a person's own rows before it; an alert is a person's in any case."""
         return cls(tuple(map(read_row, (*_ALWAYS[:2], *further, *PRESETS[preset]))))
 
-    def decide(self, deed: Deed, role: Role, origin: Origin | None = None) -> Row:
+    def decide(self, deed: Deed, role: Role, origin: Origin | None = None) -> PolicyRow:
         """The row that decides."""
         return next(row for row in self.rows if row.fits(deed, role, origin))
 
 
-def strictest(rows: Iterable[Row]) -> Row:
+def strictest(rows: Iterable[PolicyRow]) -> PolicyRow:
     """The row with the gravest verdict, the first of several."""
     return max(rows, key=lambda row: SEVERITY.index(row.verdict))

@@ -169,7 +169,7 @@ class Packing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelves:
+class StoreTuning:
     """How much each store holds, and for how long."""
 
     working: int = _count(7, "How many memories are in working memory; the next one sends one to short-term.", 1, 1000)
@@ -181,7 +181,7 @@ class Shelves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Core:
+class CoreTuning:
     """How long core memory, MEMORY.md, may be: all of it, and as a guide each of its blocks."""
 
     tokens: int = _count(
@@ -275,7 +275,7 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tending:
+class TendTuning:
     """When and how long the home is looked after."""
 
     hour: int = _count(3, "The hour after which the jobs of a day are due.", 0, 23)
@@ -349,7 +349,7 @@ class Watching:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knowing:
+class KnowledgeTuning:
     """How far is concluded, and how cases are compared."""
 
     most: int = _count(1_000_000, "How many facts may follow from rules at once; more is an error.", 1, 10**8)

@@ -12,12 +12,12 @@ import pytest
 from memfolio import Memory
 from memfolio.bench.retrieval import (
     CUTS,
-    Asked,
-    Case,
+    AskedQuestion,
+    BenchCase,
+    BenchQuestion,
+    BenchTurn,
     Find,
-    Question,
-    Tally,
-    Turn,
+    QuestionTally,
     any_word,
     ask,
     bm25,
@@ -90,7 +90,7 @@ def test_recall_is_measured_by_asking_it(cases: Path, home: Path) -> None:
 def test_every_way_of_searching_gets_every_question_that_has_gold(cases: Path) -> None:
     asked: list[str] = []
 
-    def last(_: Memory, case: Case) -> Find:
+    def last(_: Memory, case: BenchCase) -> Find:
         def find(question: str) -> list[int]:
             asked.append(question)
             return [len(case.turns) - 1]
@@ -103,8 +103,8 @@ def test_every_way_of_searching_gets_every_question_that_has_gold(cases: Path) -
 
 
 def test_session_counts_once_however_many_of_its_turns_are_found() -> None:
-    talk = [Turn(id=str(n), session="ab"[n // 5], at=None, role="", text="x") for n in range(10)]
-    wanted = Question(kind="", text="x", gold=frozenset("ab"), by_session=True)
+    talk = [BenchTurn(id=str(n), session="ab"[n // 5], at=None, role="", text="x") for n in range(10)]
+    wanted = BenchQuestion(kind="", text="x", gold=frozenset("ab"), by_session=True)
     assert ask(lambda _: range(10), wanted, talk).shares == (0.5, 1.0, 1.0)
 
 
@@ -130,7 +130,7 @@ def test_odd_names_and_times_are_taken_in(tmp_path: Path) -> None:
 
 
 def test_slowest_twentieth_is_left_out_of_p95() -> None:
-    tally = Tally(Asked("", (0.0,) * 3, second / 1000) for second in range(1, 21))
+    tally = QuestionTally(AskedQuestion("", (0.0,) * 3, second / 1000) for second in range(1, 21))
     assert [round(tally.milliseconds(share)) for share in (0.5, 0.95, 1.0)] == [10, 19, 20]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memfolio.embed.embedder import HashedEmbedder
 from memfolio.embed.http import MAX_BATCH, MAX_TEXT, PROBE, HttpEmbedder
-from memfolio.embed.post import Server
+from memfolio.embed.post import JsonServer
 from memfolio.errors import EmbedderError
 from tests.embed.server import EmbeddingServer, Handler, Vectors, running
 
@@ -397,5 +397,5 @@ def test_whatever_goes_wrong_while_asking_is_told_at_once(server: EmbeddingServe
     odd: Any = {"X-Odd": object()}
     start = time.monotonic()
     with pytest.raises(EmbedderError, match="cannot be reached"):
-        Server(url=server.url, key="", credentials=odd, timeout=20, max_bytes=1000).post({})
+        JsonServer(url=server.url, key="", credentials=odd, timeout=20, max_bytes=1000).post({})
     assert time.monotonic() - start < 10

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.exchange.reading import Flaw, Lore, Note, Source
+from memfolio.exchange.reading import ImportedMemory, ImportProblem, Lore, Source
 from memfolio.exchange.sources import json_source, source_of
 from memfolio.exchange.sources.json_source import ChatGPT, Claude, McpMemory, Mem0
-from memfolio.exchange.take_in import Report, take_in
+from memfolio.exchange.take_in import ImportReport, take_in
 from memfolio.memory import Memory
 
 Json = dict[str, Any]
@@ -72,7 +72,7 @@ def zipped(path: Path, value: object, name: str = "conversations.json") -> Path:
     return path
 
 
-def taken(home: Path, source: Source, path: Path) -> tuple[Report, list[Any]]:
+def taken(home: Path, source: Source, path: Path) -> tuple[ImportReport, list[Any]]:
     with Memory.open(home, background=False, speaker="owner") as memory:
         report = take_in(memory, source, path)
         return report, memory.vault.entries("main")
@@ -141,11 +141,11 @@ def test_what_chatgpt_messages_hold_beside_text_is_read_or_told(tmp_path: Path) 
         for name, value in {"conversations-000": [talk], "conversations-001": [private], "group_chats": {}}.items():
             archive.writestr(f"export/{name}.json", json.dumps(value))
     found = list(ChatGPT().read(path))
-    assert [each.content for each in found if isinstance(each, Note)] == [
+    assert [each.content for each in found if isinstance(each, ImportedMemory)] == [
         "Hello there\n\n[audio_asset_pointer]",
         "T\n\nquoted\n\nu",
     ]
-    assert [each.ref for each in found if isinstance(each, Flaw)] == ["c/n3", "c-1", "export/group_chats.json"]
+    assert [each.ref for each in found if isinstance(each, ImportProblem)] == ["c/n3", "c-1", "export/group_chats.json"]
 
 
 ROOT = "00000000-0000-4000-8000-000000000000"
@@ -197,7 +197,7 @@ def test_claude_export_in_several_archives_is_one(tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / f"{part}-000.zip", "w") as archive:
             archive.writestr(name, json.dumps(value))
     assert source_of(tmp_path).name == "claude"
-    assert len([each for each in Claude().read(tmp_path) if not isinstance(each, Flaw)]) == 8
+    assert len([each for each in Claude().read(tmp_path) if not isinstance(each, ImportProblem)]) == 8
     assert source_of(tmp_path / "memories-000.zip").name == "claude"
 
 
@@ -205,7 +205,7 @@ def test_message_whose_forerunner_is_missing_does_not_hide_the_others(tmp_path: 
     export = claude_export()["conversations.json"]
     export[0]["chat_messages"][0]["parent_message_uuid"] = "elsewhere"
     found = list(Claude().read(saved(tmp_path / "conversations.json", export)))
-    assert "Given up" in [each.content for each in found if isinstance(each, Note)]
+    assert "Given up" in [each.content for each in found if isinstance(each, ImportedMemory)]
 
 
 def test_link_in_the_place_of_an_export_is_not_followed(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_graph_of_the_mcp_memory_server_becomes_memories_and_facts(tmp_path: Pat
     for path in (lines, graph):
         assert McpMemory().fits(path)
         found = list(McpMemory().read(path))
-        assert [each.content for each in found if isinstance(each, Note)] == ["Tim: Speaks Spanish", "Tim: A"]
+        assert [each.content for each in found if isinstance(each, ImportedMemory)] == ["Tim: Speaks Spanish", "Tim: A"]
         spo = [each.ref for each in found if isinstance(each, Lore)]
         assert spo == ["Tim isA person", "Tim works_at Initech"]
 
@@ -301,6 +301,6 @@ def test_what_is_no_export_fits_nothing_and_raises_only_our_errors(content: byte
         assert not source.fits(path)
         assert not source.fits(tmp_path / "nowhere")
         try:
-            assert all(isinstance(each, Flaw) for each in source.read(path))
+            assert all(isinstance(each, ImportProblem) for each in source.read(path))
         except InputError:
             continue

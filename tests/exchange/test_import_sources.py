@@ -12,7 +12,7 @@ import pytest
 from memfolio import Memory
 from memfolio.errors import InputError
 from memfolio.exchange.sources import source_named, source_of
-from memfolio.exchange.take_in import Report, take_in
+from memfolio.exchange.take_in import ImportReport, take_in
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.import_ import import_
 from memfolio.types import MemoryItem
@@ -28,7 +28,7 @@ MADE: dict[str, Callable[[Path], Path]] = {
 }
 
 
-def taken(memory: Memory, name: str, root: Path) -> Report:
+def taken(memory: Memory, name: str, root: Path) -> ImportReport:
     return take_in(memory, source_of(MADE[name](root)), MADE[name](root))
 
 

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.exchange.reading import Flaw
+from memfolio.exchange.reading import ImportProblem
 from memfolio.exchange.sources.graph_sqlite import GraphSqlite
 from memfolio.exchange.take_in import take_in
 from memfolio.memory import Memory
@@ -100,4 +100,4 @@ def test_node_without_tables_beside_it_is_read(tmp_path: Path, database: Path) -
         connection.execute("DROP TABLE edges; DROP TABLE entities; DROP TABLE node_entities")
     found = list(GraphSqlite().read(database))
     assert len(found) == GraphSqlite().count(database) == 7
-    assert sum(isinstance(each, Flaw) for each in found) == 2
+    assert sum(isinstance(each, ImportProblem) for each in found) == 2

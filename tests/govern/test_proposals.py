@@ -23,7 +23,7 @@ from memfolio.errors import (
     ProposedError,
     RefusedError,
 )
-from memfolio.govern.proposal import VERBS, Intent, Proposal, Status, intent_of, parse, render
+from memfolio.govern.proposal import VERBS, Proposal, ProposalStatus, ProposedCall, intent_of, parse, render
 from memfolio.govern.proposals import Proposals
 from memfolio.memory import Memory
 from memfolio.types import Action, Attribution, MemoryItem, Origin
@@ -77,7 +77,7 @@ class World:
             each.close()
 
 
-def remember(text: str, **more: Any) -> Intent:
+def remember(text: str, **more: Any) -> ProposedCall:
     return intent_of("remember", {"text": text, **more})
 
 
@@ -104,7 +104,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def intents(draw: st.DrawFn) -> Intent:
+def intents(draw: st.DrawFn) -> ProposedCall:
     verb = draw(st.sampled_from(sorted(VERBS)))
     body, names = VERBS[verb].body, VERBS[verb].names
     every = {name: VALUES.get(name, TEXT) for name in (*([body] if body else []), *names)}
@@ -119,12 +119,17 @@ def intents(draw: st.DrawFn) -> Intent:
     intents(),
     st.datetimes(timezones=st.just(UTC)),
     st.none() | st.datetimes(timezones=st.just(UTC)),
-    st.sampled_from(Status),
+    st.sampled_from(ProposalStatus),
     st.lists(st.just("P-2-0000abcd"), max_size=2),
     st.text("> -\n#a"),
 )
 def test_page_reads_back_as_what_was_written(
-    intent: Intent, at: datetime, expires: datetime | None, status: Status, conflicts: list[str], about: str
+    intent: ProposedCall,
+    at: datetime,
+    expires: datetime | None,
+    status: ProposalStatus,
+    conflicts: list[str],
+    about: str,
 ) -> None:
     proposal = Proposal(
         id="P-1-00000000",
@@ -174,7 +179,7 @@ def test_committed_proposal_is_one_change_that_names_its_proposer(world: World) 
     assert not world.memory().recall("academic sources")
 
 
-def deed(world: World, verb: str) -> Intent:
+def deed(world: World, verb: str) -> ProposedCall:
     memory = world.memory()
     item = memory.remember("Alex lives in Berlin")
     arguments: dict[str, dict[str, Any]] = {
@@ -284,7 +289,7 @@ def test_expired_proposal_goes_and_may_come_back(world: World) -> None:
     added = world["researcher"].add(remember("Alex has a cat"), by=AGENT)
     world["main"].defer(added.id, by=AGENT)
     assert not world["main"].pending()
-    assert [each.status for each in world["main"].pending(all=True)] == [Status.DEFERRED]
+    assert [each.status for each in world["main"].pending(all=True)] == [ProposalStatus.DEFERRED]
     assert not world["main"].expire(world.clock.now() + timedelta(days=29))
     assert world["main"].expire(world.clock.now() + timedelta(days=30))
     assert world.trail()[-1] == ("REJECT", "system:tend", "rejected")
@@ -314,19 +319,24 @@ def test_expired_proposal_goes_and_may_come_back(world: World) -> None:
         ),
     ],
 )
-def test_proposals_that_contradict_each_other_are_linked(world: World, one: Intent, two: Intent, clash: bool) -> None:
+def test_proposals_that_contradict_each_other_are_linked(
+    world: World, one: ProposedCall, two: ProposedCall, clash: bool
+) -> None:
     first = world["researcher"].add(one, by=AGENT)
     before = len(world.trail())
     second = world["coder"].add(two, by=AGENT)
     assert len(world.trail()) == before + 1
     linked = {each.id: (each.conflicts, each.status) for each in world["main"].pending()}
     if not clash:
-        assert set(linked.values()) == {((), Status.PENDING)}
+        assert set(linked.values()) == {((), ProposalStatus.PENDING)}
         return
-    assert linked == {first.id: ((second.id,), Status.CONFLICT), second.id: ((first.id,), Status.CONFLICT)}
+    assert linked == {
+        first.id: ((second.id,), ProposalStatus.CONFLICT),
+        second.id: ((first.id,), ProposalStatus.CONFLICT),
+    }
     world["main"].reject(second.id, by=PERSON)
     [left] = world["main"].pending()
-    assert (left.conflicts, left.status) == ((), Status.PENDING)
+    assert (left.conflicts, left.status) == ((), ProposalStatus.PENDING)
     assert left.note == f"{second.id}, which says otherwise, was rejected"
 
 

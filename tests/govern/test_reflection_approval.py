@@ -13,7 +13,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, ContentError, InputError, PolicyError, RefusedError
-from memfolio.govern.reflection.findings import Findings, Insights, Item, Verb
+from memfolio.govern.reflection.findings import Findings, Insights, ReflectionItem, ReflectionVerb
 from memfolio.govern.reflection.log import due
 from memfolio.govern.reflection.reflections import Pending, Reflections
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Type
@@ -47,15 +47,21 @@ class Room:
         return self.memory.reflections
 
     def findings(self) -> Findings:
-        learned = Item(verb=Verb.LEARN, text="Alex builds memories", sources=(self.works.id,), type=Type.FACT)
+        learned = ReflectionItem(
+            verb=ReflectionVerb.LEARN, text="Alex builds memories", sources=(self.works.id,), type=Type.FACT
+        )
         return Findings(
             items=(
-                Item(verb=Verb.CORE, text="Active Context", removed=("Research",), added=("Design",)),
-                Item(verb=Verb.RESOLVE, memory=self.old.id, by=self.new.id),
-                Item(verb=Verb.MERGE, subject="person--alex", object="person--alexander"),
-                Item(verb=Verb.ARCHIVE, memory=self.bug.id, why="score 0.03"),
+                ReflectionItem(
+                    verb=ReflectionVerb.CORE, text="Active Context", removed=("Research",), added=("Design",)
+                ),
+                ReflectionItem(verb=ReflectionVerb.RESOLVE, memory=self.old.id, by=self.new.id),
+                ReflectionItem(verb=ReflectionVerb.MERGE, subject="person--alex", object="person--alexander"),
+                ReflectionItem(verb=ReflectionVerb.ARCHIVE, memory=self.bug.id, why="score 0.03"),
                 learned,
-                Item(verb=Verb.CONNECT, subject="person--alex", predicate="knows", object="person--kim"),
+                ReflectionItem(
+                    verb=ReflectionVerb.CONNECT, subject="person--alex", predicate="knows", object="person--kim"
+                ),
             ),
             insights=Insights(theme="Alex builds things."),
             questions=("Still in Bern?",),
@@ -149,8 +155,8 @@ def test_excepted_and_rejected_items_do_not_come_back(room: Room) -> None:
     assert "without 1 and 4" in room.read(decided.path)
     assert "Research" in room.read("agents/main/MEMORY.md")
     rejected = room.reflections.rejected()
-    assert [item.verb for item in items if item.marks[0] in rejected] == [Verb.CORE, Verb.ARCHIVE]
-    other = Item(verb=Verb.LEARN, text="Alex is tall", sources=(room.works.id,))
+    assert [item.verb for item in items if item.marks[0] in rejected] == [ReflectionVerb.CORE, ReflectionVerb.ARCHIVE]
+    other = ReflectionItem(verb=ReflectionVerb.LEARN, text="Alex is tall", sources=(room.works.id,))
     room.propose(Findings(items=(other,)))
     room.reflections.reject("nobody asked", by=OWNER)
     assert other.marks[0] in room.reflections.rejected()
@@ -161,7 +167,7 @@ def test_excepted_and_rejected_items_do_not_come_back(room: Room) -> None:
 
 def test_tenth_reflection_tells_what_recurs_even_if_it_is_rejected(room: Room) -> None:
     for number in range(10):
-        item = Item(verb=Verb.LEARN, text=f"Alex has {number} cats", sources=(room.works.id,))
+        item = ReflectionItem(verb=ReflectionVerb.LEARN, text=f"Alex has {number} cats", sources=(room.works.id,))
         room.propose(Findings(items=(item,), topics=("cats",)))
         room.reflections.reject(by=OWNER) if number == 9 else room.reflections.approve(by=OWNER)
     assert "**What recurs, after 10 reflections** (2026-11-16): Mostly about cats (9)." in room.read(
@@ -202,10 +208,10 @@ def test_rejected_line_of_core_memory_does_not_come_back_in_a_changed_block(room
 def test_decision_that_was_learned_is_known_and_not_learned_again(room: Room) -> None:
     said = "We decided to deploy on Fridays."
     room.memory.observe_many([{"role": "user", "content": said, "session": f"s-{n}"} for n in range(3)])
-    assert Verb.LEARN in {item.verb for item in room.memory.reflect().items.values()}
+    assert ReflectionVerb.LEARN in {item.verb for item in room.memory.reflect().items.values()}
     room.reflections.approve(by=OWNER)
     room.clock.advance(minutes=1)
-    assert Verb.LEARN not in {item.verb for item in room.memory.reflect().items.values()}
+    assert ReflectionVerb.LEARN not in {item.verb for item in room.memory.reflect().items.values()}
 
 
 def test_what_is_approved_is_as_good_as_what_is_learned_and_replaces_what_it_contradicts(room: Room) -> None:
@@ -259,7 +265,9 @@ def test_page_that_cannot_be_read_changes_nothing(room: Room) -> None:
 
 def test_two_people_cannot_both_approve(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
-        item = Item(verb=Verb.LEARN, text="Alex builds memories", sources=(memory.remember("Alex is a builder").id,))
+        item = ReflectionItem(
+            verb=ReflectionVerb.LEARN, text="Alex builds memories", sources=(memory.remember("Alex is a builder").id,)
+        )
         memory.reflections.propose(Findings(items=(item,)), memory.vault.home.now(), by=OWNER)
         command = [str(Path(sys.executable).parent / "memfolio"), "approve", "--yes", "--home", str(home)]
         people = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
@@ -303,7 +311,7 @@ def test_what_changed_meanwhile_is_left_out_and_told(room: Room) -> None:
 def test_what_strangers_said_stays_in_quarantine_when_it_is_learned(room: Room) -> None:
     draft = Draft(content="Alex owes me money", origin=Origin.UNTRUSTED, role="guest")
     [stranger] = room.memory.vault.add("main", [draft], OWNER).items
-    item = Item(verb=Verb.LEARN, text="Alex owes money", sources=(room.works.id, stranger.id))
+    item = ReflectionItem(verb=ReflectionVerb.LEARN, text="Alex owes money", sources=(room.works.id, stranger.id))
     room.propose(Findings(items=(item,)))
     receipt = room.reflections.approve(by=OWNER).receipt
     assert receipt is not None
@@ -311,7 +319,10 @@ def test_what_strangers_said_stays_in_quarantine_when_it_is_learned(room: Room) 
 
 
 def test_core_memory_past_its_cap_refuses_the_whole(room: Room) -> None:
-    items = (*room.findings().items[1:], Item(verb=Verb.CORE, text="Persona", added=("word " * 20_000,)))
+    items = (
+        *room.findings().items[1:],
+        ReflectionItem(verb=ReflectionVerb.CORE, text="Persona", added=("word " * 20_000,)),
+    )
     room.propose(Findings(items=items))
     before = room.files()
     with pytest.raises(RefusedError, match="core memory would have"):
@@ -323,9 +334,14 @@ def test_core_memory_past_its_cap_refuses_the_whole(room: Room) -> None:
 
 
 def test_item_that_cannot_be_done_does_not_stand_in_the_way_of_others(room: Room) -> None:
-    core = (Item(verb=Verb.CORE, text=block, added=("Be brief",)) for block in ("No Such Block", "Persona"))
-    tie = Item(verb=Verb.CONNECT, subject="person--alex", predicate="knows", object="person--nobody")
-    room.propose(Findings(items=(*core, Item(verb=Verb.LEARN, text="What was purged"), tie)))
+    core = (
+        ReflectionItem(verb=ReflectionVerb.CORE, text=block, added=("Be brief",))
+        for block in ("No Such Block", "Persona")
+    )
+    tie = ReflectionItem(
+        verb=ReflectionVerb.CONNECT, subject="person--alex", predicate="knows", object="person--nobody"
+    )
+    room.propose(Findings(items=(*core, ReflectionItem(verb=ReflectionVerb.LEARN, text="What was purged"), tie)))
     decided = room.reflections.approve(by=OWNER)
     assert list(decided.applied) == [2]
     assert decided.skipped == {
@@ -337,7 +353,9 @@ def test_item_that_cannot_be_done_does_not_stand_in_the_way_of_others(room: Room
 
 def test_critical_fact_that_leaves_core_memory_may_fade_again(room: Room) -> None:
     room.memory.core.pin(room.bug.id)
-    room.propose(Findings(items=(Item(verb=Verb.CORE, text="Critical Facts", removed=(room.bug.content,)),)))
+    room.propose(
+        Findings(items=(ReflectionItem(verb=ReflectionVerb.CORE, text="Critical Facts", removed=(room.bug.content,)),))
+    )
     room.reflections.approve(by=OWNER)
     bug = room.memory.get(room.bug.id)
     assert bug is not None
@@ -389,13 +407,18 @@ def test_agent_proposes_and_only_who_may_decides(room: Room) -> None:
 
 def test_memory_that_stands_in_todays_log_waits_if_the_reflection_writes_there(room: Room) -> None:
     fresh = room.said("Rain today")
-    learned = Item(verb=Verb.LEARN, text="It rains", sources=(fresh.id,))
-    room.propose(Findings(items=(learned, Item(verb=Verb.ARCHIVE, memory=fresh.id))))
+    learned = ReflectionItem(verb=ReflectionVerb.LEARN, text="It rains", sources=(fresh.id,))
+    room.propose(Findings(items=(learned, ReflectionItem(verb=ReflectionVerb.ARCHIVE, memory=fresh.id))))
     decided = room.reflections.approve(by=OWNER)
     assert [item.text for item in decided.applied.values()] == ["It rains"]
     assert "today's log" in decided.skipped[1]
     room.propose(
-        Findings(items=(Item(verb=Verb.ARCHIVE, memory=fresh.id), Item(verb=Verb.ARCHIVE, memory=room.bug.id)))
+        Findings(
+            items=(
+                ReflectionItem(verb=ReflectionVerb.ARCHIVE, memory=fresh.id),
+                ReflectionItem(verb=ReflectionVerb.ARCHIVE, memory=room.bug.id),
+            )
+        )
     )
     room.memory.pin(room.bug.id)
     assert list(room.reflections.approve(by=OWNER).applied) == [1]

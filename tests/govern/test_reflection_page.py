@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import ContentError
 from memfolio.govern.reflection import page
-from memfolio.govern.reflection.findings import Findings, Insights, Item, Verb, one_line
+from memfolio.govern.reflection.findings import Findings, Insights, ReflectionItem, ReflectionVerb, one_line
 from memfolio.govern.reflection.page import arranged, parse
 from memfolio.types import Type
 
@@ -22,8 +22,8 @@ DAY, NEXT = datetime(2026, 11, 15, 3), datetime(2026, 11, 16, 3)
 render = partial(page.render, number=5, at=DAY, budget=8000, reviewed=4, next_at=NEXT)
 SAMPLE = Findings(
     items=(
-        Item(
-            verb=Verb.LEARN,
+        ReflectionItem(
+            verb=ReflectionVerb.LEARN,
             text="Alex prefers hybrid approaches",
             type=Type.PREFERENCE,
             confidence=0.8,
@@ -31,11 +31,15 @@ SAMPLE = Findings(
             quotes={A: "Chose the hybrid approach"},
             why="said on two days",
         ),
-        Item(verb=Verb.CONNECT, subject="person--alex", predicate="works-on", object="project--memfolio"),
-        Item(verb=Verb.ARCHIVE, memory=B, quotes={B: "A CSS bug"}, why="score 0.03"),
-        Item(verb=Verb.RESOLVE, memory=A, by=B, quotes={A: "Alex lives in Zürich", B: "Alex lives in Bern"}),
-        Item(verb=Verb.CORE, text="Active Context", removed=("Research",), added=("Design",)),
-        Item(verb=Verb.MERGE, subject="person--alex", object="person--alexander"),
+        ReflectionItem(
+            verb=ReflectionVerb.CONNECT, subject="person--alex", predicate="works-on", object="project--memfolio"
+        ),
+        ReflectionItem(verb=ReflectionVerb.ARCHIVE, memory=B, quotes={B: "A CSS bug"}, why="score 0.03"),
+        ReflectionItem(
+            verb=ReflectionVerb.RESOLVE, memory=A, by=B, quotes={A: "Alex lives in Zürich", B: "Alex lives in Bern"}
+        ),
+        ReflectionItem(verb=ReflectionVerb.CORE, text="Active Context", removed=("Research",), added=("Design",)),
+        ReflectionItem(verb=ReflectionVerb.MERGE, subject="person--alex", object="person--alexander"),
     ),
     insights=Insights(theme="Both, rather than one of two."),
     questions=("Should this be pinned?",),
@@ -55,30 +59,45 @@ IDS = st.sampled_from([A, B, "H-0123456789abcdef", "person--alex", "org--straße
 SOURCES = st.lists(IDS, unique=True).map(tuple)
 
 
-def made(verb: Verb, **fields: st.SearchStrategy[object]) -> st.SearchStrategy[Item]:
+def made(verb: ReflectionVerb, **fields: st.SearchStrategy[object]) -> st.SearchStrategy[ReflectionItem]:
     quotes = st.dictionaries(IDS, TEXT, max_size=3)
-    return st.builds(Item, verb=st.just(verb), why=st.just("") | TEXT, quotes=quotes, **fields)
+    return st.builds(ReflectionItem, verb=st.just(verb), why=st.just("") | TEXT, quotes=quotes, **fields)
 
 
 LINES = st.lists(TEXT, min_size=1, max_size=3).map(tuple)
 ITEMS = st.one_of(
-    made(Verb.LEARN, text=TEXT, type=st.sampled_from(Type), confidence=st.floats(0, 1), sources=SOURCES, memory=IDS),
-    made(Verb.ARCHIVE, memory=IDS),
-    made(Verb.RESOLVE, memory=IDS, by=IDS),
-    made(Verb.MERGE, subject=IDS, object=IDS),
-    made(Verb.CONNECT, subject=IDS, predicate=st.from_regex(r"[\w-]+", fullmatch=True), object=IDS, sources=SOURCES),
-    made(Verb.CORE, text=st.sampled_from(["Active Context", "# mine", "Persona"]), removed=LINES, added=LINES),
+    made(
+        ReflectionVerb.LEARN,
+        text=TEXT,
+        type=st.sampled_from(Type),
+        confidence=st.floats(0, 1),
+        sources=SOURCES,
+        memory=IDS,
+    ),
+    made(ReflectionVerb.ARCHIVE, memory=IDS),
+    made(ReflectionVerb.RESOLVE, memory=IDS, by=IDS),
+    made(ReflectionVerb.MERGE, subject=IDS, object=IDS),
+    made(
+        ReflectionVerb.CONNECT,
+        subject=IDS,
+        predicate=st.from_regex(r"[\w-]+", fullmatch=True),
+        object=IDS,
+        sources=SOURCES,
+    ),
+    made(
+        ReflectionVerb.CORE, text=st.sampled_from(["Active Context", "# mine", "Persona"]), removed=LINES, added=LINES
+    ),
 )
 
 
-def in_lines(item: Item) -> Item:
+def in_lines(item: ReflectionItem) -> ReflectionItem:
     """What the page tells of an item: its words in one line each, and no quotes."""
     removed, added = tuple(map(one_line, item.removed)), tuple(map(one_line, item.added))
     return replace(item, text=one_line(item.text), why=one_line(item.why), removed=removed, added=added, quotes={})
 
 
 @given(st.lists(ITEMS, max_size=4) | st.lists(ITEMS, min_size=10, max_size=11), st.lists(TEXT, max_size=2), TEXT)
-def test_what_is_written_is_read_back(items: list[Item], questions: list[str], theme: str) -> None:
+def test_what_is_written_is_read_back(items: list[ReflectionItem], questions: list[str], theme: str) -> None:
     findings = Findings(items=tuple(items), questions=tuple(questions), insights=Insights(theme=theme))
     text = render(findings)
     written = parse(text)
@@ -91,7 +110,7 @@ def test_what_is_written_is_read_back(items: list[Item], questions: list[str], t
 def test_signs_that_hide_or_turn_words_are_left_out() -> None:
     hidden = "a\u202ekcatta\u202c\u2066b\u2069 \u200bc\ufeff\U000e0041"
     told = replace(SAMPLE.items[0], text=hidden, why=hidden, quotes={A: hidden})
-    core = Item(verb=Verb.CORE, text="Persona", added=(hidden, "👩\u200d🚀"))
+    core = ReflectionItem(verb=ReflectionVerb.CORE, text="Persona", added=(hidden, "👩\u200d🚀"))
     text = render(Findings(items=(told, core), questions=(hidden,), topics=(hidden,), insights=Insights(theme=hidden)))
     assert not set(hidden) & set(text) - set("akctb c")
     assert text.count("akcattab c") == 7

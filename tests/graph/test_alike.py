@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.graph.entities import distance, likeness, propose
-from memfolio.index.graph import Node, Relation
+from memfolio.index.graph import EntityRelation, Node
 from memfolio.tuning import Learning
 from tests.graph.pairs import DIFFERENT, LATER_DIFFERENT, LATER_SAME, SAME, read
 from tests.graph.world import World, person
@@ -92,4 +92,4 @@ def test_whose_sister_somebody_is_makes_no_name() -> None:
 def test_who_is_related_is_not_proposed() -> None:
     pair = [node("Robert Brown"), node("Bob Brown")]
     assert len(propose(pair, THRESHOLD)) == 1
-    assert propose(pair, THRESHOLD, [Relation(pair[1].id, "sibling-of", pair[0].id)]) == []
+    assert propose(pair, THRESHOLD, [EntityRelation(pair[1].id, "sibling-of", pair[0].id)]) == []

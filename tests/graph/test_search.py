@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memfolio.index.read_files import Reading, read_file
+from memfolio.index.read_files import FileReading, read_file
 from tests.graph.world import World, person, relation
 
 PAGE = "agents/main/memory/graph/entities/person--alex.md"
 CITED = "- Likes tea (M-1794753005123-a3f2c91d)\n"
 
 
-def reading(data: bytes) -> Reading:
+def reading(data: bytes) -> FileReading:
     return read_file(PAGE, data, zone=UTC, modified=datetime(2026, 11, 15, tzinfo=UTC))
 
 

@@ -13,23 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.graph.graph import Step, Ties, neighbours, path
-from memfolio.index.graph import Relation, ties_of
+from memfolio.graph.graph import GraphStep, Ties, neighbours, path
+from memfolio.index.graph import EntityRelation, ties_of
 from memfolio.index.schema import SCHEMA
 from tests.graph.world import World, relation
 
 
-def among(ties: Iterable[Relation]) -> Ties:
+def among(ties: Iterable[EntityRelation]) -> Ties:
     """The relations of a small graph."""
     known = sorted(set(ties))
     return lambda ids: [tie for tie in known if {tie.source, tie.target} & set(ids)]
 
 
-def edges(pairs: Iterable[tuple[int, int]]) -> list[Relation]:
-    return [Relation(f"n{one}", "knows", f"n{other}") for one, other in pairs]
+def edges(pairs: Iterable[tuple[int, int]]) -> list[EntityRelation]:
+    return [EntityRelation(f"n{one}", "knows", f"n{other}") for one, other in pairs]
 
 
-def distance(ties: Sequence[Relation], start: str, end: str) -> int | None:
+def distance(ties: Sequence[EntityRelation], start: str, end: str) -> int | None:
     """How far one is from the other, by looking at everything."""
     reached, hops = {start}, 0
     while end not in reached:
@@ -54,7 +54,7 @@ def test_the_way_is_the_shortest_and_leads_there(pairs: list[tuple[int, int]]) -
     assert all(one.there == other.here for one, other in pairwise(found))
     for step in found:
         source, target = (step.here, step.there) if step.is_forward else (step.there, step.here)
-        assert Relation(source, step.predicate, target) in ties
+        assert EntityRelation(source, step.predicate, target) in ties
 
 
 def test_six_relations_are_followed_and_seven_are_not() -> None:
@@ -100,5 +100,5 @@ def test_a_way_through_many_relations_is_found_at_once(tmp_path: Path, count: in
         start = time.perf_counter()
         found = path(lambda ids: ties_of(connection, ids), one, other)
         took.append(time.perf_counter() - start)
-        assert found is None or isinstance(found[0], Step)
+        assert found is None or isinstance(found[0], GraphStep)
     assert sorted(took)[7] < 0.05, took

@@ -16,7 +16,7 @@ from memfolio.embed.embedder import HashedEmbedder
 from memfolio.errors import MemfolioError
 from memfolio.index import ann, database, vectors
 from memfolio.index.index import Index, Keeper
-from memfolio.index.read_files import Found, Reading
+from memfolio.index.read_files import FileReading, Searchable
 from memfolio.index.write import Filing
 from memfolio.index.write_rows import RowFiling
 from memfolio.recall.rank import Weighing
@@ -138,12 +138,12 @@ def forgets_no_problem(self: Filing, number: int, problems: Any) -> None:
 def drops_as_if_it_were_a_page(self: Filing, path: str) -> None:
     number = self._number(path)
     if number is not None:
-        self._refile(path, number, Reading())
+        self._refile(path, number, FileReading())
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
     self._settle()
 
 
-def takes_whatever_comes_first(self: Filing, path: str, number: int, found: Found) -> Found | None:
+def takes_whatever_comes_first(self: Filing, path: str, number: int, found: Searchable) -> Searchable | None:
     owner = self._rows.value("SELECT file FROM memories WHERE id = ?", found.item.id)
     return found if owner in (None, number) else None
 

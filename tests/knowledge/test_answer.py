@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.knowledge.inference import Explanation, Vocabulary, explain, understand
-from memfolio.knowledge.join import Atom, Held
+from memfolio.knowledge.inference import KnowledgeAnswer, KnownTerms, explain, understand
+from memfolio.knowledge.join import Atom, MemoryRelations
 from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.rule import Condition, render_part
 from tests.knowledge.world import atoms_of, rules_of
@@ -23,14 +23,14 @@ big: ?x hasRevenue ?y and ?y > $50,000 => ?x isBig true
 inside: ?x locatedIn ?y and ?y partOf ?z => ?x locatedIn ?z
 """)
 TERMS = {term for atom in KNOWN for term in (atom.subject, atom.object)}
-VOCABULARY = Vocabulary(
+VOCABULARY = KnownTerms(
     predicates={atom.predicate for atom in KNOWN} | {"isBig"},
     known=lambda texts: [each for each in texts if each in TERMS],
 )
 
 
-def ask(question: str | Condition) -> Explanation:
-    return explain(question, Prover(Held(KNOWN), RULES), VOCABULARY, now=0)
+def ask(question: str | Condition) -> KnowledgeAnswer:
+    return explain(question, Prover(MemoryRelations(KNOWN), RULES), VOCABULARY, now=0)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,13 @@ def test_where_nothing_holds_gaps_and_hypotheses_answer() -> None:
 
 def test_no_rule_is_offered_that_needs_no_assumption() -> None:
     known = [*KNOWN, Atom(9, "acme-consulting", "isBig", "true")]
-    told = explain("why is acme consulting big", Prover(Held(known), RULES), VOCABULARY, now=0)
+    told = explain("why is acme consulting big", Prover(MemoryRelations(known), RULES), VOCABULARY, now=0)
     assert (told.paths, told.hypotheses) == (("facts",), ())
     partly = explain(
-        "why does bits isBig true", Prover(Held([Atom(9, "bits", "isBig", "true")]), RULES), VOCABULARY, now=0
+        "why does bits isBig true",
+        Prover(MemoryRelations([Atom(9, "bits", "isBig", "true")]), RULES),
+        VOCABULARY,
+        now=0,
     )
     assert all(each.assumptions for each in partly.hypotheses)
     assert "assuming bits hasRevenue ?y and ?y > $50,000" in str(partly)
@@ -90,7 +93,9 @@ def test_no_rule_is_offered_that_needs_no_assumption() -> None:
 def test_what_was_not_decided_is_not_said_to_be_unknown() -> None:
     chain = atoms_of(*(f"n{number} partOf n{number + 1}" for number in range(60)))
     within = rules_of("?x partOf ?y and ?y partOf ?z => ?x partOf ?z")
-    found = explain(Condition("n0", "partOf", "n60"), Prover(Held(chain), within, most=100), VOCABULARY, now=0)
+    found = explain(
+        Condition("n0", "partOf", "n60"), Prover(MemoryRelations(chain), within, most=100), VOCABULARY, now=0
+    )
     assert found.undecided == "not decided within 100 conclusions"
     assert str(found).startswith("Not decided within 100 conclusions: n0 partOf n60")
     assert "Nothing that is known says" not in str(found)

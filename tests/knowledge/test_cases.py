@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 from memfolio import Memory
 from memfolio.clock import EPOCH, SettableClock
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.knowledge.cases import Book, Case, Cases, Outcome, Situation, Solution, line_of, rank, read_case, surplus
+from memfolio.knowledge.cases import (
+    Book,
+    Case,
+    Cases,
+    CaseSituation,
+    Outcome,
+    Solution,
+    line_of,
+    rank,
+    read_case,
+    surplus,
+)
 from memfolio.types import Origin
 from memfolio.vault.vault import OWNER
 
@@ -242,7 +253,7 @@ names = st.lists(st.sampled_from("ABCDEF"), max_size=4, unique=True).map(tuple)
 stored = st.builds(
     Case,
     id=st.uuids().map(str),
-    situation=st.builds(Situation, beliefs=names, desires=names, context=st.just("so")),
+    situation=st.builds(CaseSituation, beliefs=names, desires=names, context=st.just("so")),
     solution=st.builds(Solution, plan_id=st.text("pq", min_size=1)),
     outcome=st.builds(Outcome, success=st.booleans(), metrics=st.dictionaries(st.text(), st.integers())),
     importance=st.floats(0, 1),

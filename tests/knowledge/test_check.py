@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.knowledge.engine import Beside, Finding, findings, with_values
-from memfolio.knowledge.join import Atom, Held
+from memfolio.knowledge.engine import Beside, RuleFinding, findings, with_values
+from memfolio.knowledge.join import Atom, MemoryRelations
 from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.rule import RuleType, Severity
 from tests.knowledge.world import atoms_of, rules_of
@@ -27,13 +27,13 @@ POLICIES = [each for each in RULES if each.type is RuleType.POLICY]
 KNOWN = atoms_of("bits isA Employee", "bits isA Robot", "acme hasDebt $3m 0.8", "cab hasDebt $1", "odd hasDebt much")
 
 
-def told(found: list[Finding]) -> list[tuple[str, str]]:
+def told(found: list[RuleFinding]) -> list[tuple[str, str]]:
     return [(each.rule.name, each.text) for each in found]
 
 
 def test_violations_come_worst_first_with_their_values() -> None:
     problems: set[str] = set()
-    found = findings(Held(KNOWN), CONSTRAINTS, 0, problems=problems)
+    found = findings(MemoryRelations(KNOWN), CONSTRAINTS, 0, problems=problems)
     assert told(found) == [
         ("debt", "acme owes $3m (?dd)"),
         ("boss", "bits has no manager"),
@@ -46,18 +46,18 @@ def test_violations_come_worst_first_with_their_values() -> None:
 
 
 def test_violations_are_chosen_by_severity() -> None:
-    chosen = findings(Held(KNOWN), CONSTRAINTS, 0, severity=Severity.ERROR)
+    chosen = findings(MemoryRelations(KNOWN), CONSTRAINTS, 0, severity=Severity.ERROR)
     assert [each.rule.name for each in chosen] == ["debt", "boss"]
 
 
 def test_a_violation_ends_with_its_facts() -> None:
-    known = Held([Atom(1, "bits", "isA", "Employee"), Atom(2, "bits", "hasManager", "bo", 1.0, 0, 100)])
+    known = MemoryRelations([Atom(1, "bits", "isA", "Employee"), Atom(2, "bits", "hasManager", "bo", 1.0, 0, 100)])
     assert findings(known, CONSTRAINTS, 99) == []
     assert told(findings(known, CONSTRAINTS, 100)) == [("boss", "bits has no manager")]
 
 
 def test_policies_see_the_context_of_the_call_and_what_follows_from_it() -> None:
-    base, context = Held(KNOWN), [("zed", "pays", "45 days")]
+    base, context = MemoryRelations(KNOWN), [("zed", "pays", "45 days")]
     asked = findings(Prover(Beside(base, context), RULES), POLICIES, 0)
     assert told(asked) == [
         ("call", "call acme about $3m"),
@@ -71,7 +71,7 @@ def test_policies_see_the_context_of_the_call_and_what_follows_from_it() -> None
 @pytest.mark.parametrize("context", [[("a", "b")], ["abc"], [("a", "b", 3)], [("a", "", "c")]])
 def test_a_context_that_is_no_triples_is_refused(context: Any) -> None:
     with pytest.raises(InputError, match="is no fact"):
-        Beside(Held(), context)
+        Beside(MemoryRelations(), context)
 
 
 def test_values_are_filled_in_once_and_never_in_other_names() -> None:

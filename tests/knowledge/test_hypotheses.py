@@ -14,7 +14,7 @@ from memfolio.errors import InputError, ModelError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.rule import Rule, parse, render
-from memfolio.knowledge.verify import Guess, Guesses, Hypothesis, brought_to_mind, hypothesise, relevant
+from memfolio.knowledge.verify import Guess, GuessedFact, Guesses, brought_to_mind, hypothesise, relevant
 from memfolio.testing import Reply, ScriptedModel
 from tests.llm.answers import door
 
@@ -37,7 +37,7 @@ def tell(facts: Facts, subject: str, predicate: str, object: str, **more: Any) -
     return fact
 
 
-def guessed(*guesses: Guess, premise: str = "Alex commutes on foot") -> list[Hypothesis]:
+def guessed(*guesses: Guess, premise: str = "Alex commutes on foot") -> list[GuessedFact]:
     with ScriptedModel([Guesses(hypotheses=guesses)]) as server:
         return hypothesise(premise, KNOWN, door(server))
 

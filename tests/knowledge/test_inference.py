@@ -12,13 +12,13 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import InferenceLimitError, InputError
-from memfolio.index.fact_write import Stored
+from memfolio.index.fact_write import StoredRelations
 from memfolio.index.facts import Fact
 from memfolio.knowledge.engine import Beside
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.join import Relations
-from memfolio.knowledge.prove import Prover, Verdict
+from memfolio.knowledge.prove import ProofVerdict, Prover
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.tree import as_text
 from memfolio.vault.vault import OWNER
@@ -52,7 +52,7 @@ class World:
 
     def kept(self, predicate: str) -> list[str]:
         self.inference.refresh()
-        return [each.subject for each in self.index.read(lambda db: Stored(db).match(predicate))]
+        return [each.subject for each in self.index.read(lambda db: StoredRelations(db).match(predicate))]
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_only_some_rules_may_be_applied(world: World) -> None:
 def test_proofs_lead_to_sources_whether_conclusions_are_kept_or_not(world: World, persist: bool) -> None:
     world.inference.forward(persist=persist)
     proof = world.inference.backward("?who", "isTaxable", "true")
-    assert (proof.verdict, proof.answers[0].binding) == (Verdict.PROVEN, {"?who": "acme"})
+    assert (proof.verdict, proof.answers[0].binding) == (ProofVerdict.PROVEN, {"?who": "acme"})
     found = as_text(world.inference.explain_fact(("acme", "isTaxable", "true")))
     assert found == as_text(proof.answers[0].proof)
     assert f"{world.revenue.id}, source: cfo" in found
@@ -100,7 +100,7 @@ def test_proofs_lead_to_sources_whether_conclusions_are_kept_or_not(world: World
 
 def test_facts_of_strangers_prove_nothing_but_are_shown(world: World) -> None:
     told = world.tell("evil hasRevenue $90,000", origin="untrusted")
-    assert world.inference.backward("evil", "isBig", "true").verdict is Verdict.GAPS
+    assert world.inference.backward("evil", "isBig", "true").verdict is ProofVerdict.GAPS
     assert "evil hasRevenue $90,000" in as_text(world.inference.explain_fact(told.id))
 
 
@@ -135,15 +135,15 @@ def test_backward_proves_what_forward_draws_and_says_where_it_could_not_look(hom
         drawn = [each.atom.triple for each in memory.inference.forward().conclusions]
         assert len(drawn) == 465
         for triple in drawn[::20]:
-            assert memory.inference.backward(*triple).verdict is Verdict.PROVEN
+            assert memory.inference.backward(*triple).verdict is ProofVerdict.PROVEN
             assert memory.inference.explain(triple).derived
         assert memory.inference.backward("p0", "ancestor", "?x", limit=None).total == 30
     (home / "memfolio.toml").write_text("[knowledge]\nmost = 100\n")
     with Memory.open(home, background=False) as memory:
         cut = memory.inference.backward("p0", "ancestor", "?x")
-        assert (cut.verdict, cut.undecided) == (Verdict.UNDECIDED, "not decided within 100 conclusions")
+        assert (cut.verdict, cut.undecided) == (ProofVerdict.UNDECIDED, "not decided within 100 conclusions")
         assert "Not decided within 100 conclusions" in str(memory.inference.explain(["p0", "ancestor", "?x"]))
-        assert memory.inference.backward("p0", "ancestor", "p30").verdict is Verdict.PROVEN
+        assert memory.inference.backward("p0", "ancestor", "p30").verdict is ProofVerdict.PROVEN
         memory.rules.create("?x ancestor ?z and ?y ancestor ?z => ?x kin ?y")
         with pytest.raises(InferenceLimitError, match="p0 kin p1' is not decided within 100 conclusions"):
             memory.inference.explain_fact(("p0", "kin", "p1"))
@@ -176,7 +176,7 @@ def test_rules_that_lead_too_far_or_nowhere_leave_facts_readable_and_say_so(home
         assert memory.facts.query(predicate="to", object="a") == []
         assert "more than 5 conclusions follow" in str(memory.inference.trouble)
         assert "more than 5 conclusions follow" in memory.inference.check().problems[0]
-        assert memory.inference.backward("b", "to", "a").verdict is Verdict.PROVEN
+        assert memory.inference.backward("b", "to", "a").verdict is ProofVerdict.PROVEN
         for fact in made:
             memory.facts.retract(fact.id)
         assert memory.inference.trouble is None

@@ -180,7 +180,7 @@ def test_what_follows_in_another_way_stays_with_all_that_rests_on_it(index: Inde
     engine.refresh(index, REACH, most=MOST)
     index.write(lambda connection: Table(connection).drop(("a", "leadsTo", "b")))
     assert engine.refresh(index, REACH, most=MOST).withdrawn <= 3
-    assert index.read(lambda connection: len(fact_write.Stored(connection).match("reaches", "a"))) == 3
+    assert index.read(lambda connection: len(fact_write.StoredRelations(connection).match("reaches", "a"))) == 3
 
 
 def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits(connection: apsw.Connection) -> None:

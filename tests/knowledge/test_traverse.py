@@ -17,7 +17,7 @@ from memfolio.errors import InputError, RuleError
 from memfolio.knowledge import traverse as graph
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
-from memfolio.knowledge.join import Atom, Held, Relations
+from memfolio.knowledge.join import Atom, MemoryRelations, Relations
 from memfolio.knowledge.model import ATTRIBUTES, EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, kind_named
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.traverse import Questions
@@ -54,7 +54,7 @@ class Agents:
     """Facts of several agents, in memory."""
 
     def __init__(self, **facts: Iterable[Atom]) -> None:
-        self.held = {agent: Held(atoms) for agent, atoms in facts.items()}
+        self.held = {agent: MemoryRelations(atoms) for agent, atoms in facts.items()}
 
     def each(self, question: Callable[[Relations], T]) -> list[tuple[str, T]]:
         return [(agent, question(held)) for agent, held in self.held.items()]

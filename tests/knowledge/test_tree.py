@@ -9,9 +9,9 @@ import pytest
 
 from memfolio.errors import NotFoundError
 from memfolio.index.facts import Fact
-from memfolio.knowledge.join import Atom, Held
+from memfolio.knowledge.join import Atom, MemoryRelations
 from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.tree import Cut, as_document, as_mermaid, as_text, explain_fact
+from memfolio.knowledge.tree import BranchEnd, as_document, as_mermaid, as_text, explain_fact
 from tests.knowledge.world import atoms_of, rules_of
 
 RULES = rules_of("""
@@ -33,7 +33,7 @@ def fact(atom: Atom) -> Fact:
 
 def test_all_derivations_are_shown_the_best_first_with_sources_and_what_was_recorded() -> None:
     known = [Atom(7, "acme", "hasRevenue", "$60,000", 0.9, 0, DAY), *atoms_of("acme isListed true")]
-    relations = Prover(Held(known), RULES)
+    relations = Prover(MemoryRelations(known), RULES)
     node = explain_fact(
         ("acme", "isTaxable", "true"),
         relations,
@@ -63,16 +63,16 @@ def test_all_derivations_are_shown_the_best_first_with_sources_and_what_was_reco
 
 
 def test_depth_is_chosen_and_a_cut_is_marked() -> None:
-    relations = Prover(Held(atoms_of("acme hasRevenue $60,000")), RULES)
+    relations = Prover(MemoryRelations(atoms_of("acme hasRevenue $60,000")), RULES)
     node = explain_fact(("acme", "isTaxable", "true"), relations, RULES, 1)
-    assert node.ways[0].premises[0].cut is Cut.DEPTH
+    assert node.ways[0].premises[0].cut is BranchEnd.DEPTH
     assert "acme isBig true (0.90, goes deeper)" in as_text(node)
 
 
 def test_cycles_and_repetitions_are_marked_and_trees_stay_small() -> None:
     rules = rules_of("?x near ?y => ?y near ?x [factor 1]\n?x near ?y and ?y near ?z => ?x near ?z [factor 1]")
     known = atoms_of(*(f"n{one} near n{two}" for one in range(5) for two in range(one)))
-    text = as_text(explain_fact(("n0", "near", "n4"), Prover(Held(known), rules), rules, 10))
+    text = as_text(explain_fact(("n0", "near", "n4"), Prover(MemoryRelations(known), rules), rules, 10))
     assert "rests on itself" in text
     assert "is shown above" in text
     assert "more ways" in text
@@ -81,13 +81,13 @@ def test_cycles_and_repetitions_are_marked_and_trees_stay_small() -> None:
 
 def test_what_does_not_hold_is_not_explained() -> None:
     with pytest.raises(NotFoundError, match="does not hold"):
-        explain_fact(("acme", "isBig", "true"), Prover(Held(), RULES), RULES, 3)
+        explain_fact(("acme", "isBig", "true"), Prover(MemoryRelations(), RULES), RULES, 3)
 
 
 def test_a_drawing_has_only_its_own_signs() -> None:
     nasty = f'a"] --> x; <b>|{{`#35;\n(end)☃\x00{"long" * 999}'
     rules = rules_of('"r [1]": ?x p ?y => ?x q ?y')
-    node = explain_fact((nasty, "q", "é 1"), Prover(Held([Atom(1, nasty, "p", "é 1")]), rules), rules, 3)
+    node = explain_fact((nasty, "q", "é 1"), Prover(MemoryRelations([Atom(1, nasty, "p", "é 1")]), rules), rules, 3)
     first, *lines = as_mermaid(node).splitlines()
     assert first == "graph TD"
     label = r'"(?:[^"<>\[\]{}|`;&#]|#\d+;|<br/>)*"'

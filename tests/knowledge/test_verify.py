@@ -14,7 +14,7 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.verify import Evidence, Method, Verification, contradicting, verify
+from memfolio.knowledge.verify import Evidence, Verification, VerificationMethod, contradicting, verify
 from memfolio.types import Attribution, MemoryItem
 
 BY = Attribution(actor="human", trigger="test")
@@ -67,7 +67,7 @@ def test_that_nothing_speaks_against_a_fact_makes_it_no_surer_however_often_it_i
     assert (facts.get(fact.id).confidence, facts.get(fact.id).verification_count) == (0.3, 3)
 
 
-@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("method", list(VerificationMethod))
 def test_conclusion_is_verified_by_what_it_follows_from(memory: Memory, method: str) -> None:
     memory.facts.assert_("Alex", "livesIn", "Berlin")
     memory.rules.create("?x livesIn ?y => ?x knows ?y")
@@ -88,7 +88,7 @@ def test_unknown_method_and_unknown_fact_are_refused(facts: Facts, clock: Settab
     with pytest.raises(InputError, match="unknown method"):
         check(facts, fact, "horoscope", clock)
     with pytest.raises(NotFoundError):
-        verify(facts, "F-1-00000000", Method.TEMPORAL_CHECK, now=clock.now(), by=BY)
+        verify(facts, "F-1-00000000", VerificationMethod.TEMPORAL_CHECK, now=clock.now(), by=BY)
 
 
 def test_other_sources_count_once_each_and_own_denying_and_untrusted_ones_do_not(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.errors import ModelError
-from memfolio.learn.ask import MAX_PER_TURN, Reading, Reason, Said, learn_by_model
-from memfolio.learn.learned import Cause, Learned, Mention, Relation, Statement, Turn
+from memfolio.learn.ask import MAX_PER_TURN, ModelCause, ModelReading, ModelStatement, learn_by_model
+from memfolio.learn.learned import CauseHypothesis, Learned, Mention, Relation, Statement, Turn
 from memfolio.testing import Reply, ScriptedModel
 from memfolio.types import Kind, Type
 from tests.llm.answers import door
@@ -26,27 +26,27 @@ TURNS = [
     ),
     Turn(content="我住在东京", speaker="Mei"),
 ]
-BERLIN = Said(text="Alex Kim lives in Berlin", type="fact", turns=(0,))
+BERLIN = ModelStatement(text="Alex Kim lives in Berlin", type="fact", turns=(0,))
 
 
-def learned(reading: Reading, turns: Sequence[Turn] = TURNS) -> Learned:
+def learned(reading: ModelReading, turns: Sequence[Turn] = TURNS) -> Learned:
     with ScriptedModel([reading]) as server:
         return learn_by_model(door(server), turns)
 
 
-def statements(*said: Said) -> list[str]:
-    return [each.text for each in learned(Reading(statements=said)).statements]
+def statements(*said: ModelStatement) -> list[str]:
+    return [each.text for each in learned(ModelReading(statements=said)).statements]
 
 
 def test_reading_becomes_what_rules_would_give() -> None:
-    reading = Reading(
+    reading = ModelReading(
         statements=(replace(BERLIN, subject="Alex Kim", predicate="lives in", object="Berlin"),),
         mentions=(
             Mention(name="Alex Kim", type="person", turns=(0, 2)),
             Mention(name="Acme", type="organization", turns=(0,), aliases=("acme", "Acme Inc")),
         ),
         relations=(Relation(subject="alex kim", predicate="Works at", object="Acme", turns=(0,)),),
-        causes=(Reason(cause=2, effect=0),),
+        causes=(ModelCause(cause=2, effect=0),),
     )
     assert learned(reading) == Learned(
         statements=[
@@ -67,7 +67,7 @@ def test_reading_becomes_what_rules_would_give() -> None:
             Mention(name="Acme", type="organization", aliases=("acme",), turns=(0,)),
         ],
         relations=[Relation(subject="alex kim", predicate="works-at", object="Acme", turns=(0,))],
-        causes=[Cause(cause=2, effect=0)],
+        causes=[CauseHypothesis(cause=2, effect=0)],
     )
 
 
@@ -92,21 +92,21 @@ def test_reading_becomes_what_rules_would_give() -> None:
     ],
     ids=lambda said: f"{said.text[:30]}|{said.type}|{said.turns}",
 )
-def test_statement_that_does_not_hold_is_dropped(said: Said) -> None:
+def test_statement_that_does_not_hold_is_dropped(said: ModelStatement) -> None:
     assert statements(said, BERLIN) == ["Alex Kim lives in Berlin"]
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        Said(text="Alex Kim drinks green tea in the morning", type="Preference", turns=(2,)),
-        Said(text="Mei住在东京", type="fact", turns=(3,)),
-        Said(text="No builds succeed while the disk is full", type="lesson", turns=(2, 99)),
-        Said(text="Alex Kim is working for Acme", type="fact", turns=(0,)),
+        ModelStatement(text="Alex Kim drinks green tea in the morning", type="Preference", turns=(2,)),
+        ModelStatement(text="Mei住在东京", type="fact", turns=(3,)),
+        ModelStatement(text="No builds succeed while the disk is full", type="lesson", turns=(2, 99)),
+        ModelStatement(text="Alex Kim is working for Acme", type="fact", turns=(0,)),
     ],
     ids=lambda said: said.text,
 )
-def test_statement_that_holds_is_kept(said: Said) -> None:
+def test_statement_that_holds_is_kept(said: ModelStatement) -> None:
     assert statements(said) == [said.text]
 
 
@@ -117,7 +117,9 @@ def test_turn_gives_only_so_many_statements_and_each_once() -> None:
 
 
 def test_part_of_a_fact_is_no_fact() -> None:
-    [statement] = learned(Reading(statements=(replace(BERLIN, subject="Alex Kim", predicate="lives_in"),))).statements
+    [statement] = learned(
+        ModelReading(statements=(replace(BERLIN, subject="Alex Kim", predicate="lives_in"),))
+    ).statements
     assert (statement.subject, statement.predicate, statement.is_single) == ("", "", False)
 
 
@@ -134,44 +136,46 @@ FACT = replace(BERLIN, subject="Alex Kim", predicate="lives_in", object="Berlin"
     ],
     ids=["object", "subject", "pronoun", "denial"],
 )
-def test_fact_that_its_turns_do_not_tell_is_only_a_text(said: Said) -> None:
-    [statement] = learned(Reading(statements=(said,))).statements
+def test_fact_that_its_turns_do_not_tell_is_only_a_text(said: ModelStatement) -> None:
+    [statement] = learned(ModelReading(statements=(said,))).statements
     assert (statement.subject, statement.predicate, statement.object, statement.is_single) == ("", "", "", False)
 
 
 def test_only_what_the_rules_read_as_well_can_replace_what_is_known() -> None:
     other = replace(FACT, text="Alex Kim moved from Acme to Berlin", predicate="lives_in", object="Acme")
-    [true, false] = learned(Reading(statements=(FACT, other))).statements
+    [true, false] = learned(ModelReading(statements=(FACT, other))).statements
     assert (true.object, true.is_single) == ("Berlin", True)
     assert (false.object, false.is_single) == ("Acme", False)
 
 
 def test_what_replaces_something_says_nothing_that_was_not_said() -> None:
-    [statement] = learned(Reading(statements=(replace(FACT, text="Alex Kim moved to Berlin and Moscow"),))).statements
+    [statement] = learned(
+        ModelReading(statements=(replace(FACT, text="Alex Kim moved to Berlin and Moscow"),))
+    ).statements
     assert (statement.text, statement.is_single) == ("Alex Kim moved to Berlin", True)
 
 
 def test_date_that_is_written_out_does_not_count() -> None:
     turn = Turn(content="I sold the boat yesterday", speaker="Alex", at=datetime(2026, 11, 1, tzinfo=UTC))
-    said = Said(text="Alex sold the boat on 31 October 2026", type="event", turns=(0,))
-    assert [each.text for each in learned(Reading(statements=(said,)), [turn]).statements] == [said.text]
+    said = ModelStatement(text="Alex sold the boat on 31 October 2026", type="event", turns=(0,))
+    assert [each.text for each in learned(ModelReading(statements=(said,)), [turn]).statements] == [said.text]
 
 
 def test_what_nobody_named_is_not_mentioned() -> None:
-    reading = Reading(
+    reading = ModelReading(
         mentions=(
             Mention(name="Mallory", type="person", turns=(0,)),
             Mention(name="Acme", type="conspiracy", turns=(0,)),
             Mention(name="Berlin", type="place", turns=(3,)),
         ),
         relations=(Relation(subject="Mallory", predicate="owns", object="Acme"),),
-        causes=(Reason(cause=0, effect=0), Reason(cause=0, effect=40)),
+        causes=(ModelCause(cause=0, effect=0), ModelCause(cause=0, effect=40)),
     )
     assert learned(reading) == Learned(statements=[], mentions=[], relations=[], causes=[])
 
 
 def test_line_of_a_turn_cannot_pass_for_a_turn() -> None:
-    with ScriptedModel([Reading()]) as server:
+    with ScriptedModel([ModelReading()]) as server:
         learn_by_model(door(server), TURNS)
     sent = server.requests[0]["messages"][1]["content"]
     assert "[0] Alex Kim, 2026-11-01: I moved" in sent
@@ -182,11 +186,14 @@ def test_line_of_a_turn_cannot_pass_for_a_turn() -> None:
 def test_long_conversation_is_read_in_portions() -> None:
     turns = [Turn(content=f"Fact {number}: " + "the ferry was late again. " * 100) for number in range(10)]
 
-    def read(request: dict[str, Any]) -> Reading:
+    def read(request: dict[str, Any]) -> ModelReading:
         places = [place for place in range(10) if f"[{place}] " in request["messages"][1]["content"]]
-        said = (Said(text=f"The ferry was late in fact {place}", type="event", turns=(place,)) for place in range(10))
+        said = (
+            ModelStatement(text=f"The ferry was late in fact {place}", type="event", turns=(place,))
+            for place in range(10)
+        )
         ferry = Mention(name="Ferry", type="concept", turns=tuple(places))
-        return Reading(statements=tuple(said), mentions=(ferry,))
+        return ModelReading(statements=tuple(said), mentions=(ferry,))
 
     with ScriptedModel(read) as server:
         found = learn_by_model(door(server), turns)
@@ -209,9 +216,10 @@ def test_failure_of_the_model_is_told() -> None:
 numbers = st.lists(st.integers(-3, 6), max_size=3).map(tuple)
 words = st.sampled_from(["Alex Kim", "Berlin", "fact", "person", "", "tea?", "\x00", "lives_in"]) | st.text(max_size=9)
 readings = st.builds(
-    Reading,
+    ModelReading,
     statements=st.lists(
-        st.builds(Said, text=words, type=words, turns=numbers, subject=words, predicate=words, object=words), max_size=3
+        st.builds(ModelStatement, text=words, type=words, turns=numbers, subject=words, predicate=words, object=words),
+        max_size=3,
     ).map(tuple),
     mentions=st.lists(
         st.builds(Mention, name=words, type=words, turns=numbers, aliases=st.tuples(words)), max_size=3
@@ -219,13 +227,13 @@ readings = st.builds(
     relations=st.lists(
         st.builds(Relation, subject=words, predicate=words, object=words, turns=numbers), max_size=3
     ).map(tuple),
-    causes=st.lists(st.builds(Reason, cause=st.integers(), effect=st.integers()), max_size=3).map(tuple),
+    causes=st.lists(st.builds(ModelCause, cause=st.integers(), effect=st.integers()), max_size=3).map(tuple),
 )
 
 
 @settings(max_examples=30)
 @given(reading=readings)
-def test_any_reading_names_only_turns_that_exist(reading: Reading) -> None:
+def test_any_reading_names_only_turns_that_exist(reading: ModelReading) -> None:
     found = learned(reading)
     named = [each.turns for part in (found.statements, found.mentions, found.relations) for each in part]
     assert all(place in range(len(TURNS)) for turns in named for place in turns)

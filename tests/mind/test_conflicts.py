@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.index.mind_pages import BY_PAGE, Item, MindPage
+from memfolio.index.mind_pages import BY_PAGE, MindItem, MindPage
 from memfolio.mind.beliefs import Conflict, composed, find_conflicts, told_on
 
 Said = Sequence[tuple[str, str]]
 
 
-def beliefs(said: Said, certainty: float = 0.9) -> tuple[Item, ...]:
+def beliefs(said: Said, certainty: float = 0.9) -> tuple[MindItem, ...]:
     text = "\n".join(f"## {title}\nCertainty: {certainty}\n\n{content}\n" for title, content in said)
     return MindPage(BY_PAGE["Beliefs"], text, agent="main", zone=UTC).items
 
@@ -143,7 +143,7 @@ def test_crowd_about_one_subject_is_compared_with_the_surest_and_told_in_part() 
     assert (page.count("### "), page.count("## 2,999 conflicts")) == (100, 1)
 
 
-def many(count: int) -> tuple[Item, ...]:
+def many(count: int) -> tuple[MindItem, ...]:
     chosen = Random(count)
     words = ["".join(chosen.choices("abdeilmnorstu", k=8)) for _ in range(400)]
     return beliefs([(f"{' '.join(chosen.choices(words, k=2))} {n}", f"It costs {n} EUR.") for n in range(count)])
@@ -151,7 +151,7 @@ def many(count: int) -> tuple[Item, ...]:
 
 @pytest.mark.serial
 def test_search_is_near_linear() -> None:
-    def seconds(items: Sequence[Item]) -> float:
+    def seconds(items: Sequence[MindItem]) -> float:
         began = process_time()
         find_conflicts(items, {}, 0.6)
         return process_time() - began

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.index.mind_pages import BY_NAME, Item, Status
+from memfolio.index.mind_pages import BY_NAME, ItemStatus, MindItem
 from memfolio.mind.mind import reminders
 
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def item(id: str = "I-1-00000001", **fields: Any) -> Item:
-    return Item(kind=BY_NAME["intention"], id=id, title="Tell Maria", fields=fields)
+def item(id: str = "I-1-00000001", **fields: Any) -> MindItem:
+    return MindItem(kind=BY_NAME["intention"], id=id, title="Tell Maria", fields=fields)
 
 
 def whys(about: str = "", **fields: Any) -> list[str]:
@@ -34,8 +34,8 @@ def whys(about: str = "", **fields: Any) -> list[str]:
         ({"deadline": NOW - 2 * HOUR}, ["overdue since 12:30"]),
         ({"deadline": NOW - 2 * DAY}, ["overdue since 2026-11-13"]),
         ({"deadline": datetime(1, 1, 1, tzinfo=UTC)}, ["overdue since 0001-01-01"]),
-        ({"deadline": NOW - DAY, "status": Status.DONE}, []),
-        ({"deadline": NOW - DAY, "status": Status.PAUSED}, []),
+        ({"deadline": NOW - DAY, "status": ItemStatus.DONE}, []),
+        ({"deadline": NOW - DAY, "status": ItemStatus.PAUSED}, []),
         ({"when": "2026-11-15"}, ["its time came 00:00"]),
         ({"when": "2026-11-15T14:31"}, []),
         ({"when": "2026-11-14 09:00, the deploy"}, ["its time came 2026-11-14"]),

@@ -12,7 +12,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeError, InputError, MemfolioError, NaiveTimeError, NotFoundError, PolicyError
-from memfolio.index.mind_pages import KINDS, Status
+from memfolio.index.mind_pages import KINDS, ItemStatus
 from memfolio.knowledge.facts import Facts
 from memfolio.mind.mind import Mind
 from memfolio.types import HUMAN, Origin
@@ -35,7 +35,7 @@ def write(memory: Memory, page: str, text: str) -> None:
 def test_every_verb_adds_to_its_page(mind: Mind) -> None:
     for kind in KINDS[1:]:
         item = getattr(mind, kind.verb)(f"Something to {kind.verb}", status="in progress")
-        assert (item.kind, item.status, item.id[:2]) == (kind, Status.ACTIVE, f"{kind.prefix}-")
+        assert (item.kind, item.status, item.id[:2]) == (kind, ItemStatus.ACTIVE, f"{kind.prefix}-")
         assert (mind.items(kind.name), mind.get(item.id), mind.get(f"to {kind.verb}")) == ([item], item, item)
     assert (len(mind.items()), mind.problems()) == (8, [])
 
@@ -91,10 +91,10 @@ def test_update_changes_what_is_given_and_nothing_else(mind: Mind, memory: Memor
 def test_what_is_over_does_not_count_and_can_be_found(mind: Mind) -> None:
     item = mind.intend("Call Maria")
     assert mind.retire("call", "done", reason="she called").fields["reason"] == "she called"
-    assert (mind.items(), mind.items(live=False)[0].status, mind.get("Call Maria").id) == ([], Status.DONE, item.id)
+    assert (mind.items(), mind.items(live=False)[0].status, mind.get("Call Maria").id) == ([], ItemStatus.DONE, item.id)
     again = mind.intend("Call Maria")
     assert mind.get("call").id == again.id
-    assert mind.retire(again.id).status is Status.RETIRED
+    assert mind.retire(again.id).status is ItemStatus.RETIRED
 
 
 def test_value_that_makes_no_sense_is_refused_with_what_would(mind: Mind) -> None:
@@ -149,7 +149,7 @@ def test_goals_and_plans_cannot_run_in_circles(mind: Mind, memory: Memory) -> No
     write(memory, "Plans", "## A\nafter: B\n\n## B\nafter: [[A]]\n\n## C\nafter: A\n\n## D\nafter: D\n")
     circles = ["line 1: after runs in a circle", "line 4: after runs in a circle", "line 10: after runs in a circle"]
     assert mind.problems() == [f"agents/main/mind/Plans.md: {each}" for each in circles]
-    assert mind.retire("D", "dropped").status is Status.DROPPED
+    assert mind.retire("D", "dropped").status is ItemStatus.DROPPED
 
 
 def test_broken_page_is_reported_and_stops_nothing(mind: Mind, memory: Memory) -> None:
@@ -241,7 +241,7 @@ def test_title_is_not_cut_out_of_a_secret(mind: Mind, memory: Memory) -> None:
 def test_value_is_kept_word_for_word(mind: Mind) -> None:
     told = "a · status: done | from: x [certainty: 1] \\· source: y"
     item = mind.believe("Redis is fast", source=told)
-    assert (item.fields["source"], item.status, item.links()) == (told, Status.ACTIVE, ())
+    assert (item.fields["source"], item.status, item.links()) == (told, ItemStatus.ACTIVE, ())
     assert mind.update(item.id, text="Redis is slow").fields["source"] == told
 
 

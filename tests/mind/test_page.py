@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.index.mind_pages import BY_NAME, KINDS, LEVELS, Kind, MindPage, Status, Value
+from memfolio.index.mind_pages import BY_NAME, KINDS, LEVELS, ItemStatus, MindItemKind, MindPage, Value
 from memfolio.vault.agents import COMMITMENTS
 
 BELIEFS, INTENTIONS, GOALS = BY_NAME["belief"], BY_NAME["intention"], BY_NAME["goal"]
@@ -34,7 +34,7 @@ VALUES: dict[Value, st.SearchStrategy[Any]] = {
     Value.NAMES: st.lists(st.sampled_from(("M-1-0c11a2b3", ID, "F-0123456789abcdef")), min_size=1, unique=True).map(
         tuple
     ),
-    Value.STATUS: st.sampled_from(Status),
+    Value.STATUS: st.sampled_from(ItemStatus),
     Value.LEVEL: st.sampled_from(LEVELS),
     Value.STRATEGY: st.sampled_from(COMMITMENTS),
     Value.TEXT: st.sampled_from(
@@ -44,18 +44,18 @@ VALUES: dict[Value, st.SearchStrategy[Any]] = {
 KIND = st.sampled_from(KINDS)
 
 
-def page(text: str, kind: Kind = BELIEFS) -> MindPage:
+def page(text: str, kind: MindItemKind = BELIEFS) -> MindPage:
     return MindPage(kind, text, agent="main", zone=BERLIN)
 
 
-def fields_of(kind: Kind) -> st.SearchStrategy[dict[str, Any]]:
+def fields_of(kind: MindItemKind) -> st.SearchStrategy[dict[str, Any]]:
     values = {name: VALUES[value] for name, value in kind.fields.items()}
     minutes = TIMES.map(lambda moment: moment.replace(second=0, microsecond=0))
     return st.fixed_dictionaries({}, optional=values | {"created": minutes, "updated": minutes})
 
 
 @given(MESS, KIND)
-def test_reading_never_raises_and_every_id_is_its_own(text: str, kind: Kind) -> None:
+def test_reading_never_raises_and_every_id_is_its_own(text: str, kind: MindItemKind) -> None:
     found = page(text, kind)
     assert len({item.id for item in (found.head, *found.items)}) == len(found.items) + 1
     assert found.editing({}) == text
@@ -65,7 +65,7 @@ def test_reading_never_raises_and_every_id_is_its_own(text: str, kind: Kind) -> 
 
 @given(st.data(), KIND, MESS, TEXTS, TEXTS)
 def test_what_is_added_reads_back_and_what_was_there_keeps_its_bytes(
-    data: st.DataObject, kind: Kind, before: str, title: str, text: str
+    data: st.DataObject, kind: MindItemKind, before: str, title: str, text: str
 ) -> None:
     fields, was = data.draw(fields_of(kind)), page(before, kind)
     after = page(was.adding("A-9-00000009", title, text, fields), kind)
@@ -78,7 +78,7 @@ def test_what_is_added_reads_back_and_what_was_there_keeps_its_bytes(
 
 @given(st.data(), KIND, MESS, st.booleans())
 def test_fields_are_set_and_taken_away_and_nothing_else_changes(
-    data: st.DataObject, kind: Kind, mess: str, crlf: bool
+    data: st.DataObject, kind: MindItemKind, mess: str, crlf: bool
 ) -> None:
     text = f"# {kind.page}\n\n## One ^A-1-00000001\n{mess}\n\n## Two ^A-2-00000002\nkept\n"
     was = page(text.replace("\r", "").replace("\n", "\r\n") if crlf else text, kind)
@@ -101,7 +101,7 @@ def test_fields_are_set_and_taken_away_and_nothing_else_changes(
         ("## T\nRedis it is.\n\nCertainty: 0.9\n", {"certainty": 0.9}),
         ("## T\n- **CERTAINTY**: High\n- **Source:** a book\n", {"certainty": 0.8, "source": "a book"}),
         ("## T [certainty: 80%]\n", {"certainty": 0.8}),
-        ("## T\r\ncertainty: 0.9 · status: In progress\r\n", {"certainty": 0.9, "status": Status.ACTIVE}),
+        ("## T\r\ncertainty: 0.9 · status: In progress\r\n", {"certainty": 0.9, "status": ItemStatus.ACTIVE}),
         ("## T\ncertainty: 0.9 | from: [[M-1]], ^M-2\n", {"certainty": 0.9, "from": ("M-1", "M-2")}),
         ("## T\n```\ncertainty: 0.9\n```\n", {}),
         ("## T\nCertainty:\n", {}),
@@ -146,7 +146,7 @@ def test_field_that_is_taken_away_leaves_nothing_that_means_something_else(
 
 def test_line_of_fields_grows_and_is_made_where_there_is_none() -> None:
     was = page("# Beliefs\r\n\r\n## One\r\nText\r\n\r\n## Two\r\ncertainty: 1\r\n")
-    text = was.editing({item.id: {"status": Status.DONE} for item in was.items})
+    text = was.editing({item.id: {"status": ItemStatus.DONE} for item in was.items})
     assert "## One\r\nstatus: done\r\n\r\nText\r\n" in text
     assert text.endswith("## Two\r\ncertainty: 1 · status: done\r\n")
     assert page(text).adding(ID, "New", "a\nb", {}).endswith(f"\r\n\r\n## New ^{ID}\r\n\r\na\r\nb\r\n")

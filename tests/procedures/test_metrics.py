@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from memfolio.procedures.procedure import Procedure, Refinement, Step
-from memfolio.procedures.run import Outcome, Run, Tried, failing, findings, measure
+from memfolio.procedures.run import Run, RunOutcome, Tried, failing, findings, measure
 from memfolio.tuning import Practising
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def run(day: int, good: bool = True, step: int | None = None, **more: Any) -> Run:
-    outcome = Outcome.SUCCEEDED if good else Outcome.FAILED
+    outcome = RunOutcome.SUCCEEDED if good else RunOutcome.FAILED
     told = {"version": "1.0", "seconds": 10.0, "outcome": outcome, "failed_step": None if good else step or 2, **more}
     return Run(id=f"X-{day}", procedure="deploy", began=START + timedelta(days=day), **told)
 
@@ -24,14 +24,14 @@ def procedure(*steps: Step, **more: Any) -> Procedure:
     return Procedure(name="deploy", path="deploy.md", title="Deploy", steps=steps, **more)
 
 
-def done(seconds: float = 1.0, result: Any = None, outcome: Outcome = Outcome.DONE) -> Tried:
+def done(seconds: float = 1.0, result: Any = None, outcome: RunOutcome = RunOutcome.DONE) -> Tried:
     return Tried(attempts=1, outcome=outcome, seconds=seconds, result=result)
 
 
 def test_latest_runs_decide_and_those_that_say_nothing_are_not_counted() -> None:
     old = [run(day, good=False, step=1) for day in range(5)]
     late = [run(6), run(7, good=False), run(8, seconds=40.0), run(9, good=False)]
-    unsaid = [run(10, outcome=Outcome.ABANDONED), run(11, outcome=None)]
+    unsaid = [run(10, outcome=RunOutcome.ABANDONED), run(11, outcome=None)]
     seen = measure([*unsaid, *late, *old], window=4)
     assert (seen.runs, seen.succeeded, seen.success_rate, seen.average_seconds) == (4, 2, 0.5, 17.5)
     assert (seen.failing_steps, seen.last_run) == ({2: 2}, START + timedelta(days=9))
@@ -73,8 +73,8 @@ CASES: list[tuple[list[Step], list[list[Tried]], list[tuple[Any, ...]]]] = [
     ([act(1), act(2, text="again")], [[done(), done(4)]], [("redundant", (1, 2), 4.0)]),
     ([act(1), act(2, "other"), act(3)], [[done(), done(), done()]], []),
     ([act(1), act(2, condition="a")], [[done(), done()]], []),
-    ([act(1, None)], [[done(outcome=Outcome.SKIPPED)]] * 3, [("redundant", (1,), 0.0)]),
-    ([act(1, None)], [[done(outcome=Outcome.SKIPPED)]] * 2 + [[done()]], []),
+    ([act(1, None)], [[done(outcome=RunOutcome.SKIPPED)]] * 3, [("redundant", (1,), 0.0)]),
+    ([act(1, None)], [[done(outcome=RunOutcome.SKIPPED)]] * 2 + [[done()]], []),
     (
         [act(1, arguments={"to": "a"}), act(2, arguments={"to": "b"}), act(3, arguments={"to": "c"})],
         [[done(1), done(5), done(2)]],

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.procedures.page import ProcedurePage, read, render
-from memfolio.procedures.procedure import Branch, Form, OnError, Procedure, Refinement, Step
+from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step
 
 PATH = "agents/main/memory/procedures/how-to-deploy.md"
 DEPLOY = """\
@@ -72,7 +72,12 @@ GMAIL = """\
 
 def test_page_with_comments_is_read() -> None:
     found = read(PATH, DEPLOY)
-    assert (found.name, found.title, found.form, found.version) == ("how-to-deploy", "how-to-deploy", Form.SKILL, "1.0")
+    assert (found.name, found.title, found.form, found.version) == (
+        "how-to-deploy",
+        "how-to-deploy",
+        ProcedureForm.SKILL,
+        "1.0",
+    )
     assert found.triggers == ("When user asks to deploy, push to production, or ship.",)
     assert [step.text for step in found.steps][2] == "Use `git tag` for versioning (not just branch)"
     assert found.notes[1] == "Always confirm before prod deploy (never auto-deploy)"
@@ -237,7 +242,7 @@ def procedures(draw: st.DrawFn) -> Procedure:
         name="how-to-deploy",
         path=PATH,
         title=draw(LINE),
-        form=draw(st.sampled_from(Form)),
+        form=draw(st.sampled_from(ProcedureForm)),
         version=draw(st.sampled_from(["1.0", "2.13"])),
         is_retired=draw(st.booleans()),
         description=draw(st.one_of(st.just(""), LINE)),

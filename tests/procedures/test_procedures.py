@@ -9,7 +9,7 @@ import pytest
 
 from memfolio.errors import InputError, NotFoundError
 from memfolio.memory import Memory
-from memfolio.procedures.procedure import Form, Step
+from memfolio.procedures.procedure import ProcedureForm, Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.types import HUMAN
 
@@ -34,7 +34,7 @@ def test_procedure_is_made_and_found(procedures: Procedures, memory: Memory) -> 
     made = procedures.add(
         "How to deploy!", steps=["Run the tests", step], triggers=["deploy, ship"], errors={"Rate limit": "wait"}
     )
-    assert (made.name, made.form, made.problems) == ("how-to-deploy", Form.SKILL, ())
+    assert (made.name, made.form, made.problems) == ("how-to-deploy", ProcedureForm.SKILL, ())
     assert made.steps[1] == Step(
         number=2,
         text="Tell them",

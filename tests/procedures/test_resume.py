@@ -23,7 +23,7 @@ from memfolio.errors import ConflictError
 from memfolio.procedures.procedure import Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.run import Run
-from memfolio.procedures.runs import Context, Runs
+from memfolio.procedures.runs import Runs, StepContext
 from memfolio.vault.vault import Vault
 from tests.conftest import START
 from tests.index.proof import assert_index_equals_rebuilt
@@ -48,7 +48,7 @@ class World:
         with file.open("a") as opened:
             opened.write(f"{key}\n")
 
-    def act(self, context: Context, *, dies: str = "") -> str:
+    def act(self, context: StepContext, *, dies: str = "") -> str:
         """Do a step; all but one look first whether it was done under its key. It may kill its process at a point."""
         self.note(self.calls, context.key)
         place = context.key.partition(":")[2]
@@ -68,7 +68,7 @@ def opened(home: Path) -> Memory:
 def runs_of(memory: Memory, world: World, dies: str = "") -> Runs:
     procedures = Procedures(memory.vault, memory.library, memory.agent)
 
-    def fail(context: Context) -> None:
+    def fail(context: StepContext) -> None:
         raise OSError("broken")
 
     procedures.register("act", lambda context: world.act(context, dies=dies))
@@ -172,7 +172,7 @@ def test_step_in_doubt_is_repeated_with_its_key_or_asked_about(ready: Path, tmp_
 def test_only_one_of_two_goes_on_with_a_run(ready: Path, tmp_path: Path) -> None:
     world, entered, release = World(tmp_path), threading.Event(), threading.Event()
 
-    def slow(context: Context) -> None:
+    def slow(context: StepContext) -> None:
         entered.set()
         assert release.wait(10)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memfolio.clock import EPOCH
 from memfolio.procedures.procedure import OnError, Procedure, Step
-from memfolio.procedures.run import Outcome, Run, Waiting, after, begin_line, fold
+from memfolio.procedures.run import Run, RunOutcome, Waiting, after, begin_line, fold
 from memfolio.procedures.runs import Call, following
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
@@ -117,7 +117,7 @@ def test_outcomes_and_seconds_add_up_over_tries() -> None:
     assert run is not None
     tried = run.of(1)
     assert (tried.attempts, tried.failures, tried.seconds, tried.error) == (2, 1, 3.5, "")
-    assert (run.state, run.values, run.results) == (Outcome.SUCCEEDED, {"a": 1, "b": 2}, {1: {"b": 2}})
+    assert (run.state, run.values, run.results) == (RunOutcome.SUCCEEDED, {"a": 1, "b": 2}, {1: {"b": 2}})
 
 
 def test_of_values_with_the_same_name_the_latest_counts() -> None:

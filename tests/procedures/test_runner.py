@@ -15,8 +15,8 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
 from memfolio.procedures.procedure import OnError, Step
 from memfolio.procedures.procedures import Procedures
-from memfolio.procedures.run import Outcome, Run, Way
-from memfolio.procedures.runs import LONG, Context, Runs
+from memfolio.procedures.run import Run, RunOutcome, StepMode
+from memfolio.procedures.runs import LONG, Runs, StepContext
 from memfolio.vault.vault import OWNER
 
 LEDGER = "agents/main/memory/meta/runs/0001.jsonl"
@@ -60,7 +60,7 @@ def log(shelf: Shelf) -> list[Any]:
     done: list[Any] = []
 
     def noting(name: str, *, fails: bool = False) -> Callable[..., Any]:
-        def act(context: Context, **arguments: str) -> Any:
+        def act(context: StepContext, **arguments: str) -> Any:
             done.append((name, context.step, context.attempt, *arguments.values()))
             if fails:
                 raise OSError("no space")
@@ -82,13 +82,13 @@ def outcomes(run: Run) -> dict[str, str | None]:
 
 
 def test_functions_get_arguments_values_and_a_key_and_what_they_return_is_recorded(runs: Runs, shelf: Shelf) -> None:
-    seen: list[Context] = []
+    seen: list[StepContext] = []
 
-    async def build(context: Context, to: str) -> dict[str, str]:
+    async def build(context: StepContext, to: str) -> dict[str, str]:
         seen.append(context)
         return {"built": to}
 
-    def ship(context: Context) -> int:
+    def ship(context: StepContext) -> int:
         seen.append(context)
         return 0
 
@@ -160,10 +160,10 @@ def test_checklist_calls_nothing(runs: Runs, shelf: Shelf, log: list[Any]) -> No
     run = runs.run("deploy", checklist=True)
     run = runs.done(runs.done(run.id).id, ok=False, error="red")
     assert run.waiting is not None
-    assert (run.waiting.way, run.waiting.text) == (Way.UNDO, "Take back: Step 1: undo")
+    assert (run.waiting.way, run.waiting.text) == (StepMode.UNDO, "Take back: Step 1: undo")
     run = runs.done(run.id)
     assert (run.state, run.failed_step, run.error, log) == ("failed", 2, "red", [])
-    assert run.of(1, Way.UNDO).outcome == Outcome.UNDONE
+    assert run.of(1, StepMode.UNDO).outcome == RunOutcome.UNDONE
 
 
 def test_failing_step_is_tried_again_after_growing_pauses(
@@ -222,13 +222,19 @@ def test_completed_steps_are_taken_back_in_reverse_and_a_failing_undo_stops_noth
     run = runs.run("deploy", {"never": False})
     assert log[3:] == [("bad", 5, 1), ("undo", 4, 1), ("bad_undo", 2, 1), ("undo", 1, 1, "a")]
     assert (run.state, run.failed_step) == ("failed", 5)
-    assert [run.of(number, Way.UNDO).outcome for number in range(1, 6)] == ["undone", "failed", None, "undone", None]
+    assert [run.of(number, StepMode.UNDO).outcome for number in range(1, 6)] == [
+        "undone",
+        "failed",
+        None,
+        "undone",
+        None,
+    ]
 
 
 def test_function_that_takes_too_long_is_left_behind(runs: Runs, shelf: Shelf, log: list[Any]) -> None:
     release, tries = threading.Event(), list[int]()
 
-    def hang(context: Context) -> None:
+    def hang(context: StepContext) -> None:
         tries.append(context.attempt)
         release.wait(10)
 
@@ -328,8 +334,8 @@ def test_what_ends_a_program_is_not_held_up_and_leaves_the_step_in_doubt(
     assert runs.done(run.id).state == "succeeded"
 
 
-def raising(error: BaseException) -> Callable[[Context], None]:
-    def act(context: Context) -> None:
+def raising(error: BaseException) -> Callable[[StepContext], None]:
+    def act(context: StepContext) -> None:
         raise error
 
     return act

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Given, Result
 from memfolio.reason.methods.causal import reason
-from memfolio.reason.methods.causal_model import Graph
+from memfolio.reason.methods.causal_model import CausalGraph
 from tests.reason.roomless import roomless
 
 
@@ -105,7 +105,7 @@ def test_smokers_of_whickham_outlive_others_only_until_age_is_adjusted_for() -> 
 
 def is_blocked(way: tuple[str, ...], parents: dict[str, set[str]], known: set[str]) -> bool:
     """Whether a path tells nothing: by Pearl's own rule, link by link."""
-    below = {each: Graph(parents).below({each}) for each in parents}
+    below = {each: CausalGraph(parents).below({each}) for each in parents}
     return any(
         not below[b] & known if {a, c} <= parents[b] else b in known
         for a, b, c in zip(way, way[1:], way[2:], strict=False)
@@ -120,7 +120,7 @@ def test_separation_is_that_of_every_path_between_the_two(drawn: list[bool], kno
     linked = {frozenset(pair) for pair in arrows}
     real = [way for way in ways if all(frozenset(pair) in linked for pair in pairwise(way))]
     separated = all(is_blocked(way, parents, known) for way in real)
-    assert Graph(parents).separated({"a"}, {"e"}, known) is separated
+    assert CausalGraph(parents).separated({"a"}, {"e"}, known) is separated
 
 
 @pytest.mark.parametrize(

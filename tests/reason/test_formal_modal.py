@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.expression import MODAL, Term, formula
+from memfolio.reason.expression import MODAL, Expression, formula
 from memfolio.reason.inputs import Effort
-from memfolio.reason.methods.logic import LOGICS, Model, Space, bits
+from memfolio.reason.methods.logic import LOGICS, KripkeModel, Space, bits
 from memfolio.reason.methods.modal import reason
 from tests.reason.asking import SHORT, ask
 
@@ -50,9 +50,9 @@ def test_theorems_of_hughes_and_cresswell_hold_where_they_say(theorem: str, syst
         assert set(result.answer["valid_in"]) == set(systems)
 
 
-def _model(worlds: int, arrows: int, atoms: dict[str, int]) -> Model:
+def _model(worlds: int, arrows: int, atoms: dict[str, int]) -> KripkeModel:
     sees = [arrows >> place * worlds & (1 << worlds) - 1 for place in range(worlds)]
-    return Model(worlds=[f"w{each}" for each in range(worlds)], sees=sees, atoms=atoms)
+    return KripkeModel(worlds=[f"w{each}" for each in range(worlds)], sees=sees, atoms=atoms)
 
 
 SMALL = [
@@ -63,21 +63,21 @@ SMALL = [
 ]
 
 
-def terms() -> st.SearchStrategy[Term]:
-    names = st.sampled_from([Term("name", (), "p"), Term("name", (), "q")])
+def terms() -> st.SearchStrategy[Expression]:
+    names = st.sampled_from([Expression("name", (), "p"), Expression("name", (), "q")])
     return st.recursive(
         names,
         lambda inner: st.one_of(
-            st.builds(lambda one: Term("box", (one,)), inner),
-            st.builds(lambda one: Term("not", (one,)), inner),
-            st.builds(lambda op, *two: Term(op, two), st.sampled_from(["and", "implies", "iff"]), inner, inner),
+            st.builds(lambda one: Expression("box", (one,)), inner),
+            st.builds(lambda one: Expression("not", (one,)), inner),
+            st.builds(lambda op, *two: Expression(op, two), st.sampled_from(["and", "implies", "iff"]), inner, inner),
         ),
         max_leaves=5,
     )
 
 
 @given(terms(), st.sampled_from(EVERY))
-def test_countermodels_are_real_and_valid_formulas_have_none(term: Term, logic: str) -> None:
+def test_countermodels_are_real_and_valid_formulas_have_none(term: Expression, logic: str) -> None:
     space = Space([term], logic, Effort(10**9))
     rows = list(bits(space.live & ~space.where(term)))
     if rows:

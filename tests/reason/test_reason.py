@@ -13,7 +13,7 @@ from memfolio import Memory
 from memfolio.config import load_config
 from memfolio.errors import InputError, NotFoundError
 from memfolio.llm.model import open_model
-from memfolio.reason.reason import Judgements, Reason
+from memfolio.reason.reason import Judgements, Reasoner
 from memfolio.reason.registry import methods
 from memfolio.testing import ScriptedModel
 from memfolio.types import Kind, Type
@@ -70,17 +70,17 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def reason_of(memory: Memory, model: Any = None) -> Reason:
+def reason_of(memory: Memory, model: Any = None) -> Reasoner:
     judgements = Judgements(memory.vault, memory.library, memory.agent)
-    return Reason(judgements, world=lambda: knowing(memory), model=lambda: model)
+    return Reasoner(judgements, world=lambda: knowing(memory), model=lambda: model)
 
 
 @pytest.fixture
-def reason(memory: Memory) -> Reason:
+def reason(memory: Memory) -> Reasoner:
     return reason_of(memory)
 
 
-def test_named_method_computes_and_shows_everything_it_rests_on(reason: Reason) -> None:
+def test_named_method_computes_and_shows_everything_it_rests_on(reason: Reasoner) -> None:
     found = reason("Is she ill?", method="bayesian", given=DISEASE)
     [result] = found.results
     assert (result.computed, result.problem, result.method) == (True, "Is she ill?", "bayesian")
@@ -92,7 +92,7 @@ def test_named_method_computes_and_shows_everything_it_rests_on(reason: Reason) 
     assert reason("Is she ill?", method="Bayesian", given={"bayesian": DISEASE}).results == found.results
 
 
-def test_every_way_to_ask_a_method_computes_and_leads_to_it(memory: Memory, reason: Reason) -> None:
+def test_every_way_to_ask_a_method_computes_and_leads_to_it(memory: Memory, reason: Reasoner) -> None:
     memory.facts.assert_("robin", "isA", "bird")
     tried = {(name, way) for name, given in WAYS for way in methods()[name].needs if set(way) <= set(given)}
     assert tried == {(name, way) for name, method in methods().items() for way in method.needs}
@@ -103,7 +103,7 @@ def test_every_way_to_ask_a_method_computes_and_leads_to_it(memory: Memory, reas
         assert not any(methods()[name].is_ready({*given} - {way[0]}) for way in needed if len(needed) == 1)
 
 
-def test_method_without_its_inputs_answers_with_its_worksheet_and_no_conclusion(reason: Reason) -> None:
+def test_method_without_its_inputs_answers_with_its_worksheet_and_no_conclusion(reason: Reasoner) -> None:
     for name, method in methods().items():
         [result] = reason("What now?", method=name).results
         assert (result.conclusion, result.confidence) == ("", None), name
@@ -114,7 +114,7 @@ def test_method_without_its_inputs_answers_with_its_worksheet_and_no_conclusion(
     assert result.notes == ("nothing was computed: bayesian needs prior and likelihoods, or nodes and query",)
 
 
-def test_worksheet_for_the_choice_of_a_method_has_what_the_router_says(reason: Reason) -> None:
+def test_worksheet_for_the_choice_of_a_method_has_what_the_router_says(reason: Reasoner) -> None:
     [sheet] = reason("Why did it fail?", method="strategy-selection").results
     assert sheet.notes[1] == "root-cause fits (0.27): domain empirical: +0.27"
     [other] = reason("Hm.", method="strategy-selection", problem_classification={"time_pressure": "urgent"}).results
@@ -137,12 +137,12 @@ def test_worksheet_for_the_choice_of_a_method_has_what_the_router_says(reason: R
         ({"method": "bayesian", "given": {**DISEASE, "prior": {"ill": 0.5, "well": 0.6}}}, InputError, "add up to 1.1"),
     ],
 )
-def test_bad_input_is_refused_with_what_is_wrong(reason: Reason, arguments: Any, kind: Any, words: str) -> None:
+def test_bad_input_is_refused_with_what_is_wrong(reason: Reasoner, arguments: Any, kind: Any, words: str) -> None:
     with pytest.raises(kind, match=words.replace("[", r"\[")):
         reason("What now?", **arguments)
 
 
-def test_router_chooses_by_classification_and_says_why(reason: Reason) -> None:
+def test_router_chooses_by_classification_and_says_why(reason: Reasoner) -> None:
     kind = {"uncertainty": "high", "complexity": "complex", "time_pressure": "urgent", "stakes": "high"}
     found = reason("The house burns.", problem_classification=kind)
     assert found.results[0].method == found.route[0].method == "naturalistic"
@@ -151,13 +151,13 @@ def test_router_chooses_by_classification_and_says_why(reason: Reason) -> None:
     assert guessed.notes[0].startswith("suggested: domain social")
 
 
-def test_method_whose_inputs_are_given_is_preferred(reason: Reason) -> None:
+def test_method_whose_inputs_are_given_is_preferred(reason: Reasoner) -> None:
     plain = reason("What now?", problem_classification={"domain": "social"}).results[0]
     given = reason("What now?", problem_classification={"domain": "social"}, given=BETS).results[0]
     assert (plain.computed, given.method, given.computed) == (False, "decision-theory", True)
 
 
-def test_several_methods_are_fused_and_a_failing_one_stops_nobody(reason: Reason) -> None:
+def test_several_methods_are_fused_and_a_failing_one_stops_nobody(reason: Reasoner) -> None:
     given = {"bayesian": DISEASE, "decision-theory": BETS, "expected-utility": {"lotteries": 3}}
     found = reason(
         "What now?", multi_method=True, methods=["bayesian", "decision-theory", "expected-utility"], given=given
@@ -173,7 +173,7 @@ def test_several_methods_are_fused_and_a_failing_one_stops_nobody(reason: Reason
     assert automatic.fusion.silent == tuple(each.method for each in automatic.results)
 
 
-def test_stored_result_is_a_memory_and_its_line_has_no_content(memory: Memory, reason: Reason) -> None:
+def test_stored_result_is_a_memory_and_its_line_has_no_content(memory: Memory, reason: Reasoner) -> None:
     found = reason("Which bet?", method="decision-theory", given=BETS, store=True)
     assert found.judgement is not None
     kept = memory.get(found.judgement.memory)
@@ -187,7 +187,7 @@ def test_stored_result_is_a_memory_and_its_line_has_no_content(memory: Memory, r
     assert memory.recall("which bet to take")[0].memory.id == kept.id
 
 
-def test_worksheet_is_not_stored_but_what_somebody_makes_of_it_is(memory: Memory, reason: Reason) -> None:
+def test_worksheet_is_not_stored_but_what_somebody_makes_of_it_is(memory: Memory, reason: Reasoner) -> None:
     found = reason("Whom does it touch?", method="stakeholder", store=True)
     assert (found.judgement, found.notes) == (None, ("not stored: nothing was concluded",))
     done = replace(found.results[0], conclusion="The neighbours lose most.", confidence=0.7)
@@ -196,7 +196,7 @@ def test_worksheet_is_not_stored_but_what_somebody_makes_of_it_is(memory: Memory
     assert (kept.kind, kept.confidence) == (Kind.OPINION, 0.7)
 
 
-def test_outcomes_make_a_calibration_that_tips_ties_and_feeds_the_method(memory: Memory, reason: Reason) -> None:
+def test_outcomes_make_a_calibration_that_tips_ties_and_feeds_the_method(memory: Memory, reason: Reasoner) -> None:
     sheet = reason("X?", method="reflection").results[0]
     for number in range(10):
         kept = reason.keep(replace(sheet, conclusion=f"It is {number}.", confidence=0.9))
@@ -217,7 +217,7 @@ def test_outcomes_make_a_calibration_that_tips_ties_and_feeds_the_method(memory:
         reason.outcome("J-1-00000000", True)
 
 
-def test_lines_that_make_no_sense_are_passed_over(memory: Memory, reason: Reason) -> None:
+def test_lines_that_make_no_sense_are_passed_over(memory: Memory, reason: Reasoner) -> None:
     path = memory.vault.home.root / "agents/main/knowledge/judgements/0001.jsonl"
     path.parent.mkdir(parents=True)
     lines = [
@@ -234,8 +234,8 @@ def test_lines_that_make_no_sense_are_passed_over(memory: Memory, reason: Reason
 
 
 @pytest.fixture
-def asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedModel], Reason]:
-    def open_with(model: ScriptedModel) -> Reason:
+def asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedModel], Reasoner]:
+    def open_with(model: ScriptedModel) -> Reasoner:
         for name, value in model.settings.items():
             monkeypatch.setenv(f"MEMFOLIO_{name.upper()}", value)
         return reason_of(memory, open_model(load_config(memory.vault.config.home)))
@@ -243,7 +243,7 @@ def asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[[Scripted
     return open_with
 
 
-def test_model_gives_inputs_and_the_method_computes(memory: Memory, asked: Callable[[ScriptedModel], Reason]) -> None:
+def test_model_gives_inputs_and_the_method_computes(memory: Memory, asked: Callable[[ScriptedModel], Reasoner]) -> None:
     filled = {
         "inputs": json.dumps({**DISEASE, "file": "/etc/passwd"}),
         "assumptions": ["The test is one in ten wrong."],
@@ -260,7 +260,9 @@ def test_model_gives_inputs_and_the_method_computes(memory: Memory, asked: Calla
     assert result.notes[1] == "it assumed: The test is one in ten wrong."
 
 
-def test_model_works_through_a_worksheet_and_it_counts_as_its_opinion(asked: Callable[[ScriptedModel], Reason]) -> None:
+def test_model_works_through_a_worksheet_and_it_counts_as_its_opinion(
+    asked: Callable[[ScriptedModel], Reasoner],
+) -> None:
     worked = {"steps": ["All."], "conclusion": "Ask them.", "confidence": 0.6, "would_change": ["No time."]}
     with ScriptedModel([worked]) as model:
         [result] = asked(model)("Whom to ask?", method="stakeholder").results
@@ -279,7 +281,7 @@ def test_model_works_through_a_worksheet_and_it_counts_as_its_opinion(asked: Cal
     ],
 )
 def test_model_that_gives_nonsense_leaves_the_worksheet(
-    asked: Callable[[ScriptedModel], Reason], method: str, answer: Any
+    asked: Callable[[ScriptedModel], Reasoner], method: str, answer: Any
 ) -> None:
     with ScriptedModel([answer] * 3) as model:
         [result] = asked(model)("Is she ill?", method=method).results

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memfolio import MemoryItem
 from memfolio.recall.context import Situation, StandingPage, asked, fit, share_room
 from memfolio.recall.hit import Hit, Reason, snippet
-from memfolio.recall.pack import Line, Section, pack
+from memfolio.recall.pack import ContextLine, ContextSection, pack
 from memfolio.text import estimate_tokens
 from memfolio.tuning import Packing
 
@@ -126,44 +126,46 @@ def test_room_that_one_standing_page_does_not_need_goes_to_the_other() -> None:
     assert all(80 < size <= 100 for size in equal)
 
 
-def line(name: str, tokens: int, **given: object) -> Line:
+def line(name: str, tokens: int, **given: object) -> ContextLine:
     text = f"- {name} ".ljust(4 * tokens - 1, "x")
-    return Line(id=name, text=text, says=f"{name} says so", **given)  # type: ignore[arg-type]
+    return ContextLine(id=name, text=text, says=f"{name} says so", **given)  # type: ignore[arg-type]
 
 
-def names(sections: list[Section]) -> list[list[str]]:
+def names(sections: list[ContextSection]) -> list[list[str]]:
     return [[each.id for each in section.lines] for section in sections]
 
 
 def test_section_keeps_to_its_share_while_the_others_need_theirs() -> None:
-    one = Section(title="One", share=0.5, lines=tuple(line(f"a{n}", 20) for n in range(9)))
-    two = Section(title="Two", share=0.5, lines=tuple(line(f"b{n}", 20) for n in range(9)))
+    one = ContextSection(title="One", share=0.5, lines=tuple(line(f"a{n}", 20) for n in range(9)))
+    two = ContextSection(title="Two", share=0.5, lines=tuple(line(f"b{n}", 20) for n in range(9)))
     assert names(pack([one, two], 100)) == [["a0", "a1"], ["b0", "b1"]]
 
 
 def test_what_a_section_leaves_goes_to_the_others_the_first_of_them_first() -> None:
-    one = Section(title="One", share=0.2, lines=tuple(line(f"a{n}", 20) for n in range(9)))
-    two = Section(title="Two", share=0.4, lines=(line("b", 20),))
-    three = Section(title="Three", share=0.4, lines=())
+    one = ContextSection(title="One", share=0.2, lines=tuple(line(f"a{n}", 20) for n in range(9)))
+    two = ContextSection(title="Two", share=0.4, lines=(line("b", 20),))
+    three = ContextSection(title="Three", share=0.4, lines=())
     assert names(pack([one, two, three], 100)) == [["a0", "a1", "a2"], ["b"]]
 
 
 def test_nothing_is_said_twice_and_evidence_needs_its_fact() -> None:
-    facts = Section(title="Facts", share=0.5, lines=(line("a", 10), line("huge", 500)))
-    again = Line(id="other", text="- other", says="A  says SO")
+    facts = ContextSection(title="Facts", share=0.5, lines=(line("a", 10), line("huge", 500)))
+    again = ContextLine(id="other", text="- other", says="A  says SO")
     proofs = (line("p", 10, needs="a"), line("q", 10, needs="huge"), line("a", 10), again)
-    assert names(pack([facts, Section(title="Evidence", share=0.5, lines=proofs)], 200)) == [["a"], ["p"]]
+    assert names(pack([facts, ContextSection(title="Evidence", share=0.5, lines=proofs)], 200)) == [["a"], ["p"]]
 
 
 def test_what_happened_is_shown_in_the_order_of_time() -> None:
     lines = tuple(line(f"a{days}", 10, at=NOW - timedelta(days=days)) for days in (1, 3, 2))
-    assert names(pack([Section(title="One", share=1.0, lines=lines, is_in_order=True)], 100)) == [["a3", "a2", "a1"]]
+    assert names(pack([ContextSection(title="One", share=1.0, lines=lines, is_in_order=True)], 100)) == [
+        ["a3", "a2", "a1"]
+    ]
 
 
 @given(st.lists(st.lists(st.integers(2, 60), max_size=8), max_size=4), st.integers(0, 300))
 def test_packed_sections_fit_the_room(sizes: list[list[int]], room: int) -> None:
     sections = [
-        Section(title=f"S{s}", share=0.3, lines=tuple(line(f"{s}-{n}-", size) for n, size in enumerate(each)))
+        ContextSection(title=f"S{s}", share=0.3, lines=tuple(line(f"{s}-{n}-", size) for n, size in enumerate(each)))
         for s, each in enumerate(sizes)
     ]
     shown = "\n".join(text for section in pack(sections, room) for text in section.shown())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.recall.dates import Mention, Span, mentions, moment_of, span_of
+from memfolio.recall.dates import Span, TimeMention, mentions, moment_of, span_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
@@ -163,7 +163,7 @@ def test_open_ends() -> None:
     assert since.months == since.years == frozenset()
 
 
-def only(text: str) -> Mention:
+def only(text: str) -> TimeMention:
     (mention,) = mentions(text, NOW, BERLIN)
     return mention
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memfolio.index.rows import to_us
-from memfolio.index.search import Turn
+from memfolio.index.search import TurnColumns
 from memfolio.recall.candidates import Candidates
 from memfolio.recall.question import Intent, Question, understand
 from memfolio.recall.rank import SURE, Weighing, weigh
@@ -18,8 +18,8 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 def turn(
     row: int, *, session: str | None = None, role: str | None = None, at: datetime = NOON, kind: str = "episodic"
-) -> Turn:
-    return Turn(row, f"M-{row}", session, role, to_us(at), 1, kind, None)
+) -> TurnColumns:
+    return TurnColumns(row, f"M-{row}", session, role, to_us(at), 1, kind, None)
 
 
 def weighed(candidates: Candidates, text: str = "tea", speakers: tuple[str, ...] = ()) -> Weighing:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.redact.redactor import Found, Redactor
+from memfolio.redact.redactor import Redactor, Secret
 from memfolio.redact.rules import SECRETS
 from memfolio.tuning import PERSONAL, Redaction
 from tests.redact.generated import FRAMES, Sample, generated
@@ -107,7 +107,7 @@ def test_only_the_secret_is_taken_out(text: str, expected: str) -> None:
 
 def test_find_says_where_and_what() -> None:
     text = f"a\u200b {KEY[:5]}\u200b{KEY[5:]}!"
-    assert make().find(text) == [Found("aws-access-key", 3, 24)]
+    assert make().find(text) == [Secret("aws-access-key", 3, 24)]
 
 
 def test_marker_tells_secrets_apart_and_needs_the_key_of_the_home() -> None:

@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from memfolio.errors import InputError
 from memfolio.memory import Memory
-from memfolio.serve.http.gate import Names
+from memfolio.serve.http.gate import ServerNames
 from memfolio.serve.http.server import listen, server_of
 from memfolio.serve.mcp.http import application, callers_of, parsed
 from memfolio.serve.tokens import Tokens
@@ -200,7 +200,7 @@ def test_a_body_that_is_too_long_or_makes_no_sense_is_refused(door: Door, body: 
 
 def test_a_slow_client_is_let_go(door: Door) -> None:
     with Memory.open(door.home, background=False) as memory:
-        app = application(callers_of({}, lambda _: memory), Tokens(memory.vault.home), Names(), QUICK)
+        app = application(callers_of({}, lambda _: memory), Tokens(memory.vault.home), ServerNames(), QUICK)
         with listen("127.0.0.1", 0) as socket_, in_thread(server_of(app, QUICK), socket_):
             head = "".join(f"{name}: {value}\r\n" for name, value in door.head("main write").items())
             slow = ("X-Slow: a", "Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n")

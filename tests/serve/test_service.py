@@ -186,7 +186,7 @@ def test_install_tells_the_system_and_uninstall_leaves_nothing(
     calls = (user / "calls").read_text().splitlines()
     assert len(calls) == len(asked)
     assert all(part in call for part, call in zip(asked, calls, strict=True)), calls
-    assert services.look(service) == services.Found(is_installed=True, is_current=True, is_active=True)
+    assert services.look(service) == services.ServiceState(is_installed=True, is_current=True, is_active=True)
     assert services.uninstall(service) == list(service.files)
     assert set(files_of(user)) == {"calls"}
     assert not services.look(service).is_installed
@@ -231,7 +231,7 @@ def test_missing_tool_leaves_the_files_and_says_what_to_run(user: Path, home: Pa
     with pytest.raises(MemfolioError, match="are written, but `systemctl --user daemon-reload` is not there") as caught:
         services.install(service)
     assert f"systemctl --user restart {service.name}.timer" in caught.value.hint
-    assert services.look(service) == services.Found(is_installed=True, is_current=True, is_active=False)
+    assert services.look(service) == services.ServiceState(is_installed=True, is_current=True, is_active=False)
     with pytest.raises(MemfolioError, match="are deleted, but `systemctl --user disable") as caught:
         services.uninstall(service)
     assert f"systemctl --user stop {service.name}.timer" in caught.value.hint
@@ -264,7 +264,7 @@ def test_table_of_cron_keeps_its_other_lines(user: Path, home: Path, table: byte
     service = services.service_of("cron", home, COMMAND)
     written = file.read_bytes()
     assert written == (table or b"") + (b"\n" if table == OTHERS else b"") + f"{service.line}\n".encode()
-    assert services.look(service) == services.Found(is_installed=True, is_current=True, is_active=True)
+    assert services.look(service) == services.ServiceState(is_installed=True, is_current=True, is_active=True)
     services.install(service)
     assert file.read_bytes() == written
     services.uninstall(service)

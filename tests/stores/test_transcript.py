@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.recall.fence import bullet, fenced
-from memfolio.stores.transcript import Said, read_transcript
+from memfolio.stores.transcript import TranscriptTurn, read_transcript
 
 HOST = [
     {"type": "summary", "summary": "Earlier"},
@@ -112,11 +112,11 @@ def test_what_memfolio_put_into_a_prompt_is_not_read_again() -> None:
 
 
 def test_who_is_a_person_and_who_spoke_at_all() -> None:
-    assert Said(role="alex", content="x").turn("Sam").speaker == "alex"
-    assert Said(role="user", content="x").turn("Sam").speaker == "Sam"
-    assert Said(role="alex", content="x").is_person
-    assert not Said(role="assistant", content="x").turn(None).is_person
-    assert [Said(role=role, content="x").is_spoken for role in ("tool", "system", "tool_result", "user")] == [
+    assert TranscriptTurn(role="alex", content="x").turn("Sam").speaker == "alex"
+    assert TranscriptTurn(role="user", content="x").turn("Sam").speaker == "Sam"
+    assert TranscriptTurn(role="alex", content="x").is_person
+    assert not TranscriptTurn(role="assistant", content="x").turn(None).is_person
+    assert [TranscriptTurn(role=role, content="x").is_spoken for role in ("tool", "system", "tool_result", "user")] == [
         False,
         False,
         False,

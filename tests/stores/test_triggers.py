@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.stores.triggers import Asked, detect
+from memfolio.stores.triggers import TriggerRequest, detect
 from memfolio.tuning import Triggers
 
 ENGLISH = Triggers()
@@ -223,15 +223,15 @@ NOTHING = [
     [
         (kind, said, meant)
         for kind, examples in (
-            (Asked.REMEMBER, REMEMBER),
-            (Asked.FORGET, FORGET),
-            (Asked.REFLECT, REFLECT),
-            (Asked.SEARCH, SEARCH),
+            (TriggerRequest.REMEMBER, REMEMBER),
+            (TriggerRequest.FORGET, FORGET),
+            (TriggerRequest.REFLECT, REFLECT),
+            (TriggerRequest.SEARCH, SEARCH),
         )
         for said, meant in examples.items()
     ],
 )
-def test_phrase_is_heard_with_what_it_is_about(kind: Asked, said: str, meant: str) -> None:
+def test_phrase_is_heard_with_what_it_is_about(kind: TriggerRequest, said: str, meant: str) -> None:
     found = detect(said, ENGLISH)
     assert found is not None
     assert (found.kind, found.object) == (kind, meant)
@@ -250,15 +250,17 @@ def test_examples_are_many() -> None:
 @pytest.mark.parametrize(
     ("said", "kind", "meant"),
     [
-        ("Merk dir, dass Alex Tee mag", Asked.REMEMBER, "Alex Tee mag"),
-        ("Hallo. merk dir: Alex mag Tee", Asked.REMEMBER, "Alex mag Tee"),
-        ("Запомни: Алекс любит чай", Asked.REMEMBER, "Алекс любит чай"),
-        ("覚えておいてアレックスはお茶が好き。", Asked.REMEMBER, "アレックスはお茶が好き"),
-        ("Vergiss Bobs Nummer", Asked.FORGET, "Bobs Nummer"),
-        ("Räum dein Gedächtnis auf", Asked.REFLECT, ""),
+        ("Merk dir, dass Alex Tee mag", TriggerRequest.REMEMBER, "Alex Tee mag"),
+        ("Hallo. merk dir: Alex mag Tee", TriggerRequest.REMEMBER, "Alex mag Tee"),
+        ("Запомни: Алекс любит чай", TriggerRequest.REMEMBER, "Алекс любит чай"),
+        ("覚えておいてアレックスはお茶が好き。", TriggerRequest.REMEMBER, "アレックスはお茶が好き"),
+        ("Vergiss Bobs Nummer", TriggerRequest.FORGET, "Bobs Nummer"),
+        ("Räum dein Gedächtnis auf", TriggerRequest.REFLECT, ""),
     ],
 )
-def test_phrases_of_other_languages_are_heard_where_they_are_configured(said: str, kind: Asked, meant: str) -> None:
+def test_phrases_of_other_languages_are_heard_where_they_are_configured(
+    said: str, kind: TriggerRequest, meant: str
+) -> None:
     phrases = Triggers(
         remember=("merk dir", "merk dir, dass", "запомни", "覚えておいて"),
         forget=("vergiss",),
@@ -283,7 +285,7 @@ def test_no_text_is_too_strange(said: str) -> None:
 @given(st.lists(st.sampled_from([*REMEMBER, *FORGET, *NOTHING, "\n", '"', "`", ". ", ",", ":", " that "])))
 def test_no_mixture_of_phrases_is_too_strange(parts: list[str]) -> None:
     found = detect("".join(parts), Triggers(remember=("merk dir",)))
-    assert found is None or found.object or found.kind is Asked.REFLECT
+    assert found is None or found.object or found.kind is TriggerRequest.REFLECT
 
 
 @pytest.mark.serial

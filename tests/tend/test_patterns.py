@@ -13,7 +13,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.clock import SettableClock
-from memfolio.index.maintenance import Told
+from memfolio.index.maintenance import DayMemory
 from memfolio.tend.hand import Hand
 from memfolio.tend.patterns import at_least, corrected, drawn_at_least, find, learn_patterns
 from memfolio.types import Kind, Type
@@ -24,7 +24,7 @@ TAGS = [f"topic {number}" for number in range(12)]
 TYPES = [Type.OBSERVATION, Type.OBSERVATION, Type.DECISION, Type.ERROR, Type.LESSON]
 
 
-def noise(chance: random.Random, days: int = 60) -> Iterator[Told]:
+def noise(chance: random.Random, days: int = 60) -> Iterator[DayMemory]:
     """Weekdays are busier than weekends and mornings busier than evenings, for all topics alike."""
     for back in range(days, 0, -1):
         day = NOW - timedelta(days=back)
@@ -48,8 +48,8 @@ def told(
     type_: Type = Type.OBSERVATION,
     session: str | None = None,
     content: str = "Something happened",
-) -> Told:
-    return Told(id=id, at=at, type=type_, content=content, tags=tuple(tags or ()), session=session)
+) -> DayMemory:
+    return DayMemory(id=id, at=at, type=type_, content=content, tags=tuple(tags or ()), session=session)
 
 
 def test_binomial_tail_is_the_sum_of_its_terms() -> None:

@@ -19,12 +19,12 @@ from memfolio.clock import SettableClock, from_ms
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
-from memfolio.vault.cut import Place, memories_in
+from memfolio.vault.cut import LogPlace, memories_in
 from memfolio.vault.disk import Disk
 from memfolio.vault.fields import normalise_content, text_id
 from memfolio.vault.lines import read_lines
 from memfolio.vault.move import Departure, Files, compose_cut, compose_return, cut_out, put_back
-from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.past import UndoResult
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
@@ -43,12 +43,12 @@ def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
         yield vault
 
 
-def forget(vault: Vault, *ids: str, log: str = LOG) -> Outcome:
+def forget(vault: Vault, *ids: str, log: str = LOG) -> UndoResult:
     records = [{"op": "tombstone", "memory": each} for each in ids]
     return cut_out(vault, {log: ids}, by=OWNER, records=records)
 
 
-def restore(vault: Vault, *ids: str, path: str = LOG) -> Outcome:
+def restore(vault: Vault, *ids: str, path: str = LOG) -> UndoResult:
     records = [{"op": "restore", "memory": each} for each in ids]
     return put_back(vault, {path: ids}, by=OWNER, records=records)
 
@@ -335,7 +335,7 @@ def test_odd_places_in_a_state_line_do_no_harm(vault: Vault) -> None:
     assert without_state(vault) == before
 
 
-def receipt_of(outcome: Outcome) -> Receipt:
+def receipt_of(outcome: UndoResult) -> Receipt:
     assert outcome.receipt is not None
     return outcome.receipt
 
@@ -578,7 +578,7 @@ def gone(before: Files, ids: Sequence[str], at: str) -> tuple[dict[str, bytes | 
     """The files without the memories, and what the state lines tell of them once they were written and read."""
     move = compose_cut(before, {LOG: ids}, hashed)
     told = {each: json.loads(json.dumps([place.as_record() for place in move.stood.get(each, [])])) for each in ids}
-    places = {each: [Place.from_record(record) for record in records] for each, records in told.items()}
+    places = {each: [LogPlace.from_record(record) for record in records] for each, records in told.items()}
     left = {each: Departure(at=at, places=tuple(place for place in places[each] if place)) for each in ids}
     return {**before, **move.files}, left
 

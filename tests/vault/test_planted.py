@@ -18,7 +18,7 @@ from memfolio.vault.carry_out import Finisher, Intents
 from memfolio.vault.change import Change, Plan, Planned, PutPage, Receipt
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.file_states import Books, Done
+from memfolio.vault.file_states import Books, WrittenFile
 from memfolio.vault.journal import Recent, Written
 from memfolio.vault.reconcile import Settler
 from memfolio.vault.trail import GENESIS, TrailLine, seal
@@ -129,7 +129,7 @@ def enters_before_it_writes(self: Writer, change: Change) -> Receipt:
     if not self._tells_itself(change, plan):
         return _receipt(self._carry_out(change, plan), plan)
     details: dict[str, Any] = {"ids": plan.ids, "key": change.key}
-    line = self._books.enter(change.action, change.by, [Done(plan.files[0], None)], **details)
+    line = self._books.enter(change.action, change.by, [WrittenFile(plan.files[0], None)], **details)
     self._append_file(plan.files[0])
     return _receipt(line, plan)
 

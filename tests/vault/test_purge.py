@@ -17,7 +17,7 @@ from memfolio.types import Action, Attribution
 from memfolio.vault.git.rewrite import rewrite
 from memfolio.vault.paths import archive_log
 from memfolio.vault.purge.needles import Needles
-from memfolio.vault.purge.purge import Job, Purged, purge, save
+from memfolio.vault.purge.purge import Purged, PurgeJob, purge, save
 from memfolio.vault.purge.scrub import Target
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
@@ -407,7 +407,7 @@ def test_a_purge_that_is_held_up_goes_on_later(vault: Vault, clock: SettableCloc
     secret = add(vault, SECRET)
     home = vault.home.root
     target = Target(ids={secret: "main"}, texts=frozenset({SECRET}))
-    job = Job(target=target, by=PERSON, rewrites=True)
+    job = PurgeJob(target=target, by=PERSON, rewrites=True)
     save(vault.home, job)
     (home / "agents/main/note.md").write_text("mine\n")
     git(home, "add", "-A")

@@ -335,7 +335,7 @@ def test_a_journal_that_cannot_be_read_is_told_and_kept(vault: Vault, clock: Set
 
 
 def test_an_interrupted_purge_leaves_other_agents_indexes_alone(vault: Vault, clock: SettableClock) -> None:
-    from memfolio.vault.purge.purge import Job, save
+    from memfolio.vault.purge.purge import PurgeJob, save
     from memfolio.vault.purge.scrub import Target
 
     secret = add(vault, SECRET)
@@ -346,7 +346,7 @@ def test_an_interrupted_purge_leaves_other_agents_indexes_alone(vault: Vault, cl
     by = Attribution(actor="human")
     whose = frozenset({"main", "shared"})
     target = Target(ids={secret: "main"}, texts=frozenset({SECRET}), agents=whose)
-    save(vault.home, Job(target=target, by=by, rewrites=True))
+    save(vault.home, PurgeJob(target=target, by=by, rewrites=True))
     with opened(vault.home.root, clock) as again:
         assert again.notices[-1].endswith("nothing of it is left")
     assert [path.name for path in cache.iterdir()] == ["bob.v8-000001-00000000.db"]

@@ -12,7 +12,7 @@ from memfolio.errors import HistoryError, NotFoundError, PathError
 from memfolio.vault.change import Receipt
 from memfolio.vault.fields import text_id
 from memfolio.vault.move import cut_out, put_back
-from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.past import UndoResult
 from memfolio.vault.past.rollback import forgotten_by, lasting_lines
 from memfolio.vault.paths import archive_page, state_ledger
 from memfolio.vault.vault import OWNER, Vault
@@ -159,7 +159,7 @@ def bring_back(vault: Vault, id: str) -> Receipt:
     return done(put_back(vault, {LOG: [id]}, by=OWNER, records=[{"op": "restore", "memory": id}]))
 
 
-def done(outcome: Outcome) -> Receipt:
+def done(outcome: UndoResult) -> Receipt:
     assert outcome.receipt is not None
     return outcome.receipt
 

@@ -10,7 +10,7 @@ from memfolio.clock import SettableClock
 from memfolio.errors import HomeError, InputError
 from memfolio.types import Action
 from memfolio.vault.past.past import write_digest
-from memfolio.vault.past.view import Filter
+from memfolio.vault.past.view import TrailFilter
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import commits
 from tests.vault.test_undo import LOG, MEMORY, add, files, open_vault, undo, write
@@ -22,7 +22,7 @@ def vault(home: Path, clock: SettableClock) -> Vault:
 
 
 def seqs(vault: Vault, **wanted: object) -> list[int]:
-    return [entry.seq for entry in vault.past.log(Filter(**wanted))]  # type: ignore[arg-type]
+    return [entry.seq for entry in vault.past.log(TrailFilter(**wanted))]  # type: ignore[arg-type]
 
 
 def test_the_log_is_newest_first_and_limited(vault: Vault) -> None:

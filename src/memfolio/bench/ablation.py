@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
-from memfolio.bench.retrieval import DEPTH, Case, Find, Measured, Way
+from memfolio.bench.retrieval import DEPTH, BenchCase, Find, Measured, Way
 from memfolio.bench.scratch import scratch
 from memfolio.memory import Memory
 from memfolio.recall.query import Query
@@ -46,7 +46,7 @@ def _without(ranking: Ranking, names: Sequence[str]) -> Ranking:
 def weighed(ranking: Ranking) -> Way:
     """Recall with these weights in the place of the configured ones."""
 
-    def way(memory: Memory, _: Case) -> Find:
+    def way(memory: Memory, _: BenchCase) -> Find:
         home = memory.vault.home
 
         def find(question: str) -> list[int]:

@@ -30,7 +30,7 @@ FUNCTION_WORDS = frozenset(
 )
 
 
-def bm25(_: Memory, case: Case) -> Find:
+def bm25(_: Memory, case: BenchCase) -> Find:
     """Each turn is one text that begins with who said it; any word of the question may match."""
     search = PlainSearch(f"{turn.role}: {turn.text}" for turn in case.turns)
     return lambda question: search.best(any_word(question), DEPTH)
@@ -57,7 +57,7 @@ HINT = "docs/bench.md shows what a line of cases looks like"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class BenchTurn:
     """Something that somebody said."""
 
     id: str
@@ -68,7 +68,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class BenchQuestion:
     """A question and the turns, or the sessions, that answer it."""
 
     kind: str
@@ -78,11 +78,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class BenchCase:
     """A conversation with the questions about it that have an answer in it."""
 
-    turns: tuple[Turn, ...]
-    questions: tuple[Question, ...]
+    turns: tuple[BenchTurn, ...]
+    questions: tuple[BenchQuestion, ...]
 
     @property
     def gold_missing(self) -> int:
@@ -91,7 +91,7 @@ class Case:
         return sum(len(each.gold - (sessions if each.by_session else turns)) for each in self.questions)
 
 
-def read_cases(path: Path, *, limit: int | None = None) -> Iterator[Case]:
+def read_cases(path: Path, *, limit: int | None = None) -> Iterator[BenchCase]:
     """The cases of a file, one after the other; InputError says which line is wrong."""
     try:
         with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as lines:
@@ -111,7 +111,7 @@ def count_cases(path: Path, *, limit: int | None = None) -> int:
     return len(questions)
 
 
-def _case(line: str, where: str) -> Case:
+def _case(line: str, where: str) -> BenchCase:
     try:
         found = _object("a case", json.loads(line.encode()))
         turns = [_turn(_object("a turn", each)) for each in _list("turns", found["turns"])]
@@ -124,13 +124,13 @@ def _case(line: str, where: str) -> Case:
     except (ValueError, OverflowError, RecursionError) as error:
         reason = f"no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else error
         raise InputError(f"{where}: {reason}", hint=HINT) from error
-    return Case(
+    return BenchCase(
         turns=tuple(each for each in turns if each.text), questions=tuple(each for each in questions if each.gold)
     )
 
 
-def _turn(found: Mapping[str, Any]) -> Turn:
-    return Turn(
+def _turn(found: Mapping[str, Any]) -> BenchTurn:
+    return BenchTurn(
         id=_name(found["id"]),
         session=_name(found.get("session")),
         at=_moment(found.get("at")),
@@ -146,11 +146,11 @@ def _check_ids(ids: Sequence[str]) -> None:
             raise ValueError(f"{count} turns have the id {name[:40]!r}; each needs its own")
 
 
-def _question(found: Mapping[str, Any], case: Mapping[str, Any]) -> Question:
+def _question(found: Mapping[str, Any], case: Mapping[str, Any]) -> BenchQuestion:
     gold_is = found.get("gold_is") or case.get("gold_is") or "turn"
     if gold_is not in ("turn", "session"):
         raise ValueError(f"gold_is is {gold_is!r}; wanted turn or session")
-    return Question(
+    return BenchQuestion(
         kind=_name(found.get("kind")),
         text=_text(found["text"]),
         gold=frozenset(map(_name, _list("gold", found["gold"]))),
@@ -198,14 +198,14 @@ NO_TOKEN = re.compile(r"[\s·\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 Find = Callable[[str], Sequence[int]]
 """Gives for a question the numbers of a case's turns, best first."""
-Way = Callable[[Memory, Case], Find]
+Way = Callable[[Memory, BenchCase], Find]
 """A way to search a case that is in a memory."""
 Progress = Callable[[str, int, int], None]
 """Called with the file's name, the cases of it that are done, and how many it has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """One question: its kind, its share of gold at each cut, and how long the answer took."""
 
     kind: str
@@ -213,17 +213,17 @@ class Asked:
     seconds: float
 
 
-class Tally(list[Asked]):
+class QuestionTally(list[AskedQuestion]):
     """All questions that were asked in one way."""
 
     def share(self) -> dict[int, float]:
         """The mean share of gold at each cut."""
         return {cut: fmean(each.shares[nth] for each in self) if self else 0.0 for nth, cut in enumerate(CUTS)}
 
-    def kinds(self) -> dict[str, Tally]:
+    def kinds(self) -> dict[str, QuestionTally]:
         """The same by kind of question, in the order of their names."""
         names = sorted({each.kind for each in self})
-        return {name: Tally(each for each in self if each.kind == name) for name in names}
+        return {name: QuestionTally(each for each in self if each.kind == name) for name in names}
 
     def milliseconds(self, share: float) -> float:
         """The time within which this share of the questions was answered."""
@@ -240,7 +240,7 @@ class Measured:
     questions: int = 0
     gold_missing: int = 0
     seconds: float = 0.0
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, QuestionTally] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
 
     @property
@@ -276,7 +276,7 @@ def measure(
 
 
 def _measure(path: Path, total: int, ways: Mapping[str, Way], limit: int | None, progress: Progress) -> Measured:
-    found = Measured(file=path.name, tallies={name: Tally() for name in ways})
+    found = Measured(file=path.name, tallies={name: QuestionTally() for name in ways})
     for number, case in enumerate(read_cases(path, limit=limit)):
         progress(path.name, number, total)
         with scratch() as memory:
@@ -288,7 +288,7 @@ def _measure(path: Path, total: int, ways: Mapping[str, Way], limit: int | None,
     return found
 
 
-def _take_in(memory: Memory, case: Case, found: Measured) -> None:
+def _take_in(memory: Memory, case: BenchCase, found: Measured) -> None:
     started = time.perf_counter()
     memory.observe_many(observed(number, turn) for number, turn in enumerate(case.turns))
     memory.library.meaning.fill(memory.library.index)
@@ -299,7 +299,7 @@ def _take_in(memory: Memory, case: Case, found: Measured) -> None:
     found.gold_missing += case.gold_missing
 
 
-def observed(number: int, turn: Turn) -> dict[str, object]:
+def observed(number: int, turn: BenchTurn) -> dict[str, object]:
     """A turn as it is observed; its number leads back to it."""
     return {
         "role": _token(turn.role) or "user",
@@ -314,15 +314,15 @@ def _token(name: str) -> str:
     return NO_TOKEN.sub("_", name)[:128]
 
 
-def recalled(memory: Memory, _: Case) -> Find:
+def recalled(memory: Memory, _: BenchCase) -> Find:
     """Recall as everybody calls it."""
     return lambda question: [int(hit.memory.attributes["ref"]) for hit in memory.recall(question, limit=DEPTH)]
 
 
-def ask(find: Find, question: Question, turns: Sequence[Turn]) -> Asked:
+def ask(find: Find, question: BenchQuestion, turns: Sequence[BenchTurn]) -> AskedQuestion:
     started = time.perf_counter()
     found = find(question.text)
     seconds = time.perf_counter() - started
     names = [turns[number].session if question.by_session else turns[number].id for number in found]
     shares = tuple(len(question.gold & set(names[:cut])) / len(question.gold) for cut in CUTS)
-    return Asked(question.kind, shares, seconds)
+    return AskedQuestion(question.kind, shares, seconds)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from memfolio.embed.embedder import Identity, UnfinishedError, unit_rows
-from memfolio.embed.post import Server, ServerBusyError, ServerRefusedError, ServerSilentError
+from memfolio.embed.post import JsonServer, ServerBusyError, ServerRefusedError, ServerSilentError
 from memfolio.errors import EmbedderError
 from memfolio.settings import KEY_VARIABLES
 from memfolio.text import estimate_tokens
@@ -252,7 +252,7 @@ class HttpEmbedder:
         self.name = dialect.name
         self._dialect = dialect
         self._model = model or dialect.model
-        self._server = Server(
+        self._server = JsonServer(
             url=dialect.url(base, self._model),
             key=key,
             credentials=dialect.credentials(key) if key and may_have_key else {},

@@ -143,7 +143,7 @@ _MOST_KEPT = 32_768
 _PIECE = 8192
 
 
-class Tokens(Protocol):
+class ModelTokenizer(Protocol):
     """The tokenizer of one model; loading it raises EmbedderError where its file is damaged."""
 
     @property
@@ -255,7 +255,7 @@ class LocalEmbedder:
     weights_name = "weights/l2_supercat_256.safetensors"
     tokenizer_name = "tokenizers/l2_supercat_tokenizer_config.json"
     remedy = "install it again: pip install --force-reinstall wordllama"
-    tokens_of: Callable[[Path, str], Tokens] = WordTokens
+    tokens_of: Callable[[Path, str], ModelTokenizer] = WordTokens
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -293,7 +293,7 @@ class LocalEmbedder:
         )
 
     @cached_property
-    def _model(self) -> tuple[Tokens, Table]:
+    def _model(self) -> tuple[ModelTokenizer, Table]:
         tokens = type(self).tokens_of(self._found / self.tokenizer_name, self.remedy)
         if tokens.size > self._weights.rows:
             raise EmbedderError(

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memfolio.embed.embedder import Embedder, Identity, UnfinishedError
 from memfolio.errors import EmbedderError, MemfolioError
-from memfolio.index.database import Connection, Turn
+from memfolio.index.database import Connection, Mutex
 from memfolio.index.index import Index
 from memfolio.index.vectors import (
-    Pending,
+    UnembeddedMemory,
     buy_vectors,
     count_pending,
     identity_of,
@@ -61,7 +61,7 @@ class Sense(NamedTuple):
 class Made(NamedTuple):
     """Memories with their vectors, and what kept others from theirs."""
 
-    ready: Sequence[Pending]
+    ready: Sequence[UnembeddedMemory]
     vectors: Floats
     failure: EmbedderError | None = None
 
@@ -106,8 +106,8 @@ class Meaning:
         self._failure: EmbedderError | None = None
         self._resumes = 0.0
         self._rest = REST
-        self._turn = Turn()
-        self._counting = Turn()
+        self._turn = Mutex()
+        self._counting = Mutex()
         self._tenures: dict[Index, Tenure] = {}
         self._of_question = lru_cache(maxsize=128)(self._embed_question)
 
@@ -201,7 +201,9 @@ class Meaning:
         while has_time and (found := index.read(lambda connection: pending(connection, batch))):
             ready, vectors, failure = self._vectors(index, embedder, found)
 
-            def keep(connection: Connection, ready: Sequence[Pending] = ready, vectors: Floats = vectors) -> bool:
+            def keep(
+                connection: Connection, ready: Sequence[UnembeddedMemory] = ready, vectors: Floats = vectors
+            ) -> bool:
                 return keep_vectors(connection, identity, ready, vectors)
 
             if ready and not index.write(keep):
@@ -213,7 +215,7 @@ class Meaning:
     def _waiting(self, index: Index) -> int:
         return index.read(count_pending)
 
-    def _vectors(self, index: Index, embedder: Embedder, waiting: Sequence[Pending]) -> Made:
+    def _vectors(self, index: Index, embedder: Embedder, waiting: Sequence[UnembeddedMemory]) -> Made:
         """The vectors of these memories; those that an embedder was paid for once are not asked for again."""
         texts = [each.text for each in waiting]
         if not embedder.is_costly:

@@ -41,7 +41,7 @@ class ServerRefusedError(EmbedderError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class JsonServer:
     """Where to ask, what to show as a key, and how long and how much to listen."""
 
     url: str

@@ -26,7 +26,7 @@ from memfolio.exchange.reading import safe_path
 from memfolio.index.facts import Fact
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, located
-from memfolio.index.mind_pages import Item
+from memfolio.index.mind_pages import MindItem
 from memfolio.index.search import ARCHIVED, INCLUDABLE, Filter
 from memfolio.knowledge.cases import Case, Cases
 from memfolio.knowledge.facts import Facts, fact_json
@@ -144,7 +144,7 @@ class Contents:
     def cases(self, agent: str) -> list[Case]:
         return sorted(Cases(self.vault, self._own(agent), agent).list(), key=lambda case: case.id)
 
-    def mind(self, agent: str) -> list[Item]:
+    def mind(self, agent: str) -> list[MindItem]:
         return Mind(self.vault, self._own(agent), agent).items(live=False)
 
     def _own(self, agent: str) -> Any:

@@ -27,7 +27,7 @@ from memfolio.vault.paths import MAX_TRACKED_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class ImportedMemory:
     """Something to be remembered: the fields of a memory as they are there, and `ref`, by which it is known again.
 
     The same `ref` of the same source is taken over once, however often the source is read.
@@ -70,15 +70,15 @@ def fact(subject: str, predicate: str, object: str, **more: Any) -> Lore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
+class ImportProblem:
     """Something that cannot be taken over, and why; it stops nothing."""
 
     ref: str
     why: str
 
 
-Thing = Note | Sheet | Lore
-Incoming = Thing | Flaw
+Thing = ImportedMemory | Sheet | Lore
+Incoming = Thing | ImportProblem
 
 
 class Source(Protocol):
@@ -117,7 +117,7 @@ class Leaf(NamedTuple):
     modified: datetime
 
 
-def files_below(root: Path, start: str = "") -> Iterator[str | Flaw]:
+def files_below(root: Path, start: str = "") -> Iterator[str | ImportProblem]:
     """The places of all files below a folder, in order; hidden ones are nobody's memory.
 
     `start` is the place of a folder in it to which they are limited, with a slash at its end.
@@ -129,7 +129,7 @@ def files_below(root: Path, start: str = "") -> Iterator[str | Flaw]:
             with os.scandir(root / folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
-            yield Flaw(ref=folder or ".", why=f"cannot be opened: {error.strerror}")
+            yield ImportProblem(ref=folder or ".", why=f"cannot be opened: {error.strerror}")
             continue
         shown = [entry for entry in entries if not entry.name.startswith(".") and entry.name not in SKIPPED]
         places = {f"{folder}{entry.name}": entry for entry in shown}
@@ -138,19 +138,21 @@ def files_below(root: Path, start: str = "") -> Iterator[str | Flaw]:
         yield from (ref for ref in places if ref not in folders)
 
 
-def read_leaf(root: Path, ref: str) -> Leaf | Flaw:
+def read_leaf(root: Path, ref: str) -> Leaf | ImportProblem:
     """A file as text, or why it cannot be read as that."""
     try:
         content, modified = _read(Path(root, ref))
     except OSError as error:
         is_link = error.errno == errno.ELOOP
-        return Flaw(ref=_shown(ref), why="is a link and is not followed" if is_link else f"cannot be read: {error}")
+        return ImportProblem(
+            ref=_shown(ref), why="is a link and is not followed" if is_link else f"cannot be read: {error}"
+        )
     except InputError as error:
-        return Flaw(ref=_shown(ref), why=error.message)
+        return ImportProblem(ref=_shown(ref), why=error.message)
     text = decoded(content)
     if text is None or _shown(ref) != ref:
         why = "is not text in UTF-8: convert it" if text is None else "has a name that is not UTF-8: rename it"
-        return Flaw(ref=_shown(ref), why=why)
+        return ImportProblem(ref=_shown(ref), why=why)
     return Leaf(ref, text, datetime.fromtimestamp(modified, UTC))
 
 
@@ -236,22 +238,22 @@ class Layout:
         """What the files hold, in the order of their names."""
         root, rest = self._root(path), list[str]()
         for ref in self._files(path):
-            if isinstance(ref, Flaw):
+            if isinstance(ref, ImportProblem):
                 yield ref
             elif (rule := self._rule(ref)) is None:
                 rest.append(ref)
-            elif isinstance(leaf := read_leaf(root, ref), Flaw):
+            elif isinstance(leaf := read_leaf(root, ref), ImportProblem):
                 yield leaf
             elif leaf.text.strip():
                 yield from rule[1](leaf, rule[0])
         if rest and self.tells_rest:
             some = f"{', '.join(rest[:SHOWN])}{', …' if len(rest) > SHOWN else ''}"
-            yield Flaw(ref=counted(len(rest), "other file"), why=f"not a note, and left where it is: {some}")
+            yield ImportProblem(ref=counted(len(rest), "other file"), why=f"not a note, and left where it is: {some}")
 
     def _root(self, path: Path) -> Path:
         return self.inside(path) if path.is_dir() else path.parent
 
-    def _files(self, path: Path) -> Iterator[str | Flaw]:
+    def _files(self, path: Path) -> Iterator[str | ImportProblem]:
         """The places of the files that are meant: where a folder of the layout is named, of those in it."""
         if not path.is_dir():
             return iter((path.name,))
@@ -314,7 +316,7 @@ def log(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
         yield _note(leaf.ref, found.entry.item, tags)
 
 
-def _note(ref: str, item: MemoryItem, tags: Iterable[str]) -> Note:
+def _note(ref: str, item: MemoryItem, tags: Iterable[str]) -> ImportedMemory:
     at, is_marked = item.event_time or item.created_at, ID_PATTERN.fullmatch(item.id)
     if not is_marked:
         at = at.replace(tzinfo=None)  # what a hand wrote is told in the time of the home
@@ -326,7 +328,7 @@ def _note(ref: str, item: MemoryItem, tags: Iterable[str]) -> Note:
     if item.attributes or is_marked:
         fields["attributes"] = {**item.attributes, **({"id": item.id} if is_marked else {})}
     ref = f"{ref}#{item.id}"
-    return Note(ref=ref, content=item.content, at=at, role=item.role, session=item.session, fields=fields)
+    return ImportedMemory(ref=ref, content=item.content, at=at, role=item.role, session=item.session, fields=fields)
 
 
 def pages_by_section(
@@ -388,16 +390,16 @@ def says_something(text: str) -> bool:
     return any(line.strip(" \t-#>*") and not line.startswith("#") for line in text.splitlines())
 
 
-def objects(leaf: Leaf, read: Callable[[str, str, dict[str, Any]], T], *names: str) -> Iterator[T | Flaw]:
+def objects(leaf: Leaf, read: Callable[[str, str, dict[str, Any]], T], *names: str) -> Iterator[T | ImportProblem]:
     """What `read` makes of the place, the list and each object of a JSON file: one list, or some by these names."""
     try:
         whole = json.loads(leaf.text)
     except (ValueError, RecursionError) as error:
-        yield Flaw(ref=leaf.ref, why=f"is not JSON: {error}")
+        yield ImportProblem(ref=leaf.ref, why=f"is not JSON: {error}")
         return
     for name in names:
         found = whole.get(name) if isinstance(whole, dict) else whole
         for number, each in enumerate(found if isinstance(found, list) else (), 1):
             named = isinstance(each, dict) and (each.get("id") or each.get("case_id"))
             ref = f"{leaf.ref}#{named or number}"
-            yield read(ref, name, each) if isinstance(each, dict) else Flaw(ref=ref, why="is not an object")
+            yield read(ref, name, each) if isinstance(each, dict) else ImportProblem(ref=ref, why="is not an object")

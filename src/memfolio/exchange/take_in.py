@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memfolio.errors import ConflictError, InputError, PolicyError
-from memfolio.exchange.reading import Flaw, Incoming, Lore, Note, Sheet, Source, Thing
+from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming, Lore, Sheet, Source, Thing
 from memfolio.intake import draft_of, turn_of
 from memfolio.knowledge.cases import line_of, read_case
 from memfolio.memory import Memory
@@ -59,7 +59,7 @@ def _digest(text: str, size: int) -> str:
 def own_mark(thing: Thing) -> str:
     """By which a thing is known again; one that was changed where it comes from has another mark."""
     match thing:
-        case Note():  # spaces are not kept as they come
+        case ImportedMemory():  # spaces are not kept as they come
             return mark_of(thing.ref, *thing.content.split())
         case Sheet():
             return mark_of(thing.ref, thing.text)
@@ -68,7 +68,7 @@ def own_mark(thing: Thing) -> str:
     return mark_of(thing.ref)
 
 
-class Known:
+class ImportedMarks:
     """The marks of what one source brought to an agent; ask under the write lock, where others import, too."""
 
     def __init__(self, vault: Vault, agent: str, source: str) -> None:
@@ -120,7 +120,7 @@ RESERVED = ("memory/meta/", "memory/graph/", "knowledge/", "sessions/index")
 class Placing:
     """Places the things of one source in the memory of an agent, as the word of `origin`."""
 
-    def __init__(self, memory: Memory, source: str, origin: Origin, known: Known) -> None:
+    def __init__(self, memory: Memory, source: str, origin: Origin, known: ImportedMarks) -> None:
         self._vault, self._root = memory.vault, agent_root(memory.agent)
         self._name, self._source, self._origin, self._known = source, f"import:{source}", origin, known
         self._facts = memory.facts
@@ -130,10 +130,12 @@ class Placing:
         """What is written for a thing; raises InputError or ConflictError where it cannot be taken over."""
         is_strange = self._origin is Origin.UNTRUSTED
         match thing:
-            case Note():
+            case ImportedMemory():
                 return self._draft(thing)
             case Sheet() if is_strange:  # only memories can be kept in quarantine
-                return self._draft(Note(ref=thing.ref, content=thing.text, fields={"attributes": {"page": thing.path}}))
+                return self._draft(
+                    ImportedMemory(ref=thing.ref, content=thing.text, fields={"attributes": {"page": thing.path}})
+                )
             case Sheet():
                 return self._page(thing)
             case Lore(room="facts"):
@@ -152,7 +154,7 @@ class Placing:
         was = {name: fields[name] for name in ("case_id", "stored_at") if fields.get(name)}
         return {"op": "store", **line_of(case), "origin": self._origin.value, **({"was": was} if was else {})}
 
-    def _draft(self, note: Note) -> Draft:
+    def _draft(self, note: ImportedMemory) -> Draft:
         given = dict(note.fields)
         beside = {"ref": note.ref, "author": note.author, "source": given.pop("source", None)}
         attributes = {**given.pop("attributes", EMPTY), **{name: value for name, value in beside.items() if value}}
@@ -168,7 +170,9 @@ class Placing:
         check_content(draft.content, self._vault.config.max_content_bytes)
         return draft
 
-    def _turn(self, note: Note, at: datetime | None, attributes: Mapping[str, Any], given: Mapping[str, Any]) -> Draft:
+    def _turn(
+        self, note: ImportedMemory, at: datetime | None, attributes: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> Draft:
         """A turn of a conversation, with what else is known about it; it is no more trusted than when it is heard."""
         told = {"role": note.role, "content": note.content, "session": note.session, "user": given.get("user")}
         turn = turn_of({**told, "at": at, "attributes": attributes, "source": self._source})
@@ -215,7 +219,7 @@ REFUSED = (InputError, ConflictError, PolicyError)
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
+class ImportReport:
     """What came of an import: memories taken over or corrected, things known before, pages, facts, rules and cases."""
 
     source: str
@@ -225,7 +229,7 @@ class Report:
     pages: int = 0
     facts: int = 0
     lore: int = 0
-    flaws: list[Flaw] = field(default_factory=list)
+    flaws: list[ImportProblem] = field(default_factory=list)
     took: float = 0.0
     """Seconds."""
     seqs: list[int] = field(default_factory=list)
@@ -234,7 +238,7 @@ class Report:
     """The first of what came, each in a line."""
 
     def count(self, thing: Thing) -> None:
-        name = "taken" if isinstance(thing, Note) else "pages" if isinstance(thing, Sheet) else "lore"
+        name = "taken" if isinstance(thing, ImportedMemory) else "pages" if isinstance(thing, Sheet) else "lore"
         name = "facts" if isinstance(thing, Lore) and thing.room == "facts" else name
         setattr(self, name, getattr(self, name) + 1)
         if len(self.shown) < SHOWN:
@@ -249,7 +253,7 @@ def take_in(
     dry_run: bool = False,
     untrusted: bool = False,
     told: Told = lambda done, total: None,
-) -> Report:
+) -> ImportReport:
     """Take over what is at `path`, except what was before; whose word it is follows from who speaks.
 
     What strangers wrote is `untrusted`: it comes as memories in quarantine, also where it would be a page.
@@ -274,7 +278,7 @@ def check_apart(path: Path, home: Path) -> None:
 
 
 def _weight(each: Incoming) -> int:
-    return len(each.content) if isinstance(each, Note) else len(each.text) if isinstance(each, Sheet) else 0
+    return len(each.content) if isinstance(each, ImportedMemory) else len(each.text) if isinstance(each, Sheet) else 0
 
 
 class _Intake:
@@ -286,23 +290,23 @@ class _Intake:
         actor, approval = ("human", Approval.APPROVED) if is_owner else ("bot:import", Approval.AUTO)
         self._by = Attribution(actor=actor, approval=approval, trigger="import", source=f"import:{source}")
         own = Origin.OWNER if is_owner else Origin.AGENT
-        self._known = Known(memory.vault, memory.agent, source)
+        self._known = ImportedMarks(memory.vault, memory.agent, source)
         self._placing = Placing(memory, source, Origin.UNTRUSTED if untrusted else own, self._known)
         self._seen: dict[str, str] = {}
         self._ids: dict[str, str] | None = None
-        self.report = Report(source=source)
+        self.report = ImportReport(source=source)
 
     def take(self, batch: Sequence[Incoming]) -> None:
         """Take over those of some things that are not known; nobody else does so meanwhile."""
-        self.report.flaws += (each for each in batch if isinstance(each, Flaw))
+        self.report.flaws += (each for each in batch if isinstance(each, ImportProblem))
         with nullcontext() if self._dry_run else self._vault.writer.ready():
-            fresh, changed = self._sorted([each for each in batch if not isinstance(each, Flaw)])
+            fresh, changed = self._sorted([each for each in batch if not isinstance(each, ImportProblem)])
             self._write([*self._placed(fresh)])
             self._renew(changed)
 
-    def _sorted(self, things: Sequence[Thing]) -> tuple[list[Thing], list[Note]]:
+    def _sorted(self, things: Sequence[Thing]) -> tuple[list[Thing], list[ImportedMemory]]:
         """Those that were not taken over, each once, and memories that say something else than they did then."""
-        last, fresh, changed = self._known.last(), list[Thing](), list[Note]()
+        last, fresh, changed = self._known.last(), list[Thing](), list[ImportedMemory]()
         for each in things:
             mark = own_mark(each)
             name = mark[:NAME]
@@ -310,14 +314,14 @@ class _Intake:
                 self.report.known += 1
             elif name in self._seen:
                 self._refuse(each, "has the name of another one, which says something else")
-            elif name in last and isinstance(each, Note):
+            elif name in last and isinstance(each, ImportedMemory):
                 changed.append(each)
             else:
                 fresh.append(each)
             self._seen.setdefault(name, mark)
         return fresh, changed
 
-    def _renew(self, changed: Sequence[Note]) -> None:
+    def _renew(self, changed: Sequence[ImportedMemory]) -> None:
         """Correct memories that were changed where they come from; what was forgotten here stays so.
 
         What they will say is marked before, each with a mark that says nothing as its last: so whoever is interrupted
@@ -334,7 +338,7 @@ class _Intake:
         self._mark([each for mark in begun for each in (mark, mark[:NAME])])
         self._mark([mark for note, _, item in due for mark in self._corrected(note, item)])
 
-    def _due(self, note: Note) -> MemoryItem | None:
+    def _due(self, note: ImportedMemory) -> MemoryItem | None:
         """The memory that has to say what a note does."""
         item = self._as_it_came(note)
         if item is None:
@@ -344,7 +348,7 @@ class _Intake:
             return None
         return item
 
-    def _corrected(self, note: Note, item: MemoryItem) -> Iterator[str]:
+    def _corrected(self, note: ImportedMemory, item: MemoryItem) -> Iterator[str]:
         """Correct a memory; yields the marks of what it says, which may lack a secret, and of what its source says."""
         try:
             done = self._memory.update(item.id, note.content, by=self._by)
@@ -360,7 +364,7 @@ class _Intake:
             yield own_mark(replace(note, content=done.memory.content))
         yield own_mark(note)
 
-    def _as_it_came(self, note: Note) -> MemoryItem | None:
+    def _as_it_came(self, note: ImportedMemory) -> MemoryItem | None:
         """The memory of a note, or the last of its corrections that came from the source, too, or says the same."""
         if self._ids is None:
             mine = (item for item in self._vault.entries(self._memory.agent) if item.source == self._by.source)
@@ -385,7 +389,7 @@ class _Intake:
                 self._refuse(each, error.message)
 
     def _refuse(self, thing: Thing, why: str) -> None:
-        self.report.flaws.append(Flaw(ref=thing.ref, why=why))
+        self.report.flaws.append(ImportProblem(ref=thing.ref, why=why))
 
     def _write(self, placed: Sequence[Placed]) -> None:
         """Make one change of some things; where one of them is refused, of fewer, until it is found."""

@@ -24,7 +24,7 @@ from memfolio.index import database
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, count_memories, newest
-from memfolio.index.read_files import Found, is_log, is_state, read_file
+from memfolio.index.read_files import Searchable, is_log, is_state, read_file
 from memfolio.index.search import Filter
 from memfolio.intake import one_id
 from memfolio.policy import Deed, Policy, Role, Verdict
@@ -39,7 +39,7 @@ from memfolio.vault.fields import BLANK, checksum, find_mark, salt_of, text_id
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import pack, read_lines, split_lines, text_of
 from memfolio.vault.log import Block, split_log
-from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.past import UndoResult
 from memfolio.vault.past.undo import difference
 from memfolio.vault.paths import (
     SHARED,
@@ -340,11 +340,11 @@ class Renaming:
             raise RefusedError(f"{path} would be read otherwise under another name", hint="move its text by hand")
         self.ids |= {a.item.id: b.item.id for a, b in zip(here, then, strict=True) if a.item.id != b.item.id}
 
-    def _found(self, path: str, data: bytes) -> tuple[Found, ...]:
+    def _found(self, path: str, data: bytes) -> tuple[Searchable, ...]:
         return read_file(path, data, zone=self.zone, modified=self.now).found
 
 
-def _words(found: tuple[Found, ...]) -> list[str]:
+def _words(found: tuple[Searchable, ...]) -> list[str]:
     return [each.item.content for each in found]
 
 
@@ -391,25 +391,25 @@ class Agents:
         found = {name: self._library.recall(replace(query, agents=(name,))) for name in names}
         return {name: hits for name, hits in found.items() if hits}
 
-    def create(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> Outcome:
+    def create(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> UndoResult:
         """Make an agent with these settings, the fields of `AgentSettings`; ConflictError where there is one."""
         if check_agent(id) in self._present() or id == SHARED:
             raise ConflictError(f"there is an agent {id} already", hint="`memfolio agent set` changes its settings")
         return self._settle(id, {"role": "", "reads": AgentSettings(agent=id).reads} | settings, by, dry_run=dry_run)
 
-    def update(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> Outcome:
+    def update(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> UndoResult:
         """Change settings of an agent; what else is in its file stays."""
         return self._settle(self._existing(id), settings, by, dry_run=dry_run)
 
-    def retire(self, id: str, *, by: Attribution = BY, dry_run: bool = False) -> Outcome:
+    def retire(self, id: str, *, by: Attribution = BY, dry_run: bool = False) -> UndoResult:
         """Keep an agent to be read only."""
         return self.update(id, retired=True, by=by, dry_run=dry_run)
 
-    def unretire(self, id: str, *, by: Attribution = BY, dry_run: bool = False) -> Outcome:
+    def unretire(self, id: str, *, by: Attribution = BY, dry_run: bool = False) -> UndoResult:
         """Let a retired agent write again."""
         return self.update(id, retired=False, by=by, dry_run=dry_run)
 
-    def rename(self, old: str, new: str, *, by: Attribution = BY, dry_run: bool = False) -> Outcome:
+    def rename(self, old: str, new: str, *, by: Attribution = BY, dry_run: bool = False) -> UndoResult:
         """Give an agent another id, as one change: its folder, the settings of others that name it, and all its state.
 
         Ids of hand-written text change with it, wherever the agent's own files name them.
@@ -430,7 +430,7 @@ class Agents:
             diff = renaming.diff() + (self._vault.preview(told) if others else "")
             return self._outcome(replace(told, operations=(*gone, *made, *others)), diff, dry_run=dry_run)
 
-    def move(self, ids: Sequence[str] | str, to: str, *, by: Attribution = BY, dry_run: bool = False) -> Outcome:
+    def move(self, ids: Sequence[str] | str, to: str, *, by: Attribution = BY, dry_run: bool = False) -> UndoResult:
         """Give memories to another agent, or to all as `shared`: entries and state as they are, under the same ids."""
         if to != SHARED:
             self._existing(to)
@@ -445,7 +445,7 @@ class Agents:
             raise self._library.not_found(id)
         return found[1]
 
-    def _settle(self, id: str, given: Mapping[str, object], by: Attribution, *, dry_run: bool) -> Outcome:
+    def _settle(self, id: str, given: Mapping[str, object], by: Attribution, *, dry_run: bool) -> UndoResult:
         path = agent_file(id)
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         with self._vault.writer.ready():
@@ -455,14 +455,14 @@ class Agents:
             if any(getattr(settings, name) != value for name, value in values.items()):
                 raise ConfigError(f"{path} cannot be changed line by line", hint="edit it by hand")
             if page and page.content == after:
-                return Outcome(diff="", paths=())
+                return UndoResult(diff="", paths=())
             put = PutPage(path, after, page.hash if page else None)
             change = Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE)
             return self._outcome(change, self._vault.preview(change), dry_run=dry_run)
 
-    def _outcome(self, change: Change, diff: str, *, dry_run: bool) -> Outcome:
+    def _outcome(self, change: Change, diff: str, *, dry_run: bool) -> UndoResult:
         receipt = None if dry_run else self._vault.apply(change)
-        return Outcome(diff=diff, paths=receipt.paths if receipt else (), receipt=receipt)
+        return UndoResult(diff=diff, paths=receipt.paths if receipt else (), receipt=receipt)
 
     def _renamed_in(self, agent: str, old: str, new: str) -> Iterable[PutPage]:
         """The settings of another agent, where they name the one that is renamed."""

@@ -15,7 +15,7 @@ from memfolio.clock import iso
 from memfolio.errors import SearchIndexError
 from memfolio.index.lookup import active_facts
 from memfolio.index.vectors import count_pending
-from memfolio.learn.resolve import Knowledge, Known, plain_words
+from memfolio.learn.resolve import Knowledge, KnownStatementAbout, plain_words
 from memfolio.recall.library import Library
 from memfolio.state import moment
 from memfolio.types import Action, Attribution, MemoryItem, Origin
@@ -99,9 +99,9 @@ def _contradictions(vault: Vault, library: Library, agent: str, now: datetime) -
 
 def _pairs(facts: Iterable[MemoryItem]) -> list[tuple[str, str]]:
     """Each fact is compared with the last about the same only, since somebody may write thousands about one thing."""
-    last, pairs = dict[tuple[str, ...], Known](), dict[tuple[str, ...], tuple[str, str]]()
+    last, pairs = dict[tuple[str, ...], KnownStatementAbout](), dict[tuple[str, ...], tuple[str, str]]()
     for item in sorted(facts, key=lambda item: (item.created_at, item.id)):
-        known = Known.of(item)
+        known = KnownStatementAbout.of(item)
         thing = (*known.slot, (item.user or "") if plain_words(known.subject) == SPEAKER else "")
         places = [(*thing, plain_words(known.object)), *([thing] if known.is_single and not known.negated else [])]
         for other in Knowledge(filter(None, map(last.get, places))).detect(known):

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from memfolio.errors import ContentError, DiskError, InputError, PageChangedError, PolicyError
-from memfolio.policy import Deed, Policy, Role, Row, Verdict, strictest
+from memfolio.policy import Deed, Policy, PolicyRow, Role, Verdict, strictest
 from memfolio.redact.redactor import Redactor
 from memfolio.sources import CORRECTION, FLUSHED, OVERHEARD, REFLECTION, SUMMED_UP
 from memfolio.state import Op
@@ -156,30 +156,30 @@ Read = Callable[[str], bytes | None]
 Find = Callable[[str], MemoryItem | None]
 
 
-class Part(NamedTuple):
+class ChangePart(NamedTuple):
     """One thing that a change does, and to whose word, as far as that is known."""
 
     deed: Deed
     origin: Origin | None = None
 
 
-def parts_of(change: Change, read: Read, find: Find) -> Iterator[Part]:
+def parts_of(change: Change, read: Read, find: Find) -> Iterator[ChangePart]:
     """Everything that a change does; `read` gives a page as it is, `find` a memory."""
     whole = WHOLE.get(change.action)
     if whole:
-        yield Part(whole)
+        yield ChangePart(whole)
     added: list[MemoryItem | Draft] = []
     for operation in change.operations:
         match operation:
             case AddEntries():
-                yield from {Part(_deed_of(item), item.origin) for item in operation.items}
+                yield from {ChangePart(_deed_of(item), item.origin) for item in operation.items}
                 added += operation.items
             case AddLines():
                 yield from _lines(operation.ledger, operation.records, added, find)
             case PutPage():
                 yield from _page(operation, read, whole)
             case AddBlocks():
-                yield Part(Deed.PAGE)
+                yield ChangePart(Deed.PAGE)
                 if operation.ledger.form is Form.LINES:
                     yield from _lines(operation.ledger, _records(operation.blocks), added, find)
     yield from _renewed(change, read, find, whole)
@@ -241,7 +241,7 @@ def _deed_of(item: MemoryItem | Draft) -> Deed:
 
 def _lines(
     ledger: Ledger, records: Iterable[Mapping[str, Any]], added: Sequence[MemoryItem | Draft], find: Find
-) -> Iterator[Part]:
+) -> Iterator[ChangePart]:
     """What state lines do to memories that are there, or that are `added` by the same change."""
     agent = agent_of(ledger.part(1))
     if agent is None or ledger != state_ledger(agent):
@@ -250,28 +250,28 @@ def _lines(
     for record in records:
         op, memory = str(record.get("op")), record.get("memory")
         if op not in TELLING:
-            yield Part(Deed.REVIEW if op == Op.REVIEW.value and "proposal" in record else Deed.NOTE)
+            yield ChangePart(Deed.REVIEW if op == Op.REVIEW.value and "proposal" in record else Deed.NOTE)
             continue
         item = _meant(memory, added, find)
         if Store.VAULT in (item.store if item else None, record.get("store")):
-            yield Part(Deed.VAULT)
+            yield ChangePart(Deed.VAULT)
         if op == Op.SUPERSEDE.value:
             yield _replacing(item, added)
         else:
-            yield Part(LINES.get(op, Deed.NOTE), item.origin if item else None)
+            yield ChangePart(LINES.get(op, Deed.NOTE), item.origin if item else None)
 
 
-def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
+def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator[ChangePart]:
     """What lines in a ledger of facts, rules or cases do; those of other ledgers count as those of a page."""
     match ledger.base.rpartition("/knowledge/")[2]:
         case "facts":
-            yield from {Part(FACTS.get(str(each.get("op")), Deed.REMEMBER), _origin(each)) for each in records}
+            yield from {ChangePart(FACTS.get(str(each.get("op")), Deed.REMEMBER), _origin(each)) for each in records}
         case "rules":
-            yield Part(Deed.RULE)
+            yield ChangePart(Deed.RULE)
         case "cases":
-            yield Part(Deed.LEARN)
+            yield ChangePart(Deed.LEARN)
         case _:
-            yield Part(Deed.PAGE)
+            yield ChangePart(Deed.PAGE)
 
 
 def _origin(record: Mapping[str, Any]) -> Origin | None:
@@ -284,37 +284,37 @@ def _meant(memory: object, added: Sequence[MemoryItem | Draft], find: Find) -> M
     return find(memory) if isinstance(memory, str) else None
 
 
-def _replacing(item: MemoryItem | Draft | None, added: Sequence[MemoryItem | Draft]) -> Part:
+def _replacing(item: MemoryItem | Draft | None, added: Sequence[MemoryItem | Draft]) -> ChangePart:
     """That something takes the place of another is told with what does, unless that one is the owner's word."""
     if added and (item is None or item.origin is not Origin.OWNER):
-        return Part(Deed.NOTE)
-    return Part(Deed.CORRECT, item.origin if item else None)
+        return ChangePart(Deed.NOTE)
+    return ChangePart(Deed.CORRECT, item.origin if item else None)
 
 
 def _records(blocks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
     return (line.record for raw in blocks for line in read_lines(raw.rstrip(b"\n") + b"\n").records)
 
 
-def _page(put: PutPage, read: Read, whole: Deed | None) -> Iterator[Part]:
+def _page(put: PutPage, read: Read, whole: Deed | None) -> Iterator[ChangePart]:
     """What a new state of a file does."""
     match sensitivity(put.path):
         case Sensitivity.CRITICAL:
-            yield Part(Deed.CRITICAL)
+            yield ChangePart(Deed.CRITICAL)
         case Sensitivity.HIGH:
-            yield Part(Deed.VAULT if "/memory/vault/" in put.path else Deed.HIGH)
+            yield ChangePart(Deed.VAULT if "/memory/vault/" in put.path else Deed.HIGH)
         case _ if agent_of(put.path) is None:
-            yield Part(Deed.CRITICAL)
+            yield ChangePart(Deed.CRITICAL)
         case _ if put.path.endswith(f"/{CORE}"):
-            yield Part(Deed.CORE if _is_one_line(put.content or b"", read(put.path) or b"") else Deed.REWRITE)
+            yield ChangePart(Deed.CORE if _is_one_line(put.content or b"", read(put.path) or b"") else Deed.REWRITE)
         case _ if PROPOSALS in put.path:
-            yield Part(Deed.PROPOSE if whole is Deed.PROPOSE else Deed.REVIEW)
+            yield ChangePart(Deed.PROPOSE if whole is Deed.PROPOSE else Deed.REVIEW)
         case _ if "/knowledge/ontology/" in put.path:
-            yield Part(Deed.RULE)
+            yield ChangePart(Deed.RULE)
         case _:
-            yield Part(Deed.PAGE)
+            yield ChangePart(Deed.PAGE)
 
 
-def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iterator[Part]:
+def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iterator[ChangePart]:
     """What writing logs and state files anew does: it takes away, and is a rewriting if it adds."""
     puts = [each for each in change.operations if isinstance(each, PutPage) and _is_record(each.path)]
     moved = [raw for each in change.operations if isinstance(each, AddBlocks) for raw in _log_blocks(each)]
@@ -324,13 +324,15 @@ def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iter
     after = {line for put in puts for line in _said(put.path, put.content)}
     if whole is Deed.UNDO:
         confirmed = [each for each in _records(after - before) if each.get("op") == Op.CONFIRM.value]
-        yield from (Part(Deed.CONFIRM, item.origin) for each in confirmed if (item := find(str(each.get("memory")))))
+        yield from (
+            ChangePart(Deed.CONFIRM, item.origin) for each in confirmed if (item := find(str(each.get("memory"))))
+        )
         return
     after |= {line for raw in moved for line in _said("", raw)}
     if after - before:
-        yield Part(Deed.REWRITE)
+        yield ChangePart(Deed.REWRITE)
     elif whole is None or before - after:
-        yield Part(Deed.FORGET)
+        yield ChangePart(Deed.FORGET)
 
 
 def _is_record(path: str) -> bool:
@@ -394,7 +396,7 @@ class Gate:
         self.policy = Policy.of(config.policy.preset, (*config.policy.rows, *own))
         self._vault, self._agent, self._speaker = vault, agent, config.speaker
         self._find, self.clean = find, clean
-        self._rows: dict[tuple[Deed, Role, Origin | None], Row] = {}
+        self._rows: dict[tuple[Deed, Role, Origin | None], PolicyRow] = {}
         self._local = threading.local()
         self._file = agent_file(agent)
         self._read: tuple[str | None, AgentSettings] | None = None
@@ -455,7 +457,7 @@ class Gate:
         finally:
             self._local.decision = None
 
-    def check(self, deed: Deed, by: Attribution, origin: Origin | None = None) -> Row:
+    def check(self, deed: Deed, by: Attribution, origin: Origin | None = None) -> PolicyRow:
         """The row that lets an actor do something; PolicyError where none does."""
         decision = self._decision
         role = decision.role if decision else self.role_of(by)
@@ -504,7 +506,9 @@ class Gate:
         if role is not Role.OWNER:
             self._check_place(change)
         memories = self._find(named) if (named := memories_of(change)) else {}
-        parts = dict.fromkeys(parts_of(change, self._composed_against(change), memories.get)) or {Part(Deed.NOTE): None}
+        parts = dict.fromkeys(parts_of(change, self._composed_against(change), memories.get)) or {
+            ChangePart(Deed.NOTE): None
+        }
         rows = {self._decide(part, role): part.deed for part in parts}
         row = self._local.row = strictest(rows)
         if row.verdict is not Verdict.APPLY:
@@ -532,7 +536,7 @@ class Gate:
         """Whether it is the page of a proposal by this agent, or links another one with what contradicts it."""
         if not isinstance(operation, PutPage) or PROPOSALS not in operation.path:
             return False
-        from memfolio.govern.proposal import Status, parse, render
+        from memfolio.govern.proposal import ProposalStatus, parse, render
 
         before = self._vault.content(operation.path)
         try:
@@ -541,7 +545,7 @@ class Gate:
             return False
         if not was:
             return page.proposer == self._agent and operation.content == render(page).encode()
-        linked = replace(was, status=Status.CONFLICT, conflicts=page.conflicts)
+        linked = replace(was, status=ProposalStatus.CONFLICT, conflicts=page.conflicts)
         return page == linked and set(was.conflicts) <= set(page.conflicts)
 
     def _check_origins(self, change: Change, memories: Mapping[str, MemoryItem]) -> None:
@@ -559,7 +563,7 @@ class Gate:
         if any((found := memories.get(each)) and found.origin is Origin.UNTRUSTED for each in sources):
             raise PolicyError("what is made of a stranger's words is theirs", row=RAISED, hint="make it untrusted")
 
-    def _decide(self, part: Part, role: Role) -> Row:
+    def _decide(self, part: ChangePart, role: Role) -> PolicyRow:
         key = part.deed, self._as_far(part.deed, role), part.origin
         if key not in self._rows:
             self._rows[key] = self.policy.decide(*key)
@@ -573,7 +577,7 @@ class Gate:
             return Role.SUBAGENT
         return Role.AGENT if self._speaker == AGENT else role
 
-    def _refusal(self, deed: Deed, row: Row, *, can_propose: bool) -> PolicyError:
+    def _refusal(self, deed: Deed, row: PolicyRow, *, can_propose: bool) -> PolicyError:
         needs_leave = row.verdict is Verdict.PROPOSE
         said = f"{self._agent} needs the owner's leave for this" if needs_leave else f"{self._agent} may not do this"
         hint = "let the owner do it, or change policy.rows in memfolio.toml"

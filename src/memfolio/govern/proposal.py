@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from memfolio.errors import ContentError, InputError, PolicyError, ProposedError
 from memfolio.intake import CHECKS, choose, nearest
-from memfolio.learn.resolve import LONG, Knowledge, Known, about, plain_words
+from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words
 from memfolio.state import moment
 from memfolio.types import check_token
 from memfolio.vault.fields import (
@@ -39,7 +39,7 @@ TIMES = ("at", "valid_from", "valid_until")
 _LIKE_ID = re.compile(r"[A-Za-z]-[0-9a-f-]{4,}")
 
 
-class Verb(NamedTuple):
+class ProposableVerb(NamedTuple):
     """How a verb reads, which of its arguments is its text, and which others it has."""
 
     says: str
@@ -61,31 +61,31 @@ _RULE = ("name", "domain", "description", "factor", "enabled")
 _TERM = ("domain", "label", "parent_class", "domain_class", "range", "synonyms", "functional", "rule", "rationale")
 OPTIONAL = frozenset({*_REMEMBER, *_FACT, *_RULE, *_TERM, "pinned"})
 VERBS = {
-    "remember": Verb("Remember", "text", _REMEMBER),
-    "correct": Verb("Correct", "text", ("id",)),
-    "forget": Verb("Forget", "", ("what",)),
-    "restore": Verb("Restore", "", ("id",)),
-    "confirm": Verb("Confirm", "", ("id",)),
-    "pin": Verb("Pin", "", ("id", "pinned")),
-    "archive": Verb("Archive", "", ("id",)),
-    "core.add": Verb("Add to core memory", "text", ("block",)),
-    "core.replace": Verb("Change a line of core memory", "new", ("block", "old")),
-    "core.remove": Verb("Remove a line of core memory", "", ("block", "text")),
-    "core.rewrite": Verb("Rewrite a block of core memory", "lines", ("block",)),
-    "core.pin": Verb("Pin to core memory", "", ("what",)),
-    "core.unpin": Verb("Unpin from core memory", "", ("what",)),
-    "graph.merge": Verb("Make one entity of two", "", ("keep", "other")),
-    "facts.assert_": Verb("Assert a fact", "", (*_TRIPLE, *_FACT)),
-    "facts.retract": Verb("Retract a fact", "", ("id",)),
-    "rules.create": Verb("Make a rule", "rule", _RULE),
-    "rules.toggle": Verb("Switch a rule on or off", "", ("id", "enabled")),
-    "rules.delete": Verb("Delete a rule", "", ("id",)),
-    "ontology.commit": Verb("Add a term", "definition", ("node_id", "node_type", *_TERM)),
+    "remember": ProposableVerb("Remember", "text", _REMEMBER),
+    "correct": ProposableVerb("Correct", "text", ("id",)),
+    "forget": ProposableVerb("Forget", "", ("what",)),
+    "restore": ProposableVerb("Restore", "", ("id",)),
+    "confirm": ProposableVerb("Confirm", "", ("id",)),
+    "pin": ProposableVerb("Pin", "", ("id", "pinned")),
+    "archive": ProposableVerb("Archive", "", ("id",)),
+    "core.add": ProposableVerb("Add to core memory", "text", ("block",)),
+    "core.replace": ProposableVerb("Change a line of core memory", "new", ("block", "old")),
+    "core.remove": ProposableVerb("Remove a line of core memory", "", ("block", "text")),
+    "core.rewrite": ProposableVerb("Rewrite a block of core memory", "lines", ("block",)),
+    "core.pin": ProposableVerb("Pin to core memory", "", ("what",)),
+    "core.unpin": ProposableVerb("Unpin from core memory", "", ("what",)),
+    "graph.merge": ProposableVerb("Make one entity of two", "", ("keep", "other")),
+    "facts.assert_": ProposableVerb("Assert a fact", "", (*_TRIPLE, *_FACT)),
+    "facts.retract": ProposableVerb("Retract a fact", "", ("id",)),
+    "rules.create": ProposableVerb("Make a rule", "rule", _RULE),
+    "rules.toggle": ProposableVerb("Switch a rule on or off", "", ("id", "enabled")),
+    "rules.delete": ProposableVerb("Delete a rule", "", ("id",)),
+    "ontology.commit": ProposableVerb("Add a term", "definition", ("node_id", "node_type", *_TERM)),
 }
 """What can be proposed."""
 
 
-class Status(StrEnum):
+class ProposalStatus(StrEnum):
     """How a proposal stands that nobody has decided on."""
 
     PENDING = "pending"
@@ -94,7 +94,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class ProposedCall:
     """A call of a verb, with arguments as JSON has them; `intent_of` makes and checks it."""
 
     verb: str
@@ -122,13 +122,13 @@ class Proposal:
     to: str
     proposer: str
     at: datetime
-    intent: Intent
+    intent: ProposedCall
     trigger: str = "propose"
     about: str = ""
     """What the memory says that is meant."""
     row: str = ""
     """The row of the policy that asked for leave."""
-    status: Status = Status.PENDING
+    status: ProposalStatus = ProposalStatus.PENDING
     conflicts: tuple[str, ...] = ()
     note: str = ""
     expires: datetime | None = None
@@ -157,14 +157,14 @@ def first_words(text: str) -> str:
     return words if len(words) <= WORDS else f"{words[: WORDS - 1].rstrip()}…"
 
 
-def intent_of(verb: str, arguments: Mapping[str, Any]) -> Intent:
+def intent_of(verb: str, arguments: Mapping[str, Any]) -> ProposedCall:
     """The call with its arguments checked, in the form that a page can hold; InputError where they make no sense."""
     known_verb(verb)
     given = {"store" if name == "tier" else name: value for name, value in arguments.items() if value is not None}
     checked = {name: checked_argument(verb, name, value) for name, value in given.items()}
     if missing := {VERBS[verb].body, *VERBS[verb].names} - {"", *OPTIONAL, *checked}:
         raise InputError(f"{verb} lacks its {min(missing)}", hint="say what is meant")
-    return Intent(verb, {name: value for name, value in checked.items() if value != [] or name == "lines"})
+    return ProposedCall(verb, {name: value for name, value in checked.items() if value != [] or name == "lines"})
 
 
 def known_verb(verb: str) -> str:
@@ -238,7 +238,7 @@ FIELDS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     "Timestamp": ("at", iso_of, _moment),
     "Trigger": ("trigger", str, partial(check_token, "trigger")),
     "Policy": ("row", str, str),
-    "Status": ("status", str, partial(choose, Status, "status")),
+    "Status": ("status", str, partial(choose, ProposalStatus, "status")),
     "Conflicts": (
         "conflicts",
         lambda ids: ", ".join(f"[[{each}]]" for each in ids),
@@ -369,7 +369,7 @@ _IS = re.compile(
 """A thing and its value, which begins with a capital or a digit."""
 
 
-def content_of(intent: Intent) -> str:
+def content_of(intent: ProposedCall) -> str:
     """What an intent would do, without how sure or important it is, to be compared with what others would do."""
     said = {name: value for name, value in intent.arguments.items() if intent.verb != "remember" or name == "text"}
     alike = {name: plain_words(value) or value if isinstance(value, str) else value for name, value in said.items()}
@@ -381,7 +381,7 @@ def rivals(proposal: Proposal, pending: Iterable[Proposal]) -> list[Proposal]:
     return [each for each in pending if each.to == proposal.to and _clash(proposal.intent, each.intent)]
 
 
-def _clash(one: Intent, other: Intent) -> bool:
+def _clash(one: ProposedCall, other: ProposedCall) -> bool:
     if content_of(one) == content_of(other):
         return False
     if one.verb != other.verb and {one.verb, other.verb} <= KEEPING:
@@ -389,7 +389,7 @@ def _clash(one: Intent, other: Intent) -> bool:
     return bool(_things(one, other) & _things(other, one)) or _contradict(one, other)
 
 
-def _things(intent: Intent, other: Intent) -> set[tuple[str, ...]]:
+def _things(intent: ProposedCall, other: ProposedCall) -> set[tuple[str, ...]]:
     """What is touched: a memory, an entity that goes, a line of core memory, or its block where that is rewritten."""
     given = intent.arguments
     if "block" not in given:
@@ -401,19 +401,19 @@ def _things(intent: Intent, other: Intent) -> set[tuple[str, ...]]:
     return {(block, plain_words(line))} if line else set()
 
 
-def _contradict(one: Intent, other: Intent) -> bool:
+def _contradict(one: ProposedCall, other: ProposedCall) -> bool:
     """Whether two texts give one thing two values."""
     return {one.verb, other.verb} <= CLAIMS and bool(Knowledge([_claim(one.text)]).detect(_claim(other.text)))
 
 
 @lru_cache(maxsize=1024)
-def _claim(text: str) -> Known:
+def _claim(text: str) -> KnownStatementAbout:
     """What a text claims, by the rules or, where they cannot tell, as `this is that`."""
     found: dict[str, Any] = about(text[:LONG])
     match = _IS.fullmatch(text[:LONG])
     if match and not found.get("is_single"):
         found = {**match.groupdict(), "predicate": "is", "is_single": True}
-    return Known(ref="", text=text, at=datetime.min.replace(tzinfo=UTC), **found)
+    return KnownStatementAbout(ref="", text=text, at=datetime.min.replace(tzinfo=UTC), **found)
 
 
 P = ParamSpec("P")
@@ -454,7 +454,7 @@ def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def carry_out(memory: object, intent: Intent) -> object:
+def carry_out(memory: object, intent: ProposedCall) -> object:
     """Call the verb of a `Memory` that an intent names."""
 
     given = {name: moment(value) if name in TIMES else value for name, value in intent.arguments.items()}

@@ -19,7 +19,17 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.govern.gate import FOREIGN, OWNER, Gate
-from memfolio.govern.proposal import PATH, Intent, Proposal, Status, content_of, intent_of, parse, render, rivals
+from memfolio.govern.proposal import (
+    PATH,
+    Proposal,
+    ProposalStatus,
+    ProposedCall,
+    content_of,
+    intent_of,
+    parse,
+    render,
+    rivals,
+)
 from memfolio.policy import Deed, Role
 from memfolio.recall.library import Library
 from memfolio.state import Op
@@ -57,13 +67,15 @@ class Proposals:
         agent: str,
         *,
         gate: Gate,
-        do: Callable[[Intent], object],
+        do: Callable[[ProposedCall], object],
         elsewhere: Callable[[str], AbstractContextManager[Proposals]] | None = None,
     ) -> None:
         self._vault, self._library, self._agent, self._gate = vault, library, agent, gate
         self._do, self._elsewhere, self._settings = do, elsewhere, vault.config.proposals
 
-    def add(self, intent: Intent, *, by: Attribution, row: str = "", to: str | None = None, note: str = "") -> Proposal:
+    def add(
+        self, intent: ProposedCall, *, by: Attribution, row: str = "", to: str | None = None, note: str = ""
+    ) -> Proposal:
         """Propose something to the agent that decides on it, once; RefusedError where it was rejected before.
 
         `note` is for whoever decides.
@@ -88,7 +100,7 @@ class Proposals:
             raise NotFoundError(f"there is no agent {to[:40]!r}", hint="name one of this home")
         return to or (settings.proposes_to if settings.policy == PROPOSES else self._agent)
 
-    def _made(self, intent: Intent, target: str, trigger: str, row: str) -> Proposal:
+    def _made(self, intent: ProposedCall, target: str, trigger: str, row: str) -> Proposal:
         now, lasts = self._vault.home.now(), self._settings.expire
         at = now.replace(microsecond=0)
         return Proposal(
@@ -103,7 +115,7 @@ class Proposals:
             expires=at + lasts if lasts else None,
         )
 
-    def _meant(self, intent: Intent) -> str:
+    def _meant(self, intent: ProposedCall) -> str:
         """What the memory says that an intent names."""
         named = intent.arguments.get("id") or intent.arguments.get("what")
         found = self._library.locate(named) if named else None
@@ -122,8 +134,10 @@ class Proposals:
             )
         others = rivals(proposal, waiting)
         if others:
-            proposal = replace(proposal, status=Status.CONFLICT, conflicts=tuple(each.id for each in others))
-        links = [_edit(each, status=Status.CONFLICT, conflicts=(*each.conflicts, proposal.id)) for each in others]
+            proposal = replace(proposal, status=ProposalStatus.CONFLICT, conflicts=tuple(each.id for each in others))
+        links = [
+            _edit(each, status=ProposalStatus.CONFLICT, conflicts=(*each.conflicts, proposal.id)) for each in others
+        ]
         page = PutPage(proposal.path, render(proposal).encode(), None)
         self._vault.apply(Change(operations=(page, *links), by=by, action=Action.PROPOSE))
         return self._read(proposal.path) or proposal
@@ -136,7 +150,7 @@ class Proposals:
     def pending(self, *, all: bool = False) -> list[Proposal]:
         """What waits for a decision, the oldest first; with `all`, also what was put off or is for others to decide."""
         found = self._look()[0]
-        waiting = [each for each in found if each.status is not Status.DEFERRED]
+        waiting = [each for each in found if each.status is not ProposalStatus.DEFERRED]
         return found if all else [each for each in waiting if self._gate.is_lesser or self._decides(each.to)]
 
     def broken(self) -> list[ContentError]:
@@ -198,7 +212,7 @@ class Proposals:
         """Put a decision off: the proposal is not shown at the start of a session any more."""
 
         def put_off(self: Proposals, proposal: Proposal) -> Proposal:
-            edit = _edit(proposal, status=Status.DEFERRED)
+            edit = _edit(proposal, status=ProposalStatus.DEFERRED)
             self._vault.apply(Change(operations=(edit,), by=by, action=Action.EDIT))
             return self.get(id)
 
@@ -228,7 +242,10 @@ class Proposals:
         settings, intent = self._vault.settings(proposal.proposer), proposal.intent
         if not settings.trusted or settings.retired or proposal.proposer == self._agent or intent.verb != "remember":
             return False
-        if proposal.status is Status.CONFLICT or intent.arguments.get("confidence", UNSAID) < self._settings.confidence:
+        if (
+            proposal.status is ProposalStatus.CONFLICT
+            or intent.arguments.get("confidence", UNSAID) < self._settings.confidence
+        ):
             return False
         line = next(self._vault.trail.newest_first(containing=[proposal.hash.encode()]), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")
@@ -299,7 +316,7 @@ class Proposals:
         page = self._vault.page(path)
         return replace(parse(path, page.content), hash=page.hash) if page else None
 
-    def _mark(self, intent: Intent) -> str:
+    def _mark(self, intent: ProposedCall) -> str:
         """Tells one content from another without telling what it says."""
         return self._vault.home.hash(content_of(intent).encode())[:16]
 
@@ -325,11 +342,11 @@ def _edit(proposal: Proposal, **changes: Any) -> PutPage:
 def _freed(rival: Proposal, id: str, verdict: str) -> PutPage:
     """The page of a rival whose conflict is over."""
     left = tuple(each for each in rival.conflicts if each != id)
-    status = Status.PENDING if rival.status is Status.CONFLICT and not left else rival.status
+    status = ProposalStatus.PENDING if rival.status is ProposalStatus.CONFLICT and not left else rival.status
     return _edit(rival, status=status, conflicts=left, note=f"{id}, which says otherwise, was {verdict}")
 
 
-def _approved(proposal: Proposal, overrides: Mapping[str, Any]) -> Intent:
+def _approved(proposal: Proposal, overrides: Mapping[str, Any]) -> ProposedCall:
     """The intent as it is carried out: a memory says who proposed it, and is never more than an agent's word."""
     intent = proposal.intent
     if intent.verb != "remember":

@@ -7,7 +7,7 @@ from typing import Any
 
 from memfolio.errors import PolicyError
 from memfolio.govern.gate import Gate
-from memfolio.govern.proposal import Intent, Proposal, proposable
+from memfolio.govern.proposal import Proposal, ProposedCall, proposable
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
 from memfolio.knowledge.ontology.term import Term, as_fields, term_from
@@ -22,7 +22,7 @@ class GovernedCore(Core):
     """Core memory whose edits are proposed where the policy wants somebody's leave."""
 
     def __init__(
-        self, *args: Any, gate: Gate, propose: Callable[[Intent, PolicyError], Proposal], **kwargs: Any
+        self, *args: Any, gate: Gate, propose: Callable[[ProposedCall, PolicyError], Proposal], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self._gate, self._propose = gate, propose
@@ -42,7 +42,7 @@ class GovernedCore(Core):
         return super().pin(what, by=by, dry_run=dry_run)
 
 
-Propose = Callable[[Intent, PolicyError], Proposal]
+Propose = Callable[[ProposedCall, PolicyError], Proposal]
 
 
 class GovernedFacts(Facts):

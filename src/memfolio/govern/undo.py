@@ -12,7 +12,7 @@ from typing import Any
 from memfolio.errors import ContentError, HistoryError, NotFoundError, RefusedError
 from memfolio.govern.proposal import PATH, parse
 from memfolio.graph.grow import shrink
-from memfolio.index.facts import RETRACT, Wanted, facts_from, find_facts
+from memfolio.index.facts import RETRACT, FactFilter, facts_from, find_facts
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, by_ids, lines_of, of_source, places_of, replaced_by
@@ -26,7 +26,7 @@ from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Re
 from memfolio.vault.home import agents_of
 from memfolio.vault.journal import to_text
 from memfolio.vault.move import departure
-from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.past import UndoResult
 from memfolio.vault.past.undo import FINAL
 from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, form_of, ledger_of
 from memfolio.vault.trail import TrailLine
@@ -236,7 +236,7 @@ class _Undo:
                 return set(_ADDED.findall(self.vault.past.diff(line.seq)))
         return set(line.ids)
 
-    def _rest(self, seqs: Sequence[int], *, dry_run: bool) -> Outcome | None:
+    def _rest(self, seqs: Sequence[int], *, dry_run: bool) -> UndoResult | None:
         """Take back the changes that did more than adding memories; None where nothing of them is left."""
         with suppress(NotFoundError):
             return self.vault.past.undo(seqs, by=self.by, dry_run=dry_run) if seqs else None
@@ -273,7 +273,7 @@ class _Undo:
 
     def _retracted(self, index: Index, going: Collection[str]) -> list[AddLines]:
         """The facts that the source told, and those that came from nothing but memories that go."""
-        wanted = Wanted(source=self.source, derived=False, untrusted=True, limit=-1)
+        wanted = FactFilter(source=self.source, derived=False, untrusted=True, limit=-1)
         told = index.read(lambda db: find_facts(db, wanted, index.agent))
         made = {fact for each in going for fact in index.read(partial(facts_from, memory=each))}
         alone = [fact for fact in made if set(fact.details.get("memories", ())) <= {*going}]

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from itertools import chain, combinations, count
 from typing import NamedTuple
 
-from memfolio.index.graph import Fact, Node, Relation
+from memfolio.index.graph import EntityFact, EntityRelation, Node
 from memfolio.index.read_files import name_key
 
 LONGEST_NAME = 80
@@ -57,7 +57,7 @@ class Figure:
     aliases: list[str] = field(default_factory=list)
     named_by: dict[str, str] = field(default_factory=dict)
     """The conversations that give it these aliases."""
-    facts: list[Fact] = field(default_factory=list)
+    facts: list[EntityFact] = field(default_factory=list)
     relations: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """Predicate and target, with a note and the id of what tells of it."""
     ended: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -284,7 +284,7 @@ def distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def propose(nodes: Iterable[Node], threshold: float, ties: Iterable[Relation] = ()) -> list[Pair]:
+def propose(nodes: Iterable[Node], threshold: float, ties: Iterable[EntityRelation] = ()) -> list[Pair]:
     """The entities that may be the same, the likeliest first; those that share a name exactly among them.
 
     Who is related to somebody is somebody else.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.graph.entities import Pair, clean_name, propose, slug
-from memfolio.graph.grow import Shelf, overview
+from memfolio.graph.grow import Readable, overview
 from memfolio.graph.page import (
     FACTS,
     FENCE,
@@ -16,12 +16,12 @@ from memfolio.graph.page import (
     QUESTIONS,
     TIMELINE,
     EntityText,
-    Part,
-    Written,
+    NewEntityPage,
+    PageSection,
     page_bytes,
     read_text,
 )
-from memfolio.index.graph import Node, Relation, nodes, nodes_named, promised, ties, ties_of
+from memfolio.index.graph import EntityRelation, Node, nodes, nodes_named, promised, ties, ties_of
 from memfolio.index.index import Index
 from memfolio.index.read_files import BOOKKEEPING, OWN_KEYS
 from memfolio.types import Action, Attribution
@@ -29,11 +29,11 @@ from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.vault import OWNER, Vault
 
 MOST_HOPS = 6
-Ties = Callable[[Iterable[str]], Sequence[Relation]]
+Ties = Callable[[Iterable[str]], Sequence[EntityRelation]]
 """The relations that lead from or to entities."""
 
 
-class Step(NamedTuple):
+class GraphStep(NamedTuple):
     """One relation on the way from `here` to `there`; where `is_forward` is False it points the other way."""
 
     here: str
@@ -46,8 +46,8 @@ class Step(NamedTuple):
         return f"{self.here} {arrow} {self.there}"
 
     @property
-    def back(self) -> Step:
-        return Step(self.there, self.predicate, self.here, not self.is_forward)
+    def back(self) -> GraphStep:
+        return GraphStep(self.there, self.predicate, self.here, not self.is_forward)
 
 
 class Neighbour(NamedTuple):
@@ -55,7 +55,7 @@ class Neighbour(NamedTuple):
 
     id: str
     hops: int
-    step: Step
+    step: GraphStep
 
 
 def neighbours(ties: Ties, start: str, hops: int) -> list[Neighbour]:
@@ -70,14 +70,14 @@ def neighbours(ties: Ties, start: str, hops: int) -> list[Neighbour]:
     return found
 
 
-def path(ties: Ties, start: str, end: str) -> list[Step] | None:
+def path(ties: Ties, start: str, end: str) -> list[GraphStep] | None:
     """The shortest way between two entities, over relations in either direction; None where there is none.
 
     It is looked for from both ends, so that only what lies near them is read.
     """
     if start == end:
         return []
-    sides: list[dict[str, Step | None]] = [{start: None}, {end: None}]
+    sides: list[dict[str, GraphStep | None]] = [{start: None}, {end: None}]
     edges = [{start}, {end}]
     for _ in range(MOST_HOPS):
         near = 0 if len(edges[0]) <= len(edges[1]) else 1
@@ -96,18 +96,18 @@ def path(ties: Ties, start: str, end: str) -> list[Step] | None:
     return None
 
 
-def _steps(ties: Ties, ids: set[str]) -> list[Step]:
+def _steps(ties: Ties, ids: set[str]) -> list[GraphStep]:
     """The relations of these entities, each as seen from them, in an order of their own."""
     steps = []
     for source, predicate, target in ties(sorted(ids)):
         if source in ids:
-            steps.append(Step(source, predicate, target, True))
+            steps.append(GraphStep(source, predicate, target, True))
         if target in ids:
-            steps.append(Step(target, predicate, source, False))
+            steps.append(GraphStep(target, predicate, source, False))
     return steps
 
 
-def _way(side: dict[str, Step | None], at: str) -> list[Step]:
+def _way(side: dict[str, GraphStep | None], at: str) -> list[GraphStep]:
     """The steps from the beginning of one side to an entity that it has reached."""
     steps = []
     while step := side[at]:
@@ -154,13 +154,13 @@ def _operations(
     vault: Vault,
     agent: str,
     known: list[Node],
-    drawn: Iterable[Relation],
+    drawn: Iterable[EntityRelation],
     pages: dict[str, Page],
     texts: dict[str, EntityText],
     other: Node,
 ) -> list[Operation]:
     changed = {each: text.text for each, text in texts.items() if page_bytes(text.text) != pages[each].content}
-    written = {each: Written(path=pages[each].path, text=text) for each, text in changed.items()}
+    written = {each: NewEntityPage(path=pages[each].path, text=text) for each, text in changed.items()}
     puts = [PutPage(pages[each].path, page_bytes(text), pages[each].hash) for each, text in changed.items()]
     gone = PutPage(pages[other.id].path, None, pages[other.id].hash)
     return [*puts, gone, *overview(vault, agent, known, drawn, {**written, other.id: None})]
@@ -204,7 +204,7 @@ def _join_fields(text: EntityText, from_: EntityText) -> list[str]:
     return left
 
 
-def _join_part(text: EntityText, part: Part) -> list[str]:
+def _join_part(text: EntityText, part: PageSection) -> list[str]:
     """Add what a section tells to the one of the same name; where there is none, it comes back."""
     lines = _closed(part.lines)
     ours = _SECTIONS.get(part.title.casefold())
@@ -240,7 +240,7 @@ class Entity:
     facts: tuple[str, ...]
     timeline: tuple[str, ...]
     questions: tuple[str, ...]
-    relations: tuple[Step, ...]
+    relations: tuple[GraphStep, ...]
     others: tuple[str, ...]
     """Further entities of that name."""
 
@@ -258,7 +258,7 @@ class Merged:
 class Graph:
     """The entities that an agent may see: its own, and those that all share."""
 
-    def __init__(self, vault: Vault, library: Shelf, agent: str) -> None:
+    def __init__(self, vault: Vault, library: Readable, agent: str) -> None:
         self._vault = vault
         self._library = library
         self._agent = agent
@@ -301,7 +301,7 @@ class Graph:
             raise InputError(f"{hops} hops are not 1 to {MOST_HOPS}", hint="1 is the nearest")
         return neighbours(self._ties, self._id(name), hops)
 
-    def path(self, a: str, b: str) -> list[Step] | None:
+    def path(self, a: str, b: str) -> list[GraphStep] | None:
         """The shortest way from one entity to another, over at most six relations; None where there is none."""
         return path(self._ties, self._id(a), self._id(b))
 
@@ -347,7 +347,7 @@ class Graph:
                 return ids[0]
         raise _unknown(name)
 
-    def _ties(self, ids: Iterable[str]) -> list[Relation]:
+    def _ties(self, ids: Iterable[str]) -> list[EntityRelation]:
         wanted = tuple(ids)
         found = [each for index in self._library.indexes() for each in index.read(lambda db: ties_of(db, wanted))]
         return list(dict.fromkeys(found))

@@ -17,7 +17,7 @@ from memfolio.graph.page import (
     SUMMARY,
     TIMELINE,
     EntityText,
-    Written,
+    NewEntityPage,
     beginning,
     cited_line,
     mark_of,
@@ -25,8 +25,8 @@ from memfolio.graph.page import (
     read_text,
     relation_line,
 )
-from memfolio.graph.vocabulary import DEFAULT, Vocabulary, read_vocabulary
-from memfolio.index.graph import Fact, Material, Node, Relation, as_list, material
+from memfolio.graph.vocabulary import DEFAULT, RelationVocabulary, read_vocabulary
+from memfolio.index.graph import EntityFact, EntityRelation, Material, Node, as_list, material
 from memfolio.index.index import Index
 from memfolio.index.read_files import name_key
 from memfolio.state import Op
@@ -50,7 +50,7 @@ class Maker(Protocol):
     def make(self, change: Change) -> Receipt | None: ...
 
 
-class Shelf(Protocol):
+class Readable(Protocol):
     """What an agent may read: `recall.library.Library` is one."""
 
     index: Index
@@ -65,7 +65,7 @@ def graph_folder(agent: str) -> str:
 Line = Mapping[str, Any]
 
 
-def gather(material: Material, vocabulary: Vocabulary) -> Cast:
+def gather(material: Material, vocabulary: RelationVocabulary) -> Cast:
     """Everybody and everything, with what is to be added to the pages of those who are touched.
 
     Every line is looked at, so that mentions are counted from the beginning; only what comes behind the last growth
@@ -86,7 +86,7 @@ def new_sessions(material: Material) -> int:
     return at
 
 
-def new_facts(material: Material) -> list[Fact]:
+def new_facts(material: Material) -> list[EntityFact]:
     """The facts that came behind the last growth and hold."""
     given, there = material.job.get("facts_until"), as_list(material.job.get("facts"))
     until = given if isinstance(given, int) else -1
@@ -95,12 +95,12 @@ def new_facts(material: Material) -> list[Fact]:
 
 
 class _Gathering:
-    def __init__(self, material: Material, vocabulary: Vocabulary) -> None:
+    def __init__(self, material: Material, vocabulary: RelationVocabulary) -> None:
         self._material = material
         self._vocabulary = vocabulary
-        self._rests: dict[Relation, bool] = {}
+        self._rests: dict[EntityRelation, bool] = {}
         """Relations that conversations tell of, and whether one of those is still there."""
-        self._stated: dict[Relation, bool] = {}
+        self._stated: dict[EntityRelation, bool] = {}
         """The same for facts, which count more."""
         self._called: dict[tuple[str, str], bool] = {}
         """What conversations call an entity beside another name, and whether one of those is still there."""
@@ -169,24 +169,24 @@ class _Gathering:
         target = met.get(name_key(other)) or self.cast.meet(other, ends[1], is_new=is_new)
         if source is None or target is None or source is target:
             return
-        tie = Relation(source.id, predicate.name, target.id)
+        tie = EntityRelation(source.id, predicate.name, target.id)
         self._rests[tie] = self._rests.get(tie, False) or is_there
         if is_new and is_there:
             self._draw(tie, by, predicate.note)
 
-    def _draw(self, tie: Relation, by: str, note: str = "") -> None:
+    def _draw(self, tie: EntityRelation, by: str, note: str = "") -> None:
         """Have a relation written, unless it stands on this page or, where it holds both ways, on the other."""
         source, predicate, target = tie
         figure = self.cast.figures[source]
         figure.is_touched = figure.is_subject = True
-        turned = Relation(target, predicate, source)
+        turned = EntityRelation(target, predicate, source)
         is_mutual = predicate in self._vocabulary.mutual
         there = self.cast.figures[target].relations if is_mutual else {}
         if tie in self._material.ties or (is_mutual and turned in self._material.ties) or (predicate, source) in there:
             return
         figure.relations.setdefault((predicate, target), (note, by))
 
-    def _learn(self, fact: Fact, *, is_new: bool) -> None:
+    def _learn(self, fact: EntityFact, *, is_new: bool) -> None:
         """Take up a fact, and the relation that it states if it is between two who are known."""
         predicate = self._vocabulary.find(fact.predicate)
         ends = self._vocabulary.ends.get(predicate.name, ("", "")) if predicate else ("", "")
@@ -205,7 +205,7 @@ class _Gathering:
         if predicate is None or other is None or other is subject:
             return
         source, target = (other, subject) if predicate.is_turned else (subject, other)
-        tie = Relation(source.id, predicate.name, target.id)
+        tie = EntityRelation(source.id, predicate.name, target.id)
         self._stated[tie] = self._stated.get(tie, False) or not fact.is_out
         if is_new:
             self._draw(tie, fact.id)
@@ -215,12 +215,14 @@ class _Gathering:
         told = self._rests | self._stated
         held = {tie for tie, holds in told.items() if holds}
         held |= {
-            Relation(tie.target, tie.predicate, tie.source) for tie in held if tie.predicate in self._vocabulary.mutual
+            EntityRelation(tie.target, tie.predicate, tie.source)
+            for tie in held
+            if tie.predicate in self._vocabulary.mutual
         }
         for tie in told.keys() - held:
             self.cast.figures[tie.source].relations.pop((tie.predicate, tie.target), None)
         for source, predicate, target, note, by in _noted(self._material, "relations", 5):
-            tie = Relation(self.cast.now(source), predicate, self.cast.now(target))
+            tie = EntityRelation(self.cast.now(source), predicate, self.cast.now(target))
             is_over = tie not in held and (tie in told or by not in self._sources)
             if is_over and tie in self._material.ties and (figure := self.cast.figures.get(tie.source)):
                 figure.ended[predicate, tie.target] = note
@@ -263,7 +265,11 @@ HEAD = """\
 
 
 def overview(
-    vault: Vault, agent: str, nodes: Iterable[Node], ties: Iterable[Relation], written: Mapping[str, Written | None]
+    vault: Vault,
+    agent: str,
+    nodes: Iterable[Node],
+    ties: Iterable[EntityRelation],
+    written: Mapping[str, NewEntityPage | None],
 ) -> Iterator[PutPage]:
     """The pages about the whole graph, where they are missing or outdated; of `written`, None is a page that goes."""
     listed = [node for node in nodes if node.id not in written]
@@ -282,7 +288,7 @@ def overview(
         yield PutPage(vocabulary, DEFAULT.encode(), None)
 
 
-def registry(nodes: Iterable[Node], ties: Iterable[Relation], pairs: Iterable[Pair]) -> str:
+def registry(nodes: Iterable[Node], ties: Iterable[EntityRelation], pairs: Iterable[Pair]) -> str:
     """All entities with the names of their files, all relations, and who may be the same."""
     entities = [
         (node.id, node.type, node.name, f"entities/{node.path.rpartition('/')[2]}", *_kept(node))
@@ -377,7 +383,7 @@ class _Growth:
         due = (each for each in figures if each.page or each.is_subject or len(each.seen) >= enough)
         return sorted(due, key=lambda each: each.id)
 
-    def _grown(self, figure: Figure) -> tuple[str, tuple[Written, Operation]] | None:
+    def _grown(self, figure: Figure) -> tuple[str, tuple[NewEntityPage, Operation]] | None:
         """The page of an entity with what it lacks; None where it lacks nothing."""
         path = figure.page.path if figure.page else f"{self._folder}/entities/{figure.id}.md"
         before = self._hand.vault.page(path)
@@ -395,7 +401,7 @@ class _Growth:
         if before and page.text == old:
             return None
         put = PutPage(path, page_bytes(page.text), before.hash if before else None)
-        return figure.id, (Written(path=path, text=page.text), put)
+        return figure.id, (NewEntityPage(path=path, text=page.text), put)
 
     def _add(self, page: EntityText, figure: Figure) -> None:
         self._drop(page, figure)
@@ -429,7 +435,7 @@ class _Growth:
         page.add(section, lines)
         self._wrote["lines"] += map(mark_of, lines)
 
-    def _date(self, fact: Fact) -> str:
+    def _date(self, fact: EntityFact) -> str:
         return f"{local(fact.at, self._hand.vault.home.zone):%Y-%m-%d}"
 
     def _job(self) -> dict[str, object]:
@@ -446,7 +452,7 @@ class _Growth:
         }
 
 
-def summary(facts: Sequence[Fact]) -> str:
+def summary(facts: Sequence[EntityFact]) -> str:
     """The most important of these facts, in their order."""
     lasting = [fact for fact in facts if not _is_event(fact)]
     best = sorted(lasting, key=lambda fact: (-fact.importance, -fact.confidence, -fact.created_us, fact.id))
@@ -456,11 +462,11 @@ def summary(facts: Sequence[Fact]) -> str:
     return told if len(told) <= LONGEST_SUMMARY else f"{told[:LONGEST_SUMMARY].rsplit(' ', 1)[0]} …"
 
 
-def _words(fact: Fact) -> str:
+def _words(fact: EntityFact) -> str:
     return " ".join(fact.text.split()).rstrip(".")
 
 
-def _is_event(fact: Fact) -> bool:
+def _is_event(fact: EntityFact) -> bool:
     return fact.type in EVENTS or fact.kind == "episodic"
 
 
@@ -480,7 +486,7 @@ def shrink(vault: Vault, index: Index, ids: Collection[str]) -> list[PutPage]:
 
 
 class _Shrinking:
-    def __init__(self, vault: Vault, given: Material, vocabulary: Vocabulary, ids: frozenset[str]) -> None:
+    def __init__(self, vault: Vault, given: Material, vocabulary: RelationVocabulary, ids: frozenset[str]) -> None:
         left = [replace(fact, is_out=fact.is_out or fact.id in ids) for fact in given.facts]
         self._vault = vault
         self._ids = ids
@@ -488,7 +494,7 @@ class _Shrinking:
         self._facts = {fact.id: fact for fact in left if not fact.is_out}
         self._before = gather(given, vocabulary)
         self._after = gather(replace(given, facts=tuple(left), gone=given.gone | ids), vocabulary)
-        self.written: dict[str, Written | None] = {}
+        self.written: dict[str, NewEntityPage | None] = {}
         """The pages that change; None is one that goes."""
 
     def pages(self) -> Iterator[PutPage]:
@@ -499,7 +505,7 @@ class _Shrinking:
                 continue
             text = self._shrunk(node, old)
             if text != old:
-                self.written[node.id] = None if text is None else Written(path=node.path, text=text)
+                self.written[node.id] = None if text is None else NewEntityPage(path=node.path, text=text)
                 yield PutPage(node.path, None if text is None else page_bytes(text), before.hash)
 
     def _shrunk(self, node: Node, old: str) -> str | None:

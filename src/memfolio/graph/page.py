@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from memfolio.graph.entities import Figure
-from memfolio.index.graph import Node, Relation
+from memfolio.index.graph import EntityRelation, Node
 from memfolio.index.read_files import FLOW, EntityPage, front_matter, name_key, page_fields, read_entity
 from memfolio.vault.fields import without_surrogates
 
@@ -40,7 +40,7 @@ def page_bytes(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class NewEntityPage:
     """A page as it will be."""
 
     path: str
@@ -61,10 +61,10 @@ class Written:
         )
 
     @property
-    def ties(self) -> list[Relation]:
+    def ties(self) -> list[EntityRelation]:
         """The relations that it tells of."""
         page = self._read()
-        return [Relation(page.id, predicate, target) for predicate, target in page.relations] if page else []
+        return [EntityRelation(page.id, predicate, target) for predicate, target in page.relations] if page else []
 
     def _read(self) -> EntityPage | None:
         return read_entity(self.path, without_surrogates(self.text))
@@ -105,7 +105,7 @@ def _value(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else f'"{text}"'
 
 
-class Part(NamedTuple):
+class PageSection(NamedTuple):
     """A heading, its line, and the lines below it."""
 
     title: str
@@ -272,7 +272,7 @@ class EntityText:
         self.drop_links({(predicate, old) for predicate, target in there if (predicate, new) in there})
         self._lines = [link.sub(rf"\g<1>{new}", line) for line in self._lines]
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PageSection]:
         """What stands before the first heading, and below each one, without empty lines around it."""
         end = self._front_matter()[1]
         starts = [end + 1 if end else 0, *(at for at, _ in self._headings())]
@@ -280,11 +280,11 @@ class EntityText:
         spans = zip(titles, starts, [*starts[1:], len(self._lines)], strict=True)
         return [self._part(title, start, end) for title, start, end in spans]
 
-    def _part(self, title: str, start: int, end: int) -> Part:
+    def _part(self, title: str, start: int, end: int) -> PageSection:
         lines = [line.rstrip("\r\n") for line in self._lines[start:end]]
         heading = lines.pop(0) if title or (lines and _HEADING.fullmatch(lines[0])) else ""
         filled = [at for at, line in enumerate(lines) if line.strip()]
-        return Part(title=title, heading=heading, lines=lines[filled[0] : filled[-1] + 1] if filled else [])
+        return PageSection(title=title, heading=heading, lines=lines[filled[0] : filled[-1] + 1] if filled else [])
 
     def fields(self) -> dict[str, list[str]]:
         """The lines of the front matter, by their keys in lower case."""

@@ -77,7 +77,7 @@ class Predicate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vocabulary:
+class RelationVocabulary:
     """What `relations.md` says."""
 
     predicates: Mapping[str, Predicate]
@@ -96,7 +96,7 @@ class Vocabulary:
         return self.find(words) or Predicate(ANY, note=predicate_key(words)[:64])
 
 
-def read_vocabulary(text: str, types: Iterable[str] = ()) -> Vocabulary:
+def read_vocabulary(text: str, types: Iterable[str] = ()) -> RelationVocabulary:
     """The vocabulary of a page, whatever a person made of it; lines that make no sense are passed over.
 
     `types` are further types of entities.
@@ -115,7 +115,7 @@ def read_vocabulary(text: str, types: Iterable[str] = ()) -> Vocabulary:
         if related := _TYPES.search(match[3]):
             ends[name] = (related[1].split("/")[0].lower(), related[2].split("/")[0].lower())
     known = frozenset((*ENTITY_TYPES, *types, *_types(text.splitlines())))
-    return Vocabulary(predicates=predicates, mutual=frozenset(mutual), ends=ends, types=known)
+    return RelationVocabulary(predicates=predicates, mutual=frozenset(mutual), ends=ends, types=known)
 
 
 def _types(lines: Iterable[str]) -> Iterable[str]:

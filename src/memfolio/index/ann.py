@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
-from memfolio.index.database import Turn
+from memfolio.index.database import Mutex
 from memfolio.index.schema import BLOCK
 from memfolio.index.search import WIDER, Sieve
 from memfolio.index.vectors import FINE, read_vectors, sum_of_all, unpack
@@ -43,7 +43,7 @@ EMPTY = 0xFFFF
 """The distance of a row that has no vector."""
 
 
-class Neighbour(NamedTuple):
+class NearestVector(NamedTuple):
     """A memory's row and how near its vector is: 1 is the same direction."""
 
     row: int
@@ -57,14 +57,14 @@ class Segment(NamedTuple):
     filled: NDArray[np.bool_]
 
 
-class Shelf:
+class VectorTable:
     """A table of vectors that were read, filled from the top; threads may share it."""
 
     def __init__(self, dimension: int) -> None:
         import numpy as np
 
         size = max(1, KEPT // dimension)
-        self._lock = Turn()
+        self._lock = Mutex()
         self._count = 0
         self.packed = np.empty((size, dimension), np.int8)
         self.factors = np.empty(size, np.float32)
@@ -88,10 +88,10 @@ class Matrix:
     """The sketches of one index in memory, read block by block when they changed; threads may share it."""
 
     def __init__(self) -> None:
-        self._lock = Turn()
+        self._lock = Mutex()
         self._versions: dict[int, int] = {}
         self._segments: dict[int, Segment] = {}
-        self._shelf: Shelf | None = None
+        self._shelf: VectorTable | None = None
         self._places: Places | None = None
 
     def scan(self, connection: apsw.Connection, query: Floats) -> Scan:
@@ -101,7 +101,7 @@ class Matrix:
             if versions != self._versions:
                 self._catch_up(connection, versions, len(query))
             if self._shelf is None or self._shelf.is_full or self._shelf.packed.shape[1] != len(query):
-                self._shelf, self._places = Shelf(len(query)), None
+                self._shelf, self._places = VectorTable(len(query)), None
             if self._places is None:
                 self._places = _no_places(self._versions)
             return Scan(connection, self._segments, self._shelf, self._places, query)
@@ -188,7 +188,12 @@ class Scan:
     """
 
     def __init__(
-        self, connection: apsw.Connection, segments: Mapping[int, Segment], shelf: Shelf, places: Places, query: Floats
+        self,
+        connection: apsw.Connection,
+        segments: Mapping[int, Segment],
+        shelf: VectorTable,
+        places: Places,
+        query: Floats,
     ) -> None:
         import numpy as np
 
@@ -204,11 +209,11 @@ class Scan:
         # As whole numbers, since their products then add up to the same in any order.
         self._aim, self._mean = np.rint(aim * FINE), np.rint(mean * FINE)
 
-    def nearest(self, limit: int) -> list[Neighbour]:
+    def nearest(self, limit: int) -> list[NearestVector]:
         """The nearest of all rows, and whatever is as near as the last of them, in no order."""
         return self.among(self._candidates(limit), limit)
 
-    def among(self, rows: Sequence[int] | Rows, limit: int) -> list[Neighbour]:
+    def among(self, rows: Sequence[int] | Rows, limit: int) -> list[NearestVector]:
         """The nearest of these rows."""
         vectors = self._vectors(rows)
         if len(vectors.rows) > 2 * limit:
@@ -321,24 +326,24 @@ def _reach(distances: NDArray[np.uint16], count: int) -> int:
     return min(int(np.partition(near if len(near) > count else distances, count)[count]), EMPTY - 1)
 
 
-def best(rows: Rows, values: Doubles, limit: int) -> list[Neighbour]:
+def best(rows: Rows, values: Doubles, limit: int) -> list[NearestVector]:
     """The nearest rows and whatever is as near as the last of them, in no order; none at a right angle or worse."""
     import numpy as np
 
     least = np.partition(values, -limit)[-limit] if limit < len(values) else 0
     chosen = (values >= least) & (values > 0)
-    return list(map(Neighbour, rows[chosen].tolist(), values[chosen].tolist()))
+    return list(map(NearestVector, rows[chosen].tolist(), values[chosen].tolist()))
 
 
-def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[Neighbour]:
+def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[NearestVector]:
     """The nearest `limit` of the memories that pass, nearest first, equal ones by id."""
     if sieve.few is not None:
         found = dict(scan.among(sieve.few, limit))
-        return [Neighbour(row, found[row]) for row in sieve.best(found, limit)]
+        return [NearestVector(row, found[row]) for row in sieve.best(found, limit)]
     reach = limit + limit // 4
     while True:
         found = dict(scan.nearest(reach))
         best = sieve.best(found, limit)
         if len(best) == limit or len(found) < reach:
-            return [Neighbour(row, found[row]) for row in best]
+            return [NearestVector(row, found[row]) for row in best]
         reach *= WIDER

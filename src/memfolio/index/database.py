@@ -27,7 +27,7 @@ PATIENCE = 5.0
 """Seconds for which a fork waits at most."""
 
 
-class Gate:
+class ForkGate:
     """Counts the threads that are inside SQLite, and keeps others out while a process is forked."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Gate:
         self._changed.release()
 
 
-class Turn:
+class Mutex:
     """One thread at a time; who has its turn may take it again.
 
     A forked process begins anew, since a thread of its parent that had its turn is not there to end it.
@@ -158,7 +158,7 @@ _BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
 _NAME = re.compile(r"(?P<agent>[a-z0-9-]+)\.v(?P<version>\d+)-(?P<number>\d{6,})-[0-9a-f]{8}\.db")
 
 
-_gate = Gate()
+_gate = ForkGate()
 
 
 @contextmanager

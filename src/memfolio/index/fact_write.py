@@ -19,7 +19,7 @@ from memfolio.index.facts import (
     FACTS,
     Atom,
     Fact,
-    Said,
+    FactLine,
     Triple,
     asserted,
     fact_id,
@@ -62,14 +62,14 @@ _GONE = """SELECT 1 FROM fact_changes c WHERE NOT EXISTS (SELECT 1 FROM facts f
     WHERE f.subject = c.subject AND f.predicate = c.predicate AND f.object = c.object)"""
 
 
-class Proof(NamedTuple):
+class StoredProof(NamedTuple):
     """The id of the rule by which an atom follows, and the keys of what it rests on."""
 
     rule: str
     premises: tuple[int, ...]
 
 
-class Stored:
+class StoredRelations:
     """Facts that are trusted, and what follows from them, in a connection's index."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -88,7 +88,7 @@ class Stored:
         self._lowest -= 1
         return self._lowest
 
-    def conclude(self, atom: Atom, proof: Proof) -> None:
+    def conclude(self, atom: Atom, proof: StoredProof) -> None:
         self._db.execute(_ADD, _row(atom, proof.rule))
         for premise in proof.premises:
             self._db.execute(_SUPPORT, (premise, atom.key))
@@ -142,7 +142,7 @@ def trusted(connection: apsw.Connection, predicates: Iterable[str]) -> list[Atom
     return [atom for each in sorted(predicates) for atom in _atoms(connection.execute(query, (each,)))]
 
 
-def replace(connection: apsw.Connection, atoms: Mapping[int, Atom], proofs: Mapping[int, Proof]) -> None:
+def replace(connection: apsw.Connection, atoms: Mapping[int, Atom], proofs: Mapping[int, StoredProof]) -> None:
     """Put these conclusions in the place of all others."""
     for table in ("derived", "supports"):
         connection.execute(f"DELETE FROM {table}")
@@ -185,7 +185,7 @@ class FactFiling:
         self._rows = rows
         self._agent = agent
 
-    def refile(self, file: int, said: Sequence[Said]) -> None:
+    def refile(self, file: int, said: Sequence[FactLine]) -> None:
         """Make the facts what they are when a file says exactly this."""
         before = self._triples_of(file)
         if not before:
@@ -196,7 +196,7 @@ class FactFiling:
             self._settle(triple, sorted((*others, *told.get(triple, ())), key=lambda each: each.ordinal))
         return None
 
-    def add(self, file: int, said: Sequence[Said]) -> None:
+    def add(self, file: int, said: Sequence[FactLine]) -> None:
         """Take in lines that were not there before."""
         told = _by_triple(said)
         plain = [lines[0] for lines in told.values() if len(lines) == 1 and _is_plain(lines[0])]
@@ -213,7 +213,7 @@ class FactFiling:
         )
         return max(first, int(self._db.execute(sql, (file,)).get) + 1)
 
-    def _add_plain(self, file: int, said: Sequence[Said]) -> set[Triple]:
+    def _add_plain(self, file: int, said: Sequence[FactLine]) -> set[Triple]:
         """File facts about which nothing else is said, many at once; returns those that have to be looked at."""
         known = self._ended(said)
         said = [each for each in said if each.triple not in known] if known else said
@@ -231,7 +231,7 @@ class FactFiling:
             facts, said = [fact for fact, _ in kept], [each for _, each in kept]
         return known | self._add_rows(file, facts, said)
 
-    def _add_rows(self, file: int, facts: Sequence[Fact], said: Sequence[Said]) -> set[Triple]:
+    def _add_rows(self, file: int, facts: Sequence[Fact], said: Sequence[FactLine]) -> set[Triple]:
         """File the memories of facts; returns the facts whose ids others have, which are taken back."""
         rows = [self._row(fact, file, each.ordinal) for fact, each in zip(facts, said, strict=True)]
         if not rows:
@@ -245,7 +245,7 @@ class FactFiling:
         self._note(fact for fact in facts if fact.row not in taken)
         return {fact.triple for fact in facts if fact.row in taken}
 
-    def _ended(self, said: Sequence[Said]) -> set[Triple]:
+    def _ended(self, said: Sequence[FactLine]) -> set[Triple]:
         """The triples of which something was said before."""
         if self._rows.value("SELECT 1 FROM fact_history LIMIT 1") is None:
             return set()
@@ -260,7 +260,7 @@ class FactFiling:
         )
         return list(self._db.execute(sql, (file,)))
 
-    def _lines(self, triple: Triple) -> list[Said]:
+    def _lines(self, triple: Triple) -> list[FactLine]:
         """All lines about a triple, in order."""
         sql = f"SELECT file, ordinal, line FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
         if lines := [from_json(*row) for row in self._db.execute(sql, triple)]:
@@ -273,13 +273,13 @@ class FactFiling:
         found = self._db.execute(sql, triple).fetchone()
         return (Fact(*found[:-2]), *found[-2:]) if found else None
 
-    def _settle(self, triple: Triple, lines: Sequence[Said]) -> None:
+    def _settle(self, triple: Triple, lines: Sequence[FactLine]) -> None:
         """File a fact as all lines about it make it."""
         fact = versions(lines)[-1] if lines else None
         old = self._current(triple)
         if old:
             self._db.execute("DELETE FROM places WHERE file = ? AND ordinal = ?", old[1:])
-        wanted, evicted = fact and fact.id, list[Said]()
+        wanted, evicted = fact and fact.id, list[FactLine]()
         if fact is not None:
             fact, evicted = self._claim(fact, lines[-1])
         is_plain = fact is not None and len(lines) == 1 and _is_plain(lines[0]) and fact.id == wanted
@@ -290,7 +290,7 @@ class FactFiling:
         if old and (fact is None or old[0].id != fact.id):
             self._hand_on(old[0].id)
 
-    def _claim(self, fact: Fact, line: Said) -> tuple[Fact, list[Said]]:
+    def _claim(self, fact: Fact, line: FactLine) -> tuple[Fact, list[FactLine]]:
         """The fact with the id that it gets, and the lines of another that loses it: the lesser triple has an id."""
         own = fact_id(self._agent, fact.triple)
         sql = "SELECT f.subject, f.predicate, f.object FROM memories m JOIN facts f ON f.row = m.row WHERE m.id = ?"
@@ -313,7 +313,7 @@ class FactFiling:
         for triple in list(self._db.execute(sql, (id,))):
             self._settle(triple, self._lines(triple))
 
-    def _keep_lines(self, triple: Triple, lines: Sequence[Said]) -> None:
+    def _keep_lines(self, triple: Triple, lines: Sequence[FactLine]) -> None:
         self._db.execute(f"DELETE FROM fact_history WHERE {_TRIPLE}", triple)
         known = accumulate((each.at for each in lines), max)
         rows = [
@@ -322,7 +322,7 @@ class FactFiling:
         ]
         self._db.executemany("INSERT INTO fact_history VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def _put(self, old: tuple[Fact, int, int] | None, fact: Fact | None, lines: Sequence[Said]) -> None:
+    def _put(self, old: tuple[Fact, int, int] | None, fact: Fact | None, lines: Sequence[FactLine]) -> None:
         """Put a fact in the place of what was known of its triple."""
         if fact is None:
             if old:
@@ -379,13 +379,13 @@ def _sources(fact: Fact) -> str | None:
     return json.dumps({"derived_from": found}, separators=(",", ":")) if found else None
 
 
-def _by_triple(said: Iterable[Said]) -> dict[Triple, list[Said]]:
-    found: defaultdict[Triple, list[Said]] = defaultdict(list)
+def _by_triple(said: Iterable[FactLine]) -> dict[Triple, list[FactLine]]:
+    found: defaultdict[Triple, list[FactLine]] = defaultdict(list)
     for each in said:
         found[each[4:7]].append(each)
     return found
 
 
-def _is_plain(said: Said) -> bool:
+def _is_plain(said: FactLine) -> bool:
     """Whether a line that stands alone is all there is to know about its fact."""
     return said.op == ASSERT and said.fact is None

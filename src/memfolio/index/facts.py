@@ -163,7 +163,7 @@ _CORE = frozenset((*_PLAIN, "from", "valid_from", "valid_until"))
 _encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
-class Said(NamedTuple):
+class FactLine(NamedTuple):
     """One line about a fact. `ordinal` is its place among all lines of the ledger; times are microseconds."""
 
     file: int
@@ -195,12 +195,12 @@ def fact_id(agent: str, triple: Triple, prefix: str = "F") -> str:
 
 def read_facts(
     data: bytes, agent: str, zone: tzinfo, modified: int, file: int = 0, first: int = 0
-) -> tuple[list[Said], list[str]]:
+) -> tuple[list[FactLine], list[str]]:
     """What the lines of a file say, counted from `first`, and what could not be read.
 
     A last line that lacks nothing but its end counts, too.
     """
-    said: list[Said] = []
+    said: list[FactLine] = []
     problems: list[str] = []
     for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n")):
         if not raw or raw.isspace():
@@ -225,7 +225,7 @@ def _record(raw: bytes) -> Mapping[str, Any]:
 
 def read_fact(
     record: Mapping[str, Any], agent: str, zone: tzinfo, modified: int, file: int = 0, ordinal: int = 0
-) -> Said:
+) -> FactLine:
     """What a line says; raises InputError for what cannot be said."""
     get = record.get
     subject, predicate, target = read_triple(record)
@@ -240,7 +240,7 @@ def read_fact(
     if not isinstance(origin, str) or origin not in _ORIGINS:
         raise InputError(f"{origin!r:.40} is no origin", hint=f"one of {', '.join(sorted(_ORIGINS))}")
     known = {name: value for name, value in record.items() if name not in _CORE}
-    return Said(
+    return FactLine(
         file,
         ordinal,
         own,
@@ -365,7 +365,7 @@ def _when(name: str, value: str, zone: tzinfo, days: int) -> int:
     return since // MICROSECOND
 
 
-def versions(said: Sequence[Said]) -> list[Fact | None]:
+def versions(said: Sequence[FactLine]) -> list[Fact | None]:
     """What a fact is after each of its lines, in their order; None while it is not asserted.
 
     Nothing is known before what stands before it, whatever the clocks said.
@@ -376,7 +376,7 @@ def versions(said: Sequence[Said]) -> list[Fact | None]:
     return found
 
 
-def _after(now: Fact | None, said: Said, at: int) -> Fact | None:
+def _after(now: Fact | None, said: FactLine, at: int) -> Fact | None:
     if said.op == RETRACT or (now is None and said.op == VERIFY):
         return None
     if now is not None and said.op == VERIFY:
@@ -396,7 +396,7 @@ def _after(now: Fact | None, said: Said, at: int) -> Fact | None:
     )
 
 
-def asserted(row: int, said: Said) -> Fact:
+def asserted(row: int, said: FactLine) -> Fact:
     """The fact that a line alone asserts."""
     _, _, own, _, subject, predicate, target, at, confidence, source, category, origin, start, end, fact, more = said
     certain = 1.0 if confidence is None else confidence
@@ -404,20 +404,20 @@ def asserted(row: int, said: Said) -> Fact:
     return Fact(row, fact or own, subject, predicate, target, certain, *held, at, at, None, 0, more)
 
 
-def only_line(fact: Fact, file: int, ordinal: int) -> Said:
+def only_line(fact: Fact, file: int, ordinal: int) -> FactLine:
     """The line of a fact about which there is no other."""
     _, own, subject, predicate, target, confidence, source, category, origin, start, end, at, *_ = fact
     held = (source, category, origin, start, end)
-    return Said(file, ordinal, own, ASSERT, subject, predicate, target, at, confidence, *held, None, fact.more)
+    return FactLine(file, ordinal, own, ASSERT, subject, predicate, target, at, confidence, *held, None, fact.more)
 
 
-def to_json(said: Said) -> str:
+def to_json(said: FactLine) -> str:
     """A line without its place."""
     return _encode(said[2:])
 
 
-def from_json(file: int, ordinal: int, text: str) -> Said:
-    return Said(file, ordinal, *json.loads(text))
+def from_json(file: int, ordinal: int, text: str) -> FactLine:
+    return FactLine(file, ordinal, *json.loads(text))
 
 
 UNTRUSTED = Origin.UNTRUSTED.value
@@ -446,17 +446,17 @@ Operators = tuple[str | None, ...]
 Names = tuple[str, ...]
 
 
-class Entry(NamedTuple):
+class FactHistoryEntry(NamedTuple):
     """A line of a fact's history, and the fact as it was known from `known_us` on; None where it was not."""
 
     id: str
     op: str
     known_us: int
     fact: Fact | None
-    said: Said
+    said: FactLine
 
 
-class Wanted(NamedTuple):
+class FactFilter(NamedTuple):
     """Which facts are asked for. Patterns may have `*` and `?`; times are microseconds, None stands for any."""
 
     subject: Pattern = None
@@ -488,7 +488,7 @@ class Wanted(NamedTuple):
         return getattr(fact, first), getattr(fact, second), getattr(fact, third), fact.row
 
 
-def find_facts(connection: apsw.Connection, wanted: Wanted, agent: str) -> list[Fact]:
+def find_facts(connection: apsw.Connection, wanted: FactFilter, agent: str) -> list[Fact]:
     """The facts that fit, sorted, at most as many as are wanted."""
     operators, limit = tuple(map(_operator, wanted[:3])), wanted.limit
     values = _values(wanted, operators)
@@ -514,7 +514,7 @@ def _operator(pattern: Pattern) -> str | None:
     return None if pattern is None or pattern == "*" else "GLOB" if _WILD.search(pattern) else "="
 
 
-def _values(wanted: Wanted, operators: Operators) -> dict[str, Any]:
+def _values(wanted: FactFilter, operators: Operators) -> dict[str, Any]:
     values = wanted._asdict()
     values["trusted"] = None if wanted.untrusted else True
     for name, operator in zip(PARTS, operators, strict=True):
@@ -560,7 +560,7 @@ def _where(operators: Iterable[str | None], asked: Iterable[str], keys: str = ""
 
 
 def _known(
-    connection: apsw.Connection, wanted: Wanted, operators: Operators, values: Mapping[str, Any]
+    connection: apsw.Connection, wanted: FactFilter, operators: Operators, values: Mapping[str, Any]
 ) -> Iterator[Fact]:
     """The facts as they were known at a moment: those that have not changed since, and earlier versions of others."""
     sql = f"SELECT {FACTS} FROM facts f WHERE {_where(operators, _asked(values))} AND f.updated_at <= :as_of"
@@ -578,7 +578,7 @@ def _known(
             yield then
 
 
-def _fits(fact: Fact, wanted: Wanted) -> bool:
+def _fits(fact: Fact, wanted: FactFilter) -> bool:
     """Whether an earlier version of a fact, of which there is no row, meets what is asked beside the patterns."""
     at = wanted.valid_at
     return (
@@ -615,16 +615,16 @@ def derived_named(connection: apsw.Connection, id: str, agent: str) -> Fact | No
     return next(_concluded(Fact(*row), agent) for row in connection.execute(sql, triple))
 
 
-def history_of(connection: apsw.Connection, triple: Triple) -> list[Entry]:
+def history_of(connection: apsw.Connection, triple: Triple) -> list[FactHistoryEntry]:
     """All lines about a triple, and what each made of the fact."""
     sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
     rows: list[tuple[Any, ...]] = connection.execute(sql, triple).fetchall()
     if not rows:
         fact = fact_of(connection, triple)
-        return [Entry(fact.id, "assert", fact.created_us, fact, only_line(fact, 0, 0))] if fact else []
+        return [FactHistoryEntry(fact.id, "assert", fact.created_us, fact, only_line(fact, 0, 0))] if fact else []
     said = [from_json(*row[:3]) for row in rows]
     told = zip(said, rows, versions(said), strict=True)
-    return [Entry(each.id, each.op, row[3], fact, each) for each, row, fact in told]
+    return [FactHistoryEntry(each.id, each.op, row[3], fact, each) for each, row, fact in told]
 
 
 def is_told_of(connection: apsw.Connection, node: str) -> bool:

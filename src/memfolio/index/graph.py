@@ -166,7 +166,7 @@ class Node:
         return int(given) if given.isdecimal() and len(given) < 10 else 0
 
 
-class Relation(NamedTuple):
+class EntityRelation(NamedTuple):
     """That one entity is related to another."""
 
     source: str
@@ -175,7 +175,7 @@ class Relation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class EntityFact:
     """A memory that was learned about somebody or something."""
 
     id: str
@@ -199,12 +199,12 @@ class Material:
     """All that a graph grows from."""
 
     nodes: tuple[Node, ...]
-    ties: frozenset[Relation]
+    ties: frozenset[EntityRelation]
     sessions: tuple[Mapping[str, Any], ...]
     """State lines of consolidated conversations, oldest first."""
     jobs: tuple[Mapping[str, Any], ...]
     """The lines of growths, oldest first."""
-    facts: tuple[Fact, ...]
+    facts: tuple[EntityFact, ...]
     gone: frozenset[str]
     """Memories that conversations name and that were forgotten or undone, or are not there."""
     strange: frozenset[str]
@@ -288,13 +288,13 @@ def _select(connection: apsw.Connection, rest: str, values: tuple[Any, ...]) -> 
     ]
 
 
-def ties(connection: apsw.Connection) -> list[Relation]:
+def ties(connection: apsw.Connection) -> list[EntityRelation]:
     """All relations between entities that pages tell of."""
     sql = "SELECT source, predicate, target FROM edges WHERE type = 'relation' AND ordinal = -2 ORDER BY 1, 2, 3"
-    return [Relation(*row) for row in connection.execute(sql)]
+    return [EntityRelation(*row) for row in connection.execute(sql)]
 
 
-def ties_of(connection: apsw.Connection, ids: Iterable[str]) -> list[Relation]:
+def ties_of(connection: apsw.Connection, ids: Iterable[str]) -> list[EntityRelation]:
     """The relations that lead from or to these entities."""
     wanted = tuple(ids)
     sql = (
@@ -302,7 +302,7 @@ def ties_of(connection: apsw.Connection, ids: Iterable[str]) -> list[Relation]:
         "UNION SELECT source, predicate, target FROM edges WHERE target IN carray(?1) AND type = 'relation' "
         "AND ordinal = -2 ORDER BY 1, 2, 3"
     )
-    return [Relation(*row) for row in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
+    return [EntityRelation(*row) for row in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
 
 
 def _gone(connection: apsw.Connection, sessions: Iterable[Mapping[str, Any]]) -> frozenset[str]:
@@ -318,7 +318,7 @@ def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _facts(connection: apsw.Connection) -> Iterator[Fact]:
+def _facts(connection: apsw.Connection) -> Iterator[EntityFact]:
     mended: dict[str, str] = {}  # of what was corrected only the subject is sure to be the same
     for memory, text, given, about, kind, *numbers, is_mended, by in connection.execute(_FACTS):
         importance, confidence, at, created, is_out = numbers
@@ -327,7 +327,7 @@ def _facts(connection: apsw.Connection) -> Iterator[Fact]:
         if by is not None and "subject" in told:
             mended[by] = told["subject"]
         if told.get("subject", "").strip():
-            yield Fact(
+            yield EntityFact(
                 id=memory,
                 text=text,
                 subject=told["subject"],

@@ -25,7 +25,7 @@ from memfolio.index.ann import Matrix
 from memfolio.index.database import (
     BASIS,
     Database,
-    Turn,
+    Mutex,
     agents_in,
     discard,
     discard_others,
@@ -196,7 +196,7 @@ class Index:
         """Told how many files are filed, and how many there are."""
         self._vault = vault
         self._folder = vault.config.cache
-        self._lock = Turn()
+        self._lock = Mutex()
         self._database: Database | None = None
         self._is_behind = True
         self._is_closed = False

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memfolio.decay import Life
+from memfolio.decay import DecayInput
 from memfolio.index.read_files import BOOKKEEPING
 from memfolio.index.rows import COLUMNS, ROLES, SELECT, clean, item_of, spot_of
 from memfolio.index.schema import NAMELESS
@@ -213,7 +213,7 @@ class Look(NamedTuple):
     origin: str
     valid_from: int | None
     valid_until: int | None
-    life: Life
+    life: DecayInput
 
 
 def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]:
@@ -222,7 +222,7 @@ def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]
         return {}
     sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
     found = connection.execute(sql, (apsw.carray(array("q", rows)),))
-    return {row[0]: Look._make((*row[1:8], Life._make(row[8:]))) for row in found}
+    return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in found}
 
 
 def short_texts(connection: apsw.Connection, rows: Sequence[int], most: int) -> dict[int, str]:
@@ -462,7 +462,7 @@ What something else took the place of, such as a fact that was learned later, is
 """
 
 
-class Held(NamedTuple):
+class AdapterItem(NamedTuple):
     """A memory that holds something for another library in its attributes; times are microseconds."""
 
     id: str
@@ -472,7 +472,7 @@ class Held(NamedTuple):
     attributes: dict[str, Any]
 
 
-def session_items(connection: apsw.Connection, session: str, most: int) -> list[Held]:
+def session_items(connection: apsw.Connection, session: str, most: int) -> list[AdapterItem]:
     """The last items of a session in their order."""
     near = (session, session, session, most + BESIDE, most)
     found = [] if most == ALL else [*_held(connection, _RECENT + _LAST_FIRST, *near)]
@@ -481,13 +481,13 @@ def session_items(connection: apsw.Connection, session: str, most: int) -> list[
     return found[::-1]
 
 
-def values(connection: apsw.Connection, tag: str, *, past: bool = False) -> Iterator[Held]:
+def values(connection: apsw.Connection, tag: str, *, past: bool = False) -> Iterator[AdapterItem]:
     """The values with a tag, those that were written last at the end; with `past`, also what they took the place of."""
     rest = f"{'' if past else _STANDS}{_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
     return _held(connection, rest, tags=(tag,))
 
 
-def value(connection: apsw.Connection, id: str) -> Held | None:
+def value(connection: apsw.Connection, id: str) -> AdapterItem | None:
     """The value that a memory holds; None where it is past, or holds none."""
     return next(_held(connection, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
 
@@ -498,10 +498,10 @@ def namespaces(connection: apsw.Connection, tag: str) -> list[tuple[str, ...]]:
     return [tuple(json.loads(each)) for (each,) in _rows(connection, column, _STANDS + _IS_VALUE, tags=(tag,))]
 
 
-def _held(connection: apsw.Connection, rest: str, *given: object, **wanted: Any) -> Iterator[Held]:
+def _held(connection: apsw.Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
     columns = "m.id, m.created_at, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
     for name, made, happened, text, attributes in _rows(connection, columns, rest, *given, **wanted):
-        yield Held(name, made, happened, text, json.loads(attributes))
+        yield AdapterItem(name, made, happened, text, json.loads(attributes))
 
 
 def _rows(connection: apsw.Connection, columns: str, rest: str, *given: object, **wanted: Any) -> apsw.Cursor:
@@ -531,7 +531,7 @@ def written_pages(connection: apsw.Connection, root: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class EntityProfile:
     """An entity as its page describes it."""
 
     id: str
@@ -541,11 +541,13 @@ class Profile:
     properties: Mapping[str, str]
 
 
-def profiles(connection: apsw.Connection, ids: Iterable[str]) -> list[Profile]:
+def profiles(connection: apsw.Connection, ids: Iterable[str]) -> list[EntityProfile]:
     """The entities with these ids, in this order, as far as they are there."""
     sql = "SELECT id, name, type, summary, properties FROM entities WHERE id = ?"
     rows = (row for each in ids for row in connection.execute(sql, (each,)))
-    return [Profile(id=i, name=n, type=t, summary=s, properties=_telling(json.loads(p))) for i, n, t, s, p in rows]
+    return [
+        EntityProfile(id=i, name=n, type=t, summary=s, properties=_telling(json.loads(p))) for i, n, t, s, p in rows
+    ]
 
 
 def _telling(properties: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memfolio.clock import EPOCH
-from memfolio.decay import DAY, Life, days_until, power, relevance
+from memfolio.decay import DAY, DecayInput, days_until, power, relevance
 from memfolio.errors import InputError
 from memfolio.index.graph import Material, material, successor
 from memfolio.index.lookup import DERIVED, LIFE, Located, by_id, by_rows, located
@@ -64,7 +64,7 @@ class Below:
 
 
 @dataclass(slots=True, kw_only=True)
-class Due:
+class DueForArchive:
     """Memories that are due for the archive, by the daily log that they stand in, and how many for which reason."""
 
     places: dict[str, list[str]] = field(default_factory=dict)
@@ -122,11 +122,11 @@ def weak(connection: apsw.Connection, now: int, decay: Decay, limit: int) -> lis
         f"AND {certainty} < :weak ORDER BY {certainty}, m.created_at, m.id LIMIT :limit"
     )
     values = {**decay_values(decay), "now": now, "weak": decay.weak, "limit": limit}
-    lives = {row: Life._make(life) for row, *life in connection.execute(sql, values)}
+    lives = {row: DecayInput._make(life) for row, *life in connection.execute(sql, values)}
     return [_weak(each, lives[each.row], now, decay) for each in by_rows(connection, list(lives))]
 
 
-def _weak(located: Located, life: Life, now: int, decay: Decay) -> Weak:
+def _weak(located: Located, life: DecayInput, now: int, decay: Decay) -> Weak:
     return Weak(
         located=located,
         certainty=located.item.confidence * relevance(life, now, decay),
@@ -135,7 +135,9 @@ def _weak(located: Located, life: Life, now: int, decay: Decay) -> Weak:
     )
 
 
-def due(connection: apsw.Connection, now: int, retention: Retention, decay: Decay, below: Below | None = None) -> Due:
+def due(
+    connection: apsw.Connection, now: int, retention: Retention, decay: Decay, below: Below | None = None
+) -> DueForArchive:
     """What is to be archived, by age and importance as retention says, or by a score; every log it stands in."""
     reason, values = _by_score(below, decay) if below else _by_retention(retention, decay)
     sql = (
@@ -144,7 +146,7 @@ def due(connection: apsw.Connection, now: int, retention: Retention, decay: Deca
     )
     paths = dict(connection.execute("SELECT number, path FROM files"))
     copies = _copies(connection)
-    found = Due()
+    found = DueForArchive()
     for file, name, kind, why in connection.execute(sql, {**decay_values(decay), **values, "now": now}):
         found.reasons[kind, why] += 1
         logs = [paths[number] for number in dict.fromkeys((file, *copies.get(name, ())))]
@@ -202,7 +204,7 @@ def _by_score(below: Below, decay: Decay) -> tuple[str, Values]:
     return f"CASE WHEN {scores[below.by]} < :below THEN '{below.by.value}' END", {"below": below.limit}
 
 
-def batches(due: Due, *, files: int, memories: int) -> Iterator[dict[str, list[str]]]:
+def batches(due: DueForArchive, *, files: int, memories: int) -> Iterator[dict[str, list[str]]]:
     """What is due in portions, each of so many daily logs and memories at most, in the order of the logs.
 
     An entry that was copied is one of its own, since what is a copy of it must be seen beside it.
@@ -222,7 +224,7 @@ def batches(due: Due, *, files: int, memories: int) -> Iterator[dict[str, list[s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class ArchivedFile:
     """A file as the index knows it: its name, when it was last written (microseconds), and how much can be found."""
 
     path: str
@@ -230,14 +232,14 @@ class Kept:
     memories: int
 
 
-def files_in(connection: apsw.Connection, *folders: str) -> list[Kept]:
+def files_in(connection: apsw.Connection, *folders: str) -> list[ArchivedFile]:
     """The files below these folders of an agent, by name; what was forgotten does not count among their memories."""
     sql = (
         "SELECT f.path, f.stamp ->> 1, (SELECT count(*) FROM memories m WHERE m.file = f.number "
         f"AND m.forgotten_at IS NULL) FROM files f WHERE {' OR '.join(['f.path GLOB ?'] * len(folders))} ORDER BY 1"
     )
     rows = connection.execute(sql, [f"{_plain(folder)}/*" for folder in folders])
-    return [Kept(path=path, modified=(ns or 0) // 1000, memories=count) for path, ns, count in rows]
+    return [ArchivedFile(path=path, modified=(ns or 0) // 1000, memories=count) for path, ns, count in rows]
 
 
 def left_at(connection: apsw.Connection, folder: str) -> dict[str, int]:
@@ -272,7 +274,7 @@ _GISTS = "CREATE TABLE IF NOT EXISTS gists (day TEXT PRIMARY KEY, mark TEXT NOT 
 """Made here and not with the others, since it is a cache that nothing but digests needs."""
 
 
-class Mark(NamedTuple):
+class DayMark(NamedTuple):
     """What tells one state of a day from another, and how many memories it has in sight and in the archive."""
 
     hash: str = ""
@@ -285,7 +287,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class DayMemory:
     """A memory as a day tells it."""
 
     id: str
@@ -320,7 +322,7 @@ def _end_us(day: date, zone: tzinfo) -> int:
     return to_us(beginning(day + timedelta(days=1), zone))
 
 
-def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, Mark]:
+def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, DayMark]:
     """The mark of every day on which anything happened, in order; it changes with whatever a digest is made of.
 
     That is each memory's id, content, speaker, type, importance and tags, not whether it is archived.
@@ -328,7 +330,7 @@ def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, Mark]:
     sql = f"""SELECT m.happened_at, m.source, m.archived, m.id || m.type || CAST(1000 * m.importance AS INTEGER)
         || char(0) || m.content || char(0) || ifnull(m.more, '') || char(0) || ifnull(m.role || ifnull(m.user, ''), '')
         FROM memories m WHERE {_TOLD} ORDER BY m.happened_at, m.id"""
-    found: dict[date, Mark] = {}
+    found: dict[date, DayMark] = {}
     end, day, counts, digest = -(2**63), date.min, [0, 0], blake2b(digest_size=16)
     for happened_at, source, archived, text in connection.execute(sql, _VALUES):
         if happened_at >= end:
@@ -341,25 +343,25 @@ def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, Mark]:
     return found
 
 
-def _enter(found: dict[date, Mark], day: date, hash: str, counts: list[int]) -> None:
+def _enter(found: dict[date, DayMark], day: date, hash: str, counts: list[int]) -> None:
     if any(counts):
-        found[day] = Mark(hash, *counts)
+        found[day] = DayMark(hash, *counts)
 
 
 def told(
     connection: apsw.Connection, day: date, zone: tzinfo, *, limit: int, with_archived: bool = False
-) -> list[Told]:
+) -> list[DayMemory]:
     """What happened on a day, in order; of more than `limit` memories, the most important."""
     start, end = to_us(beginning(day, zone)), _end_us(day, zone)
     return list(_told(connection, start, end, limit, with_archived=with_archived))
 
 
-def told_between(connection: apsw.Connection, since: datetime, until: datetime, *, limit: int) -> list[Told]:
+def told_between(connection: apsw.Connection, since: datetime, until: datetime, *, limit: int) -> list[DayMemory]:
     """What happened from one moment to another, that one included, in order."""
     return list(_told(connection, to_us(since), to_us(until) + 1, limit, with_archived=False))
 
 
-def _told(connection: apsw.Connection, start: int, end: int, limit: int, *, with_archived: bool) -> Iterator[Told]:
+def _told(connection: apsw.Connection, start: int, end: int, limit: int, *, with_archived: bool) -> Iterator[DayMemory]:
     seen = "" if with_archived else "AND m.archived = 0"
     sql = f"""SELECT * FROM (
         SELECT m.row, m.id, m.happened_at, m.type, substr(m.content, 1, {LONG}), m.importance, m.source, m.session,
@@ -370,7 +372,7 @@ def _told(connection: apsw.Connection, start: int, end: int, limit: int, *, with
         sql, (*_VALUES, start, end, limit)
     ):
         fields = json.loads(more) if more else {}
-        yield Told(
+        yield DayMemory(
             id=name,
             at=from_us(at),
             type=Type(type_),
@@ -590,7 +592,7 @@ _SINCE = f"m.created_at > ?1 - (m.id GLOB 'H-*') * {DAY}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ReflectionMaterial:
     """All that a reflection looks at, read at one moment; memories come oldest first.
 
     `fresh` came since the last reflection, `lately` within a month; `unread` are turns that nobody has learned from,
@@ -611,12 +613,14 @@ class Seen:
     material: Material
 
 
-def look(connection: apsw.Connection, *, now: datetime, since: datetime | None, month: timedelta, decay: Decay) -> Seen:
+def look(
+    connection: apsw.Connection, *, now: datetime, since: datetime | None, month: timedelta, decay: Decay
+) -> ReflectionMaterial:
     """What there is at this moment; `since` the beginning where there was no reflection yet."""
     here, after = to_us(now), to_us(since or EPOCH)
     weakest, total = _faded_memories(connection, here, decay, below=decay.archived)
     valid = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD}) AND coalesce(m.valid_until, ?1) >= ?1"
-    return Seen(
+    return ReflectionMaterial(
         fresh=_newest(connection, _SINCE, after, RECENT),
         unread=frozenset(each for conversation in unheard(connection) for each in conversation.unread),
         lately=_newest(connection, _SINCE, to_us(now - month), RECENT),

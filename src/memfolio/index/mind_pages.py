@@ -34,7 +34,7 @@ class Value(StrEnum):
     TEXT = "text"
 
 
-class Status(StrEnum):
+class ItemStatus(StrEnum):
     """How an item stands."""
 
     ACTIVE = "active"
@@ -46,15 +46,15 @@ class Status(StrEnum):
     RETIRED = "retired"
 
 
-LIVE = frozenset({Status.ACTIVE, Status.PAUSED})
+LIVE = frozenset({ItemStatus.ACTIVE, ItemStatus.PAUSED})
 """Items that still count."""
 SAID = {
-    **{each.value: each for each in Status},
-    **dict.fromkeys(("open", "pending", "planned", "ongoing", "in progress", "in-progress"), Status.ACTIVE),
-    **dict.fromkeys(("on hold", "on-hold", "waiting", "blocked", "deferred"), Status.PAUSED),
-    **dict.fromkeys(("completed", "complete", "achieved", "fulfilled", "finished"), Status.DONE),
-    **dict.fromkeys(("cancelled", "canceled", "abandoned", "rejected"), Status.DROPPED),
-    **dict.fromkeys(("obsolete", "superseded", "wrong"), Status.RETIRED),
+    **{each.value: each for each in ItemStatus},
+    **dict.fromkeys(("open", "pending", "planned", "ongoing", "in progress", "in-progress"), ItemStatus.ACTIVE),
+    **dict.fromkeys(("on hold", "on-hold", "waiting", "blocked", "deferred"), ItemStatus.PAUSED),
+    **dict.fromkeys(("completed", "complete", "achieved", "fulfilled", "finished"), ItemStatus.DONE),
+    **dict.fromkeys(("cancelled", "canceled", "abandoned", "rejected"), ItemStatus.DROPPED),
+    **dict.fromkeys(("obsolete", "superseded", "wrong"), ItemStatus.RETIRED),
 }
 """What people write for a status."""
 LEVELS = ("strategic", "tactical", "operational")
@@ -71,7 +71,7 @@ FIELDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class MindItemKind:
     """What the items of a page are: `prefix` begins their ids, `verb` says how one is added."""
 
     page: str
@@ -86,9 +86,9 @@ class Kind:
         return [name for name, value in self.fields.items() if value is Value.NAMES]
 
 
-def _kind(page: str, name: str, prefix: str, verb: str, fields: str) -> Kind:
+def _kind(page: str, name: str, prefix: str, verb: str, fields: str) -> MindItemKind:
     named = f"{fields} status updated created from reason".split()
-    return Kind(page=page, name=name, prefix=prefix, verb=verb, fields={each: FIELDS[each] for each in named})
+    return MindItemKind(page=page, name=name, prefix=prefix, verb=verb, fields={each: FIELDS[each] for each in named})
 
 
 KINDS = (
@@ -107,9 +107,9 @@ BY_PAGE = {kind.page: kind for kind in KINDS}
 BY_NAME = {name: kind for kind in KINDS for name in (kind.name, kind.page.lower(), kind.verb)}
 
 
-def kind_of(name: Kind | str) -> Kind:
+def kind_of(name: MindItemKind | str) -> MindItemKind:
     """The kind with this name, page or verb."""
-    if isinstance(name, Kind):
+    if isinstance(name, MindItemKind):
         return name
     if (found := BY_NAME.get(name.strip().lower().removesuffix(".md"))) is None:
         raise InputError(f"a mind has no page {name[:40]!r}", hint=nearest(name.capitalize(), list(BY_PAGE)))
@@ -122,10 +122,10 @@ NAME = re.compile(r"[A-Z]-(?:\d{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class MindItem:
     """An item as it is read; `fields` has the values that make sense, `problems` says which do not."""
 
-    kind: Kind
+    kind: MindItemKind
     id: str
     title: str
     text: str = ""
@@ -145,14 +145,14 @@ class Item:
         """What it says, and what of that stands in fields: for whom, by when, whether it is over and why."""
         telling = [name for name, wanted in self.kind.fields.items() if wanted is Value.TEXT or name == "deadline"]
         shown = {name: show_value(self.fields[name], zone, name) for name in telling if name in self.fields}
-        state = [] if self.status is Status.ACTIVE else [self.status.value]
+        state = [] if self.status is ItemStatus.ACTIVE else [self.status.value]
         parts = [*state, *(f"{name} {value}" for name, value in shown.items())]
         beside = ", ".join(parts)
         return f"{self.says} ({beside})" if beside and self.says else self.says or beside[:1].upper() + beside[1:]
 
     @property
-    def status(self) -> Status:
-        return Status(self.fields.get("status", Status.ACTIVE))
+    def status(self) -> ItemStatus:
+        return ItemStatus(self.fields.get("status", ItemStatus.ACTIVE))
 
     @property
     def is_live(self) -> bool:
@@ -203,7 +203,7 @@ def show_value(value: Any, zone: tzinfo, name: str = "") -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
-def pick(name: str, items: Sequence[Item], where: str) -> Item:
+def pick(name: str, items: Sequence[MindItem], where: str) -> MindItem:
     """The one that is named by its id, its title, or words that only its title has."""
     folded = " ".join(name.split()).casefold()
     for found in (
@@ -244,7 +244,7 @@ WANTED = {
     Value.SHARE: "a number from 0 to 1, or low, medium or high",
     Value.DAY: "a day such as 2026-11-20, or a time",
     Value.NAMES: "ids with commas between them",
-    Value.STATUS: f"one of {', '.join(Status)}",
+    Value.STATUS: f"one of {', '.join(ItemStatus)}",
     Value.LEVEL: f"one of {', '.join(LEVELS)}",
     Value.STRATEGY: f"one of {', '.join(COMMITMENTS)}",
     Value.TEXT: "a few words",
@@ -265,7 +265,7 @@ _OPAQUE = re.compile(r"```|~~~|<!--|\A\ufeff?---")
 Span = tuple[int, int]
 
 
-class Spot(NamedTuple):
+class FieldSpan(NamedTuple):
     """Where a field stands: its value, itself with its name, and the line that it is a part of, or itself as a mark."""
 
     name: str
@@ -276,23 +276,23 @@ class Spot(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MindSection:
     """Where an item stands, and where its fields do."""
 
-    item: Item
+    item: MindItem
     start: int
     heading: int
     """Where its heading ends."""
     end: int
-    places: tuple[Spot, ...]
-    spots: Mapping[str, Spot]
+    places: tuple[FieldSpan, ...]
+    spots: Mapping[str, FieldSpan]
     """Those that count, or the first ones that make no sense."""
 
 
 class MindPage:
     """The text of a page and what it says; an edit returns the text that it would leave."""
 
-    def __init__(self, kind: Kind, text: str, *, agent: str, zone: tzinfo) -> None:
+    def __init__(self, kind: MindItemKind, text: str, *, agent: str, zone: tzinfo) -> None:
         self.kind, self.text = kind, text
         self._agent, self._zone = agent, zone
         self._break = "\r\n" if "\r\n" in text else "\n"
@@ -310,7 +310,7 @@ class MindPage:
         """What on the page makes no sense, with the lines where it stands."""
         return [problem for item in (self.head, *self.items) for problem in item.problems]
 
-    def find(self, name: str) -> Section:
+    def find(self, name: str) -> MindSection:
         """The section of an item, named by its id, its title, or words that only its title has."""
         found = pick(name, self.items, self.kind.page)
         return next(section for section in self.sections if section.item is found)
@@ -362,13 +362,13 @@ class MindPage:
             return self.text
         return self.text[: self.front.end] + "".join(self._told_by(by_id[each]) for each in order)
 
-    def _told_by(self, section: Section) -> str:
+    def _told_by(self, section: MindSection) -> str:
         """The text of a section, which ends so that another one may follow."""
         raw = self.text[section.start : section.end]
         is_last = section.end == len(self.text) and not raw.endswith(2 * self._break)
         return raw.rstrip("\r\n") + 2 * self._break if is_last else raw
 
-    def _raw(self, spot: Spot) -> str:
+    def _raw(self, spot: FieldSpan) -> str:
         raw = self.text[slice(*spot.value)].strip()
         return self._forms.unguard.sub("", raw) if "\\" in raw else raw
 
@@ -376,7 +376,7 @@ class MindPage:
         """A value in one line, in which no further field begins."""
         return self._forms.guard.sub(r"\\", " ".join(show_value(value, self._zone, name).split()))
 
-    def _edits(self, section: Section, fields: Mapping[str, Any]) -> Iterator[tuple[Span, str]]:
+    def _edits(self, section: MindSection, fields: Mapping[str, Any]) -> Iterator[tuple[Span, str]]:
         shown = {name: None if value is None else self._shown(name, value) for name, value in fields.items()}
         added = [f"{name}: {value}" for name, value in shown.items() if value and not self._fits(section, name, value)]
         for line, found in groupby(section.places if fields else (), key=lambda spot: spot.line):
@@ -394,7 +394,7 @@ class MindPage:
             after = "" if _REST.match(self.text, section.heading) else self._break
             yield (section.heading, section.heading), f"{before}{BETWEEN.join(added)}{self._break}{after}"
 
-    def _part(self, section: Section, spot: Spot, shown: Mapping[str, str | None]) -> str:
+    def _part(self, section: MindSection, spot: FieldSpan, shown: Mapping[str, str | None]) -> str:
         """A field with what it should say; nothing where it is taken away, or has to stand elsewhere."""
         new, (start, end) = shown.get(spot.name, ""), spot.value
         if new is None or (new and not self._fits(section, spot.name, new)):
@@ -404,16 +404,16 @@ class MindPage:
         lead = "" if self.text[start - 1] in " \t" else " "
         return f"{self.text[spot.part[0] : start]}{lead}{new}{self.text[end : spot.part[1]]}"
 
-    def _fits(self, section: Section, name: str, value: str) -> bool:
+    def _fits(self, section: MindSection, name: str, value: str) -> bool:
         """Whether a value can stand where its field does; in a mark, a bracket would end it."""
         spot = section.spots.get(name)
         return spot is not None and not (spot.is_mark and "]" in value)
 
-    def _is_meta(self, section: Section, spot: Spot) -> bool:
+    def _is_meta(self, section: MindSection, spot: FieldSpan) -> bool:
         """Whether a field stands on the first line below the heading."""
         return not spot.is_mark and not self.text[section.heading : spot.part[0]].strip(" \t\r\n-*+")
 
-    def _gone(self, section: Section, start: int, end: int) -> tuple[Span, str]:
+    def _gone(self, section: MindSection, start: int, end: int) -> tuple[Span, str]:
         """What goes with a line or a mark; a mark stays, empty, where the line would be something else without it."""
         whole = self._whole(start, end)
         first, last = self.text.rfind("\n", 0, start) + 1, (self.text.find("\n", end) + 1 or len(self.text))
@@ -431,12 +431,12 @@ class MindPage:
     def _begins_line(self, at: int) -> bool:
         return at == 0 or self.text[at - 1] == "\n"
 
-    def _front(self) -> Section:
+    def _front(self) -> MindSection:
         end = self.sections[0].start if self.sections else len(self.text)
         top = _TOP.match(self.text, 0, end)
         return self._section(0, top.end() if top else 0, end, self.kind.page, self._hashed(self.kind.page, -1))
 
-    def _read(self) -> Iterator[Section]:
+    def _read(self) -> Iterator[MindSection]:
         headings = ((match, self._id(match)) for match in _SECTION.finditer(self.text))
         found = [(match, mark) for match, mark in headings if mark or not self._is_opaque(match)]
         ends = [*(match.start() for match, _ in found[1:]), len(self.text)]
@@ -460,9 +460,9 @@ class MindPage:
 
     def _section(
         self, start: int, heading: int, end: int, title: str, id: str, problems: Iterable[str] = ()
-    ) -> Section:
+    ) -> MindSection:
         values: dict[str, Any] = {}
-        spots: dict[str, Spot] = {}
+        spots: dict[str, FieldSpan] = {}
         wrong = [*problems]
         places = tuple(self._places(start, heading, end))
         for spot in places:
@@ -476,7 +476,7 @@ class MindPage:
                 continue
             if value is not None and name not in values:
                 values[name], spots[name] = value, spot
-        item = Item(
+        item = MindItem(
             kind=self.kind,
             id=id,
             title=title,
@@ -485,25 +485,25 @@ class MindPage:
             line=self._line(start),
             problems=tuple(wrong),
         )
-        return Section(item, start, heading, end, places, spots)
+        return MindSection(item, start, heading, end, places, spots)
 
-    def _places(self, start: int, heading: int, end: int) -> Iterator[Spot]:
+    def _places(self, start: int, heading: int, end: int) -> Iterator[FieldSpan]:
         """Every field of a section: the marks, then those on lines."""
         for found in self._forms.mark.finditer(self.text, start, end):
             if not self._is_opaque(found):
-                yield Spot(found[1].lower(), found.span(2), found.span(), found.span(), is_mark=True)
+                yield FieldSpan(found[1].lower(), found.span(2), found.span(), found.span(), is_mark=True)
         for found in self._forms.line.finditer(self.text, heading, end):
             if not self._is_opaque(found):
                 yield from self._parts(found)
 
-    def _parts(self, line: re.Match[str]) -> Iterator[Spot]:
+    def _parts(self, line: re.Match[str]) -> Iterator[FieldSpan]:
         """The fields on a line; what behind a dot names no field belongs to the value before it."""
         further = list(self._forms.further.finditer(self.text, line.start("value"), line.end()))
         names = [(line["name"], line.start("part"), line.start("value"))]
         names += [(each[1], each.start(1), each.end()) for each in further]
         for (name, first, start), end in zip(names, [*(each.start() for each in further), line.end()], strict=True):
             last = start + len(self.text[start:end].rstrip())
-            yield Spot(name.lower(), (start, last), (first, last), line.span())
+            yield FieldSpan(name.lower(), (start, last), (first, last), line.span())
 
     def _told(self, start: int, end: int, cuts: Iterable[Span]) -> str:
         """What stands in a section beside its fields."""
@@ -546,7 +546,7 @@ class MindPage:
         return f"{self.kind.prefix}-{blake2b(told.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
-class Forms(NamedTuple):
+class FieldPatterns(NamedTuple):
     """What fields look like, where their names are known."""
 
     line: re.Pattern[str]
@@ -563,7 +563,7 @@ class Forms(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def _forms(names: str) -> Forms:
+def _forms(names: str) -> FieldPatterns:
     inside = rf"(?:{names})[ \t]*::?"
     named = rf"(?:\*\*|__)?(?P<name>{names})(?:\*\*|__)?[ \t]*::?"
     value = rf"(?P<value>(?:[^\r\n\[]|\[(?!{inside})|(?<=\\)\[)*)"
@@ -579,4 +579,4 @@ def _forms(names: str) -> Forms:
         rf"^(?=\\*{begins})|(?<!\\)(?={marked})",
         rf"^\\(?=\\*{begins})|(?<!\\)\\(?={marked})",
     )
-    return Forms(*(re.compile(each, re.IGNORECASE | re.MULTILINE) for each in found))
+    return FieldPatterns(*(re.compile(each, re.IGNORECASE | re.MULTILINE) for each in found))

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from memfolio.clock import from_ms
 from memfolio.errors import DiskError
-from memfolio.index.mind_pages import BY_PAGE, Item, MindPage, show_value
-from memfolio.index.mind_pages import Kind as MindKind
+from memfolio.index.mind_pages import BY_PAGE, MindItem, MindPage, show_value
+from memfolio.index.mind_pages import MindItemKind as MindKind
 from memfolio.text import estimate_tokens
 from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.entry import moment_of
@@ -631,7 +631,7 @@ _UNCLOSED = re.compile(r"^([\w-]{1,64})[ \t]*:[ \t]+\[(?![^\n]*\])", re.MULTILIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Searchable:
     """Something that can be found, and its place in the file."""
 
     item: MemoryItem
@@ -641,10 +641,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class FileReading:
     """Everything in a file: what can be found, what is said about other memories, and what could not be read."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[Searchable, ...] = ()
     states: tuple[Mapping[str, Any], ...] = ()
     entity: EntityPage | None = None
     problems: tuple[str, ...] = ()
@@ -686,54 +686,54 @@ def precedence(path: str) -> tuple[bool, str, int]:
     return is_archived(path), *place_of(path)
 
 
-def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Reading:
+def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> FileReading:
     """What is in the file; nothing raises, what cannot be read is among the problems."""
     agent, day = agent_of(path), day_of(path)
     if agent is None:
-        return Reading()
+        return FileReading()
     if is_state(path):
         return _read_states(data)
     if is_log(path) and day:
         return _read_log(path, data, day, zone, agent)
     kind = page_kind(path)
-    return _read_page(path, to_text(data), kind, agent, zone, modified) if kind else Reading()
+    return _read_page(path, to_text(data), kind, agent, zone, modified) if kind else FileReading()
 
 
-def _read_log(path: str, data: bytes, day: date, zone: tzinfo, agent: str) -> Reading:
+def _read_log(path: str, data: bytes, day: date, zone: tzinfo, agent: str) -> FileReading:
     try:
         text = to_text(text_of(path, data))
     except DiskError as error:
-        return Reading(problems=(error.message.removeprefix(f"{path} "),))
+        return FileReading(problems=(error.message.removeprefix(f"{path} "),))
     log, first = read_log(text, day=day, tz=zone, agent=agent), first_ordinal(path)
-    found = tuple(Found(item=each.entry.item, ordinal=number) for number, each in enumerate(log.entries, first))
-    return Reading(found=found, problems=log.problems)
+    found = tuple(Searchable(item=each.entry.item, ordinal=number) for number, each in enumerate(log.entries, first))
+    return FileReading(found=found, problems=log.problems)
 
 
-def _read_states(data: bytes) -> Reading:
+def _read_states(data: bytes) -> FileReading:
     lines = read_lines(data)
-    return Reading(states=tuple(line.record for line in lines.records), problems=tuple(lines.problems))
+    return FileReading(states=tuple(line.record for line in lines.records), problems=tuple(lines.problems))
 
 
-class Told(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of a page as it is told: the headings above it, its line, and the item of a mind that it is."""
 
     text: str
     line: int
     heading: tuple[str, ...] = ()
-    item: Item | None = None
+    item: MindItem | None = None
 
 
-def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, modified: datetime) -> Reading:
+def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, modified: datetime) -> FileReading:
     clean = without_surrogates(text)
     if "\0" in clean or clean.count("\ufffd") * MOST_GARBLED > len(clean):
-        return Reading(problems=("is not text in UTF-8",))
+        return FileReading(problems=("is not text in UTF-8",))
     fields = page_fields(clean)
     names, tags = page_names(fields), page_tags(fields)
     day, own = page_date(path), told_date(fields)
     made = moment_of(day, None, zone) if day else modified
     happened = moment_of(own, None, zone) if own and not day else None
     entity = read_entity(path, clean)
-    found: dict[str, Found] = {}
+    found: dict[str, Searchable] = {}
     for number, told in enumerate(_told(path, clean, kind, agent, zone)):
         of_mind = told.item
         name = of_mind.id if of_mind else _hash("P", agent, path, *told.heading, told.text)
@@ -754,12 +754,12 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
         )
         heading = tuple(dict.fromkeys((*names, *told.heading)))
         form = "mind" if of_mind else "passage"
-        found.setdefault(name, Found(item=item, ordinal=number, form=form, heading=heading))
+        found.setdefault(name, Searchable(item=item, ordinal=number, form=form, heading=heading))
     problems = tuple(_flaws(text, clean)) if entity else ()
-    return Reading(found=tuple(found.values()), entity=entity, problems=problems)
+    return FileReading(found=tuple(found.values()), entity=entity, problems=problems)
 
 
-def _told(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Iterator[Told]:
+def _told(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Iterator[TextPiece]:
     """What a page says, in pieces that can be found; a piece of nothing is left out."""
     if mind_kind := _mind_kind(path, kind):
         yield from _told_by_mind(MindPage(mind_kind, text, agent=agent, zone=zone), zone)
@@ -767,15 +767,15 @@ def _told(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Ite
         title, body = procedure_text(path, text)
         passages = cut_passages(body)
         if not passages and body_text(text).strip():
-            yield Told(title, 1)
+            yield TextPiece(title, 1)
         for number, passage in enumerate(passages):
             told = _SPACE.sub("\n\n", passage.text)
-            yield Told(told, passage.line, (title,)) if number else Told(f"{title}\n\n{told}", passage.line)
+            yield TextPiece(told, passage.line, (title,)) if number else TextPiece(f"{title}\n\n{told}", passage.line)
     else:
         is_partial = entity_id(path) is not None or "/sessions/" in path
         for passage in cut_passages(without_cited(text) if is_partial else text):
             if told := _without_gaps(passage.text) if is_partial else passage.text:
-                yield Told(told, passage.line, passage.heading)
+                yield TextPiece(told, passage.line, passage.heading)
 
 
 def _mind_kind(path: str, kind: PageKind) -> MindKind | None:
@@ -784,7 +784,7 @@ def _mind_kind(path: str, kind: PageKind) -> MindKind | None:
     return BY_PAGE.get(name.removesuffix(".md")) if folder == "mind" and kind.name in ("mind", "archive") else None
 
 
-def _told_by_mind(page: MindPage, zone: tzinfo) -> Iterator[Told]:
+def _told_by_mind(page: MindPage, zone: tzinfo) -> Iterator[TextPiece]:
     """What stands above the items, and the items; a long one in several pieces, of which the first has its id."""
     above = replace(page.head, title="")
     for item in (above, *page.items):
@@ -793,10 +793,10 @@ def _told_by_mind(page: MindPage, zone: tzinfo) -> Iterator[Told]:
         is_item = item.id.startswith(f"{page.kind.prefix}-") and (item is not above or bool(item.fields))
         for number, passage in enumerate(cut_passages(told)):
             heading = (page.kind.page, *([item.title] if number and item.title else []), *passage.heading)
-            yield Told(passage.text, item.line, heading, item if is_item and not number else None)
+            yield TextPiece(passage.text, item.line, heading, item if is_item and not number else None)
 
 
-def _attributes(item: Item, zone: tzinfo) -> dict[str, Any]:
+def _attributes(item: MindItem, zone: tzinfo) -> dict[str, Any]:
     """The fields of an item as a memory has them: shares as numbers, all else as it is written."""
     fields = item.fields.items()
     return {name: value if isinstance(value, float) else show_value(value, zone, name) for name, value in fields}

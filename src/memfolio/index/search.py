@@ -213,7 +213,7 @@ WIDER = 8
 """By how much a search widens while too few of the best pass the filter."""
 
 
-class Turn(NamedTuple):
+class TurnColumns(NamedTuple):
     """What ranking asks about a memory beside its words: who said it, where and when."""
 
     row: int
@@ -226,8 +226,8 @@ class Turn(NamedTuple):
     superseded_by: str | None
 
 
-_TURN = ", ".join(f"m.{name}" for name in Turn._fields)
-_turn = partial(tuple.__new__, Turn)
+_TURN = ", ".join(f"m.{name}" for name in TurnColumns._fields)
+_turn = partial(tuple.__new__, TurnColumns)
 """A third of the time of Turn._make."""
 
 
@@ -238,9 +238,9 @@ class Sieve:
         self.connection = connection
         self._wanted = wanted
         self._asked: set[int] = set()
-        self._passed: dict[int, Turn] = {}
+        self._passed: dict[int, TurnColumns] = {}
 
-    def passing(self, rows: Iterable[int]) -> dict[int, Turn]:
+    def passing(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
         """Those of these rows that pass."""
         rows, passed = list(rows), self._passed
         if new := set(rows) - self._asked:
@@ -259,7 +259,7 @@ class Sieve:
             turns = self.passing(scores)
         return sorted(turns, key=lambda row: (-scores[row], turns[row].id))[:limit]
 
-    def _read(self, rows: Iterable[int]) -> Iterator[Turn]:
+    def _read(self, rows: Iterable[int]) -> Iterator[TurnColumns]:
         condition, values = self.where
         # A join, and not IN, for which SQLite would sort the rows first.
         sql = f"SELECT {_TURN} FROM carray(?) asked CROSS JOIN memories m ON m.row = asked.value WHERE {condition}"
@@ -301,7 +301,7 @@ class Match(NamedTuple):
     score: float
 
 
-class Asked(NamedTuple):
+class TextQuery(NamedTuple):
     """What is weighed: the expression, and a condition that chooses among what matches it, with its value."""
 
     expression: str
@@ -316,21 +316,21 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
     """
     connection = sieve.connection
     if sieve.few is not None or _has_at_most(connection, SMALL):
-        return _best(Asked(match_expression(words)), sieve, limit)
+        return _best(TextQuery(match_expression(words)), sieve, limit)
     counts = {word: count for word, count in frequencies(connection, words, WEIGHED + 1).items() if count}
     expression = match_expression(list(counts))
     if choice := _choice(connection, counts, 2 * limit):
         # The plus keeps SQLite from searching anew for each of the rows.
         condition = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
-        found = _best(Asked(expression, condition, (choice,)), sieve, limit)
+        found = _best(TextQuery(expression, condition, (choice,)), sieve, limit)
         if len(found) >= limit:
             return found
-    return _best(Asked(expression), sieve, limit)
+    return _best(TextQuery(expression), sieve, limit)
 
 
 def matches(expression: str, sieve: Sieve, limit: int) -> list[Match]:
     """The best `limit` of the memories that pass, best first, equal ones by id."""
-    return _best(Asked(expression), sieve, limit)
+    return _best(TextQuery(expression), sieve, limit)
 
 
 def frequencies(connection: apsw.Connection, words: Iterable[str], cap: int) -> dict[str, int]:
@@ -375,7 +375,7 @@ def _in_common(connection: apsw.Connection, words: Sequence[str], least: int) ->
     return choice
 
 
-def _best(asked: Asked, sieve: Sieve, limit: int) -> list[Match]:
+def _best(asked: TextQuery, sieve: Sieve, limit: int) -> list[Match]:
     if sieve.few is not None:
         found = _of_few(sieve.connection, asked.expression, sieve.few)
         return [Match(row, found[row]) for row in sieve.best(found, limit)]
@@ -394,10 +394,10 @@ def _best(asked: Asked, sieve: Sieve, limit: int) -> list[Match]:
 def _of_few(connection: apsw.Connection, expression: str, rows: Sequence[int]) -> dict[int, float]:
     if not rows:
         return {}  # SQLite takes no array of nothing
-    return _weighed(connection, Asked(expression, "AND +rowid IN carray(?)", (apsw.carray(array("q", rows)),)), -1)
+    return _weighed(connection, TextQuery(expression, "AND +rowid IN carray(?)", (apsw.carray(array("q", rows)),)), -1)
 
 
-def _weighed(connection: apsw.Connection, asked: Asked, limit: int) -> dict[int, float]:
+def _weighed(connection: apsw.Connection, asked: TextQuery, limit: int) -> dict[int, float]:
     """The best rows, best first, with their scores."""
     weight = "relevance(words)" if _has_at_most(connection, TINY) else f"-bm25(words, {WEIGHTS})"
     sql = (

@@ -219,17 +219,17 @@ class Whose(Protocol):
     def matches(self, stored: str) -> bool: ...
 
 
-class Pending(NamedTuple):
+class UnembeddedMemory(NamedTuple):
     """A memory without a vector: its row, and the text that the vector is made of."""
 
     row: int
     text: str
 
 
-def pending(connection: apsw.Connection, limit: int) -> list[Pending]:
+def pending(connection: apsw.Connection, limit: int) -> list[UnembeddedMemory]:
     """Some memories that have no vector yet."""
     sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row ORDER BY w.row LIMIT ?"
-    return [Pending(row, _text(content, more)) for row, content, more in connection.execute(sql, (limit,))]
+    return [UnembeddedMemory(row, _text(content, more)) for row, content, more in connection.execute(sql, (limit,))]
 
 
 def count_pending(connection: apsw.Connection) -> int:
@@ -242,7 +242,7 @@ def _text(content: str, more: str | None) -> str:
 
 
 def keep_vectors(
-    connection: apsw.Connection, identity: Whose, found: Sequence[Pending], vectors: NDArray[np.float32]
+    connection: apsw.Connection, identity: Whose, found: Sequence[UnembeddedMemory], vectors: NDArray[np.float32]
 ) -> bool:
     """Store the vectors of memories that still say what they said; False when the index is another embedder's."""
     if not is_identity(connection, identity):

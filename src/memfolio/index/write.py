@@ -15,8 +15,8 @@ from memfolio.index.fact_write import FactFiling
 from memfolio.index.facts import read_facts
 from memfolio.index.read_files import (
     EntityPage,
-    Found,
-    Reading,
+    FileReading,
+    Searchable,
     entity_id,
     first_ordinal,
     is_archived,
@@ -83,7 +83,7 @@ class Filing:
             elif knowledge_of(path):
                 self._put_knowledge(path, number, b"", EPOCH)
             else:
-                self._refile(path, number, Reading())
+                self._refile(path, number, FileReading())
             self._db.execute("DELETE FROM files WHERE number = ?", (number,))
         self._settle()
 
@@ -92,7 +92,7 @@ class Filing:
         number = self._known_number(path, state)
         last = self._rows.value("SELECT max(ordinal) FROM memories WHERE file = ?", number)
         first = first_ordinal(path) if last is None else last + 1
-        found = [Found(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
+        found = [Searchable(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
         self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
 
     def extend(self, path: str, lines: Sequence[Line], state: FileState) -> None:
@@ -179,7 +179,7 @@ class Filing:
 
     # What a file holds
 
-    def _refile(self, path: str, number: int, reading: Reading) -> None:
+    def _refile(self, path: str, number: int, reading: FileReading) -> None:
         """Make the tables say of a file exactly what its reading says."""
         before = {row[0]: (key, tuple(row)) for key, *row in self._rows_of(number)}
         self._db.execute("DELETE FROM places WHERE file = ?", (number,))
@@ -199,13 +199,13 @@ class Filing:
             self._hand_on(left)
         self._file_entity(path, number, reading.entity)
 
-    def _are_new(self, found: Sequence[Found]) -> bool:
+    def _are_new(self, found: Sequence[Searchable]) -> bool:
         """Whether no file has any of these memories, and this one has each once."""
         ids = tuple({each.item.id for each in found})
         sql = "SELECT 1 FROM memories WHERE id IN carray(?) LIMIT 1"
         return len(ids) == len(found) and (not ids or self._rows.value(sql, apsw.carray(ids)) is None)
 
-    def _add_all(self, number: int, found: Sequence[Found], states: Sequence[State], *, archived: bool) -> None:
+    def _add_all(self, number: int, found: Sequence[Searchable], states: Sequence[State], *, archived: bool) -> None:
         """File many memories at once, all of them new."""
         first = self._rows.next_key()
         rows, words = [], []
@@ -222,7 +222,7 @@ class Filing:
     def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
         return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
 
-    def _claim(self, path: str, number: int, found: Found) -> Found | None:
+    def _claim(self, path: str, number: int, found: Searchable) -> Searchable | None:
         """What this file holds of an occurrence: all, or if another file has its id, its words or nothing."""
         owner = self._db.execute(
             "SELECT m.file, m.ordinal, f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?",
@@ -251,7 +251,7 @@ class Filing:
         sql = "SELECT DISTINCT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ?"
         self._again.update(dict.fromkeys(path for (path,) in self._db.execute(sql, (id,))))
 
-    def _file(self, number: int, found: Found, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
+    def _file(self, number: int, found: Searchable, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
         state = fold(found.item, self._rows.lines_about(found.item.id))
         if old is None:
             self._add_all(number, [found], [state], archived=archived)
@@ -335,7 +335,7 @@ class Filing:
         self._rows.rewrite(key, old, row_of(state.item, spot_of(old), state.superseded_at))
 
 
-def _as_unmarked(found: Found, agent: str) -> Found:
+def _as_unmarked(found: Searchable, agent: str) -> Searchable:
     """An entry whose id another file has, read as if it had none."""
     return replace(found, item=replace(found.item, id=text_id(agent, found.item.content)))
 

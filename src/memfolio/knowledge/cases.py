@@ -37,7 +37,7 @@ Key = tuple[bool, frozenset[str], frozenset[str], str, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class CaseSituation:
     """The ids of what was believed and wanted, and the situation in words."""
 
     beliefs: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Case:
     """A case as it stands; `outcome` has the success and metrics of the latest use, and the lessons of all."""
 
     id: str
-    situation: Situation
+    situation: CaseSituation
     solution: Solution
     outcome: Outcome
     importance: float = 0.5
@@ -159,7 +159,7 @@ def read_case(record: Mapping[str, Any]) -> Case:
     situation, solution, outcome = (_checked(name, record.get(name)) for name in PARTS)
     return Case(
         id=check_text("its id", record.get("case") or record.get("id") or ""),
-        situation=Situation(**situation),
+        situation=CaseSituation(**situation),
         solution=Solution(**solution),
         outcome=Outcome(**outcome),
         importance=check_fraction("importance", record.get("importance", 0.5)),
@@ -236,7 +236,7 @@ MONTH = 30 * 86400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SimilarCase:
     """A case that is like a situation: `similarity` says how much, `score` also counts how well it worked."""
 
     case: Case
@@ -262,15 +262,15 @@ class Found:
         return (*found, f"worked {self.case.successes} of {self.case.uses} times{warning}")
 
 
-class Similar(list[Found]):
+class Similar(list[SimilarCase]):
     """The cases that are like a situation, best first; `degraded` says what could not take part in the search."""
 
-    def __init__(self, found: Iterable[Found], degraded: tuple[str, ...] = ()) -> None:
+    def __init__(self, found: Iterable[SimilarCase], degraded: tuple[str, ...] = ()) -> None:
         super().__init__(found)
         self.degraded = degraded
 
 
-def compare(case: Case, beliefs: Collection[str], desires: Collection[str], text: float, weight: float) -> Found:
+def compare(case: Case, beliefs: Collection[str], desires: Collection[str], text: float, weight: float) -> SimilarCase:
     """How much a case is like a situation: the share of its beliefs times `weight`, of its desires times the rest.
 
     A case without beliefs, or without desires, has no share there.
@@ -281,7 +281,7 @@ def compare(case: Case, beliefs: Collection[str], desires: Collection[str], text
     share = weight * len(held) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
     like = share + (1 - share) * TEXT * text
     score = round(like * (1 - OUTCOME + OUTCOME * case.standing), 9)
-    return Found(case=case, similarity=round(like, 6), score=score, beliefs=held, desires=wanted, text=text)
+    return SimilarCase(case=case, similarity=round(like, 6), score=score, beliefs=held, desires=wanted, text=text)
 
 
 def rank(
@@ -292,7 +292,7 @@ def rank(
     texts: Mapping[str, float],
     weight: float,
     limit: int,
-) -> list[Found]:
+) -> list[SimilarCase]:
     """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first."""
     held, wanted = frozenset(beliefs), frozenset(desires)
     met = (
@@ -304,7 +304,7 @@ def rank(
     return nsmallest(limit, (each for each in met if each.score), key=_place)
 
 
-def _place(found: Found) -> tuple[float, float, float, str]:
+def _place(found: SimilarCase) -> tuple[float, float, float, str]:
     case = found.case
     return -found.score, -case.importance, -case.updated_at.timestamp(), case.id
 

@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import InferenceLimitError, InputError, RuleError
 from memfolio.index import fact_write
-from memfolio.index.fact_write import Proof, Stored
-from memfolio.knowledge.join import ALWAYS, NOWHERE, Atom, Binding, Held, Relations, Search, Solution, Triple, solve
+from memfolio.index.fact_write import StoredProof, StoredRelations
+from memfolio.knowledge.join import (
+    ALWAYS,
+    NOWHERE,
+    Atom,
+    Binding,
+    BodySearch,
+    JoinSolution,
+    MemoryRelations,
+    Relations,
+    Triple,
+    solve,
+)
 from memfolio.knowledge.rule import (
     Condition,
     Part,
@@ -47,7 +58,7 @@ class Derivation:
 
     atoms: Mapping[int, Atom]
     """By key; those that follow have negative ones."""
-    proofs: Mapping[int, Proof]
+    proofs: Mapping[int, StoredProof]
     """For each atom that follows."""
     problems: tuple[str, ...]
     """Comparisons that could not be made, and by which rule."""
@@ -74,12 +85,12 @@ def derive(atoms: Iterable[Atom], rules: Iterable[Rule], *, most: int) -> Deriva
     return Derivation(atoms=store.atoms, proofs=store.proofs, problems=tally.told(), counts=dict(tally.counts))
 
 
-class Proven(Held):
+class Proven(MemoryRelations):
     """Atoms in memory, with the proofs of those that follow."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
         self.atoms: dict[int, Atom] = {}
-        self.proofs: dict[int, Proof] = {}
+        self.proofs: dict[int, StoredProof] = {}
         super().__init__(atoms)
 
     def add(self, atom: Atom) -> None:
@@ -90,7 +101,7 @@ class Proven(Held):
         """A key that no conclusion has had."""
         return -1 - len(self.proofs)
 
-    def conclude(self, atom: Atom, proof: Proof) -> None:
+    def conclude(self, atom: Atom, proof: StoredProof) -> None:
         self.add(atom)
         self.proofs[atom[0]] = proof
 
@@ -147,12 +158,12 @@ class Way:
     __slots__ = ("_is_loop", "_puts", "_wants", "object", "predicate", "rule", "search", "subject")
 
     def __init__(
-        self, rule: Rule, body: Sequence[Part], start: Condition | None, store: Proven | Stored, tally: Tally
+        self, rule: Rule, body: Sequence[Part], start: Condition | None, store: Proven | StoredRelations, tally: Tally
     ) -> None:
         assert rule.conclusion is not None
         head, terms = rule.conclusion, start.terms if start else ()
         problems, spend = tally.problems_of(rule), partial(tally.spend, rule.id)
-        self.search = Search(tuple(body), frozenset(variables(terms)), store, problems, spend, also=head.terms)
+        self.search = BodySearch(tuple(body), frozenset(variables(terms)), store, problems, spend, also=head.terms)
         self.rule, self.predicate = rule, head.predicate
         self.subject, self.object = (self.search.places[term] for term in head.terms)
         self._puts = tuple(self.search.places[term] if is_variable(term) else NOWHERE for term in terms)
@@ -174,7 +185,7 @@ class Way:
 class Forward:
     """Draws what follows by the rules of one layer."""
 
-    def __init__(self, store: Proven | Stored, rules: Sequence[Rule], tally: Tally) -> None:
+    def __init__(self, store: Proven | StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
         self._store, self._rules, self._tally = store, rules, tally
         self._joins: defaultdict[str, list[Way]] = defaultdict(list)
         self._proposed: set[Triple] = set()
@@ -238,7 +249,7 @@ class Forward:
     def _conclude(self, key: int, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> Atom:
         self._tally.count(rule)
         atom = Atom(key, *triple, -order[0], order[1], -order[2])
-        self._store.conclude(atom, Proof(rule.id, tuple([each[0] for each in premises])))
+        self._store.conclude(atom, StoredProof(rule.id, tuple([each[0] for each in premises])))
         return atom
 
 
@@ -301,7 +312,7 @@ def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, 
     if changes is None or len(changes) > steps:
         return None
     try:
-        return revise(fact_write.Stored(connection), rules, changes, Tally(most, steps=steps, held=held))
+        return revise(fact_write.StoredRelations(connection), rules, changes, Tally(most, steps=steps, held=held))
     except InferenceLimitError:  # on the way more may hold than in the end
         return None
 
@@ -320,7 +331,7 @@ def _stamp(rules: Sequence[Rule], most: int) -> str | None:
 
 
 def revise(
-    store: fact_write.Stored, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally
+    store: fact_write.StoredRelations, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally
 ) -> Refreshed:
     """Bring conclusions in line with facts that changed."""
     noted = list(changes)
@@ -338,7 +349,7 @@ def revise(
 class Revision(Forward):
     """Corrects the conclusions of one layer."""
 
-    def __init__(self, store: fact_write.Stored, rules: Sequence[Rule], tally: Tally) -> None:
+    def __init__(self, store: fact_write.StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
         super().__init__(store, rules, tally)
         self.gone: dict[int, Atom] = {}
         """Conclusions that were withdrawn and did not come back."""
@@ -445,7 +456,7 @@ _WORST = {severity: place for place, severity in enumerate(reversed(Severity))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class RuleFinding:
     """Facts that meet the conditions of a constraint or a policy, and what that rule has to say about them."""
 
     rule: Rule
@@ -465,7 +476,7 @@ def findings(
     *,
     severity: Severity = Severity.INFO,
     problems: set[str] | None = None,
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """What violates constraints, or what policies ask for, at `now`; `severity` is the mildest that counts.
 
     What is to be escalated and what is worst comes first, then the surest. Actions that contradict each other are all
@@ -475,19 +486,19 @@ def findings(
     return sorted((each for rule in chosen for each in _findings(rule, relations, now, problems)), key=_rank)
 
 
-def _rank(each: Finding) -> tuple[bool, int, float, str, str]:
+def _rank(each: RuleFinding) -> tuple[bool, int, float, str, str]:
     return not each.rule.escalate, _WORST[each.rule.severity], -each.confidence, each.rule.name, each.text
 
 
-def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | None) -> Iterator[Finding]:
+def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | None) -> Iterator[RuleFinding]:
     """One for each set of values, the surest where several facts give the same."""
-    best: dict[frozenset[tuple[str, str]], Solution] = {}
+    best: dict[frozenset[tuple[str, str]], JoinSolution] = {}
     for found in solve(rule.conditions, relations, span=(now, now + 1), problems=problems):
         key = frozenset(found.binding.items())
         if key not in best or found.confidence > best[key].confidence:
             best[key] = found
     for found in best.values():
-        yield Finding(
+        yield RuleFinding(
             rule=rule,
             severity=rule.severity,
             escalate=rule.escalate,
@@ -510,7 +521,7 @@ class Beside:
 
     def __init__(self, relations: Relations, context: Iterable[Triple]) -> None:
         self._relations = relations
-        self._given = Held(Atom(_FIRST + number, *as_triple(each)) for number, each in enumerate(context))
+        self._given = MemoryRelations(Atom(_FIRST + number, *as_triple(each)) for number, each in enumerate(context))
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         given = self._given.match(predicate, subject, object)

@@ -9,17 +9,17 @@ from itertools import chain
 from typing import Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.graph.grow import Shelf
+from memfolio.graph.grow import Readable
 from memfolio.index.facts import (
     PARTS,
     RETRACT,
     VERIFY,
-    Entry,
     Fact,
+    FactFilter,
+    FactHistoryEntry,
+    FactLine,
     Pattern,
-    Said,
     Triple,
-    Wanted,
     as_text,
     asserted,
     derived_named,
@@ -58,7 +58,7 @@ _LINKS = ("memories", "derived_from", "rule")
 MOST_LINKS = 1000
 
 
-def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[Said, dict[str, Any]]:
+def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[FactLine, dict[str, Any]]:
     """What is asserted, checked, and what its line is made of; what is None is not given."""
     if unknown := next((name for name in given if name not in GIVEN), None):
         raise InputError(f"a fact has no {str(unknown)[:40]!r}", hint=nearest(str(unknown), [*GIVEN]))
@@ -82,7 +82,7 @@ def updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
     return {**{name: known[name] for name in held if known.get(name) not in (None, [])}, **record}
 
 
-def line_of(said: Said, record: Mapping[str, Any]) -> dict[str, Any]:
+def line_of(said: FactLine, record: Mapping[str, Any]) -> dict[str, Any]:
     """The line of what is asserted; it has all that there is to know."""
     whole = _held(record) | {"confidence": said.confidence, "category": said.category, "origin": said.origin}
     line = {name: whole[name] for name in GIVEN if name != "source" and whole.get(name) is not None}
@@ -107,7 +107,7 @@ def sources(record: Mapping[str, Any]) -> list[str]:
     return [*record.get("memories", ()), *record.get("derived_from", ())]
 
 
-def triple_of(of: Said | Fact) -> dict[str, str]:
+def triple_of(of: FactLine | Fact) -> dict[str, str]:
     return {"subject": of.subject, "predicate": of.predicate, "object": of.object}
 
 
@@ -122,7 +122,7 @@ def _ids(name: str, value: object) -> list[str]:
     return list(dict.fromkeys(given))
 
 
-def is_same(fact: Fact, said: Said) -> bool:
+def is_same(fact: Fact, said: FactLine) -> bool:
     """Whether a fact is exactly what is asserted of it."""
     mine = (fact.confidence, fact.source, fact.category, fact.origin, fact.valid_from_us, fact.valid_until_us)
     return mine == said[8:14] and _told(fact.details) == _told(asserted(0, said).details)
@@ -155,7 +155,7 @@ def fact_json(fact: Fact) -> dict[str, Any]:
     }
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
+def entry_json(entry: FactHistoryEntry) -> dict[str, Any]:
     """A line of a fact's history as a document."""
     fact = None if entry.fact is None else fact_json(entry.fact)
     return {"id": entry.id, "op": entry.op, "at": iso_of(from_us(entry.known_us)), "fact": fact}
@@ -180,7 +180,7 @@ class Facts:
     def __init__(
         self,
         vault: Vault,
-        library: Shelf,
+        library: Readable,
         agent: str,
         refresh: Callable[[], object] | None = None,
         explainer: Callable[[str, int], Any] | None = None,
@@ -236,9 +236,9 @@ class Facts:
             self._append([*gone, *lines.values()], by, Action.APPEND)
         return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
 
-    def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[Said, dict[str, Any]]]:
+    def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[FactLine, dict[str, Any]]]:
         """What would be asserted; raises InputError with the number of a record that is wrong."""
-        checked: list[tuple[Said, dict[str, Any]]] = []
+        checked: list[tuple[FactLine, dict[str, Any]]] = []
         for number, record in enumerate(records, 1):
             if number > MOST:
                 raise InputError(f"more than {MOST:,} facts at once", hint="assert them in several calls")
@@ -255,7 +255,7 @@ class Facts:
         return {**record, **{name: self._clean(term) for name, term in terms.items()}}
 
     def _lines(
-        self, checked: Sequence[tuple[Said, dict[str, Any]]], by: Attribution
+        self, checked: Sequence[tuple[FactLine, dict[str, Any]]], by: Attribution
     ) -> dict[Triple, dict[str, Any] | None]:
         """For each triple the line that has to be written, if any."""
         speaker = self._vault.config.speaker or ("owner" if by.actor == "human" else "agent")
@@ -317,13 +317,13 @@ class Facts:
         one, two, three = _patterns(subject, predicate, object)
         if among:
             one, two, three = one or among.subject, two or among.predicate, three or among.object
-        wanted = Wanted(subject=one, predicate=two, object=three, derived=False, untrusted=True, limit=MOST + 1)
+        wanted = FactFilter(subject=one, predicate=two, object=three, derived=False, untrusted=True, limit=MOST + 1)
         found = _found(self._library.index, wanted)
         return [each for each in found if among is None or each.triple == among.triple]
 
     def _refuse_conclusion(self, subject: str | None, predicate: str | None, object: str | None) -> None:
         self._refreshed()
-        wanted = Wanted(*_patterns(subject, predicate, object), untrusted=True, limit=1)
+        wanted = FactFilter(*_patterns(subject, predicate, object), untrusted=True, limit=1)
         if found := _found(self._library.index, wanted):
             raise ConflictError(self._grounds(found[0]), hint="retract one of those, or switch the rule off")
 
@@ -370,7 +370,7 @@ class Facts:
             raise InputError(f"the limit {limit} is not 1 to {MOST:,}", hint="50 is usual")
         if not 0 <= min_confidence <= 1:
             raise InputError(f"the least confidence {min_confidence} is not 0 to 1", hint="1 is certain")
-        wanted = Wanted(
+        wanted = FactFilter(
             *_patterns(subject, predicate, object),
             min_confidence=min_confidence or None,
             valid_at=self._moment("valid_at", valid_at),
@@ -401,7 +401,7 @@ class Facts:
     ) -> Iterator[Fact]:
         """Every fact that fits, of any time and however many there are, one agent's after another's."""
         terms = _patterns(subject, predicate, object)
-        wanted = Wanted(*terms, derived=include_derived, untrusted=include_untrusted, limit=PAGE)
+        wanted = FactFilter(*terms, derived=include_derived, untrusted=include_untrusted, limit=PAGE)
         if include_derived:
             self._refreshed()
         for index in self._library.indexes():
@@ -463,7 +463,7 @@ class Facts:
                 return NotFoundError(f"{id}, {told[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
         return NotFoundError(f"there is no fact {id[:80]!r}", hint="`memfolio fact query` shows which there are")
 
-    def history(self, id: str) -> list[Entry]:
+    def history(self, id: str) -> list[FactHistoryEntry]:
         """Everything that was said of a fact, oldest first; also of one that is retracted, but of no conclusion."""
         if id.startswith("D-"):
             told = f"{self._grounds(self.get(id))}, and has no history"
@@ -498,7 +498,7 @@ def _pattern(name: str, given: str | None) -> Pattern:
     return None if given is None else read_term(name, given)
 
 
-def _found(index: Index, wanted: Wanted, *, is_caught_up: bool = False) -> list[Fact]:
+def _found(index: Index, wanted: FactFilter, *, is_caught_up: bool = False) -> list[Fact]:
     return index.read(lambda db: find_facts(db, wanted, index.agent), is_caught_up=is_caught_up)
 
 
@@ -509,6 +509,6 @@ def _named(index: Index, id: str) -> Fact | None:
     return index.read(lambda db: fact_of(db, triple)) if triple else None
 
 
-def _is_weaker(said: Said, fact: Fact) -> bool:
+def _is_weaker(said: FactLine, fact: Fact) -> bool:
     """Whether a stranger tells what is known from those who are trusted."""
     return said.origin == _UNTRUSTED != fact.origin

@@ -9,13 +9,13 @@ from itertools import islice, permutations
 from typing import TypeVar
 
 from memfolio.errors import InferenceLimitError, InputError, NotFoundError
-from memfolio.graph.grow import Shelf
+from memfolio.graph.grow import Readable
 from memfolio.index import fact_write
 from memfolio.index.database import Connection
 from memfolio.index.facts import Fact, fact_id, fact_of, known_terms, predicates
 from memfolio.index.rows import to_us
 from memfolio.knowledge import tree
-from memfolio.knowledge.engine import Beside, Finding, Refreshed, as_triple, derive, findings, refresh, trouble
+from memfolio.knowledge.engine import Beside, Refreshed, RuleFinding, as_triple, derive, findings, refresh, trouble
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.join import Atom, Relations, Triple
 from memfolio.knowledge.prove import (
@@ -34,7 +34,7 @@ from memfolio.knowledge.prove import (
 )
 from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, render_part, spoken_of
 from memfolio.knowledge.rules import Rules
-from memfolio.knowledge.tree import DEEPEST, Lookup, Node, as_text, called
+from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, called
 from memfolio.types import Approval, Attribution, Origin
 from memfolio.vault.vault import Vault
 
@@ -53,7 +53,7 @@ _EMPTY = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vocabulary:
+class KnownTerms:
     """Which terms and predicates are known."""
 
     predicates: Collection[str]
@@ -62,7 +62,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class KnowledgeAnswer:
     """The answer to a question, from whatever could answer it."""
 
     question: str
@@ -70,8 +70,8 @@ class Explanation:
     """The words of it that were not understood."""
     patterns: tuple[Condition, ...]
     """The triples that it was taken for: those that hold, or the first ones where none does."""
-    facts: tuple[Node, ...]
-    derived: tuple[Node, ...]
+    facts: tuple[ProofNode, ...]
+    derived: tuple[ProofNode, ...]
     gaps: tuple[Gap, ...]
     hypotheses: tuple[Hypothesis, ...]
     truncated: bool
@@ -95,12 +95,12 @@ class Explanation:
 def explain(
     question: Condition | str,
     known: Prover,
-    vocabulary: Vocabulary,
+    vocabulary: KnownTerms,
     *,
     now: int,
     depth: int = DEEPEST,
     facts: Lookup | None = None,
-) -> Explanation:
+) -> KnowledgeAnswer:
     """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
     groups, unknown = ([[question]], []) if isinstance(question, Condition) else understand(question, vocabulary)
     held = At(known, now)
@@ -113,7 +113,7 @@ def explain(
     is_why = not isinstance(question, str) or question.lstrip().casefold().startswith("why")
     unexplained = [Condition(*each.triple) for each in given if is_why] if nodes else goals
     suggested = (each for goal in unexplained for each in abduce(goal, held, known.rules))
-    return Explanation(
+    return KnowledgeAnswer(
         question=question if isinstance(question, str) else render_part(question),
         unknown=tuple(unknown),
         patterns=tuple(goals),
@@ -126,7 +126,7 @@ def explain(
     )
 
 
-def understand(question: str, vocabulary: Vocabulary) -> tuple[list[list[Condition]], list[str]]:
+def understand(question: str, vocabulary: KnownTerms) -> tuple[list[list[Condition]], list[str]]:
     """The triples that a question may stand for, in groups, the most exact first; and the words that nobody knows."""
     words = [word.strip(".:'’") or word for word in _WORD.findall(question)][:WORDS]
     if len(words) == 3 and words[1] in vocabulary.predicates:
@@ -148,7 +148,7 @@ def understand(question: str, vocabulary: Vocabulary) -> tuple[list[list[Conditi
     return [exact, about or [Condition("?who", each, "?what") for each in predicates]], unknown
 
 
-def _terms(words: Sequence[str], vocabulary: Vocabulary) -> tuple[list[str], list[str]]:
+def _terms(words: Sequence[str], vocabulary: KnownTerms) -> tuple[list[str], list[str]]:
     """The known terms among the words, the longest first where they overlap; and the words that are left."""
     spans = [(at, at + length) for length in range(LONGEST, 0, -1) for at in range(len(words) - length + 1)]
     spelled = {span: _spellings(words[span[0] : span[1]]) for span in spans}
@@ -191,7 +191,7 @@ def _stem(word: str) -> str:
     return folded if folded in _EMPTY or len(folded) < 4 else folded.removesuffix("s")
 
 
-def _sources(node: Node) -> Iterator[str]:
+def _sources(node: ProofNode) -> Iterator[str]:
     if node.fact:
         yield f"{node.fact.id} ({node.fact.source})" if node.fact.source else node.fact.id
     for way in node.ways:
@@ -199,7 +199,7 @@ def _sources(node: Node) -> Iterator[str]:
             yield from _sources(premise)
 
 
-def _lines(found: Explanation) -> Iterator[str]:
+def _lines(found: KnowledgeAnswer) -> Iterator[str]:
     if found.unknown:
         yield f"Not understood: {', '.join(found.unknown)}"
     for node in (*found.facts, *found.derived):
@@ -253,10 +253,10 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class RuleFindings:
     """What constraints or policies found; `truncated` says that the search was cut."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleFinding, ...]
     problems: tuple[str, ...]
     truncated: bool
 
@@ -264,7 +264,7 @@ class Checked:
 class Inference:
     """What follows from the trusted facts of an agent by its rules. Nothing is stored but which rules are kept."""
 
-    def __init__(self, vault: Vault, library: Shelf, agent: str, *, facts: Facts, rules: Rules) -> None:
+    def __init__(self, vault: Vault, library: Readable, agent: str, *, facts: Facts, rules: Rules) -> None:
         self._vault = vault
         self._library = library
         self._agent = agent
@@ -322,18 +322,18 @@ class Inference:
         observed, now = as_goal(subject, predicate, object), self._now()
         return self._reason(lambda _, known: abduce(observed, At(known, now), known.rules))
 
-    def explain(self, question: str | Sequence[str]) -> Explanation:
+    def explain(self, question: str | Sequence[str]) -> KnowledgeAnswer:
         """One answer to a triple or to plain words, from facts, rules, gaps and hypotheses, with its sources."""
         asked, now = question if isinstance(question, str) else as_goal(*as_triple(question)), self._now()
 
-        def ask(db: Connection, known: Prover) -> Explanation:
+        def ask(db: Connection, known: Prover) -> KnowledgeAnswer:
             names = {*predicates(db), *(head_of(rule).predicate for rule in known.rules)}
-            vocabulary = Vocabulary(predicates=names, known=lambda texts: known_terms(db, texts))
+            vocabulary = KnownTerms(predicates=names, known=lambda texts: known_terms(db, texts))
             return explain(asked, known, vocabulary, now=now, depth=self._depth(), facts=_facts_in(db))
 
         return self._reason(ask)
 
-    def explain_fact(self, fact: str | Triple, depth: int | None = None) -> tree.Node:
+    def explain_fact(self, fact: str | Triple, depth: int | None = None) -> tree.ProofNode:
         """All that a fact rests on, by its id or triple; one that is another agent's or not trusted stands alone.
 
         NotFoundError where it does not hold, InferenceLimitError where that could not be decided.
@@ -342,9 +342,9 @@ class Inference:
         subject, predicate, target = triple = named.triple if named else as_triple(fact)
         deep = self._depth(depth)
 
-        def ask(db: Connection, known: Prover) -> tree.Node:
+        def ask(db: Connection, known: Prover) -> tree.ProofNode:
             if named is not None and not known.match(predicate, subject, target):
-                return tree.Node(triple=triple, confidence=named.confidence, fact=named)
+                return tree.ProofNode(triple=triple, confidence=named.confidence, fact=named)
             if (why := known.undecided(predicate, subject, target)) and not known.match(predicate, subject, target):
                 raise InferenceLimitError(
                     f"{' '.join(triple)[:200]!r} is {why}", hint="; ".join(sorted(known.problems))
@@ -355,7 +355,7 @@ class Inference:
 
     def check(
         self, *, severity: str | None = None, domain: str | None = None, rules: Iterable[str] | None = None
-    ) -> Checked:
+    ) -> RuleFindings:
         """Which constraints are violated; `severity` is the mildest that counts."""
         if severity is not None and severity not in set(Severity):
             raise InputError(f"{severity[:40]!r} is no severity", hint=f"there are {', '.join(Severity)}")
@@ -363,14 +363,14 @@ class Inference:
 
     def evaluate(
         self, context: Sequence[Triple] = (), *, domain: str | None = None, rules: Iterable[str] | None = None
-    ) -> Checked:
+    ) -> RuleFindings:
         """What policies ask for, given facts that count for this call only."""
         return self._find(RuleType.POLICY, rules, domain, context=context)
 
     def supposing(self, question: Callable[[Relations], T]) -> T:
         """Ask about the facts that are trusted, in one state of them: what if there were others, or other rules?"""
         self.refresh()
-        return self._library.index.read(lambda db: question(fact_write.Stored(db)))
+        return self._library.index.read(lambda db: question(fact_write.StoredRelations(db)))
 
     def _find(
         self,
@@ -380,14 +380,14 @@ class Inference:
         *,
         severity: Severity = Severity.INFO,
         context: Sequence[Triple] = (),
-    ) -> Checked:
+    ) -> RuleFindings:
         chosen = self._chosen(type, names, domain)
         now = self._now()
 
-        def ask(db: Connection, known: Prover) -> Checked:
+        def ask(db: Connection, known: Prover) -> RuleFindings:
             found = findings(known, chosen, now, severity=severity, problems=known.problems)
             problems = *filter(None, [fact_write.trouble(db)]), *sorted(known.problems)
-            return Checked(findings=tuple(found), problems=problems, truncated=known.truncated)
+            return RuleFindings(findings=tuple(found), problems=problems, truncated=known.truncated)
 
         return self._reason(ask, context)
 
@@ -397,7 +397,7 @@ class Inference:
         rules = self._inference_rules()
 
         def ask(db: Connection) -> T:
-            stored = fact_write.Stored(db)
+            stored = fact_write.StoredRelations(db)
             # What is kept does not follow from facts that are not there, and is not there where there is trouble.
             kept = not context and fact_write.trouble(db) is None
             relations = Beside(stored, context) if context else stored
@@ -412,7 +412,7 @@ class Inference:
         found = derive(atoms, rules.values(), most=self._vault.config.knowledge.most)
         fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
         if kept:
-            fresh = [each for each in fresh if not _is_there(fact_write.Stored(db), each)]
+            fresh = [each for each in fresh if not _is_there(fact_write.StoredRelations(db), each)]
         conclusions = [
             Conclusion(
                 id=fact_id(self._agent, each.triple, "D"),
@@ -461,7 +461,7 @@ def as_goal(subject: str, predicate: str, object: str) -> Condition:
     return Condition(subject, predicate, object)
 
 
-def _is_there(stored: fact_write.Stored, atom: Atom) -> bool:
+def _is_there(stored: fact_write.StoredRelations, atom: Atom) -> bool:
     held = stored.match(atom.predicate, atom.subject, atom.object)
     return any(each.key < 0 and each[4:] == atom[4:] for each in held)
 

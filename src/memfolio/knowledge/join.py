@@ -14,7 +14,7 @@ from memfolio.index.facts import BEGINNING, END, Atom, Triple
 from memfolio.knowledge.literal import Operator, compare
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, bound, is_variable, variables
 
-__all__ = ["BEGINNING", "END", "Atom", "Held", "Relations", "Triple"]
+__all__ = ["BEGINNING", "END", "Atom", "MemoryRelations", "Relations", "Triple"]
 
 
 class Relations(Protocol):
@@ -25,7 +25,7 @@ class Relations(Protocol):
         ...
 
 
-class Held:
+class MemoryRelations:
     """Atoms in memory."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
@@ -82,7 +82,7 @@ Spend = Callable[[int], None]
 """Hears how many steps a search takes, and may stop it with an error."""
 
 
-class Solution(NamedTuple):
+class JoinSolution(NamedTuple):
     """Values with which all conditions hold, the atoms that meet the positive ones, how sure and when."""
 
     binding: Binding
@@ -100,16 +100,16 @@ def solve(
     span: Span = ALWAYS,
     problems: set[str] | None = None,
     spend: Spend = lambda _: None,
-) -> Iterator[Solution]:
+) -> Iterator[JoinSolution]:
     """Every solution within `span`; what cannot be compared does not hold, and is told in `problems`."""
     given = dict(binding or {})
-    search = Search(tuple(body), frozenset(given), relations, set() if problems is None else problems, spend)
+    search = BodySearch(tuple(body), frozenset(given), relations, set() if problems is None else problems, spend)
     for term, value in given.items():
         search.values[search.places[term]] = value
     wanted = [(name, search.places[name]) for name in bound(body) if name not in given]
     for atoms, confidence, start, end in search.find(0, (), 1.0, *span):
         named = {name: search.values[place] for name, place in wanted}
-        yield Solution(given | named, atoms, confidence, start, end)
+        yield JoinSolution(given | named, atoms, confidence, start, end)
 
 
 @lru_cache(maxsize=4096)
@@ -128,7 +128,7 @@ def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
     return tuple(ordered)
 
 
-class Search:
+class BodySearch:
     """The conditions of a body, ready to be met many times: each term has a place in `values`.
 
     Whoever searches fills the places of what is known first, and reads the others whenever something is found; one

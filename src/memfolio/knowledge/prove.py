@@ -11,9 +11,21 @@ from itertools import islice
 
 from memfolio.errors import InferenceLimitError, RuleError
 from memfolio.knowledge.engine import Derivation, derive
-from memfolio.knowledge.join import Atom, Binding, Held, Relations, bind, fill, filled, instance, nearest, size, solve
+from memfolio.knowledge.join import (
+    Atom,
+    Binding,
+    MemoryRelations,
+    Relations,
+    bind,
+    fill,
+    filled,
+    instance,
+    nearest,
+    size,
+    solve,
+)
 from memfolio.knowledge.rule import Condition, Part, Rule, render_part, spoken_of, variables
-from memfolio.knowledge.tree import DEEPEST, Lookup, Node, Step, head_binding, steps_to, tell
+from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, head_binding, steps_to, tell
 
 ABDUCTION_DEPTH = 2
 """How many hypotheses deep an assumption is explained in turn."""
@@ -133,7 +145,7 @@ Call = tuple[str, str | None, str | None]
 """A predicate and, where they are known, subject and object."""
 
 
-class Verdict(StrEnum):
+class ProofVerdict(StrEnum):
     """What came of a goal."""
 
     PROVEN = "proven"
@@ -143,12 +155,12 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class GoalAnswer:
     """Values for a goal's variables, how sure and when that holds, and its best proof."""
 
     binding: Binding
     atom: Atom
-    proof: Node
+    proof: ProofNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +168,8 @@ class Proof:
     """What came of a goal; `truncated` says that some search for it or its gaps was cut, so that more may follow."""
 
     goal: Condition
-    verdict: Verdict
-    answers: tuple[Answer, ...]
+    verdict: ProofVerdict
+    answers: tuple[GoalAnswer, ...]
     total: int
     """How many answers there are, of which `answers` may show the surest."""
     gaps: tuple[Gap, ...]
@@ -185,12 +197,12 @@ def prove(
     held.sort(key=lambda each: (-each[0].confidence, each[0][1:]))
     undecided = None if held else prover.undecided(*call_of(goal))
     missing = [] if held else [each for each in gaps(goal, known, prover.rules) if each.missing]
-    rest = Verdict.UNDECIDED if undecided else Verdict.GAPS if missing else Verdict.UNPROVABLE
+    rest = ProofVerdict.UNDECIDED if undecided else ProofVerdict.GAPS if missing else ProofVerdict.UNPROVABLE
     return Proof(
         goal=goal,
-        verdict=Verdict.PROVEN if held else rest,
+        verdict=ProofVerdict.PROVEN if held else rest,
         answers=tuple(
-            Answer(binding=found, atom=atom, proof=tell(atom, prover.steps_to, depth, facts, ways=1))
+            GoalAnswer(binding=found, atom=atom, proof=tell(atom, prover.steps_to, depth, facts, ways=1))
             for atom, found in held[:limit]
         ),
         total=len(held),
@@ -229,7 +241,7 @@ class Prover:
         self._heads: defaultdict[str, list[Rule]] = defaultdict(list)
         for rule in unsettled(self.rules) if kept else self.rules:
             self._heads[head_of(rule).predicate].append(rule)
-        self._answers: defaultdict[str, dict[Call, Held]] = defaultdict(dict)
+        self._answers: defaultdict[str, dict[Call, MemoryRelations]] = defaultdict(dict)
         self._drawn: list[Derivation] = []
 
     @property
@@ -264,7 +276,7 @@ class Prover:
             rule = next(rule for rule in self.rules if rule.id == found.proofs[atom.key].rule)
             positive = [part for part in rule.conditions if not (isinstance(part, Condition) and part.negated)]
             binding = head_binding(head_of(rule), atom.subject, atom.object)
-            met = islice(solve(positive, Held(found.premises(atom)), binding), 1)
+            met = islice(solve(positive, MemoryRelations(found.premises(atom)), binding), 1)
             return [(rule, each._replace(start=atom.start, end=atom.end)) for each in met]
         key = _KEPT - atom.key if atom.key >= _KEPT else atom.key
         if key > 0:
@@ -287,11 +299,11 @@ class Prover:
             self._cut[goal[0]] = f"not decided{reason}"
             self.problems.add(error.message)
             goal = (goal[0], None, None)  # what failed once is not tried again
-            self._answers[goal[0]][goal] = Held(self._given([goal]))
+            self._answers[goal[0]][goal] = MemoryRelations(self._given([goal]))
             return goal
         self.problems.update(found.problems)
         self._drawn.append(found)
-        self._answers[goal[0]][goal] = Held(found.atoms.values())
+        self._answers[goal[0]][goal] = MemoryRelations(found.atoms.values())
         return goal
 
     def _narrowed(self, goal: Call) -> tuple[list[Rule], set[Call]]:

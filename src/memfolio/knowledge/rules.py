@@ -11,7 +11,7 @@ from itertools import count, takewhile
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError, RuleError
-from memfolio.graph.grow import Shelf
+from memfolio.graph.grow import Readable
 from memfolio.index.database import head_of
 from memfolio.index.write_rows import records
 from memfolio.knowledge.rule import (
@@ -50,7 +50,7 @@ Folded = tuple[dict[str, Rule], list[str]]
 class Rules:
     """The rules that an agent reasons with; each is named by its id or its name."""
 
-    def __init__(self, vault: Vault, library: Shelf, agent: str) -> None:
+    def __init__(self, vault: Vault, library: Readable, agent: str) -> None:
         self._vault = vault
         self._library = library
         self._ledger = Ledger(f"{agent_root(agent)}/knowledge/rules", Form.LINES)

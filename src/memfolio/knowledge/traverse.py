@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from memfolio.clock import iso
 from memfolio.errors import InputError, NotFoundError, RuleError
-from memfolio.graph.grow import Shelf
+from memfolio.graph.grow import Readable
 from memfolio.index.database import Connection
-from memfolio.index.fact_write import Stored
+from memfolio.index.fact_write import StoredRelations
 from memfolio.index.facts import derived_named, fact_id, fact_of, is_told_of, read_moment, triple_named
 from memfolio.index.rows import from_us, to_us
 from memfolio.knowledge.facts import When
-from memfolio.knowledge.join import BEGINNING, END, Atom, Relations, Solution, solve
+from memfolio.knowledge.join import BEGINNING, END, Atom, JoinSolution, Relations, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
 from memfolio.knowledge.rule import Part, bound, check_rule, is_variable, parse
 from memfolio.knowledge.tree import span_text
@@ -58,7 +58,7 @@ class Cited(NamedTuple):
     atom: Atom
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One of several predicates to follow so many times; `^` before one means from its object to its subject."""
 
     ways: tuple[str, ...]
@@ -148,7 +148,7 @@ class Misfit(NamedTuple):
         return f"{' '.join(self.cited.atom.triple)}: {self.node} is {is_a}, not {wanted}"
 
 
-def read_path(path: str | Sequence[str], hops: int = HOPS) -> tuple[Step, ...]:
+def read_path(path: str | Sequence[str], hops: int = HOPS) -> tuple[PathStep, ...]:
     """The steps of a path: the name of a ready one, or predicates such as `supports`, `^supports`, `a|b`, `(a|^b)+`."""
     if not 1 <= hops <= MOST_HOPS:
         raise InputError(f"{hops} hops are not 1 to {MOST_HOPS}", hint="a step with + or * is repeated so often")
@@ -158,14 +158,14 @@ def read_path(path: str | Sequence[str], hops: int = HOPS) -> tuple[Step, ...]:
     return tuple(_read_step(each, hops) for each in (PATHS.get(given[0], given) if len(given) == 1 else given))
 
 
-def _read_step(text: str, hops: int) -> Step:
+def _read_step(text: str, hops: int) -> PathStep:
     match = _STEP.fullmatch(text.strip())
     ways = tuple(dict.fromkeys(match["choice"].split("|"))) if match else ()
     if match is None or not all(each.lstrip("^") and each.rfind("^") < 1 for each in ways):
         hint = "write supports, ^supports for the way back, a|b for either, (a|b)+ or a* to repeat"
         raise InputError(f"{text[:60]!r} is no step of a path", hint=hint)
     least, repeats = _TIMES[match["times"]]
-    return Step(ways, least, hops if repeats else 1)
+    return PathStep(ways, least, hops if repeats else 1)
 
 
 class _Walker(NamedTuple):
@@ -174,7 +174,9 @@ class _Walker(NamedTuple):
     times: int = 0
 
 
-def traverse(sources: Sources, start: str | None, steps: Sequence[Step], moment: int, *, limit: int = SHOWN) -> Paths:
+def traverse(
+    sources: Sources, start: str | None, steps: Sequence[PathStep], moment: int, *, limit: int = SHOWN
+) -> Paths:
     """Where steps lead from a node, or from any; no path meets a node twice."""
     nodes = [start] if start is not None else _starts(sources, steps, moment)
     return walk(sources, [Path((node,), ()) for node in nodes], steps, moment, limit=limit)
@@ -183,7 +185,7 @@ def traverse(sources: Sources, start: str | None, steps: Sequence[Step], moment:
 def walk(
     sources: Sources,
     begun: Iterable[Path],
-    steps: Sequence[Step],
+    steps: Sequence[PathStep],
     moment: int,
     *,
     limit: int = SHOWN,
@@ -214,7 +216,7 @@ def _first_arrivals(walkers: Iterable[_Walker], seen: set[tuple[int, str]]) -> l
     return found
 
 
-def _starts(sources: Sources, steps: Sequence[Step], moment: int) -> list[str]:
+def _starts(sources: Sources, steps: Sequence[PathStep], moment: int) -> list[str]:
     """Where the first step begins, and those behind it that come first where it is left out."""
     first = next((at for at, step in enumerate(steps) if step.least), len(steps))
     ways = [way for step in steps[: first + 1] for way in step.ways]
@@ -223,7 +225,7 @@ def _starts(sources: Sources, steps: Sequence[Step], moment: int) -> list[str]:
     return sorted({e.atom.object if way[0] == "^" else e.atom.subject for way, found in pairs for e in found})
 
 
-def _passed(walker: _Walker, steps: Sequence[Step]) -> Iterator[_Walker]:
+def _passed(walker: _Walker, steps: Sequence[PathStep]) -> Iterator[_Walker]:
     """A walker at its step, and at those behind it that it may go on to at once."""
     yield walker
     while walker.at < len(steps) and walker.times >= steps[walker.at].least:
@@ -231,7 +233,7 @@ def _passed(walker: _Walker, steps: Sequence[Step]) -> Iterator[_Walker]:
         yield walker
 
 
-def _onward(sources: Sources, walkers: Iterable[_Walker], steps: Sequence[Step], moment: int) -> Iterator[_Walker]:
+def _onward(sources: Sources, walkers: Iterable[_Walker], steps: Sequence[PathStep], moment: int) -> Iterator[_Walker]:
     """All walkers one fact further."""
     going = [each for each in walkers if each.at < len(steps) and each.times < steps[each.at].most]
     tries = [(each, way, _wish(way, each.path.nodes[-1])) for each in going for way in steps[each.at].ways]
@@ -329,7 +331,7 @@ def aggregate(sources: Sources, conditions: Sequence[Part], moment: int, *, by: 
     is_cut = False
     grouped: defaultdict[str, dict[tuple[str, str], Member]] = defaultdict(dict)
 
-    def solutions(relations: Relations) -> list[Solution]:
+    def solutions(relations: Relations) -> list[JoinSolution]:
         return list(islice(solve(conditions, relations, span=(moment, moment + 1), problems=problems), MEMBERS + 1))
 
     for agent, solved in sources.each(solutions):
@@ -403,7 +405,7 @@ def _escaped(text: str) -> str:
 class Questions:
     """Asks about what holds now, or at `valid_at`; what strangers said is left out."""
 
-    def __init__(self, vault: Vault, library: Shelf, *, refresh: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, vault: Vault, library: Readable, *, refresh: Callable[[], object] = lambda: None) -> None:
         self._vault = vault
         self._library = library
         self._refresh = refresh
@@ -455,7 +457,9 @@ class Questions:
 
     def each(self, question: Callable[[Relations], T]) -> list[tuple[str, T]]:
         """What a question finds with each agent, the own one first."""
-        return [(index.agent, index.read(lambda db: question(Stored(db)))) for index in self._library.indexes()]
+        return [
+            (index.agent, index.read(lambda db: question(StoredRelations(db)))) for index in self._library.indexes()
+        ]
 
     def _moment(self, valid_at: When) -> int:
         self._refresh()
@@ -484,7 +488,7 @@ def _with_dependents(id: str, agent: str, db: Connection) -> list[Atom]:
     triple = concluded.triple if concluded else triple_named(db, id)
     if triple is None:
         return []
-    stored, (subject, predicate, target) = Stored(db), triple
+    stored, (subject, predicate, target) = StoredRelations(db), triple
     found = {atom.key: atom for atom in stored.match(predicate, subject, target)} or {0: Atom(0, *triple)}
     waiting = list(found)
     while waiting:

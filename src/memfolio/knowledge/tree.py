@@ -13,7 +13,18 @@ from typing import Any
 from memfolio.clock import EPOCH, iso
 from memfolio.errors import NotFoundError
 from memfolio.index.facts import Fact
-from memfolio.knowledge.join import BEGINNING, END, Atom, Binding, Relations, Solution, Triple, filled, is_test, solve
+from memfolio.knowledge.join import (
+    BEGINNING,
+    END,
+    Atom,
+    Binding,
+    JoinSolution,
+    Relations,
+    Triple,
+    filled,
+    is_test,
+    solve,
+)
 from memfolio.knowledge.rule import Comparison, Condition, Rule, is_variable, render, render_part
 
 WAYS = 5
@@ -30,11 +41,11 @@ _SPECIAL = re.compile(r"""[^\w\s.,:?!$€£%+/*=—–-]""")
 
 Lookup = Callable[[Triple], Fact | None]
 """What somebody asserted of a triple."""
-Step = tuple[Rule, Solution]
+Step = tuple[Rule, JoinSolution]
 """A rule, and how its conditions are met."""
 
 
-class Cut(StrEnum):
+class BranchEnd(StrEnum):
     """Why a branch ends before its facts."""
 
     CYCLE = "rests on itself"
@@ -44,19 +55,19 @@ class Cut(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class ProofStep:
     """One derivation: a rule, what meets its conditions, and the comparisons and absences that hold with it."""
 
     rule: Rule
     confidence: float
     start: int
     end: int
-    premises: tuple[Node, ...]
+    premises: tuple[ProofNode, ...]
     tests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class ProofNode:
     """A triple in the tree. `fact` is set where somebody asserted it, `ways` where rules conclude it."""
 
     triple: Triple
@@ -64,10 +75,10 @@ class Node:
     start: int = BEGINNING
     end: int = END
     fact: Fact | None = None
-    ways: tuple[Way, ...] = ()
+    ways: tuple[ProofStep, ...] = ()
     more: int = 0
     """How many further derivations are not shown."""
-    cut: Cut | None = None
+    cut: BranchEnd | None = None
 
 
 def called(rule: Rule) -> str:
@@ -77,7 +88,7 @@ def called(rule: Rule) -> str:
 
 def explain_fact(
     triple: Triple, relations: Relations, rules: Sequence[Rule], depth: int, *, facts: Lookup | None = None
-) -> Node:
+) -> ProofNode:
     """All that a triple rests on, `depth` rules deep. `relations` must have what the rules conclude, as `Prover` does.
 
     NotFoundError where the triple does not hold.
@@ -92,7 +103,7 @@ def explain_fact(
 
 def tell(
     atom: Atom, steps: Callable[[Atom], Sequence[Step]], depth: int, facts: Lookup | None = None, *, ways: int = WAYS
-) -> Node:
+) -> ProofNode:
     """The tree of an atom, `depth` rules deep, with the first of the steps that lead to each atom."""
     return _Teller(steps=steps, facts=facts, ways=ways).node(atom, min(depth, DEEPEST))
 
@@ -116,15 +127,15 @@ class _Teller:
     left: int = NODES
     shown: set[Triple] = field(default_factory=set)
 
-    def node(self, atom: Atom, depth: int, above: tuple[Triple, ...] = ()) -> Node:
+    def node(self, atom: Atom, depth: int, above: tuple[Triple, ...] = ()) -> ProofNode:
         steps = self.steps(atom)
         cut = self._cut(atom.triple, depth, above) if steps else None
-        ways: list[Way] = []
+        ways: list[ProofStep] = []
         if cut is None and steps:
             self.left -= 1
             self.shown.add(atom.triple)
             ways = [self._way(*each, depth - 1, (*above, atom.triple)) for each in steps[: self.ways]]
-        return Node(
+        return ProofNode(
             triple=atom.triple,
             confidence=atom.confidence,
             start=atom.start,
@@ -135,8 +146,8 @@ class _Teller:
             cut=cut,
         )
 
-    def _way(self, rule: Rule, solution: Solution, depth: int, above: tuple[Triple, ...]) -> Way:
-        return Way(
+    def _way(self, rule: Rule, solution: JoinSolution, depth: int, above: tuple[Triple, ...]) -> ProofStep:
+        return ProofStep(
             rule=rule,
             confidence=solution.confidence * rule.factor,
             start=solution.start,
@@ -145,14 +156,14 @@ class _Teller:
             tests=tuple(render_part(filled(part, solution.binding)) for part in rule.conditions if is_test(part)),
         )
 
-    def _cut(self, triple: Triple, depth: int, above: tuple[Triple, ...]) -> Cut | None:
+    def _cut(self, triple: Triple, depth: int, above: tuple[Triple, ...]) -> BranchEnd | None:
         if triple in above:
-            return Cut.CYCLE
+            return BranchEnd.CYCLE
         if depth <= 0:
-            return Cut.DEPTH
+            return BranchEnd.DEPTH
         if triple in self.shown:
-            return Cut.SHOWN
-        return Cut.SIZE if self.left <= 0 else None
+            return BranchEnd.SHOWN
+        return BranchEnd.SIZE if self.left <= 0 else None
 
 
 def steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> list[Step]:
@@ -201,12 +212,12 @@ def _moment(us: int) -> str:
         return str(us)
 
 
-def as_text(node: Node, indent: int = 0) -> str:
+def as_text(node: ProofNode, indent: int = 0) -> str:
     """The tree for people: what rests on something stands above it, one step to the left."""
     return "\n".join(_lines(node, indent))
 
 
-def _lines(node: Node, indent: int) -> Iterator[str]:
+def _lines(node: ProofNode, indent: int) -> Iterator[str]:
     margin = "  " * indent
     yield f"{margin}{sentence(node.triple)} ({', '.join(_remarks(node))})"
     for line in _told(node.fact):
@@ -220,7 +231,7 @@ def _lines(node: Node, indent: int) -> Iterator[str]:
         yield f"{margin}  and {node.more} more ways"
 
 
-def _remarks(node: Node) -> Iterator[str]:
+def _remarks(node: ProofNode) -> Iterator[str]:
     yield f"{node.confidence:.2f}"
     if node.fact:
         yield node.fact.id
@@ -240,11 +251,11 @@ def as_document(value: object) -> Any:
     if isinstance(value, Fact):
         return {"id": value.id, "source": value.source, **recorded(value)}
     if isinstance(value, Atom):
-        value = Node(triple=value.triple, confidence=value.confidence, start=value.start, end=value.end)
+        value = ProofNode(triple=value.triple, confidence=value.confidence, start=value.start, end=value.end)
     if is_dataclass(value):
         named = {each.name: getattr(value, each.name) for each in fields(value)}
         ends = _ends(named.pop("start"), named.pop("end")) if "start" in named else ()
-        is_branch = isinstance(value, Node | Way)
+        is_branch = isinstance(value, ProofNode | ProofStep)
         shown = {name: each for name, each in named.items() if each or not (each is None or is_branch)}
         return {name: as_document(each) for name, each in shown.items()} | {f"valid_{word}": at for word, at in ends}
     if isinstance(value, Mapping):
@@ -252,12 +263,12 @@ def as_document(value: object) -> Any:
     return [as_document(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def as_mermaid(node: Node) -> str:
+def as_mermaid(node: ProofNode) -> str:
     """The tree as a Mermaid graph: facts are boxes, rules are rounded, and arrows lead to what something rests on."""
     return "\n".join(["graph TD", *_drawn(node, count(), "")])
 
 
-def _drawn(node: Node, numbers: Iterator[int], above: str) -> Iterator[str]:
+def _drawn(node: ProofNode, numbers: Iterator[int], above: str) -> Iterator[str]:
     name = f"n{next(numbers)}"
     yield f'  {name}["{_label(sentence(node.triple), ", ".join(_remarks(node)), *_told(node.fact))}"]'
     if above:

@@ -16,7 +16,7 @@ from memfolio.index.rows import from_us
 from memfolio.index.search import Filter
 from memfolio.intake import choose
 from memfolio.knowledge.facts import ANY, Facts
-from memfolio.knowledge.join import BEGINNING, END, Atom, Held, Triple
+from memfolio.knowledge.join import BEGINNING, END, Atom, MemoryRelations, Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.prove import abduce
 from memfolio.knowledge.rule import Condition, Rule, is_variable, variables
@@ -41,7 +41,7 @@ _DENIAL = re.compile(r"\b(?:not|never|no longer|none|neither|nor|without|\w+n['�
 _JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")
 
 
-class Method(StrEnum):
+class VerificationMethod(StrEnum):
     """How a fact is verified."""
 
     USER_CONFIRMATION = "user_confirmation"
@@ -50,7 +50,7 @@ class Method(StrEnum):
     CONSISTENCY_CHECK = "consistency_check"
 
 
-TELLING = (Method.USER_CONFIRMATION, Method.CROSS_REFERENCE)
+TELLING = (VerificationMethod.USER_CONFIRMATION, VerificationMethod.CROSS_REFERENCE)
 """The methods that bring somebody's word; that nothing speaks against a fact does not speak for it."""
 
 
@@ -76,7 +76,7 @@ class Verification:
     verified: bool
     confidence: float
     reason: str
-    method: Method = Method.USER_CONFIRMATION
+    method: VerificationMethod = VerificationMethod.USER_CONFIRMATION
     contradictions: tuple[Fact, ...] = ()
     supports: tuple[str, ...] = ()
     """The ids of the facts and memories that say the same."""
@@ -85,7 +85,7 @@ class Verification:
 def verify(
     facts: Facts,
     id: str,
-    method: Method | str,
+    method: VerificationMethod | str,
     *,
     now: datetime,
     by: Attribution,
@@ -98,19 +98,19 @@ def verify(
     Where the check fails, it becomes as unsure as the check is; only a person's word and other sources make it surer.
     `confirmed` is the person's answer, which only `user_confirmation` needs.
     """
-    fact, chosen = facts.get(id), choose(Method, "method", method)
+    fact, chosen = facts.get(id), choose(VerificationMethod, "method", method)
     if fact.is_derived:
         raise ConflictError(
             f"{str(fact)[:80]!r} follows from other facts", hint="verify those; `fact explain` shows them"
         )
     match chosen:
-        case Method.USER_CONFIRMATION:
+        case VerificationMethod.USER_CONFIRMATION:
             found = _confirm(fact, confirmed, by)
-        case Method.CROSS_REFERENCE:
+        case VerificationMethod.CROSS_REFERENCE:
             found = _cross_reference(fact, facts, evidence)
-        case Method.TEMPORAL_CHECK:
+        case VerificationMethod.TEMPORAL_CHECK:
             found = _check_times(fact, _last_told(fact, facts), now)
-        case Method.CONSISTENCY_CHECK:
+        case VerificationMethod.CONSISTENCY_CHECK:
             found = _check_consistency(fact, facts, evidence)
     found = replace(found, method=chosen)
     facts.note_verification(fact, chosen.value, found.verified, _adjusted(fact, found) if adjust else None, by)
@@ -300,7 +300,7 @@ class Guesses:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hypothesis:
+class GuessedFact:
     """A fact that might be: what it rests on, and who guessed it: `model:…`, `rule:…` or `pattern`."""
 
     subject: str
@@ -335,7 +335,7 @@ def relevant(facts: Facts, recalled: Iterable[str]) -> list[Fact]:
 
 def hypothesise(
     premise: str, known: Sequence[Fact], model: Model | None, *, rules: Iterable[Rule] = (), limit: int = 10
-) -> list[Hypothesis]:
+) -> list[GuessedFact]:
     """What might be so if a premise is, given the facts that have to do with it, the surest first.
 
     ModelError where a model is asked and has no valid answer.
@@ -348,14 +348,14 @@ def hypothesise(
         found = list(_by_model(premise, trusted[:NEARBY], model, limit))
     else:
         found = [*_by_rules(premise, trusted, rules), *_by_pattern(premise, trusted)]
-    there, once = {fact.triple for fact in trusted}, dict[Triple, Hypothesis]()
+    there, once = {fact.triple for fact in trusted}, dict[Triple, GuessedFact]()
     for each in sorted(found, key=lambda each: (-each.confidence, each.triple)):
         if each.triple not in there:
             once.setdefault(each.triple, each)
     return list(once.values())[:limit]
 
 
-def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> Iterator[Hypothesis]:
+def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> Iterator[GuessedFact]:
     material = "\n".join([f"premise: {_line(premise)}", *(f"[{each.id}] {_line(str(each))}" for each in known)])
     answer = model.ask(TASK.format(limit=limit), material, Guesses)
     by_id = {each.id: each for each in known}
@@ -367,7 +367,7 @@ def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> 
             yield _guess(triple, supports, reason if is_grounded(reason, material) else "", f"model:{model.name}")
 
 
-def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Iterator[Hypothesis]:
+def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Iterator[GuessedFact]:
     """Where what a rule concludes is known, and all but one of its conditions: that one would explain it.
 
     It or what it explains is about something that the premise names, and it is about that or what that has to do with:
@@ -375,7 +375,7 @@ def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Ite
     """
     named = {name for fact in known for name in _ends(fact) if _is_name(name) and are_words_of(name, premise)}
     near = {name for fact in known for name in _ends(fact) if not named.isdisjoint(_ends(fact))}
-    held = Held(Atom(place, *fact.triple, fact.confidence) for place, fact in enumerate(known))
+    held = MemoryRelations(Atom(place, *fact.triple, fact.confidence) for place, fact in enumerate(known))
     usable = [each for each in rules if each.enabled and each.conclusion is not None]
     for fact in known if named else ():
         for found in abduce(Condition(*fact.triple), held, usable, depth=1):
@@ -390,7 +390,7 @@ def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Ite
                 yield _guess(triple, supports, reason, f"rule:{found.rule.id}", found.rule.factor)
 
 
-def _by_pattern(premise: str, known: Sequence[Fact]) -> Iterator[Hypothesis]:
+def _by_pattern(premise: str, known: Sequence[Fact]) -> Iterator[GuessedFact]:
     """What most of those have that are like a subject of which the premise speaks, and that one lacks."""
     traits: defaultdict[str, dict[tuple[str, str], Fact]] = defaultdict(dict)
     for fact in known:
@@ -405,9 +405,9 @@ def _by_pattern(premise: str, known: Sequence[Fact]) -> Iterator[Hypothesis]:
                 yield _guess((subject, *trait), agreeing, reason, "pattern", len(agreeing) / len(like))
 
 
-def _guess(triple: Triple, supports: Sequence[Fact], reason: str, made_by: str, share: float = 1.0) -> Hypothesis:
+def _guess(triple: Triple, supports: Sequence[Fact], reason: str, made_by: str, share: float = 1.0) -> GuessedFact:
     subject, predicate, object_ = triple
-    return Hypothesis(
+    return GuessedFact(
         subject=subject,
         predicate=predicate,
         object=object_,

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import chain
 
 from memfolio.learn.clauses import is_question, is_small_talk
-from memfolio.learn.learned import ENTITY_TYPES, Cause, Learned, Mention, Relation, Statement, Turn
+from memfolio.learn.learned import ENTITY_TYPES, CauseHypothesis, Learned, Mention, Relation, Statement, Turn
 from memfolio.learn.resolve import plain_words
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
@@ -52,7 +52,7 @@ where nothing is worth knowing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ModelStatement:
     """A statement as a model gives it."""
 
     text: str
@@ -65,7 +65,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class ModelCause:
     """A cause as a model gives it."""
 
     cause: int
@@ -73,18 +73,20 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ModelReading:
     """What a model reads in a conversation."""
 
-    statements: tuple[Said, ...] = ()
+    statements: tuple[ModelStatement, ...] = ()
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
-    causes: tuple[Reason, ...] = ()
+    causes: tuple[ModelCause, ...] = ()
 
 
 def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
     """What a model learns from a conversation, in as many questions as its length needs; ModelError where one fails."""
-    found = [_checked(model.ask(TASK, _material(turns, places), Reading), turns, places) for places in _split(turns)]
+    found = [
+        _checked(model.ask(TASK, _material(turns, places), ModelReading), turns, places) for places in _split(turns)
+    ]
     statements = _confirmed((each for part in found for each in part.statements), turns)
     return Learned(
         statements=list({each.text.casefold(): each for each in statements}.values()),
@@ -119,7 +121,7 @@ def _numbered(place: int, turn: Turn) -> str:
     return "\n".join([f"[{place}] {speaker}{when}: {first}", *(f"  | {line}" for line in further)])
 
 
-def _checked(reading: Reading, turns: Sequence[Turn], places: range) -> Learned:
+def _checked(reading: ModelReading, turns: Sequence[Turn], places: range) -> Learned:
     """What of a reading holds."""
     mentions = [mention for each in reading.mentions if (mention := _mention(each, turns, places))]
     known = {name.casefold() for each in mentions for name in (each.name, *each.aliases)}
@@ -128,14 +130,14 @@ def _checked(reading: Reading, turns: Sequence[Turn], places: range) -> Learned:
         mentions=mentions,
         relations=[relation for each in reading.relations if (relation := _relation(each, known, places))],
         causes=[
-            Cause(cause=each.cause, effect=each.effect)
+            CauseHypothesis(cause=each.cause, effect=each.effect)
             for each in dict.fromkeys(reading.causes)
             if each.cause in places and each.effect in places and each.cause != each.effect
         ],
     )
 
 
-def _statements(said: Iterable[Said], turns: Sequence[Turn], places: range) -> Iterator[Statement]:
+def _statements(said: Iterable[ModelStatement], turns: Sequence[Turn], places: range) -> Iterator[Statement]:
     count: Counter[int] = Counter()
     for each in said:
         statement = _statement(each, turns, places)
@@ -144,7 +146,7 @@ def _statements(said: Iterable[Said], turns: Sequence[Turn], places: range) -> I
             yield statement
 
 
-def _statement(said: Said, turns: Sequence[Turn], places: range) -> Statement | None:
+def _statement(said: ModelStatement, turns: Sequence[Turn], places: range) -> Statement | None:
     text, places_told = _line(said.text), _sources(said.turns, places)
     sources, type_name = [turns[place] for place in places_told], said.type.strip().lower()
     if not (text and sources and len(text) <= MAX_STATEMENT and type_name in _TYPES) or _is_idle(text):
@@ -166,7 +168,7 @@ def _statement(said: Said, turns: Sequence[Turn], places: range) -> Statement | 
     )
 
 
-def _about(said: Said, sources: Sequence[Turn]) -> tuple[str, str, str]:
+def _about(said: ModelStatement, sources: Sequence[Turn]) -> tuple[str, str, str]:
     """Subject, predicate and object, if all are there and the turns or their speakers have the names."""
     subject, object_ = _line(said.subject), _line(said.object)
     about = subject, "_".join(re.findall(r"\w+", said.predicate.casefold())), object_

@@ -362,7 +362,7 @@ class Who(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Clause:
     """One clause in the third person, as far as rules need it."""
 
     text: str
@@ -383,25 +383,25 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Antecedents:
     """Whom or what `he`, `her` or `it` may mean."""
 
     name: str
     who: Who
 
 
-def spoken_of(said: Said, last: Known | None, stated: bool) -> Known | None:
+def spoken_of(said: Clause, last: Antecedents | None, stated: bool) -> Antecedents | None:
     """Whom a pronoun means after a clause: its subject, or somebody close whom it names; else whom it meant before."""
     if said.who is Who.PERSON or (said.who is Who.THING and stated):
-        return Known(name=said.subject, who=said.who)
+        return Antecedents(name=said.subject, who=said.who)
     if close := _CLOSE.search(said.tail):
         speaker = said.subject.removesuffix("'s team").removesuffix(" and others")
         owner = close["owner"] or f"{speaker}'s"
-        return Known(name=f"{owner} {close['whom']}", who=Who.PERSON)
+        return Antecedents(name=f"{owner} {close['whom']}", who=Who.PERSON)
     return last if last and last.who is Who.PERSON else None
 
 
-def take_apart(clause: str, voice: Voice, last: Known | None) -> Said | None:
+def take_apart(clause: str, voice: Voice, last: Antecedents | None) -> Clause | None:
     """Who does what in a clause; nothing where no subject and verb are found. `last` tells who he or it is."""
     held = _SAYS_SO.match(clause) if clause.startswith(("I ", "We ", "we ")) else None
     bare = clause[held.end() :] if held else clause
@@ -429,7 +429,7 @@ def _may_begin(first: str) -> bool:
     return first[:1].isupper() and not _is_plain(low)
 
 
-def _stand_in(first: str, after: str, last: Known | None) -> str:
+def _stand_in(first: str, after: str, last: Antecedents | None) -> str:
     word, _, short = first.partition("'")
     if last is None or _is_plural(last.name.split()) != (word in ("they", "their")):
         return ""
@@ -438,7 +438,7 @@ def _stand_in(first: str, after: str, last: Known | None) -> str:
     return f"{last.name}'s" if word in (_HIS if last.who is Who.PERSON else _ITS) else ""
 
 
-def _subject(first: str, tokens: list[str], voice: Voice, last: Known | None) -> tuple[Who | None, int]:
+def _subject(first: str, tokens: list[str], voice: Voice, last: Antecedents | None) -> tuple[Who | None, int]:
     """Of whom it tells, and how many tokens name them."""
     if last is not None and first.partition("'")[0].lower() in _HE | _IT:
         return last.who, len(last.name.split())
@@ -527,7 +527,7 @@ def _bare(token: str) -> str:
     return token.strip(',.;:!()"').removesuffix("'s") if token.endswith(",") else token.strip(',.;:!()"')
 
 
-def _phrase(text: str, subject: str, who: Who, tokens: list[str], resolved: bool, held: str) -> Said | None:
+def _phrase(text: str, subject: str, who: Who, tokens: list[str], resolved: bool, held: str) -> Clause | None:
     seen: list[str] = []
     for place, token in enumerate(tokens[:8]):
         word = token.lower().rstrip(",")
@@ -547,7 +547,7 @@ def _phrase(text: str, subject: str, who: Who, tokens: list[str], resolved: bool
 
 def _said(
     text: str, subject: str, who: Who, seen: list[str], rest: list[str], *, resolved: bool, held: str
-) -> Said | None:
+) -> Clause | None:
     word = rest[0].lower().strip(",.")
     verb, ongoing = lemma_of(word), word.endswith("ing")
     if word == "got" and {"has", "have"} & set(seen):
@@ -565,7 +565,7 @@ def _said(
         tail = rest[1:]
     if not verb:
         return None
-    return Said(
+    return Clause(
         text=text, subject=subject, who=who, verb=verb, tail=" ".join(tail), resolved=resolved, held=held,
         past=bool({"was", "were", "did", "didn't", "had", "used", "wasn't", "weren't"} & set(seen))
         or (bool(known) and is_past(word) and not has),

@@ -68,7 +68,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class CauseHypothesis:
     """A hypothesis: what one turn tells may have caused what another one tells."""
 
     cause: int
@@ -83,7 +83,7 @@ class Learned:
     statements: Sequence[Statement] = ()
     mentions: Sequence[Mention] = ()
     relations: Sequence[Relation] = ()
-    causes: Sequence[Cause] = ()
+    causes: Sequence[CauseHypothesis] = ()
 
 
 _TRUST = (Origin.UNTRUSTED, Origin.SYSTEM, Origin.AGENT, Origin.OWNER)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memfolio.learn.clauses import KIN, PETS
-from memfolio.learn.learned import ENTITY_TYPES, Cause, Mention, Relation, Statement, Turn
+from memfolio.learn.learned import ENTITY_TYPES, CauseHypothesis, Mention, Relation, Statement, Turn
 from memfolio.learn.words import (
     ADVERBS,
     AMBIGUOUS_TOOLS,
@@ -381,7 +381,7 @@ def _named(text: str, by_name: dict[str, Mention]) -> Iterator[Mention]:
                 break
 
 
-def caused(turns: Sequence[Turn]) -> Iterator[Cause]:
+def caused(turns: Sequence[Turn]) -> Iterator[CauseHypothesis]:
     """Turns that point back to what caused them, and turns that give the cause of what was said before."""
     for place, turn in enumerate(turns):
         if not place or not turn.is_person:
@@ -391,9 +391,11 @@ def caused(turns: Sequence[Turn]) -> Iterator[Cause]:
         if before is None or text.endswith("?"):
             continue
         if _AHEAD.match(text):
-            yield Cause(cause=place, effect=before, confidence=0.6)
+            yield CauseHypothesis(cause=place, effect=before, confidence=0.6)
         elif _BACK.search(text, 0, 200):
-            yield Cause(cause=before, effect=place, confidence=0.6 if turns[before].speaker == turn.speaker else 0.5)
+            yield CauseHypothesis(
+                cause=before, effect=place, confidence=0.6 if turns[before].speaker == turn.speaker else 0.5
+            )
 
 
 def _tells(turn: Turn) -> bool:

@@ -28,7 +28,7 @@ Way = Literal["supersede", "keep", "ask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownStatementAbout:
     """Something that is held to be so: in the files already, or about to be written."""
 
     ref: Reference
@@ -52,7 +52,7 @@ class Known:
         return plain_words(self.subject), plain_words(self.predicate)
 
     @classmethod
-    def of(cls, item: MemoryItem, *, is_archived: bool = False) -> Known:
+    def of(cls, item: MemoryItem, *, is_archived: bool = False) -> KnownStatementAbout:
         """A memory as something known; what it is about stands in its attributes where it was learned, else in it."""
         given = item.attributes
         learned: dict[str, Any] = {name: str(given.get(name, "")) for name in ABOUT[:3]}
@@ -70,11 +70,11 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clash:
+class Contradiction:
     """Two statements that cannot both be true."""
 
-    old: Known
-    new: Known
+    old: KnownStatementAbout
+    new: KnownStatementAbout
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Resolution:
     """In the order of their `NewId`s."""
     replaced: list[tuple[Reference, Reference]] = field(default_factory=list)
     """What each is replaced by."""
-    contradicting: list[Clash] = field(default_factory=list)
+    contradicting: list[Contradiction] = field(default_factory=list)
     """Those that both stay."""
     repeated: list[tuple[Reference, Statement]] = field(default_factory=list)
     """What was known, and said again."""
@@ -94,31 +94,31 @@ class Resolution:
 class Knowledge:
     """What is known, to be asked by what it says and by what it is about."""
 
-    def __init__(self, known: Iterable[Known]) -> None:
-        self._texts: dict[str, Known] = {}
-        self._slots: dict[Slot, list[Known]] = {}
+    def __init__(self, known: Iterable[KnownStatementAbout]) -> None:
+        self._texts: dict[str, KnownStatementAbout] = {}
+        self._slots: dict[Slot, list[KnownStatementAbout]] = {}
         for each in known:
             self.add(each)
 
-    def add(self, known: Known) -> None:
+    def add(self, known: KnownStatementAbout) -> None:
         self._texts[plain_words(known.text)] = known
         if known.subject and known.predicate:
             self._slots.setdefault(known.slot, []).append(known)
 
-    def same(self, new: Known) -> Known | None:
+    def same(self, new: KnownStatementAbout) -> KnownStatementAbout | None:
         """What says the same, the last that did."""
         there = self._slots.get(new.slot, ()) if new.object else ()
         alike = [each for each in there if _is_same(each, new) and each.negated == new.negated]
         return alike[-1] if alike else self._texts.get(plain_words(new.text))
 
-    def detect(self, new: Known) -> list[Known]:
+    def detect(self, new: KnownStatementAbout) -> list[KnownStatementAbout]:
         """What cannot be true together with it; what a person said is not dug out of the archive for that."""
         if not new.subject or not new.predicate:
             return []
         held = [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
         return [each for each in held if not (each.is_archived and each.is_protected)]
 
-    def drop(self, old: Known) -> None:
+    def drop(self, old: KnownStatementAbout) -> None:
         """Something known holds no longer; said again, it is new."""
         held = self._slots.get(old.slot, [])
         held[:] = [each for each in held if each is not old]
@@ -131,7 +131,7 @@ def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowled
     found = Resolution()
     for statement, at in statements:
         what: dict[str, Any] = {name: getattr(statement, name) for name in ABOUT}
-        new = Known(ref=NewId(len(found.kept)), text=statement.text, at=at, **what)
+        new = KnownStatementAbout(ref=NewId(len(found.kept)), text=statement.text, at=at, **what)
         same = knowledge.same(new)
         if same is not None and same.forgotten_at is not None and at <= same.forgotten_at:
             continue  # who forgot it does not want it back from an old conversation
@@ -140,12 +140,12 @@ def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowled
             continue
         found.kept.append(statement)
         for old in knowledge.detect(new):
-            _settle(found, knowledge, Clash(old=old, new=new), way)
+            _settle(found, knowledge, Contradiction(old=old, new=new), way)
         knowledge.add(new)
     return found
 
 
-def _settle(found: Resolution, knowledge: Knowledge, clash: Clash, way: Way) -> None:
+def _settle(found: Resolution, knowledge: Knowledge, clash: Contradiction, way: Way) -> None:
     old, new = clash.old, clash.new
     if way != "supersede" or old.is_protected:
         found.contradicting.append(clash)
@@ -167,15 +167,15 @@ def about(text: str, speaker: str | None = None) -> dict[str, Any]:
     return {name: getattr(found[0], name) for name in ABOUT} if len(found) == 1 else {}
 
 
-def _is_current(known: Known) -> bool:
+def _is_current(known: KnownStatementAbout) -> bool:
     return known.forgotten_at is None and not known.is_replaced
 
 
-def _is_same(one: Known, other: Known) -> bool:
+def _is_same(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
     return plain_words(one.object) == plain_words(other.object)
 
 
-def _contradict(one: Known, other: Known) -> bool:
+def _contradict(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
     if _is_same(one, other):
         return one.negated != other.negated
     return one.is_single and other.is_single and not (one.negated or other.negated)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from memfolio.learn.clauses import (
-    Known,
+    Antecedents,
     clauses,
     is_given,
     is_made_up,
@@ -56,7 +56,7 @@ class _Reader:
         self._alone = alone
         self._names = Names()
         self._heard: dict[str, int] = {}
-        self._last: dict[str, Known | None] = {}
+        self._last: dict[str, Antecedents | None] = {}
         self._statements: dict[str, Statement] = {}
         self._relations: dict[tuple[str, str, str], Relation] = {}
 

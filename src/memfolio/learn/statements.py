@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memfolio.learn.clauses import KIN, PETS, Said, Who
+from memfolio.learn.clauses import KIN, PETS, Clause, Who
 from memfolio.learn.learned import Statement
 from memfolio.learn.words import LANGUAGES, NAMES, OFTEN, PLACES, TIMES, TOOLS, WHEN, Voice, lemma_of, tags_of
 from memfolio.types import Kind, Type, default_kind
@@ -15,7 +15,7 @@ PEOPLE, ANYBODY, OURS, THINGS, ALL = "sp", "spw", "w", "t", "spwt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class VerbPattern:
     """`starts` are the words with which the verb goes on; an empty one fits anything."""
 
     starts: tuple[str, ...]
@@ -149,8 +149,8 @@ _TYPES = {**{each.value: each for each in Type}, "plan": Type.FACT, "habit": Typ
           "membership": Type.FACT}  # fmt: skip
 
 
-def _pattern(starts: str, predicate: str, who: str, type_: str, tenses: str, weight: float, topic: str) -> Pattern:
-    return Pattern(
+def _pattern(starts: str, predicate: str, who: str, type_: str, tenses: str, weight: float, topic: str) -> VerbPattern:
+    return VerbPattern(
         starts=tuple(starts.split("|")),
         predicate=predicate.removeprefix("!"),
         who=who,
@@ -162,8 +162,8 @@ def _pattern(starts: str, predicate: str, who: str, type_: str, tenses: str, wei
     )
 
 
-def _by_verb() -> Mapping[str, tuple[Pattern, ...]]:
-    table: dict[str, tuple[Pattern, ...]] = {}
+def _by_verb() -> Mapping[str, tuple[VerbPattern, ...]]:
+    table: dict[str, tuple[VerbPattern, ...]] = {}
     for verbs, starts, predicate, who, type_, tenses, weight, topic in _TABLE:
         pattern = _pattern(starts, predicate, who, type_, tenses, weight, topic)
         for verb in verbs.split():
@@ -175,7 +175,7 @@ VERBS = _by_verb()
 BEING = tuple(_pattern(*row[:4], "np", *row[4:]) for row in _BEING)
 
 
-def matched(pattern: Pattern, tail: str) -> str | None:
+def matched(pattern: VerbPattern, tail: str) -> str | None:
     """The words with which `tail` goes on, as the pattern has them; nothing if it goes on otherwise."""
     low = tail.lower()
     for start in pattern.starts:
@@ -188,9 +188,9 @@ def matched(pattern: Pattern, tail: str) -> str | None:
 
 def fact(
     predicate: str, *, importance: float = 0.6, single: bool = False, type: Type = Type.FACT, topic: str = ""
-) -> Pattern:
+) -> VerbPattern:
     """A pattern for what was matched already."""
-    return Pattern(
+    return VerbPattern(
         starts=("",), predicate=predicate, importance=importance, is_single=single, type=type, topic=topic or "fact"
     )
 
@@ -248,7 +248,7 @@ _JUDGED = re.compile(
 )
 
 
-def being(said: Said) -> tuple[Pattern, str] | None:
+def being(said: Clause) -> tuple[VerbPattern, str] | None:
     """The pattern of what something is, and the words with which the tail begins; nothing if not worth keeping."""
     if said.could or said.future:
         return None
@@ -266,12 +266,12 @@ def being(said: Said) -> tuple[Pattern, str] | None:
     return _identity(said)
 
 
-def _favourite(what: str, least: str) -> Pattern:
+def _favourite(what: str, least: str) -> VerbPattern:
     predicate = f"{least}favourite_{'_'.join(what.lower().split())}"
     return fact(predicate, single=True, type=Type.PREFERENCE, topic="preference")
 
 
-def _attribute(what: str) -> Pattern:
+def _attribute(what: str) -> VerbPattern:
     predicate = "_".join(what.lower().split())
     return fact(predicate, importance=0.8, single=True, topic=predicate)
 
@@ -282,7 +282,7 @@ def _is_member(tail: str) -> bool:
     return bool(_GROUP.search(tail))
 
 
-def _is_loose(said: Said) -> bool:
+def _is_loose(said: Clause) -> bool:
     """Whether what is said of an attribute judges it rather than tells it."""
     if said.resolved:
         return not re.match(r"[A-Z\d]", said.tail)
@@ -292,7 +292,7 @@ def _is_loose(said: Said) -> bool:
     )
 
 
-def _identity(said: Said) -> tuple[Pattern, str] | None:
+def _identity(said: Clause) -> tuple[VerbPattern, str] | None:
     tail = said.tail
     if said.who is Who.THING and (said.past or said.resolved):
         return None
@@ -324,7 +324,7 @@ def _identity(said: Said) -> tuple[Pattern, str] | None:
     return None
 
 
-def _name_or_nation(tail: str) -> tuple[Pattern, str] | None:
+def _name_or_nation(tail: str) -> tuple[VerbPattern, str] | None:
     first = re.split(r"[\s,]", tail, maxsplit=1)[0]
     if first.lower() in LANGUAGES:
         return fact("nationality", importance=0.8, single=True, topic="identity"), ""
@@ -333,7 +333,7 @@ def _name_or_nation(tail: str) -> tuple[Pattern, str] | None:
     return (fact("name", importance=0.8, single=common, topic="name"), "") if named else None
 
 
-def having(said: Said) -> tuple[Pattern, str] | None:
+def having(said: Clause) -> tuple[VerbPattern, str] | None:
     """The same of what somebody has."""
     if said.verb != "have" or said.could or said.future or said.perfect or said.ongoing:
         return None
@@ -377,7 +377,7 @@ _UNFIT = {
 _ABLE = frozenset("speak play drive swim cook code dance sing".split())
 
 
-def doing(said: Said) -> tuple[Pattern, str] | None:
+def doing(said: Clause) -> tuple[VerbPattern, str] | None:
     """The pattern of what is done, and the words with which the tail begins; nothing if not worth keeping."""
     if said.verb == "have" and said.negated and " can't " in said.text and _FOODLIKE.fullmatch(said.tail):
         return fact("avoids", type=Type.PREFERENCE, topic="food"), ""
@@ -393,13 +393,13 @@ def doing(said: Said) -> tuple[Pattern, str] | None:
     return None
 
 
-def _may(said: Said) -> bool:
+def _may(said: Clause) -> bool:
     if (said.verb in _ABLE and " would " not in said.text) or (said.verb in ("eat", "drink") and said.negated):
         return True
     return said.verb in ("prefer", "like", "love") and not said.past
 
 
-def _tense(said: Said) -> str:
+def _tense(said: Clause) -> str:
     if said.ongoing or said.future:
         return "f" if said.future else "p" if said.past else "g"
     if said.perfect:
@@ -408,7 +408,7 @@ def _tense(said: Said) -> str:
     return "p" if said.past else "n"
 
 
-def _fits(pattern: Pattern, said: Said) -> bool:
+def _fits(pattern: VerbPattern, said: Clause) -> bool:
     if not said.tail and pattern.predicate not in ("does", "graduated"):
         return False
     if (unfit := _UNFIT.get(pattern.predicate)) and not pattern.starts[0] and said.who in "sp":
@@ -429,14 +429,14 @@ def _fits(pattern: Pattern, said: Said) -> bool:
     return pattern.predicate != "studies" or not _EFFORT.match(said.tail)
 
 
-def _is_plan(said: Said) -> bool:
+def _is_plan(said: Clause) -> bool:
     if said.perfect or said.past or _PLANLESS.match(said.tail):
         return False
     named = said.ongoing and any(word[:1].isupper() for word in said.tail.split())
     return named or bool(WHEN.search(said.tail))
 
 
-def task(said: Said) -> tuple[Pattern, str] | None:
+def task(said: Clause) -> tuple[VerbPattern, str] | None:
     """The same of what the speaker has to do by some time."""
     if said.who not in (Who.SELF, Who.WE) or said.negated or said.hedged or not WHEN.search(said.tail):
         return None
@@ -490,7 +490,7 @@ _CALLED = re.compile(
 )
 
 
-def stated(said: Said, turn: int, importance: float = 0.0) -> Statement | None:
+def stated(said: Clause, turn: int, importance: float = 0.0) -> Statement | None:
     """The statement that a clause makes; nothing if it is not worth keeping or does not stand by itself."""
     if said.text.endswith(":") or _ADDRESSED.search(said.text) or _OPEN_END.search(said.text) or _is_unclear(said):
         return None
@@ -518,7 +518,7 @@ def noted(clause: str, voice: Voice, turn: int) -> Statement | None:
     )
 
 
-def _is_unclear(said: Said) -> bool:
+def _is_unclear(said: Clause) -> bool:
     if said.verb in ("hate", "love", "like", "prefer", "dislike") and said.tail.startswith(("when ", "it when ")):
         return False
     if said.verb == "want":
@@ -528,7 +528,7 @@ def _is_unclear(said: Said) -> bool:
     return bool(_UNCLEAR.match(said.tail))
 
 
-def _is_definite(said: Said) -> bool:
+def _is_definite(said: Clause) -> bool:
     subject = said.subject
     first = subject.partition(" ")[0].lower()
     if "'s " in subject:
@@ -540,7 +540,7 @@ def _is_definite(said: Said) -> bool:
     return first not in ("this", "his", "her", "their") and subject.lower() not in PLACES
 
 
-def _noted(said: Said) -> tuple[Pattern, str] | None:
+def _noted(said: Clause) -> tuple[VerbPattern, str] | None:
     return None if said.could and said.verb == "be" else (fact("noted", importance=0.8), "")
 
 
@@ -549,7 +549,7 @@ def object_of(tail: str) -> str:
     return _CUT.sub("", tail, count=1).strip(" .!\"'")[:120]
 
 
-def _statement(said: Said, pattern: Pattern, start: str, turn: int, importance: float) -> Statement:
+def _statement(said: Clause, pattern: VerbPattern, start: str, turn: int, importance: float) -> Statement:
     type_ = pattern.type
     if type_ is Type.PREFERENCE and said.verb in ("like", "love") and said.could and not said.negated:
         type_ = Type.OBSERVATION
@@ -580,7 +580,7 @@ def _statement(said: Said, pattern: Pattern, start: str, turn: int, importance: 
     )
 
 
-def _roles(said: Said, pattern: Pattern, thing: str) -> tuple[str, str]:
+def _roles(said: Clause, pattern: VerbPattern, thing: str) -> tuple[str, str]:
     """Whose attribute it is, and what it is: both `my favourite tea is X` and `X is my favourite tea` are about me."""
     owner, _, what = thing.rpartition("'s ")
     if owner and what.lower().replace(" ", "_").replace("favor", "favour").endswith(pattern.predicate):
@@ -596,7 +596,7 @@ def _short(subject: str) -> str:
     return called["name"] if called else subject
 
 
-def _is_lasting(said: Said, pattern: Pattern, thing: str) -> bool:
+def _is_lasting(said: Clause, pattern: VerbPattern, thing: str) -> bool:
     """Whether it is so now and by itself, and can take the place of what was so before."""
     past = said.past and (pattern.predicate != "lives_in" or bool(_LONG_AGO.search(said.tail)))
     if said.negated or past or said.future or _QUALIFIED.search(said.text):
@@ -605,7 +605,7 @@ def _is_lasting(said: Said, pattern: Pattern, thing: str) -> bool:
     return not named or bool(_VALUE.match(thing))
 
 
-def _confidence(said: Said) -> float:
+def _confidence(said: Clause) -> float:
     sure = 0.85 if said.who is Who.SELF else 0.75
     return round(sure * (0.6 if said.hedged else 1.0) * (0.85 if said.resolved else 1.0), 2)
 

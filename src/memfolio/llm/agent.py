@@ -25,7 +25,7 @@ from pydantic_ai.settings import ModelSettings
 
 from memfolio.embed.post import is_loopback
 from memfolio.errors import ModelError
-from memfolio.llm.model import INSTALL, Endpoint, Question
+from memfolio.llm.model import INSTALL, Endpoint, ModelQuestion
 from memfolio.llm.prompt import cleaned
 from memfolio.text import estimate_tokens
 
@@ -174,7 +174,7 @@ LONGEST_WAIT = 5.0
 _WAIT = 0.5
 
 
-def answer_to(question: Question[T], pay: Callable[[int], None], timeout: float) -> T:
+def answer_to(question: ModelQuestion[T], pay: Callable[[int], None], timeout: float) -> T:
     """The model's answer; every failure is a ModelError."""
     try:
         return cleaned(asyncio.run(_in_time(question, pay, timeout)))
@@ -182,7 +182,7 @@ def answer_to(question: Question[T], pay: Callable[[int], None], timeout: float)
         raise in_words(error, question.endpoint, timeout) from error
 
 
-async def _in_time(question: Question[T], pay: Callable[[int], None], timeout: float) -> T:
+async def _in_time(question: ModelQuestion[T], pay: Callable[[int], None], timeout: float) -> T:
     async with asyncio.timeout(timeout), open_client(question.endpoint, pay) as client:
         model = _model(question.endpoint, client)
         *ways, last = _ways(question.endpoint.provider, question.answer)
@@ -195,7 +195,7 @@ async def _in_time(question: Question[T], pay: Callable[[int], None], timeout: f
         return await _ask_patiently(model, last, question)
 
 
-async def _ask_patiently(model: Model, way: Any, question: Question[T]) -> T:
+async def _ask_patiently(model: Model, way: Any, question: ModelQuestion[T]) -> T:
     """Ask, and once more where the server is busy or the connection broke."""
     try:
         return await _ask(model, way, question)
@@ -214,7 +214,7 @@ def _passes(error: ModelAPIError) -> bool:
     return isinstance(error, ModelConnectionError)
 
 
-async def _ask(model: Model, way: Any, question: Question[T]) -> T:
+async def _ask(model: Model, way: Any, question: ModelQuestion[T]) -> T:
     instructions = question.instructions if isinstance(way, ToolOutput) else _with_schema(question)
     agent = Agent(model, output_type=way, instructions=instructions, retries={"output": 1}, name="memfolio")
     result = await agent.run(question.material, model_settings=ModelSettings(max_tokens=MAX_ANSWER))
@@ -222,7 +222,7 @@ async def _ask(model: Model, way: Any, question: Question[T]) -> T:
     return output
 
 
-def _with_schema(question: Question[T]) -> str:
+def _with_schema(question: ModelQuestion[T]) -> str:
     """What to do and in which form, in one message: many servers take no second one of the system's."""
     schema = json.dumps(TypeAdapter(question.answer).json_schema())
     return f"{question.instructions}\n\nAnswer with one JSON object of this schema and nothing else:\n{schema}"

@@ -89,7 +89,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Generic[T]):
+class ModelQuestion(Generic[T]):
     """Whom to ask, what to do (`instructions`), with which fenced material, and the type of the answer."""
 
     endpoint: Endpoint
@@ -133,7 +133,7 @@ class ServedModel:
         self._pay(0)
         answer_to = _door()
         mark = fresh_mark()
-        question = Question(
+        question = ModelQuestion(
             endpoint=self._endpoint,
             instructions=RULES.format(mark=mark, task=self._clean(task)),
             material=fenced(cut(self._clean(material), self._most), mark),
@@ -182,7 +182,7 @@ def _caught(act: Callable[[], T]) -> T | ModelError:
         return error
 
 
-def _door() -> Callable[[Question[T], Callable[[int], None], float], T]:
+def _door() -> Callable[[ModelQuestion[T], Callable[[int], None], float], T]:
     """What asks; loading it takes about a second, the first time."""
     try:
         from memfolio.llm.agent import answer_to

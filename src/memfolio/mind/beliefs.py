@@ -12,7 +12,7 @@ from hashlib import blake2b
 from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
-from memfolio.index.mind_pages import Item, Status
+from memfolio.index.mind_pages import ItemStatus, MindItem
 from memfolio.text import counted
 from memfolio.tuning import Minding
 from memfolio.vault.fields import local
@@ -31,7 +31,7 @@ class Pruned:
     notes: tuple[str, ...]
 
 
-def prune(items: Iterable[Item], strategy: str, minding: Minding, now: datetime, zone: tzinfo) -> Pruned:
+def prune(items: Iterable[MindItem], strategy: str, minding: Minding, now: datetime, zone: tzinfo) -> Pruned:
     """Expire what is past its deadline, stall what nobody spoke of for too long, and archive what is long over.
 
     `strategy` is that of items which name none. An item with a field that makes no sense is left as it is, and a
@@ -48,7 +48,7 @@ def prune(items: Iterable[Item], strategy: str, minding: Minding, now: datetime,
             edits[item.id] = {"status": status, "updated": midnight(now, zone), "reason": reason}
         elif item.updated is None and (not item.is_live or (patience and not item.deadline)):
             edits[item.id] = {"updated": midnight(now, zone)}
-        if item.kind.name == "commitment" and status is Status.EXPIRED:
+        if item.kind.name == "commitment" and status is ItemStatus.EXPIRED:
             notes.append(_broken(item, zone))
         elif not item.is_live and item.updated and now - item.updated > minding.keep:
             archived.append(item.id)
@@ -60,15 +60,15 @@ def midnight(now: datetime, zone: tzinfo) -> datetime:
     return local(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _fate(item: Item, patience: timedelta | None, now: datetime, zone: tzinfo) -> tuple[Status, str]:
+def _fate(item: MindItem, patience: timedelta | None, now: datetime, zone: tzinfo) -> tuple[ItemStatus, str]:
     if item.is_live and item.deadline and item.deadline < now:
-        return Status.EXPIRED, f"its deadline was {local(item.deadline, zone):%Y-%m-%d}"
-    if item.status is Status.ACTIVE and item.updated and patience and now - item.updated > patience:
-        return Status.STALLED, f"nothing was said of it since {local(item.updated, zone):%Y-%m-%d}"
+        return ItemStatus.EXPIRED, f"its deadline was {local(item.deadline, zone):%Y-%m-%d}"
+    if item.status is ItemStatus.ACTIVE and item.updated and patience and now - item.updated > patience:
+        return ItemStatus.STALLED, f"nothing was said of it since {local(item.updated, zone):%Y-%m-%d}"
     return item.status, ""
 
 
-def _broken(item: Item, zone: tzinfo) -> str:
+def _broken(item: MindItem, zone: tzinfo) -> str:
     to = f" to {item.fields['to']}" if "to" in item.fields else ""
     when = f", due {local(item.deadline, zone):%Y-%m-%d}" if item.deadline else ""
     return f"broken promise{to}: {item.title} ({item.id}{when})"
@@ -92,7 +92,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedBeliefs:
     """What came of looking at beliefs, the same for a chunk and for many."""
 
     chunks: int
@@ -100,23 +100,27 @@ class Checked:
     notes: tuple[str, ...]
 
 
-def validate(items: Sequence[Item], gone: Mapping[str, Ground], size: int, today: datetime) -> Checked:
+def validate(items: Sequence[MindItem], gone: Mapping[str, Ground], size: int, today: datetime) -> CheckedBeliefs:
     """Look all beliefs over; of several that say the same the surest counts, and the others are retired."""
     chunks = [items[at : at + size] for at in range(0, len(items), size)]
-    found = defaultdict[str, list[Item]](list)
+    found = defaultdict[str, list[MindItem]](list)
     edits: dict[str, Mapping[str, object]] = {}
-    surest: dict[str, Item] = {}
+    surest: dict[str, MindItem] = {}
     for item in (each for chunk in chunks for each in chunk if each.is_live and not each.problems):
         for doubt in _doubts(item, gone):
             found[doubt].append(item)
         other = surest.setdefault(key := " ".join(item.says.casefold().split()), item)
         if key and other is not item:
             surest[key], weaker = (item, other) if item.certainty > other.certainty else (other, item)
-            edits[weaker.id] = {"status": Status.RETIRED, "updated": today, "reason": f"{surest[key].id} says the same"}
-    return Checked(chunks=len(chunks), edits=edits, notes=tuple(_told(*each) for each in found.items()))
+            edits[weaker.id] = {
+                "status": ItemStatus.RETIRED,
+                "updated": today,
+                "reason": f"{surest[key].id} says the same",
+            }
+    return CheckedBeliefs(chunks=len(chunks), edits=edits, notes=tuple(_told(*each) for each in found.items()))
 
 
-def _doubts(item: Item, gone: Mapping[str, Ground]) -> Iterator[str]:
+def _doubts(item: MindItem, gone: Mapping[str, Ground]) -> Iterator[str]:
     if not item.says:
         yield "without words"
     elif "certainty" not in item.fields:
@@ -125,7 +129,7 @@ def _doubts(item: Item, gone: Mapping[str, Ground]) -> Iterator[str]:
         yield "resting on what is not there" if ground.state == UNKNOWN else f"resting on what was {ground.state}"
 
 
-def _told(doubt: str, items: Sequence[Item]) -> str:
+def _told(doubt: str, items: Sequence[MindItem]) -> str:
     named = ", ".join(f"{item.title[:60] or f'line {item.line}'} ({item.id})" for item in items[:ITEMS_NAMED])
     return f"beliefs {doubt}: {named}{f' and {len(items) - ITEMS_NAMED} more' if len(items) > ITEMS_NAMED else ''}"
 
@@ -207,7 +211,7 @@ class Amount(NamedTuple):
 class Claim(NamedTuple):
     """A sentence without its values and denials: what has the same frame is about the same."""
 
-    item: Item
+    item: MindItem
     frame: Words
     values: tuple[Amount, ...]
     is_denied: bool
@@ -234,7 +238,7 @@ class Claim(NamedTuple):
         return self.frame, told, self.is_denied
 
 
-def subject_of(item: Item) -> tuple[str, str]:
+def subject_of(item: MindItem) -> tuple[str, str]:
     """What a belief is about, and what it says of that; the latter is empty where its title is a whole sentence."""
     head, *rest = _COLON.split(item.title, maxsplit=1)
     return head.strip(), "\n".join(filter(None, (*(each.strip() for each in rest), item.text)))
@@ -245,7 +249,7 @@ def key_of(subject: str) -> Words:
     return tuple(sorted(_words(subject[:LONGEST])))
 
 
-def claims_of(item: Item) -> Iterator[Claim]:
+def claims_of(item: MindItem) -> Iterator[Claim]:
     """The claims of a belief; what its text says is about its subject."""
     subject, content = subject_of(item)
     yield from _claims(item, (), _words(item.title[:LONGEST]))
@@ -274,7 +278,7 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui" else word
 
 
-def _claims(item: Item, about: Sequence[str], words: Sequence[str]) -> Iterator[Claim]:
+def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Iterator[Claim]:
     """A sentence as a claim, if it is one: values count behind its verb, subject or unit; states also at its end."""
     verb = next((at for at, word in enumerate(words) if (at or about) and word in _VERBS), None)
     measured = (at for at, unit in enumerate(words[1:]) if unit in _UNIT)
@@ -337,7 +341,7 @@ _REASONS = {
     ConflictKind.SIMILAR: "they say different things, and their subjects differ by little",
 }
 
-Clash = tuple[ConflictKind, bool, Item, Item | Ground]
+Clash = tuple[ConflictKind, bool, MindItem, MindItem | Ground]
 Versions = dict[object, Claim]
 """What is said of the same in different ways, each by the surest belief that says so, the surest first."""
 
@@ -366,7 +370,7 @@ class Conflict:
     advice: str
 
 
-def find_conflicts(items: Iterable[Item], gone: Mapping[str, Ground], threshold: float) -> list[Conflict]:
+def find_conflicts(items: Iterable[MindItem], gone: Mapping[str, Ground], threshold: float) -> list[Conflict]:
     """The conflicts among the beliefs that are more certain than the threshold, the gravest first.
 
     `gone` has what does not hold any more of what they rest on.
@@ -393,7 +397,7 @@ def _by_frame(claims: Iterable[Claim]) -> Iterator[Clash]:
             yield ConflictKind.SIMILAR, False, *clash[2:]
 
 
-def _by_subject(held: Iterable[Item], claims: Mapping[str, Sequence[Claim]]) -> Iterator[Clash]:
+def _by_subject(held: Iterable[MindItem], claims: Mapping[str, Sequence[Claim]]) -> Iterator[Clash]:
     """Compare what is said below the same heading, or one that differs by little; what was and what is go together."""
     groups: defaultdict[tuple[Words, bool], Versions] = defaultdict(dict)
     for item in held:
@@ -408,7 +412,7 @@ def _by_subject(held: Iterable[Item], claims: Mapping[str, Sequence[Claim]]) -> 
         yield _apart(_surest(groups[one, False]).item, _surest(groups[other, False]).item)
 
 
-def _by_ground(held: Iterable[Item], gone: Mapping[str, Ground]) -> Iterator[Clash]:
+def _by_ground(held: Iterable[MindItem], gone: Mapping[str, Ground]) -> Iterator[Clash]:
     """Beliefs that rest on what does not hold any more."""
     for item in held:
         for ground in filter(None, map(gone.get, item.links())):
@@ -445,7 +449,7 @@ def _clash(one: Claim, other: Claim) -> Clash | None:
     return ConflictKind.VALUES, is_certain, one.item, other.item
 
 
-def _apart(one: Item, other: Item) -> Clash:
+def _apart(one: MindItem, other: MindItem) -> Clash:
     is_same = subject_of(one)[0].casefold() == subject_of(other)[0].casefold()
     return ConflictKind.SUBJECT if is_same else ConflictKind.SIMILAR, False, one, other
 
@@ -460,32 +464,34 @@ def _surest(versions: Versions) -> Claim:
     return next(iter(versions.values()))
 
 
-def _age(item: Item) -> float:
+def _age(item: MindItem) -> float:
     return item.updated.timestamp() if item.updated else 0.0
 
 
-def _conflict(kind: ConflictKind, is_certain: bool, a: Item, b: Item | Ground, gone: Mapping[str, Ground]) -> Conflict:
-    if isinstance(b, Item):
+def _conflict(
+    kind: ConflictKind, is_certain: bool, a: MindItem, b: MindItem | Ground, gone: Mapping[str, Ground]
+) -> Conflict:
+    if isinstance(b, MindItem):
         a, b = sorted((a, b), key=lambda each: (each.line, each.id))
     return Conflict(
         kind=kind,
         subject=subject_of(a)[0],
         is_certain=is_certain,
-        severity=min(a.certainty, b.certainty if isinstance(b, Item) else 1),
+        severity=min(a.certainty, b.certainty if isinstance(b, MindItem) else 1),
         one=_side(a),
         other=_side(b),
-        reason=_REASONS[kind].format("" if isinstance(b, Item) else b.state),
+        reason=_REASONS[kind].format("" if isinstance(b, MindItem) else b.state),
         advice=_advice(a, b, gone),
     )
 
 
-def _side(one: Item | Ground) -> Side:
+def _side(one: MindItem | Ground) -> Side:
     if isinstance(one, Ground):
         return Side(id=one.id, says=one.says or one.state, at=one.at)
     return Side(id=one.id, says=one.says, certainty=one.certainty, at=one.updated)
 
 
-def _advice(one: Item, other: Item | Ground, gone: Mapping[str, Ground]) -> str:
+def _advice(one: MindItem, other: MindItem | Ground, gone: Mapping[str, Ground]) -> str:
     """Which of two to look at first, and why."""
     if isinstance(other, Ground):
         return f"Check whether {one.id} still holds, or retire it"

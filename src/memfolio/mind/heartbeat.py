@@ -13,11 +13,11 @@ from itertools import chain, count, takewhile
 from typing import Any
 
 from memfolio.errors import ConfigError, MemfolioError, PageChangedError, PolicyError, ProposedError
-from memfolio.graph.grow import Maker, Shelf
-from memfolio.index.facts import VERIFY, Fact, Wanted, fact_of, find_facts, history_of, triple_named
+from memfolio.graph.grow import Maker, Readable
+from memfolio.index.facts import VERIFY, Fact, FactFilter, fact_of, find_facts, history_of, triple_named
 from memfolio.index.lookup import by_ids
 from memfolio.index.maintenance import CONCLUDED, beginning, local_day, told_between
-from memfolio.index.mind_pages import BY_PAGE, Item, MindPage, Status
+from memfolio.index.mind_pages import BY_PAGE, ItemStatus, MindItem, MindPage
 from memfolio.index.rows import to_us
 from memfolio.knowledge.verify import TELLING
 from memfolio.mind.beliefs import MOST, Conflict, Ground, composed, find_conflicts, midnight, prune, told_on, validate
@@ -28,12 +28,12 @@ from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
 
 
-def ranked(items: Sequence[Item]) -> list[str]:
+def ranked(items: Sequence[MindItem]) -> list[str]:
     """The ids by priority, then urgency, then alignment; equals stay as they stood, and what is over stands last."""
     return [item.id for item in sorted(items, key=_weight)]
 
 
-def _weight(item: Item) -> tuple[bool, float, float, float]:
+def _weight(item: MindItem) -> tuple[bool, float, float, float]:
     urgency, alignment = (float(item.fields.get(name, 0.5)) for name in ("urgency", "alignment"))
     return not item.is_live, -item.priority, -urgency, -alignment
 
@@ -55,19 +55,19 @@ def spoken(fact: Fact) -> str:
     return " ".join(f"{fact.subject} {predicate} {fact.object}".split())
 
 
-def renewal(item: Item, standing: Mapping[str, Fact], now: datetime) -> Mapping[str, Any]:
+def renewal(item: MindItem, standing: Mapping[str, Fact], now: datetime) -> Mapping[str, Any]:
     """What becomes of a belief that was fed: `standing` has the facts that hold. Nothing for any other belief."""
     if not item.is_live or item.problems or item.fields.get("source") != SOURCE or len(item.links()) != 1:
         return {}
     if (fact := standing.get(item.links()[0])) is None:
-        return {"status": Status.RETIRED, "updated": now, "reason": "the fact does not hold any more"}
+        return {"status": ItemStatus.RETIRED, "updated": now, "reason": "the fact does not hold any more"}
     certainty = round(fact.confidence, 4)
     # A page tells minutes: what a person said of the belief since the fact last changed is theirs to say.
     is_newer = item.updated is None or fact.updated_at >= item.updated + timedelta(minutes=1)
     return {"certainty": certainty, "updated": now} if is_newer and abs(item.certainty - certainty) > 1e-3 else {}
 
 
-def grounds_of(items: Iterable[Item], shelf: Shelf, now: datetime) -> tuple[dict[str, Ground], dict[str, Fact]]:
+def grounds_of(items: Iterable[MindItem], shelf: Readable, now: datetime) -> tuple[dict[str, Ground], dict[str, Fact]]:
     """What these beliefs rest on, among all that the agent may read: what does not hold any more, and facts that do."""
     ids = {each for item in items if item.is_live for each in item.links() if each[:2] in ("F-", "M-")}
     known: dict[str, Fact | Ground | None] = {each: Ground(id=each) for each in ids}
@@ -77,9 +77,9 @@ def grounds_of(items: Iterable[Item], shelf: Shelf, now: datetime) -> tuple[dict
     return gone, {name: each for name, each in known.items() if isinstance(each, Fact)}
 
 
-def confirmed_facts(shelf: Shelf, least: float, now: datetime, known: Collection[str]) -> list[Fact]:
+def confirmed_facts(shelf: Readable, least: float, now: datetime, known: Collection[str]) -> list[Fact]:
     """The agent's own facts beside the known ones that are at least so sure and that somebody confirmed."""
-    wanted = Wanted(min_confidence=least, valid_at=to_us(now), derived=False, limit=-1)
+    wanted = FactFilter(min_confidence=least, valid_at=to_us(now), derived=False, limit=-1)
 
     def read(db: Any) -> list[Fact]:
         facts = (each for each in find_facts(db, wanted, "") if each.verified_us and each.id not in known)
@@ -103,7 +103,7 @@ def _facts(db: Any, ids: Collection[str], now: datetime) -> Iterator[tuple[str, 
         if (triple := triple_named(db, name)) is None:
             continue
         if (fact := fact_of(db, triple)) is None:
-            wanted = Wanted(*triple[:2], valid_at=to_us(now), derived=False, limit=1)
+            wanted = FactFilter(*triple[:2], valid_at=to_us(now), derived=False, limit=1)
             says = next((f"{spoken(each)} ({each.id})" for each in find_facts(db, wanted, "")), " ".join(triple))
             yield name, Ground(id=name, state="retracted", says=says)
         elif fact.valid_until is not None and fact.valid_until <= now:
@@ -166,7 +166,7 @@ class BdiCycleResult:
     """What the change did, or would do, where whoever made it tells."""
 
 
-def beat(hand: Maker, shelf: Shelf, digest: Digest | None = None) -> BdiCycleResult:
+def beat(hand: Maker, shelf: Readable, digest: Digest | None = None) -> BdiCycleResult:
     """Run one cycle over the mind of the agent that the hand is for.
 
     `digest` is called where a week that is over has memories and no page yet. What the policy does not allow is told
@@ -181,7 +181,7 @@ def beat(hand: Maker, shelf: Shelf, digest: Digest | None = None) -> BdiCycleRes
         return replace(result, problems=(*result.problems, f"weeks are not summed up: {error.message}"))
 
 
-def _applied(hand: Maker, shelf: Shelf) -> BdiCycleResult:
+def _applied(hand: Maker, shelf: Readable) -> BdiCycleResult:
     for left in reversed(range(ATTEMPTS)):
         cycle = _Cycle(hand, shelf)
         cycle.run()
@@ -201,7 +201,7 @@ def _applied(hand: Maker, shelf: Shelf) -> BdiCycleResult:
 class _Cycle:
     """One attempt: pages are read, and what should become of them is collected as operations."""
 
-    def __init__(self, hand: Maker, shelf: Shelf) -> None:
+    def __init__(self, hand: Maker, shelf: Readable) -> None:
         self.operations: list[Operation] = []
         self.result = BdiCycleResult(agent_id=hand.agent, timestamp=hand.now)
         self._vault, self._agent, self._now, self._shelf = hand.vault, hand.agent, hand.now, shelf
@@ -309,7 +309,7 @@ class _Cycle:
         self.result = replace(self.result, conflicts_detected=len(found), conflicts=tuple(found[:MOST]))
 
 
-def _undigested(hand: Maker, shelf: Shelf) -> date | None:
+def _undigested(hand: Maker, shelf: Readable) -> date | None:
     """The first day of the earliest week that is over, has memories, and no digest; None where there is no such."""
     zone, pages = hand.vault.home.zone, hand.vault.states()
     today = local_day(hand.now, zone)

@@ -19,10 +19,10 @@ from memfolio.index.mind_pages import (
     KINDS,
     LIVE,
     NAME,
-    Item,
-    Kind,
+    ItemStatus,
+    MindItem,
+    MindItemKind,
     MindPage,
-    Status,
     Value,
     kind_of,
     pick,
@@ -60,14 +60,14 @@ Cue = tuple[datetime | frozenset[str], str]
 class Reminder:
     """An item that comes up, and why."""
 
-    item: Item
+    item: MindItem
     why: str
     at: datetime
     """When it is, or was, due; the present where a topic came up."""
 
 
 def reminders(
-    items: Iterable[Item], now: datetime, *, about: str = "", ahead: timedelta = AHEAD, most: int | None = None
+    items: Iterable[MindItem], now: datetime, *, about: str = "", ahead: timedelta = AHEAD, most: int | None = None
 ) -> list[Reminder]:
     """What comes up, at most so many: first what a topic brought up, then the earliest due, then by priority.
 
@@ -75,14 +75,14 @@ def reminders(
     """
     said, found = stems(about), list[Reminder]()
     for item in items:
-        reasons = sorted(_reasons(item, now, said, ahead)) if item.status is Status.ACTIVE else []
+        reasons = sorted(_reasons(item, now, said, ahead)) if item.status is ItemStatus.ACTIVE else []
         if reasons:
             at = now if any(at == now for at, _ in reasons) else reasons[0][0]
             found.append(Reminder(item=item, why="; ".join(why for _, why in reasons), at=at))
     return sorted(found, key=lambda each: (each.at != now, each.at, -each.item.priority, each.item.id))[:most]
 
 
-def _reasons(item: Item, now: datetime, said: frozenset[str], ahead: timedelta) -> Iterator[tuple[datetime, str]]:
+def _reasons(item: MindItem, now: datetime, said: frozenset[str], ahead: timedelta) -> Iterator[tuple[datetime, str]]:
     deadline = item.deadline
     if deadline and deadline < now:
         yield deadline, f"overdue since {_shown(deadline, now)}"
@@ -163,18 +163,18 @@ class Mind:
         self._clean = Redactor(vault.config.redact, vault.home.hash).clean
         self._pages: dict[str, tuple[str | None, MindPage]] = {}
 
-    def path(self, kind: Kind | str) -> str:
+    def path(self, kind: MindItemKind | str) -> str:
         """The file of a page."""
         return f"{agent_root(self._agent)}/mind/{kind_of(kind).page}.md"
 
-    def page(self, kind: Kind | str) -> MindPage:
+    def page(self, kind: MindItemKind | str) -> MindPage:
         """A page as it is; one that is not there, or cannot be read, has nothing on it."""
         try:
             return self._read(kind_of(kind))[1]
         except HomeError:
             return self._page(kind_of(kind), "")
 
-    def _read(self, kind: Kind) -> tuple[str | None, MindPage]:
+    def _read(self, kind: MindItemKind) -> tuple[str | None, MindPage]:
         found = self._vault.page(self.path(kind))
         mark, known = found.hash if found else None, self._pages.get(kind.page)
         if known is None or known[0] != mark:
@@ -182,17 +182,17 @@ class Mind:
             known = self._pages[kind.page] = mark, self._page(kind, text)
         return known
 
-    def _page(self, kind: Kind, text: str) -> MindPage:
+    def _page(self, kind: MindItemKind, text: str) -> MindPage:
         return MindPage(kind, text, agent=self._agent, zone=self._vault.home.zone)
 
-    def items(self, kind: Kind | str | None = None, *, live: bool = True) -> list[Item]:
+    def items(self, kind: MindItemKind | str | None = None, *, live: bool = True) -> list[MindItem]:
         """The items of a page, or of all, who the agent is first; with `live`, only those that still count."""
         pages = [self.page(each) for each in (KINDS if kind is None else [kind])]
         found = [page.head for page in pages if page.kind.verb == "be" and page.head.fields]
         found += [item for page in pages for item in page.items]
         return [item for item in found if item.is_live or not live]
 
-    def get(self, name: str) -> Item:
+    def get(self, name: str) -> MindItem:
         """The item that is named by its id, its title or a part of that; what still counts comes first."""
         try:
             return pick(name, self.items(), "the mind")
@@ -201,14 +201,14 @@ class Mind:
 
     def add(
         self,
-        kind: Kind | str,
+        kind: MindItemKind | str,
         text: str,
         *,
         title: str | None = None,
         by: Attribution = MINDER,
         dry_run: bool = False,
         **fields: Any,
-    ) -> Item:
+    ) -> MindItem:
         """Put an item on a page; without a title, the first words of the text are its title.
 
         A field whose name is a word of Python is given with a line behind it, as `from_`.
@@ -233,7 +233,7 @@ class Mind:
     commit = partialmethod(add, "commitment")
     learn = partialmethod(add, "learning")
 
-    def be(self, *, by: Attribution = MINDER, dry_run: bool = False, **fields: Any) -> Item:
+    def be(self, *, by: Attribution = MINDER, dry_run: bool = False, **fields: Any) -> MindItem:
         """Say who the agent is: `role`, `title`, `department` and `autonomy`, at the head of Persona.md."""
         if not fields:
             raise InputError("nothing says who the agent is", hint="give its role, department or autonomy")
@@ -248,7 +248,7 @@ class Mind:
         by: Attribution = MINDER,
         dry_run: bool = False,
         **fields: Any,
-    ) -> Item:
+    ) -> MindItem:
         """Say something else of an item; None takes a field away, and all that is not given stays.
 
         Where an item is told by its title alone, another text becomes its title.
@@ -266,14 +266,14 @@ class Mind:
 
         return self._write(item.kind, compose, by, dry_run=dry_run)
 
-    def _edit(self, item: Item, fields: Fields, by: Attribution, *, dry_run: bool) -> Item:
+    def _edit(self, item: MindItem, fields: Fields, by: Attribution, *, dry_run: bool) -> MindItem:
         values = {"updated": self._today()} | self._checked(item.kind, fields, by)
         edits = {item.id: values}
         return self._write(item.kind, lambda page: (item.id, page.editing(edits)), by, dry_run=dry_run)
 
     def retire(
-        self, name: str, status: Status | str = Status.RETIRED, *, reason: str | None = None, **how: Any
-    ) -> Item:
+        self, name: str, status: ItemStatus | str = ItemStatus.RETIRED, *, reason: str | None = None, **how: Any
+    ) -> MindItem:
         """Let an item be over: retired, done, dropped …; `how` is what else `update` takes."""
         why: dict[str, Any] = {} if reason is None else {"reason": reason}
         return self.update(name, status=status, **why, **how)
@@ -282,7 +282,7 @@ class Mind:
         """What on the pages makes no sense, each with its file and line."""
         return [f"{self.path(kind)}: {problem}" for kind in KINDS for problem in self._problems(kind)]
 
-    def _problems(self, kind: Kind) -> list[str]:
+    def _problems(self, kind: MindItemKind) -> list[str]:
         try:
             page = self._read(kind)[1]
         except HomeError as error:
@@ -297,15 +297,15 @@ class Mind:
         timed = [item for kind in KINDS if "deadline" in kind.fields for item in self.items(kind)]
         return reminders(timed, here, about=about, ahead=config.ahead, most=config.reminders)
 
-    def links(self, item: Item) -> list[Link]:
+    def links(self, item: MindItem) -> list[Link]:
         """What an item rests on and leads to, each with whether it still holds."""
         known = _by_name(self.items(live=False))
         named = [(field, name) for field in item.kind.links for name in item.links(field)]
         return [self._link(field, name, known.get(name.casefold())) for field, name in named]
 
-    def _link(self, field: str, name: str, item: Item | None) -> Link:
+    def _link(self, field: str, name: str, item: MindItem | None) -> Link:
         if item:
-            why_not = "" if item.status in (*LIVE, Status.DONE) else item.status.value
+            why_not = "" if item.status in (*LIVE, ItemStatus.DONE) else item.status.value
             return Link(field=field, id=item.id, says=item.title, why_not=why_not)
         if found := self._library.locate(name):
             memory = found[1].item
@@ -323,11 +323,11 @@ class Mind:
             return Link(field=field, id=name, says=" ".join(triple), why_not="retracted" if triple else "missing")
 
     def _write(
-        self, kind: Kind, compose: Callable[[MindPage], tuple[str, str]], by: Attribution, *, dry_run: bool
-    ) -> Item:
+        self, kind: MindItemKind, compose: Callable[[MindPage], tuple[str, str]], by: Attribution, *, dry_run: bool
+    ) -> MindItem:
         """Write the page that `compose` makes of the one that is there; the item is the one whose id it returns."""
 
-        def composed() -> tuple[Item, Change | None]:
+        def composed() -> tuple[MindItem, Change | None]:
             mark, page = self._read(kind)
             own, text = compose(page)
             after = self._page(kind, text)
@@ -359,7 +359,7 @@ class Mind:
         here = self._vault.home.now().astimezone(self._vault.home.zone)
         return here.replace(hour=0, minute=0, second=0, microsecond=0)
 
-    def _checked(self, kind: Kind, fields: Fields, by: Attribution) -> dict[str, Any]:
+    def _checked(self, kind: MindItemKind, fields: Fields, by: Attribution) -> dict[str, Any]:
         """The values as they are read back; InputError says what belongs there."""
         given = {name.removesuffix("_"): value for name, value in fields.items()}
         if unknown := [name for name in given if name not in kind.fields]:
@@ -373,7 +373,7 @@ class Mind:
                 raise PolicyError(f"{each} is a stranger's word, and supports nothing", row=RAISED, hint=hint)
         return values
 
-    def _value(self, kind: Kind, name: str, value: Any) -> Any:
+    def _value(self, kind: MindItemKind, name: str, value: Any) -> Any:
         wanted, zone = kind.fields[name], self._vault.home.zone
         if wanted is Value.NAMES and isinstance(value, list | tuple | set | frozenset):
             return tuple(dict.fromkeys(self._known(str(each)) for each in value)) or None
@@ -400,13 +400,13 @@ class Mind:
         return link.id
 
 
-def _by_name(items: Iterable[Item]) -> dict[str, Item]:
+def _by_name(items: Iterable[MindItem]) -> dict[str, MindItem]:
     """Items by their titles and their ids, both in small letters."""
     found = list(items)
     return {item.title.casefold(): item for item in found} | {item.id.casefold(): item for item in found}
 
 
-def _circling(page: MindPage) -> list[Item]:
+def _circling(page: MindPage) -> list[MindItem]:
     """The items that lead back to themselves; of circles that meet, at least one is found."""
     if (tie := TIES.get(page.kind.name)) is None:
         return []

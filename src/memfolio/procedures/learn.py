@@ -122,7 +122,7 @@ class Taught:
     steps: list[str]
 
 
-class Told(NamedTuple):
+class SpokenSteps(NamedTuple):
     """What one speaker said at a stretch, with the steps in it, and what stands before them."""
 
     turns: tuple[MemoryItem, ...]
@@ -188,11 +188,11 @@ def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
             yield lesson
 
 
-def _told(turns: tuple[MemoryItem, ...]) -> Told:
+def _told(turns: tuple[MemoryItem, ...]) -> SpokenSteps:
     text = "\n".join(turn.content for turn in turns)
     given, head = _in_order(text)
     steps = tuple(map(_to_do, given))
-    return Told(turns, steps if all(steps) and FEWEST <= len(steps) <= MOST else (), head)
+    return SpokenSteps(turns, steps if all(steps) and FEWEST <= len(steps) <= MOST else (), head)
 
 
 def _in_order(text: str) -> tuple[list[str], str]:
@@ -228,7 +228,7 @@ def _to_do(clause: str) -> str:
     return _short(f"{lead}{verb if base == low else base}{space}{rest}") if base and not is_asked else ""
 
 
-def _named(told: Told, before: Sequence[Told]) -> tuple[str, str]:
+def _named(told: SpokenSteps, before: Sequence[SpokenSteps]) -> tuple[str, str]:
     """What it is called and when it is done: as somebody else asked for it, or as a memory of how to do it begins."""
     for one in reversed(before):
         for turn in reversed(one.turns):
@@ -307,7 +307,7 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class ProcedureMatch:
     """A procedure that may be meant, how surely from 0 to 1, and by which words."""
 
     procedure: Procedure
@@ -316,14 +316,14 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueProcedure:
     """A procedure whose time has come, and when that was."""
 
     procedure: Procedure
     at: datetime
 
 
-class Heard:
+class StemmedText:
     """A text in which words are looked for as text search does, whatever their endings."""
 
     def __init__(self, text: str) -> None:
@@ -351,18 +351,18 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
-def match(procedures: Iterable[Procedure], text: str, *, limit: int = 5) -> list[Match]:
+def match(procedures: Iterable[Procedure], text: str, *, limit: int = 5) -> list[ProcedureMatch]:
     """The procedures that a text may call for, the likeliest first; those that were retired never."""
-    heard, found = Heard(text), list[Match]()
+    heard, found = StemmedText(text), list[ProcedureMatch]()
     for each in procedures:
         ways = [] if each.is_retired else sorted(_ways(each, heard), reverse=True)
         if ways:
             why = tuple(dict.fromkeys(why for _, why in ways))
-            found.append(Match(procedure=each, score=round(ways[0][0], 3), why=why))
+            found.append(ProcedureMatch(procedure=each, score=round(ways[0][0], 3), why=why))
     return sorted(found, key=lambda each: (-each.score, each.procedure.name))[:limit]
 
 
-def _ways(procedure: Procedure, heard: Heard) -> Iterator[tuple[float, str]]:
+def _ways(procedure: Procedure, heard: StemmedText) -> Iterator[tuple[float, str]]:
     """How surely each trigger and the title was said; several words count for more than one."""
     for trigger in procedure.triggers:
         for phrase in _QUOTED.findall(trigger):
@@ -393,7 +393,7 @@ def times_of(trigger: str) -> tuple[time, frozenset[int]] | None:
     return time(int(clock[1]), int(clock[2])), frozenset({*named, *week})
 
 
-def due(procedures: Iterable[Procedure], now: datetime, last: Mapping[str, datetime] = EMPTY) -> list[Due]:
+def due(procedures: Iterable[Procedure], now: datetime, last: Mapping[str, datetime] = EMPTY) -> list[DueProcedure]:
     """Those whose time has come since they were last done (`last`, by name); of others, those of this day.
 
     Times of day are in the zone of `now`.
@@ -403,7 +403,7 @@ def due(procedures: Iterable[Procedure], now: datetime, last: Mapping[str, datet
         at = None if procedure.is_retired else _latest(procedure, now)
         since = last.get(procedure.name, now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(seconds=1))
         if at and at > since:
-            found.append(Due(procedure=procedure, at=at))
+            found.append(DueProcedure(procedure=procedure, at=at))
     return sorted(found, key=lambda each: (each.at, each.procedure.name))
 
 
@@ -428,7 +428,7 @@ SHARED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class ProcedureChange:
     """What is to be changed: `procedure` as it will be, in place of the one called `before`, if there is one."""
 
     procedure: Procedure
@@ -437,13 +437,13 @@ class Intent:
     why: str
 
 
-def intend(lesson: Lesson, procedures: Iterable[Procedure], day: str) -> Intent | None:
+def intend(lesson: Lesson, procedures: Iterable[Procedure], day: str) -> ProcedureChange | None:
     """What a lesson should change; None where it is like a retired skill, or went badly and is like nothing known."""
     same = similar(lesson, procedures)
     if same:
         why = f"it went badly: {lesson.trouble}" if lesson.trouble else "it was done again"
         after = refined(same, lesson, day)
-        return None if after == same else Intent(procedure=after, before=same.name, lesson=lesson, why=why)
+        return None if after == same else ProcedureChange(procedure=after, before=same.name, lesson=lesson, why=why)
     if lesson.trouble:
         return None
     made = Procedure(
@@ -454,7 +454,7 @@ def intend(lesson: Lesson, procedures: Iterable[Procedure], day: str) -> Intent 
         steps=tuple(Step(number=at, text=text) for at, text in enumerate(lesson.steps, 1)),
         learned_from=lesson.sources,
     )
-    return Intent(procedure=made, before=None, lesson=lesson, why="it went well")
+    return ProcedureChange(procedure=made, before=None, lesson=lesson, why="it went well")
 
 
 def similar(lesson: Lesson, procedures: Iterable[Procedure]) -> Procedure | None:
@@ -512,4 +512,4 @@ def _merged(steps: tuple[Step, ...], told: Iterable[str]) -> tuple[Step, ...]:
     return tuple(replace(step, number=place) for place, step in enumerate(merged, 1))
 
 
-_heard = lru_cache(maxsize=128)(Heard)
+_heard = lru_cache(maxsize=128)(StemmedText)

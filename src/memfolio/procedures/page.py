@@ -13,7 +13,7 @@ from memfolio.duration import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
 from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, read_literal
-from memfolio.procedures.procedure import Branch, Form, OnError, Procedure, Refinement, Step, read_condition
+from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.vault.log import closed_fences
 
 DEEPEST = 50
@@ -36,7 +36,7 @@ Line = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AnsweredQuestion:
     """A question on the way: what was said, and as which of its answers that counts."""
 
     question: str
@@ -45,10 +45,10 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class TreeDecision:
     """Where answers lead: to a conclusion, or to the question that is still to be answered, and how."""
 
-    path: tuple[Answered, ...]
+    path: tuple[AnsweredQuestion, ...]
     conclusion: str | None = None
     question: str | None = None
     answers: tuple[str, ...] = ()
@@ -57,26 +57,26 @@ class Decided:
     """Why the answer to it that was given does not do."""
 
 
-def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> Decided:
+def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDecision:
     """Follow the answers, given by the words of the questions or in the order in which they are asked."""
     named = {_folded(str(name)): value for name, value in answers.items()} if isinstance(answers, Mapping) else None
     left = iter(() if isinstance(answers, Mapping) else answers)
     questions = {_folded(each.text): each for each in _questions(tree)}
-    path: list[Answered] = []
+    path: list[AnsweredQuestion] = []
     at, seen = tree, list[Branch]()
     while at.answers:
         if any(at is each for each in seen):
-            return Decided(path=tuple(path), question=at.text, unfit="the tree leads back to this question")
+            return TreeDecision(path=tuple(path), question=at.text, unfit="the tree leads back to this question")
         seen.append(at)
         given = next(left, None) if named is None else named.get(_folded(at.text))
         fitting = None if given is None else next((each for each in at.answers if fits(given, each)), None)
         if fitting is None:
             known = tuple(at.answers)
             unfit = None if given is None else f"{str(given)[:60]!r} is none of {', '.join(known)}"
-            return Decided(path=tuple(path), question=at.text, answers=known, unfit=unfit)
-        path.append(Answered(question=at.text, given=str(given), answer=fitting))
+            return TreeDecision(path=tuple(path), question=at.text, answers=known, unfit=unfit)
+        path.append(AnsweredQuestion(question=at.text, given=str(given), answer=fitting))
         at = _target(at.answers[fitting], questions)
-    return Decided(path=tuple(path), conclusion=at.text)
+    return TreeDecision(path=tuple(path), conclusion=at.text)
 
 
 def fits(given: Any, answer: str) -> bool:
@@ -238,7 +238,10 @@ _ALIASES = {
 _NAMES = {heading.casefold(): name for name, heading in HEADINGS.items()} | {
     alias: name for name, aliases in _ALIASES.items() for alias in aliases.split(", ")
 }
-_FORMS = {each.value: each for each in Form} | {"procedure": Form.SKILL, "decision tree": Form.DECISION}
+_FORMS = {each.value: each for each in ProcedureForm} | {
+    "procedure": ProcedureForm.SKILL,
+    "decision tree": ProcedureForm.DECISION,
+}
 _STATUS = {"active": False} | dict.fromkeys(("retired", "deprecated", "archived"), True)
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 _BOLD = re.compile(r"\*\*([^*:]+)(?::\*\*|\*\*:|\*\*$)[ \t]*(.*)")

@@ -29,11 +29,11 @@ Tokens = deque[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class StepCondition:
     """A test of one value, or parts that are put together by `and`, `or` or `not`."""
 
     how: str = "test"
-    parts: tuple[Condition, ...] = ()
+    parts: tuple[StepCondition, ...] = ()
     name: str = ""
     operator: Operator | None = None
     """None asks whether the value is a true one."""
@@ -68,7 +68,7 @@ class Condition:
             return None
 
 
-def read_condition(text: str) -> Condition:
+def read_condition(text: str) -> StepCondition:
     """The condition that a text states; InputError says what is wrong with it."""
     try:
         if len(text) > LONGEST:
@@ -96,18 +96,18 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
             yield ("word", word) if word else ("quoted", quoted)
 
 
-def _joined(tokens: Tokens, how: str, depth: int) -> Condition:
-    parts: list[Condition] = []
+def _joined(tokens: Tokens, how: str, depth: int) -> StepCondition:
+    parts: list[StepCondition] = []
     while not parts or _takes(tokens, how):
         parts.append(_joined(tokens, "and", depth) if how == "or" else _single(tokens, depth))
-    return parts[0] if len(parts) == 1 else Condition(how=how, parts=tuple(parts))
+    return parts[0] if len(parts) == 1 else StepCondition(how=how, parts=tuple(parts))
 
 
-def _single(tokens: Tokens, depth: int) -> Condition:
+def _single(tokens: Tokens, depth: int) -> StepCondition:
     if depth > DEEPEST:
         raise ValueError("too many parts stand within one another")
     if _takes(tokens, "not"):
-        return Condition(how="not", parts=(_single(tokens, depth + 1),))
+        return StepCondition(how="not", parts=(_single(tokens, depth + 1),))
     if _takes(tokens, "("):
         within = _joined(tokens, "or", depth + 1)
         if not _takes(tokens, ")"):
@@ -118,7 +118,7 @@ def _single(tokens: Tokens, depth: int) -> Condition:
         raise ValueError("a name has no letters")
     operator = _operator(tokens)
     value = _words(tokens, "a value") if operator else ""
-    return Condition(name=name, operator=operator, value=_SAME.get(value.casefold(), value))
+    return StepCondition(name=name, operator=operator, value=_SAME.get(value.casefold(), value))
 
 
 def _operator(tokens: Tokens) -> Operator | None:
@@ -153,7 +153,7 @@ def _shown(value: Any) -> str:
     return _SAME.get(text.casefold(), text)
 
 
-class Form(StrEnum):
+class ProcedureForm(StrEnum):
     """What a procedure is: something to be able to do, a fixed sequence, or questions that lead to an answer."""
 
     SKILL = "skill"
@@ -223,7 +223,7 @@ class Procedure:
     """The name of its page without the ending: `how-to-deploy`."""
     path: str
     title: str
-    form: Form = Form.SKILL
+    form: ProcedureForm = ProcedureForm.SKILL
     version: str = "1.0"
     is_retired: bool = False
     description: str = ""

@@ -20,9 +20,9 @@ from memfolio.intake import choose, nearest
 from memfolio.llm.model import Model
 from memfolio.procedures import learn as matching
 from memfolio.procedures import page as trees
-from memfolio.procedures.learn import Intent, bumped, episodes_of, intend, lessons, refined
+from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, refined
 from memfolio.procedures.page import ProcedurePage, read, read_span, render, step_text
-from memfolio.procedures.procedure import Branch, Form, Procedure, Refinement, Step
+from memfolio.procedures.procedure import Branch, Procedure, ProcedureForm, Refinement, Step
 from memfolio.recall.library import Library
 from memfolio.recall.query import check_number, check_text, words
 from memfolio.stores.checkpoint import make
@@ -84,15 +84,17 @@ class Procedures:
         hint = nearest(wanted, [each.name for each in known]) if known else "`memfolio procedure add` makes one"
         raise NotFoundError(f"there is no procedure {name[:60]!r}", hint=hint)
 
-    def match(self, text: str, limit: int = 5) -> builtins.list[matching.Match]:
+    def match(self, text: str, limit: int = 5) -> builtins.list[matching.ProcedureMatch]:
         """Those that what somebody says may call for, the likeliest first."""
         return matching.match(self.list(), text, limit=check_number("limit", limit, 1, 100))
 
-    def due(self, now: datetime | None = None, last: Mapping[str, datetime] = EMPTY) -> builtins.list[matching.Due]:
+    def due(
+        self, now: datetime | None = None, last: Mapping[str, datetime] = EMPTY
+    ) -> builtins.list[matching.DueProcedure]:
         """Those whose time of day has come since they were last done (`last`, by name), else on this day."""
         return matching.due(self.list(), (now or self._vault.home.now()).astimezone(self._vault.home.zone), last)
 
-    def decide(self, name: str, answers: Mapping[str, Any] | Sequence[Any] = ()) -> trees.Decided:
+    def decide(self, name: str, answers: Mapping[str, Any] | Sequence[Any] = ()) -> trees.TreeDecision:
         """Where answers lead in a decision tree."""
         procedure = self.get(name)
         if procedure.tree is None:
@@ -148,7 +150,7 @@ class Procedures:
 
     def learn(
         self, *, since: datetime | None = None, by: Attribution = LEARNER, dry_run: bool = False
-    ) -> builtins.list[Intent]:
+    ) -> builtins.list[ProcedureChange]:
         """Learn from what was done lately, or in conversations that went on since a moment.
 
         Each lesson is one change. None is learned twice, whatever became of its page: the audit trail tells.
@@ -157,7 +159,7 @@ class Procedures:
         told = self._library.index.read(lambda connection: newest(connection, wanted, LATELY))
         recent = [turns for turns in episodes_of(told) if since is None or turns[-1].created_at >= since]
         known = {each.name: each for each in self.list(retired=True)}
-        done: builtins.list[Intent] = []
+        done: builtins.list[ProcedureChange] = []
         for lesson in lessons(recent, self._is_learned, self._model):
             intent = intend(lesson, known.values(), self._today())
             if intent is None:
@@ -169,7 +171,7 @@ class Procedures:
                 done.append(replace(intent, procedure=made))
         return done
 
-    def _learned(self, intent: Intent, by: Attribution, *, dry_run: bool) -> Procedure:
+    def _learned(self, intent: ProcedureChange, by: Attribution, *, dry_run: bool) -> Procedure:
         lesson, mark = intent.lesson, self._mark(intent.lesson.sources[0])
         if intent.before is None:
             names = ("title", "steps", "triggers", "learned_from")
@@ -275,7 +277,7 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _part(name: str, value: Any) -> Any:
     if name == "form":
-        return choose(Form, name, value)
+        return choose(ProcedureForm, name, value)
     if name == "steps":
         return _steps(value)
     if name == "tree":

@@ -21,7 +21,7 @@ from memfolio.tuning import Practising
 Line = Mapping[str, Any]
 
 
-class Way(StrEnum):
+class StepMode(StrEnum):
     """How a step is tried: as it says, by what it says to do instead, or taking it back."""
 
     DO = "do"
@@ -29,7 +29,7 @@ class Way(StrEnum):
     UNDO = "undo"
 
 
-class Outcome(StrEnum):
+class RunOutcome(StrEnum):
     """What became of a try, or of a run."""
 
     DONE = "done"
@@ -46,7 +46,7 @@ class Tried:
 
     attempts: int = 0
     failures: int = 0
-    outcome: Outcome | None = None
+    outcome: RunOutcome | None = None
     """None before the first try, and while one is open: begun, and not known to be over."""
     is_handed: bool = False
     """Whether the agent was asked to do it, rather than a function called."""
@@ -63,7 +63,7 @@ class Tried:
     @property
     def is_over(self) -> bool:
         """Whether nothing more is to be done in this way."""
-        return self.outcome in (Outcome.DONE, Outcome.SKIPPED, Outcome.UNDONE)
+        return self.outcome in (RunOutcome.DONE, RunOutcome.SKIPPED, RunOutcome.UNDONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Waiting:
     """`step`: do it and tell how it went; `doubt`: say whether it was done; `value`: give the values it names."""
     step: int
     text: str
-    way: Way = Way.DO
+    way: StepMode = StepMode.DO
     turn: int = 0
     """How many tries the run has begun: no two tries that a run waits for have the same."""
     expect: str = ""
@@ -107,7 +107,7 @@ class Run:
     is_aborted: bool = False
     failed_step: int | None = None
     error: str = ""
-    outcome: Outcome | None = None
+    outcome: RunOutcome | None = None
     seconds: float = 0.0
     waiting: Waiting | None = field(default=None, compare=False)
 
@@ -119,21 +119,21 @@ class Run:
     @property
     def counts(self) -> bool:
         """Whether it shows how well its procedure works."""
-        return self.outcome in (Outcome.SUCCEEDED, Outcome.FAILED)
+        return self.outcome in (RunOutcome.SUCCEEDED, RunOutcome.FAILED)
 
-    def of(self, step: int, way: Way = Way.DO) -> Tried:
+    def of(self, step: int, way: StepMode = StepMode.DO) -> Tried:
         return self.tried.get(key_of(step, way), Tried())
 
     @property
     def results(self) -> dict[int, Any]:
         """What the completed steps gave, by their numbers, as it was recorded."""
-        done = [(key, tried) for key, tried in self.tried.items() if tried.outcome is Outcome.DONE]
+        done = [(key, tried) for key, tried in self.tried.items() if tried.outcome is RunOutcome.DONE]
         return {int(key.partition(":")[0]): tried.result for key, tried in done}
 
 
-def key_of(step: int, way: Way) -> str:
+def key_of(step: int, way: StepMode) -> str:
     """What names a step done in one way, within a run."""
-    return f"{step:d}" if way is Way.DO else f"{step:d}:{way}"
+    return f"{step:d}" if way is StepMode.DO else f"{step:d}:{way}"
 
 
 def begin_line(procedure: Procedure, values: Line, *, is_checklist: bool) -> dict[str, Any]:
@@ -168,8 +168,8 @@ def after(run: Run, line: Line) -> Run:
             return _tried(run, step, line)
         case {"op": "abort", "step": int(step)}:
             return replace(run, is_aborted=True, failed_step=step, error=str(line.get("error")))
-        case {"op": "end", "outcome": outcome} if outcome in tuple(Outcome):
-            return replace(run, outcome=Outcome(outcome), seconds=_seconds(line))
+        case {"op": "end", "outcome": outcome} if outcome in tuple(RunOutcome):
+            return replace(run, outcome=RunOutcome(outcome), seconds=_seconds(line))
     return run
 
 
@@ -194,22 +194,22 @@ def _begun(line: Line) -> Run | None:
 
 
 def _tried(run: Run, step: int, line: Line) -> Run:
-    way = Way(line["way"]) if line.get("way") in tuple(Way) else Way.DO
+    way = StepMode(line["way"]) if line.get("way") in tuple(StepMode) else StepMode.DO
     tried, values, result = run.of(step, way), run.values, line.get("result")
     if line["op"] == "start":
         began, is_handed = moment(line.get("at")) or EPOCH, line.get("handed") is True
         tried = replace(tried, attempts=tried.attempts + 1, outcome=None, began=began, is_handed=is_handed)
-    elif (outcome := line.get("outcome")) in tuple(Outcome):
+    elif (outcome := line.get("outcome")) in tuple(RunOutcome):
         tried = replace(
             tried,
-            failures=tried.failures + (outcome == Outcome.FAILED and line.get("redo") is not True),
-            outcome=Outcome(outcome),
+            failures=tried.failures + (outcome == RunOutcome.FAILED and line.get("redo") is not True),
+            outcome=RunOutcome(outcome),
             seconds=tried.seconds + _seconds(line),
             error=str(line.get("error") or ""),
             result=result,
             timed_out=line.get("timed_out") is True,
         )
-        values = values | result if outcome == Outcome.DONE and isinstance(result, dict) else values
+        values = values | result if outcome == RunOutcome.DONE and isinstance(result, dict) else values
     return replace(run, tried={**run.tried, key_of(step, way): tried}, values=values)
 
 
@@ -247,7 +247,7 @@ def _seconds(line: Line) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metrics:
+class RunMetrics:
     """How the latest runs went that have ended; those that were abandoned are not counted."""
 
     runs: int = 0
@@ -263,25 +263,25 @@ class Metrics:
     """What the rate of the latest version has over that of the one before it."""
 
 
-class Failing(NamedTuple):
+class FailingProcedure(NamedTuple):
     """A procedure that fails too often, and why that is so."""
 
     procedure: str
     reason: str
 
 
-def measure(runs: Iterable[Run], window: int) -> Metrics:
+def measure(runs: Iterable[Run], window: int) -> RunMetrics:
     """How well the runs of one procedure went, the latest `window` of them, and of each version."""
     counted = sorted((run for run in runs if run.counts), key=lambda run: run.began)
     if not (latest := counted[-window:]):
-        return Metrics()
+        return RunMetrics()
     versions: dict[str, tuple[int, int]] = {}
     for version in dict.fromkeys(run.version for run in counted):
         own = [run for run in counted if run.version == version][-window:]
         versions[version] = len(own), _succeeded(own)
     rates = [good / count for count, good in versions.values()]
     failed = Counter(run.failed_step for run in latest if run.failed_step is not None)
-    return Metrics(
+    return RunMetrics(
         runs=len(latest),
         succeeded=_succeeded(latest),
         success_rate=_succeeded(latest) / len(latest),
@@ -293,19 +293,19 @@ def measure(runs: Iterable[Run], window: int) -> Metrics:
     )
 
 
-def failing(procedures: Iterable[Procedure], runs: Sequence[Run], practising: Practising) -> list[Failing]:
+def failing(procedures: Iterable[Procedure], runs: Sequence[Run], practising: Practising) -> list[FailingProcedure]:
     """The procedures that went well too seldom, of those with enough runs since they were last restored."""
-    found: list[Failing] = []
+    found: list[FailingProcedure] = []
     for each in procedures:
         seen = measure([run for run in runs if run.procedure == each.name and _is_fresh(run, each)], practising.window)
         if not each.is_retired and seen.runs >= practising.runs and (seen.success_rate or 0) < practising.failing:
             reason = f"{seen.succeeded} of the latest {seen.runs} runs went well, less than {practising.failing:.0%}"
-            found.append(Failing(each.name, reason))
+            found.append(FailingProcedure(each.name, reason))
     return found
 
 
 def _succeeded(runs: Iterable[Run]) -> int:
-    return sum(run.outcome is Outcome.SUCCEEDED for run in runs)
+    return sum(run.outcome is RunOutcome.SUCCEEDED for run in runs)
 
 
 def _is_fresh(run: Run, procedure: Procedure) -> bool:
@@ -319,7 +319,7 @@ FEW = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class StepFinding:
     """Something about some steps, and what it could be worth."""
 
     kind: str
@@ -330,7 +330,7 @@ class Finding:
     """What a run could be shorter by at most, as far as seconds were recorded."""
 
 
-def findings(procedure: Procedure, runs: Sequence[Run]) -> list[Finding]:
+def findings(procedure: Procedure, runs: Sequence[Run]) -> list[StepFinding]:
     """What the runs that ended with the very steps that the page has show about them."""
     steps = procedure.steps
     own = [run for run in runs if run.counts and [*map(_done, run.steps)] == [*map(_done, steps)]]
@@ -344,44 +344,44 @@ def _done(step: Step) -> tuple[str, object, object, object]:
     return words, step.action, dict(step.arguments), step.condition
 
 
-def _repeated(steps: Sequence[Step], runs: Sequence[Run]) -> Iterator[Finding]:
+def _repeated(steps: Sequence[Step], runs: Sequence[Run]) -> Iterator[StepFinding]:
     """Neighbours only: what lies between two equal steps may be why the second one is there."""
     for one, other in pairwise(steps):
         if _done(one) == _done(other):
             text = f"step {other.number} does the same as step {one.number}, right after it"
             numbers, seconds = (one.number, other.number), _usual_seconds(other, runs)
-            yield Finding(kind="redundant", steps=numbers, text=text, seconds=seconds)
+            yield StepFinding(kind="redundant", steps=numbers, text=text, seconds=seconds)
 
 
-def _batches(steps: Sequence[Step], runs: Sequence[Run]) -> Iterator[Finding]:
+def _batches(steps: Sequence[Step], runs: Sequence[Run]) -> Iterator[StepFinding]:
     for (action, _), group in groupby(steps, key=lambda step: (step.action, step.condition)):
         batch = [*group]
         if action and len({json.dumps(dict(each.arguments), sort_keys=True) for each in batch}) > 1:
             spent, numbers = [_usual_seconds(each, runs) for each in batch], tuple(each.number for each in batch)
             text = f"{len(batch)} steps in a row call {action} with different arguments: one call might do"
-            yield Finding(kind="batchable", steps=numbers, text=text, seconds=round(sum(spent) - max(spent), 3))
+            yield StepFinding(kind="batchable", steps=numbers, text=text, seconds=round(sum(spent) - max(spent), 3))
 
 
-def _needless(step: Step, runs: Sequence[Run]) -> Iterator[Finding]:
+def _needless(step: Step, runs: Sequence[Run]) -> Iterator[StepFinding]:
     outcomes = [tried.outcome for run in runs if (tried := run.of(step.number)).outcome]
-    if len(outcomes) >= FEW and {*outcomes} == {Outcome.SKIPPED}:
+    if len(outcomes) >= FEW and {*outcomes} == {RunOutcome.SKIPPED}:
         text = f"step {step.number} was skipped in all of {len(outcomes)} runs"
-        yield Finding(kind="redundant", steps=(step.number,), text=text)
+        yield StepFinding(kind="redundant", steps=(step.number,), text=text)
 
 
-def _kept(step: Step, runs: Sequence[Run]) -> Iterator[Finding]:
+def _kept(step: Step, runs: Sequence[Run]) -> Iterator[StepFinding]:
     """What a function gave for the same values; one that can be taken back is called for what it does."""
     results: dict[str, list[str]] = {}
     for run in runs if step.action and step.repeatable and not step.undo else ():
-        if (tried := run.of(step.number)).outcome is Outcome.DONE and tried.result is not None:
+        if (tried := run.of(step.number)).outcome is RunOutcome.DONE and tried.result is not None:
             results.setdefault(json.dumps(run.given, sort_keys=True), []).append(json.dumps(tried.result))
     often = max(map(len, results.values()), default=0)
     if often >= FEW and all(len(set(given)) == 1 for given in results.values()):
         text = f"step {step.number} gave the same for the same values each time, up to {often} times"
-        yield Finding(kind="cacheable", steps=(step.number,), text=text, seconds=_usual_seconds(step, runs))
+        yield StepFinding(kind="cacheable", steps=(step.number,), text=text, seconds=_usual_seconds(step, runs))
 
 
 def _usual_seconds(step: Step, runs: Sequence[Run]) -> float:
     """What a step takes on average, where it was done."""
     tried = [run.of(step.number) for run in runs]
-    return round(fmean([each.seconds for each in tried if each.outcome is Outcome.DONE] or [0.0]), 3)
+    return round(fmean([each.seconds for each in tried if each.outcome is RunOutcome.DONE] or [0.0]), 3)

@@ -25,7 +25,7 @@ from memfolio.errors import ConflictError, HomeBusyError, HomeError, IndexBusyEr
 from memfolio.index.write_rows import records
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.procedures.procedures import Procedures
-from memfolio.procedures.run import Line, Outcome, Run, Tried, Waiting, Way, begin_line, fold, key_of
+from memfolio.procedures.run import Line, Run, RunOutcome, StepMode, Tried, Waiting, begin_line, fold, key_of
 from memfolio.procedures.run import after as after_line
 from memfolio.recall.library import Library
 from memfolio.recall.query import check_text
@@ -47,7 +47,7 @@ LONG = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class StepContext:
     """What a function learns about the step that it does, as its first argument."""
 
     run: str
@@ -64,7 +64,7 @@ class Call(NamedTuple):
     """A function that is to be called for a step."""
 
     step: Step
-    way: Way
+    way: StepMode
     function: Callable[..., Any]
 
 
@@ -90,23 +90,25 @@ def following(run: Run, actions: Actions, now: datetime) -> Move:
     if late := next(_late(run, now), None):
         return late
     if run.is_aborted:
-        return next(_undoing(run, actions), end_line(run, Outcome.FAILED, now))
+        return next(_undoing(run, actions), end_line(run, RunOutcome.FAILED, now))
     if run.timeout is not None and now - run.began > run.timeout:
         left = (step.number for step in run.steps if next(_step(run, step, actions), None))
         error = f"timed out: the run took longer than {run.timeout.total_seconds():g} s"
         return _line("abort", next(left, len(run.steps)), error=error)
     steps = (move for step in run.steps for move in _step(run, step, actions))
     stages = (_checks(run, 0, run.before), steps, _checks(run, len(run.steps) + 1, run.after))
-    return next(chain.from_iterable(stages), end_line(run, Outcome.SUCCEEDED, now))
+    return next(chain.from_iterable(stages), end_line(run, RunOutcome.SUCCEEDED, now))
 
 
-def finish_line(step: int, way: Way, outcome: Outcome, seconds: float = 0.0, *, error: str = "", **more: Any) -> Line:
+def finish_line(
+    step: int, way: StepMode, outcome: RunOutcome, seconds: float = 0.0, *, error: str = "", **more: Any
+) -> Line:
     """The line that says how a try went."""
     why = {"error": without_surrogates(error)[:LONG]} if error else {}
     return _line("finish", step, way, outcome=outcome.value, seconds=round(max(0.0, seconds), 3), **why, **more)
 
 
-def end_line(run: Run, outcome: Outcome, now: datetime) -> Line:
+def end_line(run: Run, outcome: RunOutcome, now: datetime) -> Line:
     """The last line of a run."""
     seconds = max(0.0, round((now - run.began).total_seconds(), 3))
     return {"op": "end", "outcome": outcome.value, "seconds": seconds}
@@ -121,16 +123,16 @@ def recordable(result: Any) -> Any:
     return json.loads(text) if len(text) <= LONG else f"{text[:LONG]}…"
 
 
-def _line(op: str, step: int, way: Way = Way.DO, **more: Any) -> Line:
-    return {"op": op, "step": step, **more} | ({} if way is Way.DO else {"way": way.value})
+def _line(op: str, step: int, way: StepMode = StepMode.DO, **more: Any) -> Line:
+    return {"op": op, "step": step, **more} | ({} if way is StepMode.DO else {"way": way.value})
 
 
 def _late(run: Run, now: datetime) -> Iterator[Line]:
     """Tries that were handed over, of which nobody has told while there was time."""
-    for step, way in product(run.steps, Way):
+    for step, way in product(run.steps, StepMode):
         tried = run.of(step.number, way)
         if tried.is_open and tried.is_handed and step.timeout is not None and now - tried.began > step.timeout:
-            yield finish_line(step.number, way, Outcome.FAILED, **_timed_out(step.timeout.total_seconds()))
+            yield finish_line(step.number, way, RunOutcome.FAILED, **_timed_out(step.timeout.total_seconds()))
 
 
 def _timed_out(seconds: float) -> dict[str, Any]:
@@ -160,15 +162,15 @@ def _holds(condition: str, run: Run) -> bool | None:
 
 def _step(run: Run, step: Step, actions: Actions) -> Iterator[Move]:
     """What a step still needs: nothing, once it is over."""
-    tried, instead = run.of(step.number), run.of(step.number, Way.FALLBACK)
+    tried, instead = run.of(step.number), run.of(step.number, StepMode.FALLBACK)
     if tried.is_over or instead.is_over:
         return
     if step.condition and not tried.attempts:
         yield from _condition(run, step)
     if tried.is_open or not tried.failures or _may_try_again(step, tried):
-        yield _attempt(run, step, Way.DO, actions)
+        yield _attempt(run, step, StepMode.DO, actions)
     elif step.on_error is OnError.FALLBACK and step.fallback and not instead.failures:
-        yield _attempt(run, step, Way.FALLBACK, actions)
+        yield _attempt(run, step, StepMode.FALLBACK, actions)
     elif step.on_error is not OnError.SKIP:
         yield _line("abort", step.number, error=instead.error or tried.error)
 
@@ -184,24 +186,24 @@ def _condition(run: Run, step: Step) -> Iterator[Move]:
         names = tuple(sorted(unknown or condition.names))
         yield Waiting(kind="value", step=step.number, text=f"Only when {step.condition}: {step.text}", names=names)
     elif not holds:
-        yield finish_line(step.number, Way.DO, Outcome.SKIPPED)
+        yield finish_line(step.number, StepMode.DO, RunOutcome.SKIPPED)
 
 
 def _undoing(run: Run, actions: Actions) -> Iterator[Move]:
     """Completed steps are taken back, the latest first; one that cannot be does not stop the others."""
     for step in reversed(run.steps):
-        tried = run.of(step.number, Way.UNDO)
+        tried = run.of(step.number, StepMode.UNDO)
         if step.undo and step.number in run.results and not (tried.is_over or tried.failures):
-            yield _attempt(run, step, Way.UNDO, actions)
+            yield _attempt(run, step, StepMode.UNDO, actions)
 
 
-def _attempt(run: Run, step: Step, way: Way, actions: Actions) -> Move:
+def _attempt(run: Run, step: Step, way: StepMode, actions: Actions) -> Move:
     """A try of a step; one that is open waits for the agent that has it, or for word of whether it was done."""
     tried = run.of(step.number, way)
     name, text = {
-        Way.DO: (step.action, step.text),
-        Way.FALLBACK: (step.fallback, f"Instead of: {step.text}: {step.fallback}"),
-        Way.UNDO: (step.undo, f"Take back: {step.text}: {step.undo}"),
+        StepMode.DO: (step.action, step.text),
+        StepMode.FALLBACK: (step.fallback, f"Instead of: {step.text}: {step.fallback}"),
+        StepMode.UNDO: (step.undo, f"Take back: {step.text}: {step.undo}"),
     }[way]
     if tried.is_open and (tried.is_handed or not step.repeatable):
         return Waiting(
@@ -210,7 +212,7 @@ def _attempt(run: Run, step: Step, way: Way, actions: Actions) -> Move:
             text=text if tried.is_handed else f"Was this done? {text}",
             way=way,
             turn=sum(each.attempts for each in run.tried.values()),
-            expect=(step.expect or "") if way is Way.DO else "",
+            expect=(step.expect or "") if way is StepMode.DO else "",
         )
     if name is not None and name in actions:
         return Call(step, way, actions[name])
@@ -223,13 +225,13 @@ def _called(run: Run, call: Call, write: Write, now: datetime, sleep: Callable[[
     run = write(run, _line("start", number, way))
     attempt, key = run.of(number, way).attempts, f"{run.id}:{key_of(number, way)}"
     values, results = deepcopy((run.values, run.results))
-    context = Context(run=run.id, step=number, attempt=attempt, key=key, values=values, results=results)
+    context = StepContext(run=run.id, step=number, attempt=attempt, key=key, values=values, results=results)
     began = time.monotonic()
     came = _result(lambda: function(context, **step.arguments), _patience(run, call, now))
-    outcome = Outcome.FAILED if "error" in came else Outcome.UNDONE if way is Way.UNDO else Outcome.DONE
+    outcome = RunOutcome.FAILED if "error" in came else RunOutcome.UNDONE if way is StepMode.UNDO else RunOutcome.DONE
     run = write(run, finish_line(number, way, outcome, time.monotonic() - began, **came))
     tried = run.of(number, way)
-    if way is Way.DO and outcome is Outcome.FAILED and _may_try_again(step, tried):
+    if way is StepMode.DO and outcome is RunOutcome.FAILED and _may_try_again(step, tried):
         sleep(min(LONGEST_PAUSE, PAUSE * 2 ** min(tried.failures - 1, 10)))
     return run
 
@@ -237,7 +239,7 @@ def _called(run: Run, call: Call, write: Write, now: datetime, sleep: Callable[[
 def _patience(run: Run, call: Call, now: datetime) -> float:
     """How many seconds a function has: what its step says, and no more than the run has left, unless it takes back."""
     spent = max(timedelta(), now - run.began)
-    left = run.timeout - spent if run.timeout is not None and call.way is not Way.UNDO else None
+    left = run.timeout - spent if run.timeout is not None and call.way is not StepMode.UNDO else None
     spans = [span.total_seconds() for span in (call.step.timeout, left) if span is not None]
     return min([*spans, threading.TIMEOUT_MAX])
 
@@ -321,21 +323,21 @@ class Runs:
         somebody told of it already.
         """
         if ok:
-            return self._told(id, Outcome.DONE, by, turn, result=recordable(result))
-        return self._told(id, Outcome.FAILED, by, turn, error=error or "it failed")
+            return self._told(id, RunOutcome.DONE, by, turn, result=recordable(result))
+        return self._told(id, RunOutcome.FAILED, by, turn, error=error or "it failed")
 
     def redo(self, id: str, *, by: Attribution = BY) -> Run:
         """Say that a step in doubt was not done, and go on with another try of it."""
-        return self._told(id, Outcome.FAILED, by, error="was not done", redo=True)
+        return self._told(id, RunOutcome.FAILED, by, error="was not done", redo=True)
 
     def skip(self, id: str, *, by: Attribution = BY) -> Run:
         """Leave out the step that a run waits for, and go on."""
-        return self._told(id, Outcome.SKIPPED, by)
+        return self._told(id, RunOutcome.SKIPPED, by)
 
     def abandon(self, id: str, *, by: Attribution = BY) -> Run:
         """End a run where it is; nothing is taken back, and it counts neither as a success nor as a failure."""
         with self._alone(id) as run:
-            return self._add(run, end_line(run, Outcome.ABANDONED, self._vault.home.now()), by)
+            return self._add(run, end_line(run, RunOutcome.ABANDONED, self._vault.home.now()), by)
 
     def get(self, id: str) -> Run:
         """A run as it stands, what it waits for, and whether its page has changed since."""
@@ -355,15 +357,15 @@ class Runs:
         wanted = [self._seen(run) for run in found if not (open_only and run.outcome)]
         return sorted(wanted, key=lambda run: (run.began, run.id), reverse=True)
 
-    def _told(self, id: str, outcome: Outcome, by: Attribution, turn: int | None = None, **more: Any) -> Run:
+    def _told(self, id: str, outcome: RunOutcome, by: Attribution, turn: int | None = None, **more: Any) -> Run:
         with self._alone(id) as run:
             waiting = run.waiting
             if waiting is None or waiting.kind == "value" or turn not in (None, waiting.turn):
                 waits = (", ".join(waiting.names) or f"step {waiting.step}") if waiting else "nothing"
                 raise ConflictError(f"this is not what run {id} waits for, but {waits}", hint="look at it, resume it")
             seconds = (self._vault.home.now() - run.of(waiting.step, waiting.way).began).total_seconds()
-            if waiting.way is Way.UNDO and outcome is Outcome.DONE:
-                outcome = Outcome.UNDONE
+            if waiting.way is StepMode.UNDO and outcome is RunOutcome.DONE:
+                outcome = RunOutcome.UNDONE
             run = self._add(run, finish_line(waiting.step, waiting.way, outcome, seconds, **more), by)
             return self._advanced(run, by)
 

@@ -34,11 +34,11 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TOKEN = re.compile(rf"""\s*("[^"]+"|'[^']+'|{_NUMBER}|[^\W\d]\w*|{_SIGN}|$)""")
 
 
-class Term(NamedTuple):
+class Expression(NamedTuple):
     """A part of a formula: an operator with its parts, or a name, value or call with what it is called."""
 
     op: str
-    parts: tuple[Term, ...] = ()
+    parts: tuple[Expression, ...] = ()
     value: str | float | bool = ""
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Term(NamedTuple):
             return f"{self.value}({', '.join(inside)})" if inside else str(self.value)
         return f" {self.op} ".join(inside) if len(inside) > 1 else f"{self.op} {inside[0]}"
 
-    def within(self) -> Iterator[Term]:
+    def within(self) -> Iterator[Expression]:
         """All its parts, the innermost first, and itself."""
         for each in self.parts:
             yield from each.within()
@@ -57,11 +57,11 @@ class Term(NamedTuple):
         return {str(each.value) for each in self.within() if each.op == "name"}
 
 
-def negation(term: Term) -> Term:
-    return term.parts[0] if term.op == "not" else Term("not", (term,))
+def negation(term: Expression) -> Expression:
+    return term.parts[0] if term.op == "not" else Expression("not", (term,))
 
 
-def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Term:
+def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Expression:
     """A formula of propositional logic, with the modal operators that are spelled so; only `box` is left of them.
 
     What stands in quotes is a name here, of several words.
@@ -102,12 +102,12 @@ OPERATORS: Operations = {
 
 
 @lru_cache(maxsize=1000)
-def expression(text: str, place: str, hint: str = "") -> Term:
+def expression(text: str, place: str, hint: str = "") -> Expression:
     """An expression over variables; `hint` says what it should look like."""
     return _Reader(text, place, None, hint).whole()
 
 
-def checked(term: Term, place: str, names: Collection[str], operations: Operations) -> Term:
+def checked(term: Expression, place: str, names: Collection[str], operations: Operations) -> Expression:
     """An expression that speaks of nothing but these names and does nothing but these operations."""
     for each in term.within():
         if each.op == "name" and each.value not in names:
@@ -119,7 +119,7 @@ def checked(term: Term, place: str, names: Collection[str], operations: Operatio
     return term
 
 
-def worked_out(term: Term, values: Mapping[str, Any], operations: Operations) -> Any:
+def worked_out(term: Expression, values: Mapping[str, Any], operations: Operations) -> Any:
     """What an expression that was checked comes to; `operations` also says how a `value` in it is taken."""
     if term.op == "name":
         return values[str(term.value)]
@@ -181,7 +181,7 @@ class _Reader:
         if len(text) > LONGEST:
             raise InputError(f"{place} has {len(text):,} characters", hint=f"use up to {LONGEST:,}")
 
-    def whole(self) -> Term:
+    def whole(self) -> Expression:
         term = self._term(0)
         if self._text[self._at :].strip():
             self._fail("an operator")
@@ -199,7 +199,7 @@ class _Reader:
         self._at = found.end()
         return found[1]
 
-    def _term(self, least: int) -> Term:
+    def _term(self, least: int) -> Expression:
         self._depth += 1
         if self._depth > DEEPEST or self._count > MOST:
             hint = f"use several shorter ones, with up to {MOST} operators"
@@ -211,17 +211,17 @@ class _Reader:
             strength, op = found
             right = self._term(strength + (op not in ("implies", "**")))
             if compared and op in COMPARISONS:  # a < b < c
-                left = Term("and", (left, Term(op, (compared, right))))
+                left = Expression("and", (left, Expression(op, (compared, right))))
             else:
-                left = Term(op, (left, right))
+                left = Expression(op, (left, right))
             compared = right if op in COMPARISONS else None
         self._depth -= 1
         return left
 
-    def _first(self) -> Term:
+    def _first(self) -> Expression:
         start, sign = self._at, self._take()
         if sign[:1] in ("'", '"') and sign:
-            return Term("value" if self._modal is None else "name", (), sign[1:-1])
+            return Expression("value" if self._modal is None else "name", (), sign[1:-1])
         if sign[:1].isdecimal() or sign[:1] == ".":
             return self._number(sign)
         if sign == "(":
@@ -229,28 +229,28 @@ class _Reader:
         if self._modal and sign in self._modal:
             return _modal(self._modal[sign], self._term(5))
         if sign.lower() in _NOT:
-            return Term("not", (self._term(5),))
+            return Expression("not", (self._term(5),))
         if sign == "-":
-            return Term("neg", (self._term(9),))
+            return Expression("neg", (self._term(9),))
         if not sign.isidentifier() or sign.lower() in _INFIX:
             self._at = start
             self._fail("a name, a value or (")
         if sign.lower() in ("true", "false"):
-            return Term("value", (), sign.lower() == "true")
-        return Term("name", (), sign) if self._modal is not None or not self._take("(") else self._call(sign)
+            return Expression("value", (), sign.lower() == "true")
+        return Expression("name", (), sign) if self._modal is not None or not self._take("(") else self._call(sign)
 
-    def _call(self, name: str) -> Term:
+    def _call(self, name: str) -> Expression:
         parts = [self._term(0)]
         while self._take(","):
             parts.append(self._term(0))
-        return Term("call", tuple(self._closed(parts)), name.lower())
+        return Expression("call", tuple(self._closed(parts)), name.lower())
 
-    def _number(self, sign: str) -> Term:
+    def _number(self, sign: str) -> Expression:
         if not float(sign) < LARGEST:
             raise InputError(f"{self._place} has {sign:.40}", hint=f"use numbers below {LARGEST:g}")
-        return Term("value", (), int(sign) if sign.isdecimal() else float(sign))
+        return Expression("value", (), int(sign) if sign.isdecimal() else float(sign))
 
-    def _closed(self, parts: list[Term]) -> list[Term]:
+    def _closed(self, parts: list[Expression]) -> list[Expression]:
         return parts if self._take(")") else self._fail("`)`")
 
     def _fail(self, expected: str) -> NoReturn:
@@ -260,7 +260,7 @@ class _Reader:
         raise InputError(f"{self._place}: {expected} is missing {where}", hint=hint)
 
 
-def _modal(op: str, inside: Term) -> Term:
+def _modal(op: str, inside: Expression) -> Expression:
     """`possibly p` is that not necessarily not p, and `forbidden p` that necessarily not p."""
-    never = Term("box", (negation(inside),))
-    return Term("box", (inside,)) if op == "box" else never if op == "forbidden" else negation(never)
+    never = Expression("box", (negation(inside),))
+    return Expression("box", (inside,)) if op == "box" else never if op == "forbidden" else negation(never)

@@ -399,7 +399,7 @@ class _Question:
     guessed: tuple[str, ...]
 
 
-class Reason:
+class Reasoner:
     """The reasoning of one agent: call it with a problem."""
 
     def __init__(

@@ -13,7 +13,7 @@ from memfolio.index.ann import Scan, neighbours
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
 from memfolio.index.lookup import around
-from memfolio.index.search import Sieve, Turn, matches, matches_any
+from memfolio.index.search import Sieve, TurnColumns, matches, matches_any
 from memfolio.index.vectors import is_identity
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
@@ -38,7 +38,7 @@ SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 class Candidates:
     """Rows, each with its score by words and by meaning, and with what ties it to others."""
 
-    turns: Mapping[int, Turn]
+    turns: Mapping[int, TurnColumns]
     text: Mapping[int, float] = field(default_factory=dict)
     vector: Mapping[int, float] = field(default_factory=dict)
     near: Mapping[int, Sequence[tuple[int, int]]] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float
 
 
 def _tied(
-    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[Turn], lead: Lead | None
+    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[TurnColumns], lead: Lead | None
 ) -> dict[str, Any]:
     """What people, things, causes, times and links bring, by the names of these fields."""
     reach = ranking.reach_complex if question.is_complex else ranking.reach

@@ -11,13 +11,13 @@ from datetime import datetime
 from memfolio.errors import MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.graph import named
-from memfolio.index.lookup import Profile, profiles
+from memfolio.index.lookup import EntityProfile, profiles
 from memfolio.index.read_files import body_text, entity_id
 from memfolio.recall import query
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, shared, snippet
 from memfolio.recall.library import Library
-from memfolio.recall.pack import Drawing, Line, Section, about, is_fact, is_shown, pack
+from memfolio.recall.pack import ContextLine, ContextSection, Drawing, about, is_fact, is_shown, pack
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, by_words, is_complex, names_in
 from memfolio.text import estimate_tokens, terms
@@ -107,13 +107,13 @@ class StandingPage:
         """What it costs uncut."""
         return self._section().cost + _line(self.inside, self.lines).cost
 
-    def cut(self, room: int) -> Section | None:
+    def cut(self, room: int) -> ContextSection | None:
         """What of it fits into so many tokens; None where nothing does."""
         line = _cut(self.inside, self.lines, room - self._section().cost)
         return self._section(line) if line else None
 
-    def _section(self, *lines: Line) -> Section:
-        return Section(title=STANDING[self.name], share=1.0, lines=lines)
+    def _section(self, *lines: ContextLine) -> ContextSection:
+        return ContextSection(title=STANDING[self.name], share=1.0, lines=lines)
 
 
 def standing_page(vault: Vault, agent: str, name: str) -> StandingPage | None:
@@ -127,7 +127,7 @@ def standing_page(vault: Vault, agent: str, name: str) -> StandingPage | None:
     return None
 
 
-def share_room(pages: Sequence[StandingPage], room: int) -> list[Section | None]:
+def share_room(pages: Sequence[StandingPage], room: int) -> list[ContextSection | None]:
     """What of each page fits: each has an equal part, and what one does not need goes to the others.
 
     Where that is too little for one of them, the first takes what it can use.
@@ -135,7 +135,7 @@ def share_room(pages: Sequence[StandingPage], room: int) -> list[Section | None]
     fair = [page.cut(part) for page, part in zip(pages, _parts([page.whole for page in pages], room), strict=True)]
     if None not in fair:
         return fair
-    found: list[Section | None] = []
+    found: list[ContextSection | None] = []
     for page in pages:
         found.append(page.cut(room - sum(section.whole for section in found if section)))
     return found
@@ -157,7 +157,7 @@ def checkpoints(vault: Vault, root: str) -> list[str]:
     return [f"{CHECKPOINTS}/{name}" for name in sorted(dated, key=dated.__getitem__, reverse=True)]
 
 
-def _cut(name: str, lines: Sequence[str], room: int) -> Line | None:
+def _cut(name: str, lines: Sequence[str], room: int) -> ContextLine | None:
     """As many lines of a page as there is room for; of a page with one long line, the beginning of that."""
     if not lines:
         return None
@@ -176,9 +176,9 @@ def _beginning(line: str, tokens: int) -> str:
     return snippet(line, (), tokens) or (f"{line[: tokens // 2]}…" if tokens > 4 else "")
 
 
-def _line(name: str, lines: Sequence[str]) -> Line:
+def _line(name: str, lines: Sequence[str]) -> ContextLine:
     text = "\n".join(lines)
-    return Line(id=name, text=bullet(f"[{name}]", text), says=text)
+    return ContextLine(id=name, text=bullet(f"[{name}]", text), says=text)
 
 
 HITS_JUDGED = 10
@@ -348,10 +348,10 @@ def unread(vault: Vault, library: Library, agent: str, room: int) -> tuple[str, 
     return tuple(texts)
 
 
-def alert_section(texts: Iterable[str], room: int) -> list[Section]:
+def alert_section(texts: Iterable[str], room: int) -> list[ContextSection]:
     """The section at the top of a context, as far as it has room."""
-    lines = tuple(Line(id=text, text=bullet("", text).replace("-  ", "- ", 1), says=text) for text in texts)
-    return pack([Section(title=TITLE, share=1.0, lines=lines)], room)
+    lines = tuple(ContextLine(id=text, text=bullet("", text).replace("-  ", "- ", 1), says=text) for text in texts)
+    return pack([ContextSection(title=TITLE, share=1.0, lines=lines)], room)
 
 
 def _concerns(line: TrailLine, changes: Changes, agent: str) -> bool:
@@ -466,7 +466,7 @@ class _Composer:
         said = [line.says for section in (*reminders, *standing) for line in section.lines]
         return self._fenced(alerts, [*reminders, *standing, *pack(self._sections(self._hits()), left, said)])
 
-    def _alerts(self, room: int) -> list[Section]:
+    def _alerts(self, room: int) -> list[ContextSection]:
         """What the owner must be told, once to each agent."""
         try:
             return alert_section(unread(self._vault, self._library, self._agent, room), room)
@@ -474,7 +474,7 @@ class _Composer:
             self._degraded[f"alerts: {error.message}"] = None
             return []
 
-    def _reminders(self, room: int) -> list[Section]:
+    def _reminders(self, room: int) -> list[ContextSection]:
         """What was to be done when this time or this topic comes."""
         about = f"{self._request.prompt}\n{self._request.situation.about}"
         try:
@@ -482,10 +482,10 @@ class _Composer:
         except MemfolioError as error:
             self._degraded[f"reminders: {error.message}"] = None
             return []
-        lines = tuple(Line(id=each, text=bullet(f"[{each}]", text), says=text) for each, text in due)
-        return pack([Section(title=REMINDERS, share=1.0, lines=lines)], room)
+        lines = tuple(ContextLine(id=each, text=bullet(f"[{each}]", text), says=text) for each, text in due)
+        return pack([ContextSection(title=REMINDERS, share=1.0, lines=lines)], room)
 
-    def _fenced(self, alerts: Sequence[Section], sections: Sequence[Section]) -> Context:
+    def _fenced(self, alerts: Sequence[ContextSection], sections: Sequence[ContextSection]) -> Context:
         shown = [line for section in (*alerts, *sections) for line in section.shown()]
         text = fenced(shown) if shown else None
         return Context(
@@ -497,7 +497,7 @@ class _Composer:
             crowded=tuple(self._crowded),
         )
 
-    def _standing(self, room: int) -> list[Section]:
+    def _standing(self, room: int) -> list[ContextSection]:
         """The pages that were asked for, in at most so many tokens."""
         pages = list(self._pages())
         sections = list(zip(pages, share_room(pages, room), strict=True))
@@ -546,20 +546,20 @@ class _Composer:
         fits = fit(asked(question), others, self._vault.config.recall.vector)
         return others if fits >= self._weights.anchor else []
 
-    def _sections(self, hits: Sequence[Hit]) -> list[Section]:
+    def _sections(self, hits: Sequence[Hit]) -> list[ContextSection]:
         """All that could be shown, by its kind."""
         weights, draw = self._weights, self._drawing
         facts = [hit for hit in hits if is_fact(hit.memory) and not entity_id(hit.path)]
         events = tuple(draw.event(hit) for hit in hits if not is_fact(hit.memory))
         people = tuple(self._profiles(hits)) if hits else ()
         return [
-            Section(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
-            Section(title="People and things", share=weights.entities, lines=people),
-            Section(title="What happened", share=weights.temporal, lines=events, is_in_order=True),
-            Section(title="Evidence", share=weights.evidence, lines=tuple(self._evidence(facts))),
+            ContextSection(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
+            ContextSection(title="People and things", share=weights.entities, lines=people),
+            ContextSection(title="What happened", share=weights.temporal, lines=events, is_in_order=True),
+            ContextSection(title="Evidence", share=weights.evidence, lines=tuple(self._evidence(facts))),
         ]
 
-    def _profiles(self, hits: Sequence[Hit]) -> Iterator[Line]:
+    def _profiles(self, hits: Sequence[Hit]) -> Iterator[ContextLine]:
         """Who and what the prompt names, and whom it is for, then who and what the hits are about."""
         text = f"{self._request.prompt}\n{self._request.situation.user or ''}"
         telling = {term.casefold() for term in terms(text)}
@@ -569,7 +569,7 @@ class _Composer:
             for profile in index.read(lambda connection: _profiles(connection, names, others)):
                 yield self._drawing.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
 
-    def _evidence(self, facts: Sequence[Hit]) -> Iterator[Line]:
+    def _evidence(self, facts: Sequence[Hit]) -> Iterator[ContextLine]:
         """The beginnings of what the facts were derived from."""
         for fact in (hit.memory for hit in facts):
             for source in self._sources(fact):
@@ -583,7 +583,7 @@ class _Composer:
         return [each.item for each in at_hand[:MOST_SOURCES]]
 
 
-def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[Profile]:
+def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[EntityProfile]:
     return profiles(connection, dict.fromkeys([*named(connection, names), *others]))[:MOST_PROFILES]
 
 

@@ -132,7 +132,7 @@ class Span(NamedTuple):
     end: datetime
 
 
-class Mention(NamedTuple):
+class TimeMention(NamedTuple):
     """A time that a text names."""
 
     span: Span
@@ -164,15 +164,15 @@ class Mention(NamedTuple):
         return first <= day <= last if first <= last else not last < day < first
 
 
-class Place(NamedTuple):
+class TimePlace(NamedTuple):
     """Where a text names a time."""
 
     start: int
     end: int
-    mention: Mention
+    mention: TimeMention
 
 
-Reader = Callable[[re.Match[str], datetime], Mention]
+Reader = Callable[[re.Match[str], datetime], TimeMention]
 
 
 def span_of(text: str, now: datetime, zone: tzinfo) -> Span | None:
@@ -183,7 +183,7 @@ def span_of(text: str, now: datetime, zone: tzinfo) -> Span | None:
     return found[0].mention.span if is_whole else None
 
 
-def mentions(text: str, now: datetime, zone: tzinfo) -> list[Mention]:
+def mentions(text: str, now: datetime, zone: tzinfo) -> list[TimeMention]:
     """The times that are named inside a text, in its order."""
     return [place.mention for place in _places(text, now, zone)]
 
@@ -225,7 +225,7 @@ def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime 
     return span and (span.end - _TICK if end else span.start)
 
 
-def _places(text: str, now: datetime, zone: tzinfo) -> list[Place]:
+def _places(text: str, now: datetime, zone: tzinfo) -> list[TimePlace]:
     """Every time that is named, the longest where two overlap, with ranges joined."""
     text = normalize("NFC", text[:MAX_TEXT])
     if not _may_tell(text):
@@ -235,11 +235,11 @@ def _places(text: str, now: datetime, zone: tzinfo) -> list[Place]:
     except OverflowError:
         return []
     matches = [(match, read) for pattern, read in _grammar() for match in pattern.finditer(text)]
-    found: list[Place] = []
+    found: list[TimePlace] = []
     for match, read in sorted(matches, key=lambda each: (each[0].start(), -each[0].end())):
         if len(found) < MAX_MENTIONS and (not found or match.start() >= found[-1].end):
             try:
-                found.append(Place(*match.span(), read(match, local)))
+                found.append(TimePlace(*match.span(), read(match, local)))
             except _NO_TIME:
                 continue
     return _opened(text, _joined(text, found))
@@ -257,9 +257,9 @@ def _telling() -> frozenset[str]:
     )
 
 
-def _joined(text: str, found: list[Place]) -> list[Place]:
+def _joined(text: str, found: list[TimePlace]) -> list[TimePlace]:
     """Two times with `to` in between, or with `between` and `and`, are one."""
-    joined: list[Place] = []
+    joined: list[TimePlace] = []
     for place in found:
         if joined and (joint := _join(text, joined[-1], place)):
             joined[-1] = joint
@@ -268,7 +268,7 @@ def _joined(text: str, found: list[Place]) -> list[Place]:
     return joined
 
 
-def _join(text: str, one: Place, other: Place) -> Place | None:
+def _join(text: str, one: TimePlace, other: TimePlace) -> TimePlace | None:
     link = _TO.fullmatch(text[one.end : other.start])
     before = _BETWEEN.search(text, max(0, one.start - _NEAR), one.start)
     if not link or not (before or link[1]):
@@ -277,11 +277,11 @@ def _join(text: str, one: Place, other: Place) -> Place | None:
         start, end = _range(one.mention, other.mention)
     except _NO_TIME:
         return None
-    mention = Mention(Span(start, end), one.mention.recurs and other.mention.recurs)
-    return Place(before.start() if before else one.start, other.end, mention) if start < end else None
+    mention = TimeMention(Span(start, end), one.mention.recurs and other.mention.recurs)
+    return TimePlace(before.start() if before else one.start, other.end, mention) if start < end else None
 
 
-def _range(one: Mention, other: Mention) -> Span:
+def _range(one: TimeMention, other: TimeMention) -> Span:
     """From one time to another; where one has no year, it has that of the other."""
     start, end, years = one.span.start, other.span.end, other.span.start.year - one.span.start.year
     if one.recurs and (not other.recurs or start >= end):
@@ -293,9 +293,9 @@ def _range(one: Mention, other: Mention) -> Span:
     return Span(start, end)
 
 
-def _opened(text: str, found: list[Place]) -> list[Place]:
+def _opened(text: str, found: list[TimePlace]) -> list[TimePlace]:
     """`since`, `after`, `before` and `until` open one end; `the week before` takes that long."""
-    opened: list[Place] = []
+    opened: list[TimePlace] = []
     for place in found:
         word = _opening().search(text, max(0, place.start - _NEAR), place.start)
         while word and opened and opened[-1].end > word.start():
@@ -304,7 +304,7 @@ def _opened(text: str, found: list[Place]) -> list[Place]:
     return opened
 
 
-def _open(place: Place, word: re.Match[str]) -> Place:
+def _open(place: TimePlace, word: re.Match[str]) -> TimePlace:
     (start, end), zone = place.mention.span, place.mention.span.start.tzinfo
     first, last = _OPEN_START.replace(tzinfo=zone), _OPEN_END.replace(tzinfo=zone)
     spans = {"since": (start, last), "after": (end, last), "before": (first, start), "until": (first, end)}
@@ -313,16 +313,16 @@ def _open(place: Place, word: re.Match[str]) -> Place:
         if word["unit"] and (word["before"] or word["after"]):
             count, unit = _amount(word)
             span = (_before(start, count, unit), end) if word["before"] else (start, _before(end, -count, unit))
-    return Place(word.start(), place.end, Mention(Span(*span)) if span[0] < span[1] else place.mention)
+    return TimePlace(word.start(), place.end, TimeMention(Span(*span)) if span[0] < span[1] else place.mention)
 
 
-def _days(first: date, last: date, zone: tzinfo | None) -> Mention:
+def _days(first: date, last: date, zone: tzinfo | None) -> TimeMention:
     start = datetime.combine(first, time(), zone)
     end = datetime.combine(last + _DAY, time(), zone) if last < date.max else datetime.max.replace(tzinfo=zone)
-    return Mention(Span(start, end))
+    return TimeMention(Span(start, end))
 
 
-def _calendar(unit: str, day: date, shift: int, zone: tzinfo | None) -> Mention:
+def _calendar(unit: str, day: date, shift: int, zone: tzinfo | None) -> TimeMention:
     """The day, week, month … that `day` lies in, or the one that many further."""
     if months := _MONTHS_IN.get(unit):
         number = (day.year * 12 + day.month - 1) // months + shift
@@ -353,24 +353,24 @@ def _amount(match: re.Match[str]) -> tuple[int, str]:
     return int(_NUMBERS.get(count, count)), "week" if unit in _WEEKDAYS else _UNITS[unit]
 
 
-def _read_ago(match: re.Match[str], now: datetime) -> Mention:
+def _read_ago(match: re.Match[str], now: datetime) -> TimeMention:
     count, unit = _amount(match)
     moment = _before(now, count, unit)
     if unit in _WITHIN_DAYS:
-        return Mention(Span(moment.astimezone(UTC), moment.astimezone(UTC) + _LENGTHS[unit]))
+        return TimeMention(Span(moment.astimezone(UTC), moment.astimezone(UTC) + _LENGTHS[unit]))
     return _calendar(unit, moment.date(), 0, now.tzinfo)
 
 
-def _read_rolling(match: re.Match[str], now: datetime) -> Mention:
+def _read_rolling(match: re.Match[str], now: datetime) -> TimeMention:
     """`last 7 days`: those and today."""
     count, unit = _amount(match)
     moment = _before(now, max(1, count), unit)
     if unit in _WITHIN_DAYS:
-        return Mention(Span(moment.astimezone(UTC), now.astimezone(UTC)))
+        return TimeMention(Span(moment.astimezone(UTC), now.astimezone(UTC)))
     return _days(moment.date(), now.date(), now.tzinfo)
 
 
-def _read_relative(match: re.Match[str], now: datetime) -> Mention:
+def _read_relative(match: re.Match[str], now: datetime) -> TimeMention:
     """`last week`, `this Friday`, `next month`."""
     word, shift = match["word"].lower(), 0 if match["this"] else 1 if match["next"] else -1
     if word in _UNITS:
@@ -380,7 +380,7 @@ def _read_relative(match: re.Match[str], now: datetime) -> Mention:
     return _calendar("day", now.date(), days[shift], now.tzinfo)
 
 
-def _read_day(match: re.Match[str], now: datetime) -> Mention:
+def _read_day(match: re.Match[str], now: datetime) -> TimeMention:
     word = re.sub(r"[\s_]+", " ", match[0].lower()).replace("’", "'")
     if word == "hier" and len(match.string) > 4 and not _FRENCH.search(match.string):
         raise ValueError
@@ -388,7 +388,7 @@ def _read_day(match: re.Match[str], now: datetime) -> Mention:
     return _calendar("day", now.date(), -back, now.tzinfo)
 
 
-def _read_month(match: re.Match[str], now: datetime) -> Mention:
+def _read_month(match: re.Match[str], now: datetime) -> TimeMention:
     name, day, year, is_last = match["month"], match["day"] or match["day2"], match["year"], match["last"]
     month, today = _MONTHS[name.lower()], now.date()
     if not (day or year or is_last) and _is_false_friend(match, name):
@@ -407,7 +407,7 @@ def _is_false_friend(match: re.Match[str], name: str) -> bool:
     return name not in ("May", "March") or not before.strip() or before.rstrip()[-1] in ".!?:\n"
 
 
-def _read_numbers(match: re.Match[str], now: datetime) -> Mention:
+def _read_numbers(match: re.Match[str], now: datetime) -> TimeMention:
     """Dates, weeks, months, quarters and years in figures."""
     part = {name: int(text) for name, text in match.groupdict().items() if text}
     year, zone = part.get("y", now.year), now.tzinfo

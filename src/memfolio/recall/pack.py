@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
-from memfolio.index.lookup import Profile
+from memfolio.index.lookup import EntityProfile
 from memfolio.index.read_files import entity_id, mentions
 from memfolio.recall.fence import bullet, heading
 from memfolio.recall.hit import Hit, above, snippet
@@ -17,7 +17,7 @@ from memfolio.vault.fields import local
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ContextLine:
     """Something that may go in: `text` as it would stand there, `says` what must not be said twice."""
 
     id: str
@@ -35,12 +35,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class ContextSection:
     """Lines of one kind, the best first, and the share of the room that is theirs."""
 
     title: str
     share: float
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ContextLine, ...] = ()
     is_in_order: bool = False
     """Whether what goes in is shown in the order in which it happened."""
 
@@ -67,7 +67,7 @@ class _Case:
     ids: set[str] = field(default_factory=set)
     said: list[str] = field(default_factory=list)
 
-    def fill(self, section: Section, chosen: list[Line], limit: int) -> None:
+    def fill(self, section: ContextSection, chosen: list[ContextLine], limit: int) -> None:
         """Take lines of a section until the limit is reached."""
         for line in section.lines:
             cost = line.cost + (0 if chosen else section.cost)
@@ -78,20 +78,20 @@ class _Case:
                 self.left -= cost
                 limit -= cost
 
-    def _is_of_use(self, line: Line) -> bool:
+    def _is_of_use(self, line: ContextLine) -> bool:
         if line.id in self.ids or (line.needs is not None and line.needs not in self.ids):
             return False
         says = _folded(line.says)
         return says != "" and not any(says in other for other in self.said)
 
 
-def pack(sections: Sequence[Section], room: int, said: Iterable[str] = ()) -> list[Section]:
+def pack(sections: Sequence[ContextSection], room: int, said: Iterable[str] = ()) -> list[ContextSection]:
     """The sections with the lines that fit into so many tokens, headings included; no text twice, nor what is `said`.
 
     First each section fills its share, then the others' leavings go round in the order of the sections.
     """
     case = _Case(room, said=list(map(_folded, said)))
-    chosen: list[list[Line]] = [[] for _ in sections]
+    chosen: list[list[ContextLine]] = [[] for _ in sections]
     for is_shared in (True, False):
         for section, lines in zip(sections, chosen, strict=True):
             case.fill(section, lines, int(section.share * room) if is_shared else room)
@@ -99,7 +99,7 @@ def pack(sections: Sequence[Section], room: int, said: Iterable[str] = ()) -> li
     return [section for section in packed if section.lines]
 
 
-def _sorted(section: Section, chosen: Sequence[Line]) -> tuple[Line, ...]:
+def _sorted(section: ContextSection, chosen: Sequence[ContextLine]) -> tuple[ContextLine, ...]:
     """In the order of time, or as the section had them: what came in last may be better than what was smaller."""
     if section.is_in_order:
         return tuple(sorted(chosen, key=lambda line: (line.at is None, line.at, line.id)))
@@ -163,20 +163,20 @@ class Drawing:
         """How many tokens of a memory's words one line has at most."""
         return max(SHORTEST, min(LONGEST, self.budget // LINES_IN_BUDGET))
 
-    def fact(self, hit: Hit) -> Line:
+    def fact(self, hit: Hit) -> ContextLine:
         return self._line(hit, f"{self._day(_when(hit.memory))} {hit.memory.type}")
 
-    def event(self, hit: Hit) -> Line:
+    def event(self, hit: Hit) -> ContextLine:
         at = f"{local(_when(hit.memory), self.zone):%Y-%m-%d %H:%M}"
         return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}")
 
-    def _line(self, hit: Hit, lead: str) -> Line:
+    def _line(self, hit: Hit, lead: str) -> ContextLine:
         memory = hit.memory
         words = snippet(memory.content, self.words, self.most, hit.heading)
         marks = "".join(f" ({mark})" for mark in self._marks(memory))
         text = bullet(f"[{memory.id}] {lead}{marks}:", words)
         says = words.removeprefix(above(hit.heading))
-        return Line(id=memory.id, text=text, says=says, at=_when(memory), is_memory=True)
+        return ContextLine(id=memory.id, text=text, says=says, at=_when(memory), is_memory=True)
 
     def _marks(self, memory: MemoryItem) -> list[str]:
         """What a reader must know to take a memory for no more than it is."""
@@ -189,7 +189,7 @@ class Drawing:
         }
         return [mark for mark, holds in said.items() if holds]
 
-    def profile(self, profile: Profile, passages: Sequence[Hit]) -> Line:
+    def profile(self, profile: EntityProfile, passages: Sequence[Hit]) -> ContextLine:
         """An entity with what its page says first, a few properties, and the rest of what was found there."""
         summary = " ".join(profile.summary.split())
         known = [f"{key}: {value}" for key, value in list(profile.properties.items())[:MOST_PROPERTIES]]
@@ -197,13 +197,13 @@ class Drawing:
         told = [part for line in rest if (part := line.strip()) and part not in summary and not part.startswith("#")]
         words = snippet("; ".join(filter(None, (summary.rstrip("."), *known, *told))), self.words, self.most)
         lead = f"[{profile.id}] {named(profile.name)}, {named(profile.type)}:"
-        return Line(id=profile.id, text=bullet(lead, words), says=words)
+        return ContextLine(id=profile.id, text=bullet(lead, words), says=words)
 
-    def source(self, memory: MemoryItem, *, of: str) -> Line:
+    def source(self, memory: MemoryItem, *, of: str) -> ContextLine:
         """The beginning of what a fact was derived from."""
         words = snippet(memory.content, (), min(SOURCE, self.most))
         lead = f"[{memory.id}] {self._day(_when(memory))} {named(memory.role or memory.type)}, for [{of}]:"
-        return Line(id=memory.id, text=bullet(lead, words), says=words, needs=of, is_memory=True)
+        return ContextLine(id=memory.id, text=bullet(lead, words), says=words, needs=of, is_memory=True)
 
     def _day(self, moment: datetime | None) -> str:
         return f"{local(moment, self.zone):%Y-%m-%d}" if moment else ""

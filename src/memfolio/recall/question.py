@@ -12,7 +12,7 @@ from itertools import pairwise
 from unicodedata import normalize
 
 from memfolio.index.read_files import name_key
-from memfolio.recall.dates import Mention, mentions, without_times
+from memfolio.recall.dates import TimeMention, mentions, without_times
 from memfolio.text import MAX_QUERY, match_expression, terms
 
 MAX_TEXT = 2048
@@ -165,7 +165,7 @@ class Question:
     entities: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     """Words of the other names that these entities have."""
-    times: tuple[Mention, ...] = ()
+    times: tuple[TimeMention, ...] = ()
     intent: Intent = Intent.GENERAL
     is_complex: bool = False
     asks_what_was_told: bool = False
@@ -244,7 +244,7 @@ def names_in(text: str) -> Iterator[str]:
             yield name_key(" ".join(found[start : start + count]))
 
 
-def _is_same_month(time: Mention, moment: datetime) -> bool:
+def _is_same_month(time: TimeMention, moment: datetime) -> bool:
     return moment.month in time.months and (not time.years or moment.year in time.years)
 
 

@@ -16,7 +16,7 @@ from memfolio.decay import DAY, Phase, phase, relevance
 from memfolio.index.lookup import Look
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
-from memfolio.index.search import Turn
+from memfolio.index.search import TurnColumns
 from memfolio.recall.candidates import Candidates
 from memfolio.recall.hit import Hit, Reason, stem
 from memfolio.recall.question import Intent, Question, by_words
@@ -142,7 +142,7 @@ SURE = 0.35
 class Weighing:
     """What each strategy gives to each candidate, and what that comes to."""
 
-    turns: Mapping[int, Turn]
+    turns: Mapping[int, TurnColumns]
     whole: float = 1.0
     """The score that counts as full."""
     aside: Set[int] = frozenset()
@@ -274,7 +274,7 @@ def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
 
 
 def _relative(
-    scores: Mapping[int, float], turns: Mapping[int, Turn], aside: Set[int], least: float = 0.0
+    scores: Mapping[int, float], turns: Mapping[int, TurnColumns], aside: Set[int], least: float = 0.0
 ) -> dict[int, float]:
     """The scores of candidates as parts of the best of them."""
     own = {row: score for row, score in scores.items() if row in turns}
@@ -288,7 +288,7 @@ def _best(scores: Mapping[int, float], aside: Set[int]) -> float:
     return max(others or scores.values(), default=0.0)
 
 
-def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, Turn]) -> dict[int, float]:
+def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, TurnColumns]) -> dict[int, float]:
     """For each row the best of its session in each list, added up."""
     total: dict[str | None, float] = {}
     for scores in lists:
@@ -315,7 +315,7 @@ def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int,
     }
 
 
-def _recent(turns: Mapping[int, Turn], aside: Set[int], half_life: float) -> dict[int, float]:
+def _recent(turns: Mapping[int, TurnColumns], aside: Set[int], half_life: float) -> dict[int, float]:
     """From 1 for the newest of the candidates down to 0."""
     newest = _best({row: turn.happened_at for row, turn in turns.items()}, aside)
     return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}

@@ -11,7 +11,7 @@ from operator import is_
 from os import urandom
 from typing import Any, NamedTuple
 
-from memfolio.redact.rules import MIXTURE, PLAIN, SECRETS, Rule, by_literal
+from memfolio.redact.rules import MIXTURE, PLAIN, SECRETS, SecretRule, by_literal
 from memfolio.redact.rules import RULES as PERSONAL
 from memfolio.tuning import PERSONAL as PERSONAL_KINDS
 from memfolio.tuning import Redaction
@@ -28,7 +28,7 @@ SHORTEST = 6
 """Characters that a secret has at least."""
 
 
-class Found(NamedTuple):
+class Secret(NamedTuple):
     """A stretch of a text that is to be taken out, and what it is."""
 
     kind: str
@@ -63,13 +63,13 @@ class Redactor:
             text = "".join(self._parts(text, found))
         return text
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Secret]:
         """What is to be taken out, in order and without overlaps."""
         if text.isascii() or not _HIDDEN.search(text):
             return self._find_visible(text)
         skipped = [match.start() - number for number, match in enumerate(_HIDDEN.finditer(text))]
         return [
-            Found(kind, start + bisect(skipped, start), end + bisect(skipped, end - 1))
+            Secret(kind, start + bisect(skipped, start), end + bisect(skipped, end - 1))
             for kind, start, end in self._find_visible(_HIDDEN.sub("", text))
         ]
 
@@ -97,7 +97,7 @@ class Redactor:
                 return value if all(map(is_, items, value)) else type(value)(items)
         return value
 
-    def _parts(self, text: str, found: list[Found]) -> Iterator[str]:
+    def _parts(self, text: str, found: list[Secret]) -> Iterator[str]:
         after = 0
         for kind, start, end in found:
             secret = _HIDDEN.sub("", text[start:end]).encode("utf-8", "surrogatepass")
@@ -105,19 +105,19 @@ class Redactor:
             after = end
         yield text[after:]
 
-    def _tried(self, text: str) -> list[tuple[Rule, ...]]:
+    def _tried(self, text: str) -> list[tuple[SecretRule, ...]]:
         """The rules whose literals a text has."""
         lower, table = text.lower(), self._tables[MIXTURE.search(text) is not None][text.isascii()]
         return [rules for literal, rules in table if literal in lower]
 
-    def _find_visible(self, text: str) -> list[Found]:
+    def _find_visible(self, text: str) -> list[Secret]:
         tried = self._tried(text)
         if not tried:
             return []
         rules, stretches = dict.fromkeys(chain.from_iterable(tried)), _between_markers(text)
         return _apart([found for stretch in stretches for rule in rules for found in self._by(rule, text, *stretch)])
 
-    def _by(self, rule: Rule, text: str, start: int, end: int) -> Iterator[Found]:
+    def _by(self, rule: SecretRule, text: str, start: int, end: int) -> Iterator[Secret]:
         pattern = re.compile(rule.source)  # when a text first needs it: together they take longer than a start may
         group = min(pattern.groups, 1)
         for match in pattern.finditer(text, start, end):
@@ -125,7 +125,7 @@ class Redactor:
             if not secret or secret in self._allowed or _OWN_ID.fullmatch(secret):
                 continue
             if rule.accepts(secret):
-                yield Found(rule.kind, *match.span(group))
+                yield Secret(rule.kind, *match.span(group))
 
 
 def _between_markers(text: str) -> list[tuple[int, int]]:
@@ -134,9 +134,9 @@ def _between_markers(text: str) -> list[tuple[int, int]]:
     return list(zip(borders[::2], borders[1::2], strict=True))
 
 
-def _apart(found: list[Found]) -> list[Found]:
+def _apart(found: list[Secret]) -> list[Secret]:
     """Finds in order; of what begins in one place the first rule's, and what overlaps is one."""
-    kept: list[Found] = []
+    kept: list[Secret] = []
     for each in sorted(found, key=lambda found: found.start):
         if not kept or each.start >= kept[-1].end:
             kept.append(each)

@@ -74,7 +74,7 @@ def _stands_in(value: str) -> bool:
 Judge = Callable[[str], bool]
 
 
-class Rule(NamedTuple):
+class SecretRule(NamedTuple):
     """One kind of secret: a text that has one of the literals, in any case, is searched for the pattern.
 
     The secret is the pattern's first group, or all of it, if `accepts` says so.
@@ -86,10 +86,10 @@ class Rule(NamedTuple):
     accepts: Judge = is_real
 
 
-def _prefixed(kind: str, prefixes: str, body: str, accepts: Judge = is_real) -> tuple[Rule, ...]:
+def _prefixed(kind: str, prefixes: str, body: str, accepts: Judge = is_real) -> tuple[SecretRule, ...]:
     """A rule for each prefix of a token that stands for itself."""
     return tuple(
-        Rule(kind, (prefix,), rf"{re.escape(prefix)}(?<![A-Za-z0-9]{re.escape(prefix)})(?a:{body})", accepts)
+        SecretRule(kind, (prefix,), rf"{re.escape(prefix)}(?<![A-Za-z0-9]{re.escape(prefix)})(?a:{body})", accepts)
         for prefix in prefixes.split()
     )
 
@@ -118,7 +118,7 @@ _VENDORS = (
     " rzp_live_ pscale_ pat-na1- dt0c01. sgp_ ops_eyJ amzn.mws. AKCp sl.B cio_ bkua_ rpa_ fo1_ vcp_"
 )
 """How tokens of further services begin."""
-_TOKENS: tuple[Rule, ...] = (
+_TOKENS: tuple[SecretRule, ...] = (
     *_prefixed("aws-access-key", "ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     *_prefixed("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}"),
     *_prefixed("gitlab-token", "glpat- gldt- glrt- glptt- glcbt-", r"[\w.-]{20,}"),
@@ -136,10 +136,10 @@ _TOKENS: tuple[Rule, ...] = (
     *_prefixed("sendgrid-key", "SG.", rf"{_WORD}{{16,}}\.{_WORD}{{16,}}"),
     *_prefixed("api-key", _VENDORS, r"[\w.=-]{20,}", is_mixed),
     *_prefixed("jwt", "eyJ", rf"(?<![_-]eyJ){_WORD}{{8,}}+\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
-    Rule("azure-client-secret", ("Q~",), r"[0-9]Q~(?<=(?<![\w~.-])[\w~.-]{3}[0-9]Q~)[\w~.-]{31,34}(?![\w~-])"),
-    Rule("telegram-token", (":",), r":(?<=[0-9]{8}:)(?<![0-9]{11}:)[\w-]{35}(?![\w-])"),
-    Rule("discord-token", (".",), rf"[MNO](?<!\w[MNO]){_WORD}{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,}}", is_mixed),
-    Rule("discord-webhook", ("/api/webhooks/",), rf"/api/webhooks/[0-9]{{16,20}}/({_WORD}{{50,}})"),
+    SecretRule("azure-client-secret", ("Q~",), r"[0-9]Q~(?<=(?<![\w~.-])[\w~.-]{3}[0-9]Q~)[\w~.-]{31,34}(?![\w~-])"),
+    SecretRule("telegram-token", (":",), r":(?<=[0-9]{8}:)(?<![0-9]{11}:)[\w-]{35}(?![\w-])"),
+    SecretRule("discord-token", (".",), rf"[MNO](?<!\w[MNO]){_WORD}{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,}}", is_mixed),
+    SecretRule("discord-webhook", ("/api/webhooks/",), rf"/api/webhooks/[0-9]{{16,20}}/({_WORD}{{50,}})"),
 )
 
 _BLANK = r"(?:\s|\\[nr])"
@@ -147,15 +147,17 @@ _LINE = r"(?:[A-Za-z0-9+/]{16,}+={0,2}+|[A-Za-z0-9+/]{1,15}={1,2})"
 _BASE64 = rf"{_LINE}(?:{_BLANK}++{_LINE})*+"
 _LAST = rf"(?:{_BLANK}++[\w+/=]{{1,15}})?+{_BLANK}*+"
 _KEY = r"[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-_AROUND: tuple[Rule, ...] = (
-    Rule("private-key", ("-----BEGIN ",), rf"-----BEGIN {_KEY}(?:[^-]|-(?!----))*+-----END {_KEY}", _has_body),
-    Rule("private-key", ("-----BEGIN ",), rf"-----BEGIN {_KEY}{_BLANK}*+(?:[\w-]+: [^\n]*+\s++)*+{_BASE64}", bool),
-    Rule("private-key", ("-----END ",), rf"({_BASE64}{_LAST}-----END {_KEY})|{_BASE64}", bool),
-    Rule("token", ("bearer ",), r"(?i:bearer)[ ]+([\w.~+/-]{16,}=*)", is_random),
-    Rule("azure-key", ("Key=",), r"Key=(?<=Account....|dAccess....)([A-Za-z0-9+/]{40,}={0,2})"),
-    Rule("signature", ("sig=", "signature="), r"[?&](?i:sig|[\w-]{0,10}signature)=([\w%+/=-]{40,})"),
-    Rule("secret", ("sessid=", "sessionid=", "appid="), r"(?i:sess(?:ion)?id|appid)=([\w%.-]{24,})", is_key),
-    Rule("token", ("://",), r"://([^\s:@/\"'<>?#]{20,200})@(?=[\w.\[-])", is_random),
+_AROUND: tuple[SecretRule, ...] = (
+    SecretRule("private-key", ("-----BEGIN ",), rf"-----BEGIN {_KEY}(?:[^-]|-(?!----))*+-----END {_KEY}", _has_body),
+    SecretRule(
+        "private-key", ("-----BEGIN ",), rf"-----BEGIN {_KEY}{_BLANK}*+(?:[\w-]+: [^\n]*+\s++)*+{_BASE64}", bool
+    ),
+    SecretRule("private-key", ("-----END ",), rf"({_BASE64}{_LAST}-----END {_KEY})|{_BASE64}", bool),
+    SecretRule("token", ("bearer ",), r"(?i:bearer)[ ]+([\w.~+/-]{16,}=*)", is_random),
+    SecretRule("azure-key", ("Key=",), r"Key=(?<=Account....|dAccess....)([A-Za-z0-9+/]{40,}={0,2})"),
+    SecretRule("signature", ("sig=", "signature="), r"[?&](?i:sig|[\w-]{0,10}signature)=([\w%+/=-]{40,})"),
+    SecretRule("secret", ("sessid=", "sessionid=", "appid="), r"(?i:sess(?:ion)?id|appid)=([\w%.-]{24,})", is_key),
+    SecretRule("token", ("://",), r"://([^\s:@/\"'<>?#]{20,200})@(?=[\w.\[-])", is_random),
 )
 
 
@@ -188,7 +190,7 @@ _VALUE = (
 )
 
 
-def _named(kind: str, names: str, links: str, literals: str, accepts: Judge) -> tuple[Rule, ...]:
+def _named(kind: str, names: str, links: str, literals: str, accepts: Judge) -> tuple[SecretRule, ...]:
     """Rules for what stands behind its name: `DB_PASSWORD=…`, `?token=…`, `--secret …`, `the password of it is …`."""
     words = tuple(literals.split())
     sources = (
@@ -196,7 +198,7 @@ def _named(kind: str, names: str, links: str, literals: str, accepts: Judge) -> 
         rf"--(?i:[\w-]{{0,20}}?(?:{names}){_SUFFIX})[ =]{_VALUE}",
         rf"(?i:(?:{names}){_SUFFIX}{links}){_VALUE}",
     )
-    return tuple(Rule(kind, words, source, accepts) for source in sources)
+    return tuple(SecretRule(kind, words, source, accepts) for source in sources)
 
 
 _BEHIND = (
@@ -207,13 +209,13 @@ _USER = r"(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:"
 _COMMANDS = "mysql|mariadb|sshpass|docker login|podman login|redis-cli|ldapsearch|htpasswd"
 _OPTION = rf"(?:{_COMMANDS})\w*\s(?:[^\n]{{0,200}}?\s)?-[paw][ ]?[\"']?"
 _HEADER = r"(?:(?i:basic)[ ]+|auth\"?[ ]*[:=][ ]*\"?)"
-_LOGINS: tuple[Rule, ...] = (
+_LOGINS: tuple[SecretRule, ...] = (
     *_prefixed("aws-access-key", "AKIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    Rule("password", ("://",), r"://[^\s:@/\"'<>]{0,80}:([^\s/\"'<>]+)@(?=[\w.\[-])", is_login),
-    Rule("password", (" -",), rf"curl\s(?:[^\n]{{0,200}}?\s)?{_USER}([^\s\"']+)", is_login),
-    Rule("password", ("pass",), r"[?&](?i:pass(?:word|wd)?)=([^\s&#\"'`<>]{6,})", is_login),
-    Rule("password", (" -",), rf"{_OPTION}([^\s\"'-][^\s\"']{{5,}})", is_password),
-    Rule("login", ("basic ", "auth"), rf"{_HEADER}([A-Za-z0-9+/]{{8,}}={{0,2}})", _is_header),
+    SecretRule("password", ("://",), r"://[^\s:@/\"'<>]{0,80}:([^\s/\"'<>]+)@(?=[\w.\[-])", is_login),
+    SecretRule("password", (" -",), rf"curl\s(?:[^\n]{{0,200}}?\s)?{_USER}([^\s\"']+)", is_login),
+    SecretRule("password", ("pass",), r"[?&](?i:pass(?:word|wd)?)=([^\s&#\"'`<>]{6,})", is_login),
+    SecretRule("password", (" -",), rf"{_OPTION}([^\s\"'-][^\s\"']{{5,}})", is_password),
+    SecretRule("login", ("basic ", "auth"), rf"{_HEADER}([A-Za-z0-9+/]{{8,}}={{0,2}})", _is_header),
 )
 PLAIN = (*_LOGINS, *_named("password", _PASSWORD, rf"(?:{_OF}{_IS}|[ \n]{_ODD})", _PASSWORDS, is_password))
 """Secrets that may be of letters alone."""
@@ -226,9 +228,9 @@ MIXTURE = re.compile(
 has none but the `PLAIN` ones."""
 
 
-def by_literal(rules: Iterable[Rule]) -> tuple[tuple[str, tuple[Rule, ...]], ...]:
+def by_literal(rules: Iterable[SecretRule]) -> tuple[tuple[str, tuple[SecretRule, ...]], ...]:
     """Which rules to try where a text in small letters has a literal, in the order of the table."""
-    tried: dict[str, tuple[Rule, ...]] = {}
+    tried: dict[str, tuple[SecretRule, ...]] = {}
     for rule in rules:
         for literal in map(str.lower, rule.literals):
             tried[literal] = (*tried.get(literal, ()), rule)
@@ -268,11 +270,15 @@ def _is_address(value: str) -> bool:
         return False
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("email", ("@",), r"(?<![\w.%+-])[\w.%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])", bool),
-    Rule("iban", ("",), r"[A-Z]{2}(?<![A-Za-z0-9]..)\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", _is_iban),
-    Rule("card", ("",), r"[0-9](?<![\w.-][0-9])(?:[ -]?[0-9]){12,18}(?![\w-])", _is_card),
-    Rule("phone", ("",), rf"{_AREA}(?:[ .\-/]{{0,2}}+\(?+[0-9]{{1,13}}+\)?+){{1,6}}+(?![\w-])", _is_phone),
-    Rule("ip", (".",), r"[0-9](?<![\w.][0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w]|\.[0-9])", _is_address),
-    Rule("ip", (":",), r"[0-9A-Fa-f:](?<![\w:.][0-9A-Fa-f:])[0-9A-Fa-f:]{2,38}(?![\w:])", _is_address),
+RULES: tuple[SecretRule, ...] = (
+    SecretRule(
+        "email", ("@",), r"(?<![\w.%+-])[\w.%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])", bool
+    ),
+    SecretRule(
+        "iban", ("",), r"[A-Z]{2}(?<![A-Za-z0-9]..)\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", _is_iban
+    ),
+    SecretRule("card", ("",), r"[0-9](?<![\w.-][0-9])(?:[ -]?[0-9]){12,18}(?![\w-])", _is_card),
+    SecretRule("phone", ("",), rf"{_AREA}(?:[ .\-/]{{0,2}}+\(?+[0-9]{{1,13}}+\)?+){{1,6}}+(?![\w-])", _is_phone),
+    SecretRule("ip", (".",), r"[0-9](?<![\w.][0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w]|\.[0-9])", _is_address),
+    SecretRule("ip", (":",), r"[0-9A-Fa-f:](?<![\w:.][0-9A-Fa-f:])[0-9A-Fa-f:]{2,38}(?![\w:])", _is_address),
 )

@@ -31,7 +31,7 @@ _OWN = {"win32": ("windows",), "darwin": ("launchd",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SystemCommand:
     """A command of the system, with what it reads; one that `may_fail` only puts away what may not be there."""
 
     command: tuple[str, ...]
@@ -44,7 +44,7 @@ class Step:
         return subprocess.list2cmdline(self.command) if sys.platform == "win32" else shlex.join(self.command)
 
 
-class Said(NamedTuple):
+class CommandOutput(NamedTuple):
     """How a command ended and what it said."""
 
     status: int
@@ -62,16 +62,16 @@ class Schedule:
     line: str = ""
     """What stands in the table of cron."""
     is_in_table: bool = False
-    start: tuple[Step, ...] = ()
-    stop: tuple[Step, ...] = ()
-    after: tuple[Step, ...] = ()
+    start: tuple[SystemCommand, ...] = ()
+    stop: tuple[SystemCommand, ...] = ()
+    after: tuple[SystemCommand, ...] = ()
     """What follows when the files are gone."""
-    look: Step | None = None
+    look: SystemCommand | None = None
     """Succeeds while the system runs it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ServiceState:
     """How a service stands: which of its files and lines are there, as they should be, and whether it runs."""
 
     is_installed: bool
@@ -104,7 +104,7 @@ def own_platforms() -> tuple[str, ...]:
 def usual_platform() -> str:
     """The scheduler to use when nobody names one: cron only where systemd does not serve this user."""
     first, *rest = own_platforms()
-    serves = not rest or _succeeds(Step(command=("systemctl", "--user", "show-environment")))
+    serves = not rest or _succeeds(SystemCommand(command=("systemctl", "--user", "show-environment")))
     return first if serves else rest[0]
 
 
@@ -129,7 +129,7 @@ def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bo
 def _systemd(name: str, command: Sequence[str]) -> Schedule:
     folder, timer = _configuration() / "systemd" / "user", f"{name}.timer"
     told = ("systemctl", "--user")
-    reload = Step(command=(*told, "daemon-reload"))
+    reload = SystemCommand(command=(*told, "daemon-reload"))
     return Schedule(
         platform="systemd",
         name=name,
@@ -138,30 +138,34 @@ def _systemd(name: str, command: Sequence[str]) -> Schedule:
             folder / timer: units.systemd_timer(name).encode(),
         },
         # Started anew rather than only enabled, so that a timer that runs already takes up what changed.
-        start=(reload, Step(command=(*told, "enable", timer)), Step(command=(*told, "restart", timer))),
-        stop=(Step(command=(*told, "disable", "--now", timer), instead=shlex.join((*told, "stop", timer))),),
+        start=(
+            reload,
+            SystemCommand(command=(*told, "enable", timer)),
+            SystemCommand(command=(*told, "restart", timer)),
+        ),
+        stop=(SystemCommand(command=(*told, "disable", "--now", timer), instead=shlex.join((*told, "stop", timer))),),
         after=(reload,),
-        look=Step(command=(*told, "is-active", "--quiet", timer)),
+        look=SystemCommand(command=(*told, "is-active", "--quiet", timer)),
     )
 
 
 def _configuration() -> Path:
     """The folder of this user's settings, as systemd itself says: the environment may have moved it."""
-    said = _run(Step(command=("systemd-path", "user-configuration")))
+    said = _run(SystemCommand(command=("systemd-path", "user-configuration")))
     return Path(said.out.rstrip("\n")) if said and said.status == 0 else Path.home() / ".config"
 
 
 def _launchd(name: str, command: Sequence[str]) -> Schedule:
     path = Path.home() / "Library" / "LaunchAgents" / f"{name}.plist"
     domain = f"gui/{getattr(os, 'getuid', int)()}"  # Windows, where this can only be looked at, has no such number
-    stop = Step(command=("launchctl", "bootout", f"{domain}/{name}"), may_fail=True)
+    stop = SystemCommand(command=("launchctl", "bootout", f"{domain}/{name}"), may_fail=True)
     return Schedule(
         platform="launchd",
         name=name,
         files={path: units.launchd_agent(name, command)},
-        start=(stop, Step(command=("launchctl", "bootstrap", domain, str(path)))),
+        start=(stop, SystemCommand(command=("launchctl", "bootstrap", domain, str(path)))),
         stop=(stop,),
-        look=Step(command=("launchctl", "print", f"{domain}/{name}")),
+        look=SystemCommand(command=("launchctl", "print", f"{domain}/{name}")),
     )
 
 
@@ -171,9 +175,9 @@ def _windows(name: str, command: Sequence[str]) -> Schedule:
         platform="windows",
         name=name,
         files={path: units.windows_task(command)},
-        start=(Step(command=("schtasks", "/Create", "/TN", name, "/XML", str(path), "/F")),),
-        stop=(Step(command=("schtasks", "/Delete", "/TN", name, "/F")),),
-        look=Step(command=("schtasks", "/Query", "/TN", name)),
+        start=(SystemCommand(command=("schtasks", "/Create", "/TN", name, "/XML", str(path), "/F")),),
+        stop=(SystemCommand(command=("schtasks", "/Delete", "/TN", name, "/F")),),
+        look=SystemCommand(command=("schtasks", "/Query", "/TN", name)),
     )
 
 
@@ -183,10 +187,10 @@ def cron_service(name: str, line: str, table: str) -> Schedule:
     others = "".join(each for each in lines if not each.rstrip("\n").endswith(f" # {name}"))
     whole = f"{others}\n" if others and not others.endswith("\n") else others
     edit = "crontab -e, and there "
-    add = Step(command=("crontab", "-"), stdin=f"{whole}{line}\n", instead=f"{edit}add the line {line}")
+    add = SystemCommand(command=("crontab", "-"), stdin=f"{whole}{line}\n", instead=f"{edit}add the line {line}")
     delete = f"{edit}delete the line that ends with # {name}"
     # Systems differ in what they make of an empty table; putting it away means the same to all of them.
-    less = Step(command=("crontab", "-") if others else ("crontab", "-r"), stdin=others, instead=delete)
+    less = SystemCommand(command=("crontab", "-") if others else ("crontab", "-r"), stdin=others, instead=delete)
     return Schedule(
         platform="cron",
         name=name,
@@ -199,7 +203,7 @@ def cron_service(name: str, line: str, table: str) -> Schedule:
 
 def _read_table() -> str | None:
     """The user's table of cron, None without cron; nobody may take one that cannot be read for an empty one."""
-    said = _run(Step(command=("crontab", "-l")))
+    said = _run(SystemCommand(command=("crontab", "-l")))
     if said is None:
         return None
     if said.status and not re.search("no crontab|no such file", said.err, re.IGNORECASE):
@@ -238,7 +242,7 @@ def uninstall(service: Schedule) -> list[Path]:
     return ours
 
 
-def look(service: Schedule) -> Found:
+def look(service: Schedule) -> ServiceState:
     """How the service stands; changes nothing."""
     disk = Disk()
     with disk_errors(Path.home()):
@@ -246,7 +250,7 @@ def look(service: Schedule) -> Found:
     is_installed = any(map(is_ours, there.values())) or service.is_in_table
     is_current = is_installed and (there == dict(service.files) if service.files else not service.start)
     is_active = is_installed and (service.look is None or _succeeds(service.look))
-    return Found(is_installed=is_installed, is_current=is_current, is_active=is_active)
+    return ServiceState(is_installed=is_installed, is_current=is_current, is_active=is_active)
 
 
 def is_ours(data: bytes | None) -> bool:
@@ -259,7 +263,7 @@ def _check_ours(path: Path, data: bytes | None) -> None:
         raise ConflictError(f"{path} is not from memfolio", hint="move it away, then install again")
 
 
-def _check_done(service: Schedule, done: str, failures: Sequence[tuple[Step, str]]) -> None:
+def _check_done(service: Schedule, done: str, failures: Sequence[tuple[SystemCommand, str]]) -> None:
     if failures:
         first, reason = failures[0]
         what = f"the files of {service.name} are {done}" if service.files else "the table of cron is as it was"
@@ -267,25 +271,25 @@ def _check_done(service: Schedule, done: str, failures: Sequence[tuple[Step, str
         raise MemfolioError(f"{what}, but `{first}` {reason}", hint=f"to be done by hand: {by_hand}")
 
 
-def _failures(steps: Sequence[Step]) -> list[tuple[Step, str]]:
+def _failures(steps: Sequence[SystemCommand]) -> list[tuple[SystemCommand, str]]:
     """Run commands; returns those that failed and why."""
     said = [(step, _run(step)) for step in steps]
     return [(step, _reason(each)) for step, each in said if not step.may_fail and (each is None or each.status)]
 
 
-def _reason(said: Said | None) -> str:
+def _reason(said: CommandOutput | None) -> str:
     if said is None:
         return "is not there, or does not answer"
     words = shorten(said.err or said.out, 300)
     return f"says: {words}" if words else f"ended with {said.status}"
 
 
-def _succeeds(step: Step) -> bool:
+def _succeeds(step: SystemCommand) -> bool:
     said = _run(step)
     return said is not None and said.status == 0
 
 
-def _run(step: Step) -> Said | None:
+def _run(step: SystemCommand) -> CommandOutput | None:
     """Run a command; None where there is no such command, or it does not answer."""
     # As bytes, so that a table of cron in another encoding, or with other line ends, comes back as it was.
     data = step.stdin.encode("utf-8", "surrogateescape")
@@ -293,4 +297,6 @@ def _run(step: Step) -> Said | None:
         ended = subprocess.run(step.command, input=data, capture_output=True, timeout=PATIENCE, check=False)
     except (FileNotFoundError, PermissionError, subprocess.TimeoutExpired):
         return None
-    return Said(ended.returncode, *(text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr)))
+    return CommandOutput(
+        ended.returncode, *(text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr))
+    )

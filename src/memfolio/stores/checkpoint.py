@@ -82,7 +82,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenCheckpoint:
     """A checkpoint on disk, or with a dry run what it would be."""
 
     path: str
@@ -127,7 +127,7 @@ def put(vault: Vault, agent: str, checkpoint: Checkpoint, now: datetime) -> PutP
 
 def write(
     vault: Vault, agent: str, checkpoint: Checkpoint, *, now: datetime, by: Attribution = BY, dry_run: bool = False
-) -> Written:
+) -> WrittenCheckpoint:
     """Put a checkpoint beside the others of an agent."""
 
     def composed() -> tuple[str, Change]:
@@ -135,7 +135,7 @@ def write(
         return page.path, Change(operations=(page,), by=by, action=Action.CREATE)
 
     path, diff, receipt = make(vault, composed, dry_run=dry_run)
-    return Written(path=path, diff=diff, receipt=receipt)
+    return WrittenCheckpoint(path=path, diff=diff, receipt=receipt)
 
 
 def latest(vault: Vault, agent: str) -> tuple[str, Checkpoint] | None:

@@ -46,7 +46,7 @@ _MARK = re.compile(rf"[ \t]*\[({ANY_ID.pattern})\]$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class CoreLine:
     """What a bullet or a line of its own says; it stands in the lines from `first` to before `end`."""
 
     text: str
@@ -66,11 +66,11 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class CoreBlock:
     """A block: its heading, its items, and how many tokens it has by estimate."""
 
     name: str
-    items: tuple[Item, ...]
+    items: tuple[CoreLine, ...]
     tokens: int
     first: int
     end: int
@@ -91,19 +91,19 @@ class CorePage:
         """What the page says has so many tokens by estimate; comments are not counted, since no agent is shown them."""
         return estimate_tokens(body_text(self.text).strip())
 
-    def _read_blocks(self) -> Iterator[Block]:
+    def _read_blocks(self) -> Iterator[CoreBlock]:
         heads = [(at, match) for at, line in enumerate(self._lines) if (match := self._heading(at, line))]
         ends = [at for at, _ in heads[1:]] + [len(self._lines)]
         for (first, match), end in zip(heads, ends, strict=False):
             if match[1] == "##":
                 tokens = estimate_tokens(body_text("".join(self._lines[first:end])).strip())
                 items = tuple(self._read_items(first + 1, end))
-                yield Block(name=match[2], items=items, tokens=tokens, first=first, end=end)
+                yield CoreBlock(name=match[2], items=items, tokens=tokens, first=first, end=end)
 
     def _heading(self, at: int, line: str) -> re.Match[str] | None:
         return None if self._is_hidden[at] else _HEADING.fullmatch(line)
 
-    def _read_items(self, first: int, end: int) -> Iterator[Item]:
+    def _read_items(self, first: int, end: int) -> Iterator[CoreLine]:
         """Each bullet, also one below another, and each other line, with the lines that go on further in."""
         start: int | None = None
         for at in range(first, end + 1):
@@ -111,7 +111,7 @@ class CorePage:
             goes_on = line.strip() and line[0] in " \t" and not _sign(line)["bullet"]
             if start is not None and not goes_on:
                 words = "".join(self._lines[start:at])
-                yield Item(text=" ".join(words[_sign(words).end() :].split()), first=start, end=at)
+                yield CoreLine(text=" ".join(words[_sign(words).end() :].split()), first=start, end=at)
                 start = None
             if start is None and line.strip():
                 start = at
@@ -123,11 +123,11 @@ class CorePage:
             raise InputError(f"core memory has no block {name[:40]!r}", hint=nearest(name, list(known.values())))
         return found
 
-    def items(self, name: str) -> list[Item]:
+    def items(self, name: str) -> list[CoreLine]:
         """All that stands in the blocks of this name."""
         return [item for block in self.blocks if _key(block.name) == _key(name) for item in block.items]
 
-    def meant(self, name: str, what: str) -> Item:
+    def meant(self, name: str, what: str) -> CoreLine:
         """The one item that a text, a part of it, or the id behind it means."""
         name, key = self.named(name), _key(what)
         items = self.items(name)
@@ -156,14 +156,14 @@ class CorePage:
         last = max(at for at in range(block.first, block.end) if self._lines[at].strip())
         return self._with(last + 1, last + 1, [f"- {line}"])
 
-    def replacing(self, item: Item, text: str) -> str:
+    def replacing(self, item: CoreLine, text: str) -> str:
         """The page with other words in the place of an item, behind the same sign."""
         sign, line = _sign(self._lines[item.first]), line_of(text)
         escape = "\\" if not sign["bullet"] and _BREAKING.match(line) else ""
         mark = f" [{item.id}]" if item.id and not _MARK.search(text) else ""
         return self._with(item.first, item.end, [f"{sign[0]}{escape}{line}{mark}"])
 
-    def removing(self, item: Item) -> str:
+    def removing(self, item: CoreLine) -> str:
         """The page without an item."""
         return self._with(item.first, item.end, [])
 
@@ -235,13 +235,13 @@ class CoreMemory:
 
     path: str
     text: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[CoreBlock, ...]
     tokens: int
     cap: int
     shares: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     """How many tokens are meant for each of the four blocks, by its name in small letters."""
 
-    def share(self, block: Block) -> int:
+    def share(self, block: CoreBlock) -> int:
         """How many tokens are meant for a block; 0 where nothing is said about it."""
         return self.shares.get(block.name.casefold(), 0)
 

@@ -17,14 +17,14 @@ from memfolio.index.maintenance import About, known_about
 from memfolio.learn import rules
 from memfolio.learn.clauses import sentences
 from memfolio.learn.learned import Learned, Statement, Turn, drafted
-from memfolio.learn.resolve import Knowledge, Known, Reference, Resolution, Way, about, resolve
+from memfolio.learn.resolve import Knowledge, KnownStatementAbout, Reference, Resolution, Way, about, resolve
 from memfolio.recall import query
 from memfolio.recall.context import CHECKPOINTS
 from memfolio.recall.fence import strip_fences
 from memfolio.state import Op
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core, CorePage
-from memfolio.stores.transcript import Said, read_transcript
+from memfolio.stores.transcript import TranscriptTurn, read_transcript
 from memfolio.tuning import Flush
 from memfolio.types import Action, Attribution, MemoryItem, Type, default_kind
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
@@ -47,7 +47,7 @@ _TASK_LIKE = re.compile(
 Learn = Callable[[Sequence[Turn]], Learned]
 
 
-def summed_up(turns: Sequence[Said], learned: Iterable[Statement]) -> Checkpoint:
+def summed_up(turns: Sequence[TranscriptTurn], learned: Iterable[Statement]) -> Checkpoint:
     """The checkpoint at the end of a conversation from which these statements were learned."""
     statements = list({each.text.casefold(): each for each in learned}.values())
     return Checkpoint(
@@ -70,7 +70,7 @@ def resolved(
     """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
     asked = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
     found = index.read(partial(known_about, said=asked)) if asked else []
-    known = [Known.of(each.item, is_archived=each.archived) for each in found]
+    known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in found]
     if since is not None:
         known = [replace(each, forgotten_at=since if each.forgotten_at else None) for each in known]
     return resolve(said, Knowledge(known), cast(Way, way))
@@ -91,7 +91,7 @@ def said_again(known: Reference, sources: Iterable[str]) -> Iterator[dict[str, A
         yield {"op": Op.EDGE.value, "memory": known, "to": each, "type": "derived_from"}
 
 
-def _context(turns: Sequence[Said]) -> str:
+def _context(turns: Sequence[TranscriptTurn]) -> str:
     """What the conversation was at: the last turn of a person that asks for something, else their last one."""
     people = [turn.content for turn in turns if turn.is_person] or [turn.content for turn in turns[-1:]]
     asking = [content for content in people if _TASK_LIKE.search(content)]
@@ -103,7 +103,7 @@ def _contents_of(statements: Iterable[Statement], types: Collection[Type]) -> tu
     return tuple(each.text for each in statements if each.type in types)[-MOST_ITEMS:]
 
 
-def _open_questions(turns: Sequence[Said]) -> tuple[str, ...]:
+def _open_questions(turns: Sequence[TranscriptTurn]) -> tuple[str, ...]:
     """The questions of the last turn, which nobody has answered."""
     said = (each for turn in turns[-1:] for line in turn.content.splitlines() for each in sentences(line))
     return tuple(each for each in said if each.endswith(("?", "？")))[-MOST_QUESTIONS:]
@@ -120,7 +120,7 @@ _ERROR = "an item without CONTENT was passed over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class FlushItem:
     """Something to be kept, and where: in the daily log, or in a block of core memory."""
 
     statement: Statement
@@ -128,10 +128,10 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class FlushReply:
     """All of an answer, and what was wrong with it, each as a sentence."""
 
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[FlushItem, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -141,9 +141,9 @@ def is_reply(text: str) -> bool:
     return bool(lines) and (lines[0].strip(" \t`.") == NO_REPLY or bool(_FIELD.match(lines[0])))
 
 
-def read_reply(text: str, user: str | None = None) -> Reply:
+def read_reply(text: str, user: str | None = None) -> FlushReply:
     """What an answer wants kept; a target that is none of `TARGETS` is the daily log."""
-    kept: list[Kept] = []
+    kept: list[FlushItem] = []
     problems: list[str] = []
     for record in _records(without_surrogates(strip_fences(text)).replace("\0", "\ufffd")):
         content = normalise_content(record.get("content", "")).strip()
@@ -154,13 +154,13 @@ def read_reply(text: str, user: str | None = None) -> Reply:
             break
         else:
             kept.append(_kept(record, content, user))
-    return Reply(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
+    return FlushReply(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
 
 
-def _kept(record: dict[str, str], content: str, user: str | None) -> Kept:
+def _kept(record: dict[str, str], content: str, user: str | None) -> FlushItem:
     type_ = _type(record.get("type", ""))
     statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
-    return Kept(statement=statement, block=_block(record.get("target", ""), type_))
+    return FlushItem(statement=statement, block=_block(record.get("target", ""), type_))
 
 
 def _type(name: str) -> Type:
@@ -331,9 +331,9 @@ def nothing_in(data: object) -> Flushed | None:
 class _Told:
     """What a transcript or an answer tells, before it is known what of it is to be kept."""
 
-    turns: Sequence[Said] = ()
+    turns: Sequence[TranscriptTurn] = ()
     statements: Sequence[Statement] = ()
-    kept: Sequence[Kept] = ()
+    kept: Sequence[FlushItem] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -368,7 +368,7 @@ def _current(statements: Sequence[Statement], resolution: Resolution) -> list[St
     return [each for each in statements if each in held]
 
 
-def _into_core(core: Core, kept: Sequence[Kept]) -> tuple[PutPage | None, tuple[str, ...], list[Statement]]:
+def _into_core(core: Core, kept: Sequence[FlushItem]) -> tuple[PutPage | None, tuple[str, ...], list[Statement]]:
     """The page of core memory with what has room there, those lines, and the rest."""
     added: list[tuple[str, str]] = []
     rest: list[Statement] = []

@@ -15,7 +15,7 @@ from memfolio.llm.model import Model
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY
 from memfolio.text import terms
-from memfolio.tuning import Shelves
+from memfolio.tuning import StoreTuning
 from memfolio.types import Kind, Store, Type, default_kind
 from memfolio.vault.change import AddLines, NewId, Operation
 from memfolio.vault.fields import Draft, check_text, normalise_content
@@ -210,7 +210,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= SUMMARY else f"{line[: SUMMARY - 1].rstrip()}…"
 
 
-def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: Shelves) -> tuple[Operation, ...]:
+def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: StoreTuning) -> tuple[Operation, ...]:
     """What goes with adding these memories: that working memory sends on what it has no room for then."""
     coming = [NewId(place) for place, draft in enumerate(drafts) if draft.store is Store.WORKING]
     held: list[str | NewId] = []

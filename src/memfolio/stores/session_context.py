@@ -17,7 +17,7 @@ from memfolio.recall.context import REMINDERS, alert_section, unread
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import snippet
 from memfolio.recall.library import Library
-from memfolio.recall.pack import Line, Section, named, pack
+from memfolio.recall.pack import ContextLine, ContextSection, named, pack
 from memfolio.state import Op
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, latest
 from memfolio.stores.core import PAGE, Core, CoreMemory
@@ -101,19 +101,19 @@ class AgentContext:
         sections = [*alerts, *pack(list(self._sections(room)), room)]
         return fenced(line for section in sections for line in section.shown())
 
-    def _sections(self, room: int) -> Iterator[Section]:
+    def _sections(self, room: int) -> Iterator[ContextSection]:
         core = [item.text for block in self.core.blocks for item in block.items]
         profile = [line for line in self.user_profile.splitlines() if not line.startswith("#")]
-        talk = Section(title="Recent conversation", share=0.5, is_in_order=True)
-        yield Section(title="Proposals to decide on", share=0.1, lines=_lines("proposal", self.proposals))
-        yield Section(title=REMINDERS, share=0.1, lines=_lines("reminder", self.reminders))
+        talk = ContextSection(title="Recent conversation", share=0.5, is_in_order=True)
+        yield ContextSection(title="Proposals to decide on", share=0.1, lines=_lines("proposal", self.proposals))
+        yield ContextSection(title=REMINDERS, share=0.1, lines=_lines("reminder", self.reminders))
         situation = [line for line in self.summary.splitlines() if not line.endswith((": none", ": unknown"))]
-        yield Section(title="Situation", share=0.1, lines=_lines("situation", situation))
-        yield Section(title="Core memory", share=0.25, lines=_lines("core", core))
-        yield Section(title="The user", share=0.1, lines=_lines("user", profile))
+        yield ContextSection(title="Situation", share=0.1, lines=_lines("situation", situation))
+        yield ContextSection(title="Core memory", share=0.25, lines=_lines("core", core))
+        yield ContextSection(title="The user", share=0.1, lines=_lines("user", profile))
         yield replace(talk, lines=tuple(_within(map(self._memory, self.recent), room // 2 - talk.cost)))
-        yield Section(title="Facts", share=0.1, lines=tuple(map(self._memory, self.facts[:MOST_FACTS])))
-        yield Section(title="Where work was left", share=0.1, lines=_lines("checkpoint", self._left()))
+        yield ContextSection(title="Facts", share=0.1, lines=tuple(map(self._memory, self.facts[:MOST_FACTS])))
+        yield ContextSection(title="Where work was left", share=0.1, lines=_lines("checkpoint", self._left()))
 
     def _left(self) -> Iterator[str]:
         """What the latest checkpoint says, and what was done before."""
@@ -122,11 +122,11 @@ class AgentContext:
             yield from (f"{heading}: {each}" for each in ((value,) if isinstance(value, str) else value) if each)
         yield from (f"Done before: {each}" for each in reversed(self.task_history[-5:]))
 
-    def _memory(self, memory: MemoryItem) -> Line:
+    def _memory(self, memory: MemoryItem) -> ContextLine:
         at = local(memory.event_time or memory.created_at, self.current_time.tzinfo or UTC)
         lead = f"[{memory.id}] {at:%m-%d %H:%M} {named(memory.role or memory.type)}:"
         words = snippet(memory.content, (), LONGEST)
-        return Line(id=memory.id, text=bullet(lead, words), says=words, at=at)
+        return ContextLine(id=memory.id, text=bullet(lead, words), says=words, at=at)
 
 
 def load_context(
@@ -210,15 +210,15 @@ def _name(text: str) -> str | None:
     return None if not name or name.startswith(("[", "<", "(", "_")) else name
 
 
-def _lines(name: str, texts: Iterable[str]) -> tuple[Line, ...]:
+def _lines(name: str, texts: Iterable[str]) -> tuple[ContextLine, ...]:
     shown = (snippet(_SIGN.sub("", text), (), LONGEST) for text in texts)
     return tuple(
-        Line(id=f"{name} {nth}", text=bullet("", text).replace("-  ", "- ", 1), says=text)
+        ContextLine(id=f"{name} {nth}", text=bullet("", text).replace("-  ", "- ", 1), says=text)
         for nth, text in enumerate(shown)
     )
 
 
-def _within(lines: Iterable[Line], room: int) -> Iterator[Line]:
+def _within(lines: Iterable[ContextLine], room: int) -> Iterator[ContextLine]:
     """As many lines as fit into so many tokens."""
     for line in lines:
         room -= line.cost

@@ -32,7 +32,7 @@ _LABEL = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class TranscriptTurn:
     """One turn: who spoke, as the host names them, what, and when where that is known."""
 
     role: str
@@ -59,7 +59,7 @@ class Said:
 class Transcript:
     """The turns of a conversation, and what could not be read, each as a sentence."""
 
-    turns: tuple[Said, ...] = ()
+    turns: tuple[TranscriptTurn, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -72,13 +72,13 @@ def read_transcript(data: object) -> Transcript:
     return Transcript(turns=tuple(turns), problems=tuple(told))
 
 
-def _without_fences(said: Said) -> Said:
+def _without_fences(said: TranscriptTurn) -> TranscriptTurn:
     """A turn without what memfolio put into it, and without what no file can hold."""
     content = without_surrogates(strip_fences(said.content)).replace("\0", "\ufffd")
-    return Said(role=said.role, content=content.strip(), at=said.at)
+    return TranscriptTurn(role=said.role, content=content.strip(), at=said.at)
 
 
-def _read(data: object, problems: list[str]) -> Iterator[Said]:
+def _read(data: object, problems: list[str]) -> Iterator[TranscriptTurn]:
     if isinstance(data, bytes | bytearray):
         data = bytes(data).decode("utf-8-sig", "replace")
     if isinstance(data, str):
@@ -89,7 +89,7 @@ def _read(data: object, problems: list[str]) -> Iterator[Said]:
         problems.append(f"a transcript is text or a list of turns, not a {type(data).__name__}")
 
 
-def _read_text(text: str, problems: list[str]) -> Iterator[Said]:
+def _read_text(text: str, problems: list[str]) -> Iterator[TranscriptTurn]:
     if start := _LIST.match(text):
         yield from _read_records(_listed(text, start.end(), problems), problems)
     elif text.lstrip().startswith("{"):
@@ -126,7 +126,7 @@ def _json_lines(text: str, problems: list[str]) -> Iterator[tuple[str, object]]:
             problems.append(f"line {number} is not JSON")
 
 
-def _read_records(records: Iterable[tuple[str, object]], problems: list[str]) -> Iterator[Said]:
+def _read_records(records: Iterable[tuple[str, object]], problems: list[str]) -> Iterator[TranscriptTurn]:
     for where, record in records:
         if not isinstance(record, Mapping):
             problems.append(f"{where} is a {type(record).__name__}, not a turn")
@@ -134,7 +134,7 @@ def _read_records(records: Iterable[tuple[str, object]], problems: list[str]) ->
             yield from _read_record(where, record, problems)
 
 
-def _read_record(where: str, record: Mapping[str, Any], problems: list[str]) -> Iterator[Said]:
+def _read_record(where: str, record: Mapping[str, Any], problems: list[str]) -> Iterator[TranscriptTurn]:
     """A turn, or a line of a host's transcript with one inside; lines about other things are passed over."""
     message = record.get("message", record)
     if not isinstance(message, Mapping) or "content" not in message:
@@ -149,7 +149,7 @@ def _read_record(where: str, record: Mapping[str, Any], problems: list[str]) -> 
         problems.append(f"{where} has a content that is neither text nor a list of blocks")
     elif content.strip():
         at = moment(record.get("timestamp") or record.get("at"))
-        yield Said(role=role.strip().casefold(), content=content, at=at)
+        yield TranscriptTurn(role=role.strip().casefold(), content=content, at=at)
 
 
 def _content(value: object) -> str | None:
@@ -170,13 +170,13 @@ def _block(block: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _spoken(text: str) -> Iterator[Said]:
+def _spoken(text: str) -> Iterator[TranscriptTurn]:
     """Text with `User:` and the like at the beginning of turns; without any, a person said all of it."""
     role, lines = "user", list[str]()
     for line in text.replace("\r\n", "\n").split("\n"):
         if label := _LABEL.match(line):
-            yield Said(role=role, content="\n".join(lines))
+            yield TranscriptTurn(role=role, content="\n".join(lines))
             role, lines = label[1].casefold(), [line[label.end() :]]
         else:
             lines.append(line)
-    yield Said(role=role, content="\n".join(lines))
+    yield TranscriptTurn(role=role, content="\n".join(lines))

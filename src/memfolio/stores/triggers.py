@@ -25,7 +25,7 @@ from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 
 
-class Asked(StrEnum):
+class TriggerRequest(StrEnum):
     """What is asked for."""
 
     REMEMBER = "remember"
@@ -38,7 +38,7 @@ class Asked(StrEnum):
 class Trigger:
     """What is asked for, with which phrase, and about what; only reflection may be about nothing in particular."""
 
-    kind: Asked
+    kind: TriggerRequest
     object: str
     phrase: str
 
@@ -66,14 +66,14 @@ _CHEER = re.compile(
 """Jokes, and what people wish each other."""
 
 _DONT_FORGET = r"(?:do\ not|don['’]?t|never)\ (?:ever\ )?forget"
-_ENGLISH: dict[Asked, str] = {
-    Asked.SEARCH: r"""what\ (?:do|can)\ you\ (?:still\ )?remember\ (?:about|of|from)
+_ENGLISH: dict[TriggerRequest, str] = {
+    TriggerRequest.SEARCH: r"""what\ (?:do|can)\ you\ (?:still\ )?remember\ (?:about|of|from)
     | (?:tell|show)\ me\ (?:what|everything)\ you\ remember\ (?:about|of|from)""",
-    Asked.REFLECT: r"""(?P<about>reflect\ on)
+    TriggerRequest.REFLECT: r"""(?P<about>reflect\ on)
     | (?:consolidate|review|clean\ up|tidy(?:\ up)?|organi[sz]e|go\ through)
       \ (?:all\ )?(?:your\ memor(?:y|ies)|(?:(?:my|our|the)\ )?memories)
       (?=\s*(?:[.,!?;:]|\Z)|\ (?:please|now|about|of|on|from|for|since|and)\b)""",
-    Asked.REMEMBER: rf"""(?:remember|memori[sz]e|{_DONT_FORGET}) \s*
+    TriggerRequest.REMEMBER: rf"""(?:remember|memori[sz]e|{_DONT_FORGET}) \s*
       (?: (?:this|that)?\ ?(?:for\ (?:later|next\ time|the\ future))?\s*[:：]
       | (?:,\s*)?(?<=[\s,])(?:that|about|to|the\ fact\ that)\b | (?P<bare>(?<=\s)|(?=,)))
     | (?:keep|bear|have)\ in\ mind\b (?:\ that\b|\s*[:,])?
@@ -84,7 +84,7 @@ _ENGLISH: dict[Asked, str] = {
     | (?:save|store|write|note|add|put)\ (?:(?:this|that|it)\ )?(?:down|for\ later|(?:in|to)\ (?:your\ )?memory)\s*[:：]
     | (?:save|store|note)\ (?:for\ later|(?:in|to)\ (?:your\ )?memory)\ that\b
     | fyi,?\ for\ (?:later|the\ future)\s*[:,]?""",
-    Asked.FORGET: r"""forget \s* (?: (?:about|that|what\ i\ (?:said|told\ you)\ about|everything\ about)\b
+    TriggerRequest.FORGET: r"""forget \s* (?: (?:about|that|what\ i\ (?:said|told\ you)\ about|everything\ about)\b
       | (?:this|that)?\s*[:：] | (?P<bare>(?<=\s)))
     | never\s?mind\ (?:about|what\ i\ (?:said|told\ you)\ about)\b
     | (?:disregard|ignore)\ (?:what\ i\ (?:said|told\ you)\ about|everything\ (?:i\ said\ )?about)\b
@@ -139,8 +139,12 @@ def detect(text: str, phrases: Triggers) -> Trigger | None:
 
 
 @lru_cache(maxsize=16)
-def _patterns(phrases: Triggers) -> tuple[tuple[Asked, re.Pattern[str]], ...]:
-    further = {Asked.REMEMBER: phrases.remember, Asked.FORGET: phrases.forget, Asked.REFLECT: phrases.reflect}
+def _patterns(phrases: Triggers) -> tuple[tuple[TriggerRequest, re.Pattern[str]], ...]:
+    further = {
+        TriggerRequest.REMEMBER: phrases.remember,
+        TriggerRequest.FORGET: phrases.forget,
+        TriggerRequest.REFLECT: phrases.reflect,
+    }
     english = [(kind, re.compile(f"(?ix)(?:{pattern})")) for kind, pattern in _ENGLISH.items()]
     others = [(kind, re.compile(f"(?i)(?:{_literal(each)})")) for kind, each in further.items() if each]
     return (*others, *english)
@@ -162,25 +166,29 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _trigger(kind: Asked, text: str, masked: str, match: re.Match[str], end: int, *, is_polite: bool) -> Trigger | None:
+def _trigger(
+    kind: TriggerRequest, text: str, masked: str, match: re.Match[str], end: int, *, is_polite: bool
+) -> Trigger | None:
     """What a phrase asks for, unless it only looks like one."""
     rest = masked[match.end() : end]
     is_question = rest.rstrip().endswith(("?", "？"))
-    if kind in (Asked.REMEMBER, Asked.FORGET) and (_CHEER.search(rest) or (is_question and not is_polite)):
+    if kind in (TriggerRequest.REMEMBER, TriggerRequest.FORGET) and (
+        _CHEER.search(rest) or (is_question and not is_polite)
+    ):
         return None
     if _is_story(match, rest.lstrip(" ,")) or _is_other(kind, match[0].casefold(), rest):
         return None
     found = _object(text, masked, match, end)
     is_named = bool(found) and not _EMPTY.fullmatch(found)
-    may_be_empty = kind is Asked.REFLECT and not match.groupdict().get("about")
+    may_be_empty = kind is TriggerRequest.REFLECT and not match.groupdict().get("about")
     if not is_named and not may_be_empty:
         return None
     return Trigger(kind=kind, object=found if is_named else "", phrase=text[match.start() : match.end()].strip())
 
 
-def _is_other(kind: Asked, phrase: str, rest: str) -> bool:
+def _is_other(kind: TriggerRequest, phrase: str, rest: str) -> bool:
     """Whether something else is asked for: to go on, to take something along, or to do something."""
-    if kind is Asked.FORGET:
+    if kind is TriggerRequest.FORGET:
         return bool(_ASIDE.match(rest))
     if phrase.endswith("forget "):
         return rest.casefold().startswith("your ")
@@ -214,7 +222,7 @@ def _around(text: str, masked: str, at: int, end: int) -> Trigger | None:
     found = text[start:end].strip()
     if not found or _EMPTY.fullmatch(found):
         return None
-    return Trigger(kind=Asked.FORGET, object=found, phrase=text[match.start() : match.end()].strip())
+    return Trigger(kind=TriggerRequest.FORGET, object=found, phrase=text[match.start() : match.end()].strip())
 
 
 BY = Attribution(actor="bot:trigger-remember", trigger="heed")
@@ -244,9 +252,9 @@ def heed(
     user: str | None = None,
 ) -> Heeded:
     """Do what a trigger asks for, as far as it can be taken back."""
-    if trigger.kind is Asked.FORGET:
+    if trigger.kind is TriggerRequest.FORGET:
         return _prepare_to_forget(library, trigger)
-    if trigger.kind is not Asked.REMEMBER:
+    if trigger.kind is not TriggerRequest.REMEMBER:
         return Heeded(trigger=trigger)
     return _remember(vault, library, agent, core, trigger, model, session=session, user=user)
 

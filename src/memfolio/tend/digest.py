@@ -20,7 +20,7 @@ from memfolio.errors import InputError, ModelError, PageChangedError
 from memfolio.index import maintenance as index_days
 from memfolio.index.index import Index
 from memfolio.index.lookup import by_ids, written_pages
-from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, Mark, Told, local_day
+from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, DayMark, DayMemory, local_day
 from memfolio.index.read_files import front_matter
 from memfolio.llm.model import Model
 from memfolio.sources import LEARNED, PATTERN
@@ -132,7 +132,7 @@ _NOUN = re.compile(r"\b(?:the|an?|my|our|your|his|her|their|this|these|of|for|ne
 """What is no verb here, though it may be one elsewhere: `the release`."""
 
 
-class Line(NamedTuple):
+class DigestLine(NamedTuple):
     """Something worth repeating, the memories that say it, and how much it counts."""
 
     ids: Sequence[str]
@@ -153,9 +153,9 @@ class Gist:
     sessions: tuple[str, ...] = ()
     themes: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
     """What it was about: by a key the name, the number of memories, and what it is (`TAG`, `NAME` or `WORD`)."""
-    told: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    told: Mapping[str, tuple[DigestLine, ...]] = field(default_factory=dict)
     """Decisions, outcomes, lessons, errors, tasks and patterns, by their type."""
-    highlights: tuple[Line, ...] = ()
+    highlights: tuple[DigestLine, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "day": self.day.isoformat()}, separators=(",", ":"))
@@ -168,12 +168,12 @@ class Gist:
             memories=fields["memories"],
             sessions=tuple(fields["sessions"]),
             themes={key: (name, count, rank) for key, (name, count, rank) in fields["themes"].items()},
-            told={name: tuple(Line(*line) for line in lines) for name, lines in fields["told"].items()},
-            highlights=tuple(Line(*line) for line in fields["highlights"]),
+            told={name: tuple(DigestLine(*line) for line in lines) for name, lines in fields["told"].items()},
+            highlights=tuple(DigestLine(*line) for line in fields["highlights"]),
         )
 
 
-def gist_of(day: date, found: Sequence[Told], count: int) -> Gist:
+def gist_of(day: date, found: Sequence[DayMemory], count: int) -> Gist:
     """The gist of a day of `count` memories, of which these were read."""
     safe = [
         each for each in found if (each.type in TYPES_TOLD or each.source == PATTERN) and not is_secret(each.content)
@@ -191,28 +191,28 @@ def gist_of(day: date, found: Sequence[Told], count: int) -> Gist:
     )
 
 
-def _lines(found: Sequence[Told]) -> tuple[Line, ...]:
+def _lines(found: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     best = sorted(found, key=lambda each: -each.importance)[:LINES]
     return tuple(line_of(each, each.content, each.importance) for each in best)
 
 
-def line_of(memory: Told, words: str, weight: float = 1.0) -> Line:
+def line_of(memory: DayMemory, words: str, weight: float = 1.0) -> DigestLine:
     """Words of a memory as a line that says who said them and where they stand."""
-    return Line(cited(memory), shortened(words, LINE_TOKENS), round(weight, 3), memory.speaker)
+    return DigestLine(cited(memory), shortened(words, LINE_TOKENS), round(weight, 3), memory.speaker)
 
 
-def cited(memory: Told) -> tuple[str, ...]:
+def cited(memory: DayMemory) -> tuple[str, ...]:
     """The ids that a line about a memory names: what was concluded names its sources too."""
     return (memory.id, *memory.sources[:SOURCES]) if memory.source == LEARNED else (memory.id,)
 
 
-def unconcluded(episodes: Iterable[Told], found: Iterable[Told]) -> list[Told]:
+def unconcluded(episodes: Iterable[DayMemory], found: Iterable[DayMemory]) -> list[DayMemory]:
     """Those from which nothing that is told anyway was concluded: they would say it once more."""
     sources = {source for each in found if each.source == LEARNED for source in each.sources}
     return [each for each in episodes if each.id not in sources]
 
 
-def highlights_of(episodes: Sequence[Told]) -> tuple[Line, ...]:
+def highlights_of(episodes: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     """The sentences that say most of what a day's memories say; what matters more counts more."""
     weights = [_weight(each) for each in episodes]
     chosen = extract(
@@ -221,11 +221,11 @@ def highlights_of(episodes: Sequence[Told]) -> tuple[Line, ...]:
     return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen)
 
 
-def _weight(memory: Told) -> float:
+def _weight(memory: DayMemory) -> float:
     return (0.5 + memory.importance) * (1.5 if memory.type in WEIGHTY else 1.0)
 
 
-def themes_of(episodes: Sequence[Told]) -> dict[str, tuple[str, int, int]]:
+def themes_of(episodes: Sequence[DayMemory]) -> dict[str, tuple[str, int, int]]:
     """What memories are about: their tags, what they mention, and the words that tell most."""
     counts: Counter[str] = Counter()
     names: dict[str, tuple[int, str]] = {}
@@ -238,7 +238,7 @@ def themes_of(episodes: Sequence[Told]) -> dict[str, tuple[str, int, int]]:
     return {key: (names[key][1], counts[key], names[key][0]) for key in best}
 
 
-def _themes(memory: Told) -> Iterator[tuple[str, tuple[int, str]]]:
+def _themes(memory: DayMemory) -> Iterator[tuple[str, tuple[int, str]]]:
     """Each theme by its key, with its name and how little that is to be preferred; a dictionary keeps the last."""
     text = " ".join(sentences_of(memory.content))
     nouns = {word.casefold() for word in _NOUN.findall(text)}
@@ -433,7 +433,7 @@ def _parts(period: Period, gists: Sequence[Gist]) -> Iterator[str]:
         yield from (f"- {inline(str(line))}" for line in _best(lines, HIGHLIGHTS[period.level]))
 
 
-def _best(lines: Sequence[Line], limit: int) -> Iterable[Line]:
+def _best(lines: Sequence[DigestLine], limit: int) -> Iterable[DigestLine]:
     if len(lines) <= limit:
         return lines
     best = sorted(range(len(lines)), key=lambda at: (-lines[at].weight, at))[: CANDIDATES * limit]
@@ -490,7 +490,7 @@ class _Shelf:
 
     index: Index
     zone: tzinfo
-    marks: Mapping[date, Mark]
+    marks: Mapping[date, DayMark]
     gists: dict[tuple[date, str], Gist] = field(default_factory=dict)
 
     def fetch(self, days: Iterable[date], *, with_archived: bool) -> list[Gist]:
@@ -632,7 +632,7 @@ class _Job:
         return Built(paths=paths, edited=tuple(self.edited), fresh=self.fresh)
 
 
-def _source(marks: Iterable[Mark]) -> str:
+def _source(marks: Iterable[DayMark]) -> str:
     """The hash of what some days are; it stays the same when memories are archived."""
     hashes = "".join(mark.hash for mark in marks)
     return blake2b(hashes.encode(), digest_size=16).hexdigest() if hashes else NOTHING
@@ -677,7 +677,7 @@ def _change(hand: Hand, drafts: Sequence[Draft]) -> Change:
     return Change(operations=operations, by=tender(DAY_JOB), action=Action.APPEND, key=key)
 
 
-def summary(day: date, told: Sequence[Told], zone: tzinfo, *, count: int) -> Draft:
+def summary(day: date, told: Sequence[DayMemory], zone: tzinfo, *, count: int) -> Draft:
     """The closing entry of a day of `count` memories, of which these were read, in order."""
     found = [each for each in told if each.source != PATTERN and not is_secret(each.content)]
     sections = {
@@ -703,7 +703,7 @@ def summary(day: date, told: Sequence[Told], zone: tzinfo, *, count: int) -> Dra
     )
 
 
-def _opening(day: date, found: Sequence[Told], zone: tzinfo, count: int) -> str:
+def _opening(day: date, found: Sequence[DayMemory], zone: tzinfo, count: int) -> str:
     first, last = (f"{local(each.at, zone):%H:%M}" for each in (found[0], found[-1])) if found else ("", "")
     sessions = len({each.session for each in found if each.session})
     about = [name for name, times, rank in themes_of(found).values() if rank < WORD or times > 1][:SUMMARY_THEMES]
@@ -712,14 +712,14 @@ def _opening(day: date, found: Sequence[Told], zone: tzinfo, count: int) -> str:
     return f"Summary of {day:%A}, {day}: {count} memories{talks}, from {first} to {last}.{topics}"
 
 
-def _decisions(found: Sequence[Told]) -> Iterator[Line]:
+def _decisions(found: Sequence[DayMemory]) -> Iterator[DigestLine]:
     """The most important decisions, in their order."""
     decided = [each for each in found if each.type is Type.DECISION]
     best = sorted(decided, key=lambda each: -each.importance)[:SUMMARY_LINES]
     return (line_of(each, each.content) for each in decided if each in best)
 
 
-def _errors(found: Sequence[Told]) -> Iterator[Line]:
+def _errors(found: Sequence[DayMemory]) -> Iterator[DigestLine]:
     """Errors, each with what ended it."""
     for error in [each for each in found if each.type is Type.ERROR][:SUMMARY_LINES]:
         line, end = line_of(error, error.content), _ending(error, found)
@@ -730,12 +730,12 @@ def _errors(found: Sequence[Told]) -> Iterator[Line]:
             yield line._replace(text=f"{line.text} Open.")
 
 
-def _open_tasks(found: Sequence[Told]) -> Iterator[Line]:
+def _open_tasks(found: Sequence[DayMemory]) -> Iterator[DigestLine]:
     tasks = [each for each in found if each.type is Type.TASK and not _ending(each, found)]
     return (line_of(each, each.content) for each in tasks[:SUMMARY_LINES])
 
 
-def _ending(begun: Told, found: Sequence[Told]) -> Told | None:
+def _ending(begun: DayMemory, found: Sequence[DayMemory]) -> DayMemory | None:
     """What later on the same day tells how something ended."""
     words = keys(begun.content)
     later = (each for each in found if each.at > begun.at and each.type is not Type.ERROR)
@@ -743,7 +743,7 @@ def _ending(begun: Told, found: Sequence[Told]) -> Told | None:
     return next((each for each in ends if len(words & keys(each.content)) >= SHARED_WORDS), None)
 
 
-def _highlights(found: Sequence[Told]) -> Sequence[Line]:
+def _highlights(found: Sequence[DayMemory]) -> Sequence[DigestLine]:
     """The best sentences of what has no section of its own."""
     others = (each for each in found if each.type not in SECTIONED)
     return highlights_of(unconcluded(others, found))[:SUMMARY_LINES]

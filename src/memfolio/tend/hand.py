@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from memfolio.types import Approval, Attribution
 from memfolio.vault.change import Change, Receipt
-from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.past import UndoResult
 from memfolio.vault.vault import Vault
 
 BEGIN, END = "<!-- memfolio:begin", "<!-- memfolio:end -->"
@@ -81,7 +81,7 @@ class Hand:
         elif (note := f"the difference cannot be shown: {trouble.message}") not in self.notes:
             self.notes.append(note)
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: UndoResult) -> None:
         """Take account of a change that was made, or only shown, by somebody else on this hand's behalf."""
         self.diff += outcome.diff
         if outcome.receipt is not None:

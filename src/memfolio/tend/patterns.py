@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from memfolio.clock import EPOCH
 from memfolio.index.index import Index
-from memfolio.index.maintenance import CONCLUDED, Told, known_patterns, told_between
+from memfolio.index.maintenance import CONCLUDED, DayMemory, known_patterns, told_between
 from memfolio.sources import PATTERN
 from memfolio.tend.extract import keys, shortened
 from memfolio.tend.hand import Hand, tender
@@ -126,7 +126,7 @@ Place = tuple[date, int]
 """A day, and the hour or weekday that is looked at."""
 
 
-def find(episodes: Iterable[Told], now: datetime, zone: tzinfo) -> list[Pattern]:
+def find(episodes: Iterable[DayMemory], now: datetime, zone: tzinfo) -> list[Pattern]:
     """The patterns in what happened up to `now`, the least likely by chance first."""
     past = sorted(
         (each for each in episodes if each.at <= now and each.source not in CONCLUDED), key=lambda each: each.at
@@ -139,7 +139,7 @@ def find(episodes: Iterable[Told], now: datetime, zone: tzinfo) -> list[Pattern]
     return [*(tests[at].pattern for at in order if shares[at] <= FALSE_SHARE), *_preferences(past)]
 
 
-def topics(memory: Told) -> set[str]:
+def topics(memory: DayMemory) -> set[str]:
     """What a memory is about, as far as somebody said so: its tags, what it mentions, and its type."""
     kind = () if memory.type in _PLAIN else (memory.type.value,)
     return {" ".join(topic.split())[:80] for topic in (*memory.tags, *memory.names, *kind) if topic.strip()}
@@ -151,7 +151,7 @@ def _frequent(found: Iterable[tuple[str, Hashable]]) -> list[str]:
     return sorted(topic for topic, count in counts.most_common(TOPICS) if count >= SUPPORT)
 
 
-def _temporal(past: Sequence[Told], zone: tzinfo, unit: str) -> tuple[list[_Test], list[float]]:
+def _temporal(past: Sequence[DayMemory], zone: tzinfo, unit: str) -> tuple[list[_Test], list[float]]:
     """Whether topics prefer hours or weekdays; and of every test made, the least chance it could have given."""
     sizes: Counter[Place] = Counter()
     by_topic: dict[str, list[tuple[Place, str]]] = {}
@@ -234,7 +234,7 @@ class _Steps:
     seen: dict[tuple[str, str], dict[str, tuple[str, str]]] = field(default_factory=dict)
     """Where one topic came after another: by conversation, the two memories."""
 
-    def take(self, session: str, one: Told, other: Told) -> None:
+    def take(self, session: str, one: DayMemory, other: DayMemory) -> None:
         before, after = topics(one), topics(other)
         self.number += 1
         self.follows.update(after)
@@ -248,9 +248,9 @@ class _Steps:
         return len(self.seen.get((first, second), ())) + len(self.seen.get((second, first), ()))
 
 
-def _behavioural(past: Sequence[Told]) -> tuple[list[_Test], list[float]]:
+def _behavioural(past: Sequence[DayMemory]) -> tuple[list[_Test], list[float]]:
     """Whether something follows something else in conversations, more often than it leads or is there anyway."""
-    sessions: dict[str, list[Told]] = {}
+    sessions: dict[str, list[DayMemory]] = {}
     for each in past:
         if each.session and topics(each):
             sessions.setdefault(each.session, []).append(each)
@@ -284,8 +284,8 @@ def _sequence(steps: _Steps, first: str, second: str) -> _Test | None:
     return _Test(pattern=pattern, chance=max(is_more, at_least(hits, both, 0.5)), least=0.5**both)
 
 
-def _preferences(past: Sequence[Told]) -> Iterator[Pattern]:
-    groups: list[tuple[frozenset[str], list[Told]]] = []
+def _preferences(past: Sequence[DayMemory]) -> Iterator[Pattern]:
+    groups: list[tuple[frozenset[str], list[DayMemory]]] = []
     having: dict[str, list[int]] = {}
     for each in past:
         words = keys(each.content) if each.type is Type.PREFERENCE else frozenset()

@@ -11,7 +11,7 @@ from datetime import timedelta
 from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located
-from memfolio.index.maintenance import Below, Due, Kept, batches, due, files_in, left_at
+from memfolio.index.maintenance import ArchivedFile, Below, DueForArchive, batches, due, files_in, left_at
 from memfolio.index.read_files import page_date
 from memfolio.index.rows import MICROSECOND, day_us, from_us, to_us
 from memfolio.recall.context import CHECKPOINTS, checkpoints
@@ -24,7 +24,7 @@ from memfolio.vault.cut import cut, excerpts, into_archive, is_bare, memories_in
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import SUFFIX, is_packed, pack, plain_name, text_of
 from memfolio.vault.move import cut_out
-from memfolio.vault.past.past import Outcome
+from memfolio.vault.past.past import UndoResult
 from memfolio.vault.past.rollback import names_from
 from memfolio.vault.paths import agent_root, archive_page, day_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
@@ -45,14 +45,14 @@ def archive_one(vault: Vault, located: Located, paths: Sequence[str], by: Attrib
     return Mended(memories=(item,), diff=outcome.diff, receipt=outcome.receipt)
 
 
-def archive(vault: Vault, places: Mapping[str, Collection[str]], by: Attribution, *, dry_run: bool) -> Outcome:
+def archive(vault: Vault, places: Mapping[str, Collection[str]], by: Attribution, *, dry_run: bool) -> UndoResult:
     """Move memories of one agent from these daily logs to the archive, as one change."""
     ids = dict.fromkeys(each for path in places for each in places[path])
     records = [{"op": Op.ARCHIVE.value, "memory": each} for each in ids]
     return cut_out(vault, places, by=by, action=Action.ARCHIVE, records=records, dry_run=dry_run)
 
 
-def archive_pages(hand: Hand, pages: Iterable[Kept], by: Attribution) -> list[str]:
+def archive_pages(hand: Hand, pages: Iterable[ArchivedFile], by: Attribution) -> list[str]:
     """Move whole pages to the archive, as one change; returns which, less those that somebody removed meanwhile."""
     moves: dict[str, tuple[PutPage, PutPage]] = {}
     for each in pages:
@@ -64,7 +64,7 @@ def archive_pages(hand: Hand, pages: Iterable[Kept], by: Attribution) -> list[st
     return list(moves)
 
 
-def _page_moves(vault: Vault, kept: Kept, taken: Collection[str]) -> tuple[PutPage, PutPage] | None:
+def _page_moves(vault: Vault, kept: ArchivedFile, taken: Collection[str]) -> tuple[PutPage, PutPage] | None:
     day, page = page_date(kept.path) or from_us(kept.modified).date(), vault.page(kept.path)
     target = archive_page(kept.path, f"{day:%Y-%m}")
     if page is None or target is None:
@@ -121,7 +121,7 @@ def month_of(path: str) -> str | None:
     return match[1] if match else None
 
 
-def list_archive(hand: Hand, agent: str, files: Iterable[Kept], by: Attribution) -> None:
+def list_archive(hand: Hand, agent: str, files: Iterable[ArchivedFile], by: Attribution) -> None:
     """Bring `archive/index.md` up to date with these files of the archive."""
     path = f"{agent_root(agent)}/memory/archive/index.md"
     text, page = render_list(files).encode(), hand.vault.page(path)
@@ -130,16 +130,16 @@ def list_archive(hand: Hand, agent: str, files: Iterable[Kept], by: Attribution)
         hand.make(Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE))
 
 
-def render_list(files: Iterable[Kept]) -> str:
+def render_list(files: Iterable[ArchivedFile]) -> str:
     """The months of an archive as a table."""
-    months: dict[str, list[Kept]] = {}
+    months: dict[str, list[ArchivedFile]] = {}
     for each in files:
         if month := month_of(each.path):
             months.setdefault(month, []).append(each)
     return TITLE + "".join(_row(month, months[month]) for month in sorted(months))
 
 
-def _row(month: str, files: Sequence[Kept]) -> str:
+def _row(month: str, files: Sequence[ArchivedFile]) -> str:
     days = sorted(day for each in files if (day := day_of(each.path) or page_date(each.path)))
     first, last = (days[0].isoformat(), days[-1].isoformat()) if days else ("", "")
     logs = [each.path for each in files if day_of(each.path)]
@@ -183,7 +183,7 @@ def retain(hand: Hand, index: Index, below: Below | None = None, by: Attribution
     return Retained(memories=found.count, reasons=found.reasons, pages=tuple(pages), compressed=tuple(packed))
 
 
-def _archive_due(hand: Hand, found: Due, by: Attribution) -> None:
+def _archive_due(hand: Hand, found: DueForArchive, by: Attribution) -> None:
     for batch in batches(found, files=FILES, memories=MEMORIES):
         if hand.dry_run and len(hand.diff) > SHOWN:
             hand.notes.append("the difference shows only the first of these memories")
@@ -226,7 +226,7 @@ def _compress_old(hand: Hand, index: Index, by: Attribution) -> list[str]:
     return compress(hand, old, by)
 
 
-def _archived(index: Index, root: str) -> list[Kept]:
+def _archived(index: Index, root: str) -> list[ArchivedFile]:
     return index.read(lambda connection: files_in(connection, f"{root}/memory/archive"))
 
 

@@ -17,7 +17,7 @@ from memfolio.index.index import Index
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
 from memfolio.index.rows import ROLES, from_us
 from memfolio.learn.learned import Learned, Statement, Turn, drafted, moment
-from memfolio.learn.resolve import Clash, Reference, Resolution
+from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.recall.fence import strip_fences
@@ -107,7 +107,7 @@ def conflict_page(hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem
     return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None)
 
 
-def _section(clash: Clash, hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
+def _section(clash: Contradiction, hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
     title = inline(f"{clash.new.subject}: {clash.new.predicate}".replace("_", " "))
     lines = [f"## {title}", ""]
     for known in (clash.old, clash.new):
@@ -180,7 +180,7 @@ MACHINES = ROLES - {"user", "human"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class SessionResult:
     """What one conversation brought."""
 
     session: str
@@ -215,7 +215,7 @@ def hear_out(
     model: Model | None = None,
     enough: Callable[[], bool] = lambda: False,
     told: Told = lambda done, total: None,
-) -> list[Heard]:
+) -> list[SessionResult]:
     """Learn from every conversation that is over, each as one change, until there is `enough`.
 
     The caller keeps other processes from doing the same meanwhile (`tend.alone`). What cannot be learned from is noted
@@ -265,7 +265,7 @@ def _key(hand: Hand, conversation: Conversation, last: str) -> str:
 
 def _hear(
     hand: Hand, index: Index, conversation: Conversation, settings: Learning, model: Model | None
-) -> Heard | None:
+) -> SessionResult | None:
     whole = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
     turns = [each for each in whole if each.id in conversation.unread]
     if not turns:
@@ -284,7 +284,7 @@ def _hear(
         operations.append(conflict_page(hand, resolution, turns))
     if not _make(hand, conversation, turns, operations):
         return None
-    return Heard(
+    return SessionResult(
         session=conversation.session,
         turns=len(turns),
         learned=len(resolution.kept),

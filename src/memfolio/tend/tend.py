@@ -31,7 +31,7 @@ from memfolio.vault.lock import FileLock
 from memfolio.vault.vault import Vault
 
 
-class Period(StrEnum):
+class JobSchedule(StrEnum):
     """How often a job is due."""
 
     ALWAYS = "always"
@@ -42,15 +42,15 @@ class Period(StrEnum):
 
 
 def is_due(
-    period: Period, last: datetime | None, now: datetime, zone: tzinfo, hour: int, beat: timedelta = timedelta(0)
+    period: JobSchedule, last: datetime | None, now: datetime, zone: tzinfo, hour: int, beat: timedelta = timedelta(0)
 ) -> bool:
     """Whether the time of a job has come since it was last looked after."""
-    if period is Period.BEAT and last is not None:
+    if period is JobSchedule.BEAT and last is not None:
         return now - last >= beat
-    return period is Period.ALWAYS or last is None or last < latest(period, now, zone, hour)
+    return period is JobSchedule.ALWAYS or last is None or last < latest(period, now, zone, hour)
 
 
-def latest(period: Period, now: datetime, zone: tzinfo, hour: int) -> datetime:
+def latest(period: JobSchedule, now: datetime, zone: tzinfo, hour: int) -> datetime:
     """The last moment before `now` at which a job of this period fell due.
 
     A week begins on Monday, so that the one before is over.
@@ -59,7 +59,7 @@ def latest(period: Period, now: datetime, zone: tzinfo, hour: int) -> datetime:
     mark = here.replace(hour=hour, minute=0, second=0, microsecond=0)
     if mark > here:
         mark -= timedelta(days=1)
-    if period is Period.WEEKLY:
+    if period is JobSchedule.WEEKLY:
         mark -= timedelta(days=mark.weekday())
     return mark
 
@@ -96,7 +96,7 @@ class Job:
     """Something that is due again and again; `run` says in a few words what it did, or nothing."""
 
     name: str
-    period: Period
+    period: JobSchedule
     run: Callable[[Tended], str]
     doc: str
 
@@ -268,23 +268,32 @@ def _many(count: int, noun: str, plural: str = "") -> str:
 
 
 JOBS = (
-    Job(name="sessions", period=Period.ALWAYS, run=_sessions, doc="learn from conversations that are over"),
-    Job(name="consolidate", period=Period.ALWAYS, run=_consolidate, doc="promote and sum up what proved important"),
-    Job(name="graph", period=Period.ALWAYS, run=_graph, doc="bring the pages of people and things up to date"),
-    Job(name="day", period=Period.DAILY, run=_day, doc="close the days that are over with a summary"),
-    Job(name="patterns", period=Period.WEEKLY, run=_patterns, doc="look for habits"),
-    Job(name="digest", period=Period.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
+    Job(name="sessions", period=JobSchedule.ALWAYS, run=_sessions, doc="learn from conversations that are over"),
     Job(
-        name="heartbeat", period=Period.BEAT, run=_heartbeat, doc="let go of what is over, and look for contradictions"
+        name="consolidate", period=JobSchedule.ALWAYS, run=_consolidate, doc="promote and sum up what proved important"
     ),
-    Job(name="procedures", period=Period.DAILY, run=_procedures, doc="learn how things are done, and what fails"),
-    Job(name="retention", period=Period.DAILY, run=_retention, doc="archive and compress what is past its time"),
-    Job(name="proposals", period=Period.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"),
-    Job(name="reflect", period=Period.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"),
-    Job(name="embed", period=Period.ALWAYS, run=_embed, doc="embed the memories that semantic search lacks"),
-    Job(name="watch", period=Period.DAILY, run=_watch, doc="look for what the owner must be told"),
-    Job(name="typedb", period=Period.ALWAYS, run=_typedb, doc="bring the copy on a TypeDB server up to date"),
-    Job(name="backup", period=Period.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
+    Job(name="graph", period=JobSchedule.ALWAYS, run=_graph, doc="bring the pages of people and things up to date"),
+    Job(name="day", period=JobSchedule.DAILY, run=_day, doc="close the days that are over with a summary"),
+    Job(name="patterns", period=JobSchedule.WEEKLY, run=_patterns, doc="look for habits"),
+    Job(name="digest", period=JobSchedule.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
+    Job(
+        name="heartbeat",
+        period=JobSchedule.BEAT,
+        run=_heartbeat,
+        doc="let go of what is over, and look for contradictions",
+    ),
+    Job(name="procedures", period=JobSchedule.DAILY, run=_procedures, doc="learn how things are done, and what fails"),
+    Job(name="retention", period=JobSchedule.DAILY, run=_retention, doc="archive and compress what is past its time"),
+    Job(
+        name="proposals", period=JobSchedule.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"
+    ),
+    Job(
+        name="reflect", period=JobSchedule.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"
+    ),
+    Job(name="embed", period=JobSchedule.ALWAYS, run=_embed, doc="embed the memories that semantic search lacks"),
+    Job(name="watch", period=JobSchedule.DAILY, run=_watch, doc="look for what the owner must be told"),
+    Job(name="typedb", period=JobSchedule.ALWAYS, run=_typedb, doc="bring the copy on a TypeDB server up to date"),
+    Job(name="backup", period=JobSchedule.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
 )
 
 
@@ -296,7 +305,7 @@ Told = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class JobResult:
     """What one job did, or would do."""
 
     job: str
@@ -313,7 +322,7 @@ class Tending:
     """What was done, and what has to wait for the next time because the time was up."""
 
     agent: str
-    done: tuple[Done, ...]
+    done: tuple[JobResult, ...]
     waiting: tuple[str, ...] = ()
     dry_run: bool = False
 
@@ -338,7 +347,7 @@ def tend(
     now, end = vault.home.now(), time.monotonic() + vault.config.tend.seconds
     asked = query.words("session", sessions)
     wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *query.words("job", jobs)))]
-    done, waiting = list[Done](), list[str]()
+    done, waiting = list[JobResult](), list[str]()
     with alone(vault, dry_run=dry_run):
         looked = {} if wanted else _looked(vault, library.index, agent, now)
         due = wanted or [job for job in JOBS if _is_due(vault, job, looked.get(job.name), now)]
@@ -404,7 +413,7 @@ def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> boo
     return is_due(job.period, last, now, vault.home.zone, config.tend.hour, config.mind.every)
 
 
-def _run(job: Job, tended: Tended) -> Done:
+def _run(job: Job, tended: Tended) -> JobResult:
     hand, began = tended.hand, time.monotonic()
     tended.told(0, 0)
     did = error = ""
@@ -412,7 +421,7 @@ def _run(job: Job, tended: Tended) -> Done:
         did = job.run(tended)
     except MemfolioError as problem:  # the other jobs go on
         error = problem.message
-    return Done(
+    return JobResult(
         job=job.name,
         did=did or ("brought up to date" if hand.receipts else ""),
         changes=tuple(receipt.seq for receipt in hand.receipts),

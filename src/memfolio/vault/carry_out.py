@@ -14,7 +14,7 @@ from memfolio.errors import HomeBusyError, PageChangedError
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import Change, Plan, Planned
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.file_states import Books, Done
+from memfolio.vault.file_states import Books, WrittenFile
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import attribution
 from memfolio.vault.reconcile import LOOKS, QUIET, Settler, blocks_of
@@ -114,7 +114,7 @@ class Finisher:
         self._begun: list[Planned] = []
         self._displaced: list[tuple[str, bytes]] = []
 
-    def finish(self, planned: Planned, *, gives_way: bool = True) -> Done:
+    def finish(self, planned: Planned, *, gives_way: bool = True) -> WrittenFile:
         """Bring one file to where the intent wants it; a person's edit in between is kept.
 
         A page that somebody else changed meanwhile stays, and ours goes beside it; unless `gives_way`, that is a
@@ -125,22 +125,22 @@ class Finisher:
         content = self._books.read(planned.path)
         found = None if content is None else self._home.hash(content)
         if found == planned.now:
-            return Done(planned, self._books.stamp(planned.path))
+            return WrittenFile(planned, self._books.stamp(planned.path))
         if found != planned.was and not gives_way:
             raise PageChangedError(planned.path, current=content, current_hash=found)
         if found != planned.was:
             return self._stand_aside(planned)
         if planned.was is None and planned.data is not None:
             return self._create(planned, planned.data, gives_way=gives_way)
-        return Done(planned, self._replace(planned))
+        return WrittenFile(planned, self._replace(planned))
 
-    def _finish_append(self, planned: Planned) -> Done:
+    def _finish_append(self, planned: Planned) -> WrittenFile:
         disk, path = self._home.disk, self._home.path(planned.path)
         for _ in range(LOOKS):
             stamp, content = self._books.stamp(planned.path), self._books.read(planned.path)
             found = None if content is None else self._home.hash(content)
             if found == planned.now:
-                return Done(planned, stamp)
+                return WrittenFile(planned, stamp)
             if found != planned.was:
                 if self._is_begun(planned, content or b""):
                     disk.cut(path, planned.start or 0)
@@ -149,7 +149,7 @@ class Finisher:
                 continue
             self._begun.append(planned)
             if stamp := disk.append_if(path, planned.data or b"", stamp):
-                return Done(planned, stamp)
+                return WrittenFile(planned, stamp)
         raise HomeBusyError(f"{planned.path} is being changed all the time", hint="close its editor and try again")
 
     def _is_begun(self, planned: Planned, content: bytes) -> bool:
@@ -169,7 +169,7 @@ class Finisher:
         after = tail.then(data)
         return Planned(planned.path, tail.size, data, tail.hash, after.hash, after)
 
-    def _stand_aside(self, planned: Planned) -> Done:
+    def _stand_aside(self, planned: Planned) -> WrittenFile:
         """Leave a person's newer page in place and keep ours beside it."""
         self._settler.settle(planned.path)
         if planned.data is not None:
@@ -177,14 +177,14 @@ class Finisher:
         known = self._books.known(planned.path)
         content = self._books.read(planned.path)
         now = known.hash if known else None
-        return Done(Planned(planned.path, None, content, now, now), known.stamp if known else None)
+        return WrittenFile(Planned(planned.path, None, content, now, now), known.stamp if known else None)
 
-    def _create(self, planned: Planned, data: bytes, *, gives_way: bool) -> Done:
+    def _create(self, planned: Planned, data: bytes, *, gives_way: bool) -> WrittenFile:
         """Put a page where there is none; one that somebody makes in this very moment is theirs, and is found there."""
         self._begun.append(planned)
         path = self._home.path(planned.path)
         if stamp := self._home.disk.create(path, data):
-            return Done(planned, stamp)
+            return WrittenFile(planned, stamp)
         if self._books.stamp(planned.path) is None:
             raise FileExistsError(errno.EEXIST, "is in the way and is not a file", str(path))
         return self.finish(planned, gives_way=gives_way)

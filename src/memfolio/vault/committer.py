@@ -53,7 +53,7 @@ BUSY_RETRY = 0.2
 
 
 @dataclass(slots=True)
-class Group:
+class CommitGroup:
     """Changes that share a commit."""
 
     records: list[Record]
@@ -262,16 +262,16 @@ class Committer:
         with self._writer.ready():
             self._books.recent.mark_committed(seq)
 
-    def _fold(self, records: list[Record]) -> Iterator[Group]:
+    def _fold(self, records: list[Record]) -> Iterator[CommitGroup]:
         """Group the changes and work out the content each group leaves in each file."""
         contents: dict[str, bytes | None] = {}
-        group: Group | None = None
+        group: CommitGroup | None = None
         for record in records:
             if group is not None and not group.welcomes(record):
                 yield group
                 group = None
             if group is None:
-                group = Group([])
+                group = CommitGroup([])
             group.records.append(record)
             for write in record.writes:
                 self._take(write, contents, group)
@@ -280,7 +280,7 @@ class Committer:
         if group is not None:
             yield group
 
-    def _take(self, write: Written, contents: dict[str, bytes | None], group: Group) -> None:
+    def _take(self, write: Written, contents: dict[str, bytes | None], group: CommitGroup) -> None:
         if not can_hold(write.path):
             return
         if write.path not in contents:
@@ -317,7 +317,7 @@ class Committer:
                 return content[:start]
         return ours[:start]
 
-    def _draft(self, group: Group) -> CommitDraft:
+    def _draft(self, group: CommitGroup) -> CommitDraft:
         from memfolio.vault.git.repository import CommitDraft, format_seqs
 
         first, last = group.records[0].line, group.records[-1].line
@@ -345,7 +345,7 @@ def _is_chain(lines: bytes) -> bool:
     return all(is_sealed(line, before[-34:-2].decode("ascii", "replace")) for before, line in pairs)
 
 
-def _subject(group: Group) -> str:
+def _subject(group: CommitGroup) -> str:
     line = group.records[0].line
     paths = dict.fromkeys(path for record in group.records for path in record.line.paths)
     entries = sum(record.line.count for record in group.records)

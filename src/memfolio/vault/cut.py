@@ -344,7 +344,7 @@ MAX_BLANKS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LogPlace:
     """An offset in the text with the hash of what stood before it, the line ends around the memory, and the hashes
     of the lines before and behind it. Content is only in the archive."""
 
@@ -357,7 +357,7 @@ class Place:
     behind: str | None = None
 
     @classmethod
-    def of(cls, path: str, text: str, taken: Excerpt, rest: tuple[str, str], hash: Hash) -> Place:
+    def of(cls, path: str, text: str, taken: Excerpt, rest: tuple[str, str], hash: Hash) -> LogPlace:
         """The place of `taken` in `text`; `rest` is what remains before and behind it when all that leaves is gone."""
         before = [line for line in rest[0].split("\n") if line.strip()]
         return cls(
@@ -371,7 +371,7 @@ class Place:
         )
 
     @classmethod
-    def from_record(cls, record: Any) -> Place | None:
+    def from_record(cls, record: Any) -> LogPlace | None:
         """The place as a state line tells of it; None when that makes no sense."""
         try:
             place = cls(**record)

@@ -27,9 +27,9 @@ from memfolio.vault.fields import (
     MAX_MS,
     META_KEYS,
     SEPARATOR,
+    BlockId,
     Draft,
     Heading,
-    Mark,
     as_created,
     as_draft,
     checksum,
@@ -253,7 +253,7 @@ def parse_entry(block: str, *, day: date, tz: tzinfo, agent: str, marked: bool =
 
 def read_fields(fields: dict[str, str]) -> ParsedEntry:
     """What the fields of a meta line say about an entry with a block id, in one that has nothing else."""
-    heading = Heading(time=None, mark=Mark("", 0, 0, 0), fields={}, tags=(), title="")
+    heading = Heading(time=None, mark=BlockId("", 0, 0, 0), fields={}, tags=(), title="")
     header = _Header(heading=heading, fields=fields, attributes={}, spare={}, problems=[])
     item = _item(header, "", date.min, UTC, "")
     return ParsedEntry(entry=Entry(item=item, by=_by(header, item)), problems=tuple(header.problems))

@@ -378,7 +378,7 @@ _TYPE_WORD = r"[^\W\d][\w-]*"
 _FIELD = r"([A-Za-z_]+)\s*:\s*(.+)"
 
 
-class Mark(NamedTuple):
+class BlockId(NamedTuple):
     """The block id at the end of a heading, and where its checksum stands in the line."""
 
     id: str
@@ -391,21 +391,21 @@ class Heading(NamedTuple):
     """What a heading says. `title` is what is left when everything known is taken out."""
 
     time: time | None
-    mark: Mark | None
+    mark: BlockId | None
     fields: dict[str, str]
     tags: tuple[str, ...]
     title: str
 
 
-def find_mark(line: str) -> Mark | None:
+def find_mark(line: str) -> BlockId | None:
     """The block id that ends `line`, if it is one that can be."""
     match = _MARK.search(line)
     return _mark(match, 1) if match else None
 
 
-def _mark(match: re.Match[str], group: int) -> Mark | None:
+def _mark(match: re.Match[str], group: int) -> BlockId | None:
     ms = int(match[group + 1])
-    return Mark(match[group], ms, match.start(group) - 2, match.start(group + 2)) if ms <= MAX_MS else None
+    return BlockId(match[group], ms, match.start(group) - 2, match.start(group + 2)) if ms <= MAX_MS else None
 
 
 def heading_words(item: MemoryItem | Draft) -> str:
@@ -440,7 +440,7 @@ def _read_written(match: re.Match[str]) -> Heading | None:
     return Heading(read_clock(match[1]), mark, {"type": match[2], "importance": match[3]}, tags, "")
 
 
-def _read_tolerantly(line: str, mark: Mark | None) -> Heading:
+def _read_tolerantly(line: str, mark: BlockId | None) -> Heading:
     rest = line[3 : mark.start if mark else None].strip()
     clock = re.match(_TIME, rest)
     fields: dict[str, str] = {}

@@ -39,7 +39,7 @@ GIT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class WrittenFile:
     """A planned write that has happened, and the state it left."""
 
     planned: Planned
@@ -211,7 +211,7 @@ class Books:
         self,
         action: Action,
         by: Attribution,
-        done: Sequence[Done] = (),
+        done: Sequence[WrittenFile] = (),
         *,
         ids: Sequence[str] = (),
         about: Sequence[int] = (),
@@ -264,7 +264,7 @@ class Books:
             self.home.disk.sync_file(self.home.path(self.recent.head.part))
         self.is_loose = False
 
-    def _write(self, line: TrailLine, raw: bytes, done: Sequence[Done], *, month: str, sync: bool) -> Record:
+    def _write(self, line: TrailLine, raw: bytes, done: Sequence[WrittenFile], *, month: str, sync: bool) -> Record:
         part = part_for(self.recent.head, month, len(raw), self.home.config.max_ledger_bytes)
         if part != self.recent.head.part:
             self.sync_trail()  # a part that begins must not outlive the end of the one before

@@ -47,7 +47,7 @@ _TIMED_TEXT = rf"(?:\*\*)?\[({TIME})\]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class HandWrittenNote:
     """One hand-written memory and where it stands."""
 
     content: str
@@ -58,7 +58,7 @@ class Note:
     importance: float | None
 
 
-def read_notes(text: str) -> list[Note]:
+def read_notes(text: str) -> list[HandWrittenNote]:
     """The memories in `text`, in order."""
     reader = _NotesReader()
     fences = closed_fences(text)
@@ -138,7 +138,7 @@ class _NotesReader:
     """Collects lines into notes; `indent` is the bullet's, None for a paragraph."""
 
     def __init__(self) -> None:
-        self.notes: list[Note] = []
+        self.notes: list[HandWrittenNote] = []
         self.lines: list[str] = []
         self.start = self.end = self.width = 0
         self.indent: int | None = None
@@ -168,7 +168,7 @@ class _NotesReader:
         if content:
             clock = re.match(_TIMED_TEXT, content)
             self.notes.append(
-                Note(
+                HandWrittenNote(
                     content=content,
                     start=self.start,
                     end=self.end,
@@ -257,7 +257,7 @@ class Words(NamedTuple):
     tags: tuple[str, ...]
 
 
-class Label(NamedTuple):
+class ShortLabel(NamedTuple):
     """What a meta line says beside its time, in an item that has nothing else; the kind, if it names one."""
 
     item: MemoryItem
@@ -315,7 +315,7 @@ class QuickReader:
         return local(moment, self._tz).isoformat(timespec="seconds")[:19] == f"{self._day}T{clock}"
 
 
-def _item(id: str, content: str, times: Times, words: Words, label: Label, aside: Aside) -> MemoryItem:
+def _item(id: str, content: str, times: Times, words: Words, label: ShortLabel, aside: Aside) -> MemoryItem:
     told = label.item
     created, happened = times
     return MemoryItem(
@@ -353,7 +353,7 @@ def read_words(said: str) -> Words | None:
 
 
 @lru_cache(maxsize=1024)
-def read_label(meta: str) -> Label | None:
+def read_label(meta: str) -> ShortLabel | None:
     """The fields of a meta line; None unless all are known, can be read, and say nothing about time or words."""
     fields = read_meta(meta)
     if fields is None or not fields.keys() <= _SAID_BY_META:
@@ -362,7 +362,7 @@ def read_label(meta: str) -> Label | None:
     if parsed.problems:
         return None
     item = parsed.entry.item
-    return Label(item, parsed.entry.by, item.kind if "kind" in fields else None)
+    return ShortLabel(item, parsed.entry.by, item.kind if "kind" in fields else None)
 
 
 def read_aside(comment: str) -> Aside | None:
@@ -549,7 +549,7 @@ class _Reader:
             self._report(start, problem)
         return parsed.entry
 
-    def _entry_of(self, note: Note) -> Entry:
+    def _entry_of(self, note: HandWrittenNote) -> Entry:
         item = MemoryItem(
             id=text_id(self.agent, note.content),
             content=note.content,

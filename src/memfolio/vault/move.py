@@ -18,7 +18,7 @@ from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.cut import (
     Excerpt,
     Hash,
-    Place,
+    LogPlace,
     cut,
     cut_from_archive,
     excerpts,
@@ -36,7 +36,7 @@ from memfolio.vault.cut import (
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import SUFFIX, pack, plain_name, split_lines, text_of
-from memfolio.vault.past.past import ATTEMPTS, Outcome
+from memfolio.vault.past.past import ATTEMPTS, UndoResult
 from memfolio.vault.past.rollback import TOMBSTONE, is_daily_log, record_of
 from memfolio.vault.past.undo import difference
 from memfolio.vault.paths import agent_of, archive_log, ledger_of, page_from_archive, state_ledger
@@ -61,7 +61,7 @@ class Departure:
     """When a memory left its logs, and where it stood if that is not clear from its id."""
 
     at: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[LogPlace, ...] = ()
 
 
 STAYED = Departure()
@@ -72,7 +72,7 @@ class Move:
     """What files must become, and where each memory stood if it would not return there by itself."""
 
     files: dict[str, bytes | None] = field(default_factory=dict)
-    stood: dict[str, list[Place]] = field(default_factory=dict)
+    stood: dict[str, list[LogPlace]] = field(default_factory=dict)
 
 
 Composed = tuple[Files, Move, Records]
@@ -87,7 +87,7 @@ def cut_out(
     action: Action = Action.DELETE,
     records: Records = (),
     dry_run: bool = False,
-) -> Outcome:
+) -> UndoResult:
     """Move these memories from the daily logs to the archive and append `records` to the agent's state, as one change.
 
     A record with the `memory` that it is about also gets the places that a return needs. Raises NotFoundError when a
@@ -111,7 +111,7 @@ def put_back(
     by: Attribution,
     records: Records = (),
     dry_run: bool = False,
-) -> Outcome:
+) -> UndoResult:
     """Move these memories from the archive to where they stood and append `records` to the state, as one change.
 
     Paths are those of daily logs, of their archives, compressed or not, or of archived pages, which return as a whole.
@@ -194,7 +194,7 @@ class _Returning:
 
     taken: Excerpt
     at: str
-    place: Place | None
+    place: LogPlace | None
 
     @property
     def order(self) -> tuple[int, int]:
@@ -205,7 +205,7 @@ def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list
     """The first excerpts of a memory, as many as left; those behind them are earlier states of it."""
     mine = [each for each in found if each.id == id]
     stood = [place for place in left.places if place.path == log]
-    places: Sequence[Place | None] = stood[-len(mine) :] or [None]
+    places: Sequence[LogPlace | None] = stood[-len(mine) :] or [None]
     newest = mine[: len(places)]
     return [_Returning(taken=each, at=left.at, place=place) for each, place in zip(newest, places, strict=True)]
 
@@ -242,7 +242,7 @@ def _note_places(move: Move, path: str, text: str, taken: list[Excerpt], hash: H
     # In the order of the archive, where a memory that stands as a note and as an entry has its notes first.
     for each, at in sorted(zip(taken, ends, strict=False), key=lambda found: not found[0].is_note):
         around = _last_line(left[:at]), left[at:]
-        move.stood.setdefault(each.id, []).append(Place.of(path, text, each, around, hash))
+        move.stood.setdefault(each.id, []).append(LogPlace.of(path, text, each, around, hash))
 
 
 def _last_line(text: str) -> str:
@@ -276,7 +276,7 @@ def _departures(vault: Vault, agent: str, ids: Collection[str]) -> dict[str, Dep
 
 def _departure(record: Mapping[str, Any]) -> Departure:
     stood = record.get(STOOD)
-    places = [Place.from_record(each) for each in stood] if isinstance(stood, list) else []
+    places = [LogPlace.from_record(each) for each in stood] if isinstance(stood, list) else []
     return Departure(at=str(record.get("at", "")), places=tuple(place for place in places if place))
 
 
@@ -288,15 +288,15 @@ def _make(
     by: Attribution,
     action: Action,
     dry_run: bool,
-) -> Outcome:
+) -> UndoResult:
     """Compose a move and make it; again when somebody wrote meanwhile, and in the end without letting them."""
 
-    def attempt() -> Outcome:
+    def attempt() -> UndoResult:
         operations, changed, diff = _steps(vault, agent, compose())
         if dry_run or not operations:
-            return Outcome(diff=diff, paths=changed)
+            return UndoResult(diff=diff, paths=changed)
         receipt = vault.apply(Change(operations=tuple(operations), by=by, action=action))
-        return Outcome(diff=diff, paths=receipt.paths, receipt=receipt)
+        return UndoResult(diff=diff, paths=receipt.paths, receipt=receipt)
 
     for _ in range(ATTEMPTS):
         with suppress(PageChangedError):

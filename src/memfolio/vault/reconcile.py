@@ -21,7 +21,7 @@ from memfolio.vault.change import Planned, Tail
 from memfolio.vault.disk import Stamp
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import whole_length
-from memfolio.vault.file_states import Books, Done, catch_up
+from memfolio.vault.file_states import Books, WrittenFile, catch_up
 from memfolio.vault.git.repository import can_hold
 from memfolio.vault.journal import FileState, to_bytes, to_text
 from memfolio.vault.lines import attribution_of, read_lines, split_lines
@@ -31,7 +31,7 @@ from memfolio.vault.trail import TrailLine
 
 if TYPE_CHECKING:
     from memfolio.vault.cut import Excerpt
-    from memfolio.vault.git.history import Standing
+    from memfolio.vault.git.history import GitFileState
 
 
 _TORN_HEADING = re.compile(r"#{1,2}|## \d?|## \d\d:?|## \d\d:\d\d?|## \d\d:\d\d:\d?|## \d\d:\d\d:\d\d( .*)?")
@@ -168,26 +168,26 @@ NOTICE = (
 )
 
 
-class Move(StrEnum):
+class GitMove(StrEnum):
     """How git came to change a file."""
 
     TREE = "tree"
     COMMIT = "commit"
 
 
-def judge(standing: Standing, content: bytes | None, is_former: Callable[[bytes], bool]) -> Move | None:
+def judge(standing: GitFileState, content: bytes | None, is_former: Callable[[bytes], bool]) -> GitMove | None:
     """How git made a file what it is, None when somebody else did; `is_former` knows the states that we recorded."""
     blob = None if content is None else blob_id(content)
     if standing.is_built_on and standing.head not in (standing.ours, standing.indexed) and blob == standing.head:
-        return Move.COMMIT  # a commit made from an index that was behind does not mean what it leaves out
+        return GitMove.COMMIT  # a commit made from an index that was behind does not mean what it leaves out
     if standing.sides:  # a merge of what we recorded anyway, such as `git stash pop` makes it
-        return Move.TREE if content is not None and all(map(is_former, standing.sides)) else None
+        return GitMove.TREE if content is not None and all(map(is_former, standing.sides)) else None
     if content is None:
         # `git rm` takes a file out of the index, as a person's work; `git clean` deletes what is not in it yet.
         is_removed = standing.head is not None and standing.indexed is not None
-        return Move.TREE if standing.staged is None and not is_removed else None
+        return GitMove.TREE if standing.staged is None and not is_removed else None
     if blob == standing.head or (blob == standing.staged and is_former(content)):
-        return Move.TREE
+        return GitMove.TREE
     return None
 
 
@@ -216,7 +216,7 @@ MANY = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileNow:
     """A file as it is now."""
 
     path: str
@@ -253,7 +253,7 @@ class Settler:
         if takes_own and self._take_own(seen, known):
             return True
         move = self._move(path, seen.content)
-        if move is Move.TREE and self.bring_back([*books.recent.known, path]):
+        if move is GitMove.TREE and self.bring_back([*books.recent.known, path]):
             return True
         is_done = not looks or move is not None or self._is_quiet(seen)
         return (is_done and self._take_human(seen, known, move)) or self.settle(
@@ -263,7 +263,7 @@ class Settler:
     def bring_back(self, paths: Iterable[str]) -> list[str]:
         """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
         self._books.await_git()
-        done: list[Done] = []
+        done: list[WrittenFile] = []
         for path in dict.fromkeys(paths):
             with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
                 done += filter(None, [self._returned(path)])
@@ -280,7 +280,7 @@ class Settler:
             self._books.enter(Action.ALERT, REMOVED, about=self._taken_out)
             self._taken_out = []
 
-    def _returned(self, path: str) -> Done | None:
+    def _returned(self, path: str) -> WrittenFile | None:
         """A file that git had moved, back as we left it; None for all others, or while it is being changed."""
         books, known = self._books, self._books.known(path)
         stamp = books.stamp(path)
@@ -291,16 +291,16 @@ class Settler:
             return None
         if (known is None and (seen is None or not self._is_former(path, seen.content))) or self._move(
             path, seen.content if seen else None
-        ) is not Move.TREE:
+        ) is not GitMove.TREE:
             return None
         before = self._before(path) if known else None
         if known and (before is None or books.home.hash(before) != known.hash):
             return None
         was = known.hash if known else None
         found = self._replace(path, before, seen)
-        return Done(Planned(path, None, before, was, was), found[0]) if found else None
+        return WrittenFile(Planned(path, None, before, was, was), found[0]) if found else None
 
-    def _move(self, path: str, content: bytes | None) -> Move | None:
+    def _move(self, path: str, content: bytes | None) -> GitMove | None:
         """How git changed a file, if it was git."""
         home = self._books.home
         if not home.config.git_enabled or home.has_new_key or not can_hold(path):
@@ -317,7 +317,7 @@ class Settler:
         lines = self._books.trail.lines(containing=[found.encode()])
         return any(mark.path == path and mark.now == found for line in lines for mark in line.files)
 
-    def _is_cloned(self, seen: Seen) -> bool:
+    def _is_cloned(self, seen: FileNow) -> bool:
         """Whether a file whose hash cannot be checked here is what git has."""
         return self._books.home.has_new_key and self._committed(seen.path) == seen.content
 
@@ -332,14 +332,14 @@ class Settler:
             self._books.look_again([path])
         raise HomeBusyError(f"{path} is being changed all the time", hint="close its editor and try again")
 
-    def _is_quiet(self, seen: Seen) -> bool:
+    def _is_quiet(self, seen: FileNow) -> bool:
         """Whether the file stays as it was seen: half of a save that is under way is nobody's edit."""
         age = time.time() - seen.stamp.mtime_ns / 1e9
         if 0 <= age < QUIET:
             time.sleep(QUIET - age)
         return self._books.stamp(seen.path) == seen.stamp
 
-    def _look(self, path: str) -> Seen | None:
+    def _look(self, path: str) -> FileNow | None:
         books = self._books
         stamp, content = books.stamp(path), books.read(path)
         for _ in range(LOOKS):
@@ -350,7 +350,7 @@ class Settler:
             return None
         if content and not content.strip(b"\0"):
             raise _not_here(path)
-        return Seen(path, content, books.home.hash(content), stamp)
+        return FileNow(path, content, books.home.hash(content), stamp)
 
     def _note_missing(self, path: str, known: FileState | None) -> bool:
         if known is None:
@@ -359,7 +359,7 @@ class Settler:
         if self._books.stamp(f"{folder}/.{name}.icloud"):
             raise _not_here(path)
         move = self._move(path, None)
-        if move is Move.TREE and self.bring_back([*self._books.recent.known, path]):
+        if move is GitMove.TREE and self.bring_back([*self._books.recent.known, path]):
             return True
         line = self._enter_human(Action.DELETE, Planned(path, None, None, known.hash, None), None)
         self._taken_out += [line.seq] if move else []
@@ -369,12 +369,12 @@ class Settler:
         self, action: Action, planned: Planned, stamp: Stamp | None, gone: Sequence[str] = ()
     ) -> TrailLine:
         first = self._books.recent.head.seq == 0
-        line = self._books.enter(action, HUMAN, [Done(planned, stamp)], ids=gone, strict=True)
+        line = self._books.enter(action, HUMAN, [WrittenFile(planned, stamp)], ids=gone, strict=True)
         if needs_alert(line.paths, line.by) and not first:
             self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
         return line
 
-    def _take_own(self, seen: Seen, known: FileState | None) -> bool:
+    def _take_own(self, seen: FileNow, known: FileState | None) -> bool:
         """Recognise what a crash kept out of the trail; False when somebody else wrote it."""
         size = known.size if known else 0
         if form_of(seen.path) is Form.PAGE or size > len(seen.content):
@@ -398,7 +398,7 @@ class Settler:
         others = (other for other in self._books.recent.known if other != path and form_of(other) is Form.LOG)
         return any(mark in (self._books.read(other) or b"") for other in others for mark in marks)
 
-    def _cut_torn(self, seen: Seen, whole: int) -> None:
+    def _cut_torn(self, seen: FileNow, whole: int) -> None:
         """Take an unacknowledged fragment out of the file; it is kept, should it be a person's after all."""
         home, fragment = self._books.home, seen.content[whole:]
         if b"\0" in fragment:
@@ -422,10 +422,10 @@ class Settler:
         if done:
             self._books.enter(Action.CREATE, by, done)
 
-    def _put(self, path: str, content: bytes) -> Done:
+    def _put(self, path: str, content: bytes) -> WrittenFile:
         home, known = self._books.home, self._books.known(path)
         stamp = home.disk.put(home.path(path), content)
-        return Done(Planned(path, None, content, known.hash if known else None, home.hash(content)), stamp)
+        return WrittenFile(Planned(path, None, content, known.hash if known else None, home.hash(content)), stamp)
 
     def _parted(self, path: str, content: bytes) -> tuple[bytes, list[Excerpt]]:
         """What of a log's content may be shown, and what was forgotten and goes to the archive."""
@@ -444,7 +444,7 @@ class Settler:
         except (OSError, HomeError):
             return None
 
-    def _archived(self, path: str, forgotten: list[Excerpt]) -> list[Done]:
+    def _archived(self, path: str, forgotten: list[Excerpt]) -> list[WrittenFile]:
         """Keep what was forgotten where it should have gone, if it is not there; other forms of it as fragments."""
         from memfolio.vault.cut import into_archive
         from memfolio.vault.past.rollback import archive_of, missing_from
@@ -469,19 +469,21 @@ class Settler:
                 return copy
         raise AssertionError("count() does not end")
 
-    def _enter_own(self, seen: Seen, own: Own, tail: Tail) -> None:
+    def _enter_own(self, seen: FileNow, own: Own, tail: Tail) -> None:
         home = self._books.home
         for piece in own.pieces:
             data = seen.content[piece.start : piece.end]
             before, tail = tail, tail.then(data)
             planned = Planned(seen.path, before.size, data, before.hash, tail.hash, tail)
             key = home.key_mark(agent_of(seen.path) or "", piece.key) if piece.key else None
-            self._books.enter(Action.APPEND, piece.by, [Done(planned, None)], ids=[piece.id], key=key, strict=True)
+            self._books.enter(
+                Action.APPEND, piece.by, [WrittenFile(planned, None)], ids=[piece.id], key=key, strict=True
+            )
         if tail.hash:
             # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
             self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
 
-    def _take_human(self, seen: Seen, known: FileState | None, move: Move | None = None) -> bool:
+    def _take_human(self, seen: FileNow, known: FileState | None, move: GitMove | None = None) -> bool:
         """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
         planned = Planned(seen.path, None, seen.content, known.hash if known else None, seen.hash)
         before = self._before(seen.path) if known and ledger_of(seen.path) else b""
@@ -508,19 +510,19 @@ class Settler:
                     content = write.after(content) or b""
         return content
 
-    def _lost(self, seen: Seen, before: bytes) -> list[tuple[str, str]]:
+    def _lost(self, seen: FileNow, before: bytes) -> list[tuple[str, str]]:
         """Blocks that a stale editor saved over, with their ids."""
         run = lost_run(seen.path, before, seen.content) if before else []
         lost = [(each, text) for each, text in run if self._is_young(each)]
         return lost if self._is_unseen([each for each, _ in lost]) else []
 
-    def _uncommitted(self, seen: Seen, before: bytes) -> list[tuple[str, str]]:
+    def _uncommitted(self, seen: FileNow, before: bytes) -> list[tuple[str, str]]:
         """Blocks with their ids that a person's commit cannot have taken out, since no commit had them."""
         known = self._committed(seen.path) or b""
         there = {each for content in (known, seen.content) for each, _ in blocks_of(seen.path, content)}
         return [(each, text) for each, text in blocks_of(seen.path, before) if each and each not in there]
 
-    def _rescue(self, seen: Seen, texts: list[str]) -> Done | None:
+    def _rescue(self, seen: FileNow, texts: list[str]) -> WrittenFile | None:
         """Append again what was saved over; None when somebody changed the file meanwhile."""
         is_log = form_of(seen.path) is Form.LOG
         tail = self._books.tail_behind(seen.content)
@@ -528,9 +530,11 @@ class Settler:
         data = to_bytes(lead + ("\n" if is_log else "").join(text.rstrip("\n") + "\n" for text in texts))
         # In one step, since half of an entry that was torn here could not be told from one that a person shortened.
         found, after = self._replace(seen.path, seen.content + data, seen), tail.then(data)
-        return Done(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), found[0]) if found else None
+        return (
+            WrittenFile(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), found[0]) if found else None
+        )
 
-    def _replace(self, path: str, content: bytes | None, seen: Seen | None) -> tuple[Stamp | None] | None:
+    def _replace(self, path: str, content: bytes | None, seen: FileNow | None) -> tuple[Stamp | None] | None:
         """The stamp behind putting this content into the file, or deleting it; None if it is not what was seen."""
         home, target = self._books.home, self._books.home.path(path)
         aside, stamp = (home.disk.take(target), None) if content is None else home.disk.swap(target, content)
@@ -555,7 +559,7 @@ class Settler:
         return not rescued.issuperset(ids)
 
 
-def _vanished(seen: Seen, before: bytes) -> list[str]:
+def _vanished(seen: FileNow, before: bytes) -> list[str]:
     """The memories that a person took out of a ledger; other ids may be a person's words: not for the trail."""
     there = {each for each, _ in blocks_of(seen.path, seen.content)} if before else set()
     ids = dict.fromkeys(each for each, _ in blocks_of(seen.path, before) if each and each not in there)

@@ -35,7 +35,7 @@ from memfolio.vault.change import (
 from memfolio.vault.disk import Stamp, disk_errors
 from memfolio.vault.entry import Mint
 from memfolio.vault.fields import check_content
-from memfolio.vault.file_states import Books, Done, catch_up
+from memfolio.vault.file_states import Books, WrittenFile, catch_up
 from memfolio.vault.lines import new_id, render_line, sign
 from memfolio.vault.lock import FileLock
 from memfolio.vault.log import title_line
@@ -129,7 +129,7 @@ class Writer:
             if not self._tells_itself(change, plan):
                 return _receipt(self._carry_out(change, plan), plan)
             if stamp := self._append_file(plan.files[0]):
-                done = [Done(plan.files[0], stamp)]
+                done = [WrittenFile(plan.files[0], stamp)]
                 return _receipt(self._books.enter(change.action, change.by, done, **_details(change, plan)), plan)
             # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
             if line := self._found_again(plan):

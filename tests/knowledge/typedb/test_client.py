@@ -11,7 +11,7 @@ import pytest
 
 from memfolio.errors import MirrorError
 from memfolio.knowledge.typedb import client as module
-from memfolio.knowledge.typedb.client import Client
+from memfolio.knowledge.typedb.client import TypeDBClient
 from memfolio.tuning import Mirroring
 from tests.knowledge.typedb.server import PASSWORD, USER, Before, Handler, TypeDBServer, serving
 
@@ -22,8 +22,8 @@ def server() -> Iterator[TypeDBServer]:
         yield server
 
 
-def client_of(url: str, *, username: str = USER, password: str = PASSWORD, timeout: float = 2.0) -> Client:
-    return Client(Mirroring(url=url, username=username, password=password, timeout=timeout))
+def client_of(url: str, *, username: str = USER, password: str = PASSWORD, timeout: float = 2.0) -> TypeDBClient:
+    return TypeDBClient(Mirroring(url=url, username=username, password=password, timeout=timeout))
 
 
 def test_a_database_is_made_defined_written_and_asked(server: TypeDBServer) -> None:

@@ -19,7 +19,7 @@ from memfolio.config import load_config
 from memfolio.memory import Memory
 from memfolio.serve.client import Client
 from memfolio.serve.http.app import Hall, build
-from memfolio.serve.http.gate import Names
+from memfolio.serve.http.gate import ServerNames
 from memfolio.serve.http.server import Limits, Server, listen, server_of
 from memfolio.serve.tokens import Tokens
 
@@ -70,7 +70,7 @@ def serving(
     secrets, ids = furnished(home)
     if settings:
         (home / "memfolio.toml").write_text(settings, encoding="utf-8")
-    app = build(load_config(home), limits, Names(), now)
+    app = build(load_config(home), limits, ServerNames(), now)
     hall, server = app.state.hall, server_of(app, limits, app.state.hall.end_streams)
     with listen("127.0.0.1", 0) as door:
         if sending:

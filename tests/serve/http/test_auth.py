@@ -12,7 +12,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from memfolio.serve.http.errors import Refusal
-from memfolio.serve.http.gate import Names
+from memfolio.serve.http.gate import ServerNames
 from memfolio.serve.http.verbs import VERBS
 from memfolio.serve.tokens import SCOPES
 from memfolio.serve.tools.sets import READING, tools_of
@@ -125,11 +125,11 @@ def test_request_for_another_host_or_from_a_page_elsewhere_is_turned_away(
 
 @pytest.mark.parametrize("host", ["LOCALHOST", "127.0.0.1:1", "[::1]", "[::1]:8765", "memory.example:443"])
 def test_server_goes_by_its_names_at_any_port(host: str) -> None:
-    Names(hosts=["Memory.Example", "0.0.0.0"]).check(Headers({"Host": host}))
+    ServerNames(hosts=["Memory.Example", "0.0.0.0"]).check(Headers({"Host": host}))
 
 
 def test_page_that_the_owner_allows_may_ask() -> None:
-    names = Names(origins=["https://App.example/"])
+    names = ServerNames(origins=["https://App.example/"])
     names.check(Headers({"Host": "localhost:1", "Origin": "https://app.example"}))
     with pytest.raises(Refusal):
         names.check(Headers({"Host": "localhost:1", "Origin": "https://app.example:8443"}))

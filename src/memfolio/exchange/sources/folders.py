@@ -11,12 +11,12 @@ from typing import Any
 from memfolio.errors import InputError
 from memfolio.exchange.reading import (
     DAY,
-    Flaw,
+    ImportedMemory,
+    ImportProblem,
     Incoming,
     Layout,
     Leaf,
     Lore,
-    Note,
     Sheet,
     dated,
     fact,
@@ -52,7 +52,7 @@ MARKDOWN = Layout(name="markdown", rules=RULES, marks=_has_some, tells_rest=True
 def canvas(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
     """Reads the cards of a canvas as paragraphs: texts, links to notes, addresses and the names of groups."""
     found = list(objects(leaf, _card, "nodes"))
-    yield from (each for each in found if isinstance(each, Flaw))
+    yield from (each for each in found if isinstance(each, ImportProblem))
     if said := [each for each in found if isinstance(each, str) and each]:
         text = "\n\n".join((f"# {match['name'].rpartition('/')[2]}", *said))
         page = dated(leaf._replace(text=f"{text}\n"))
@@ -142,7 +142,7 @@ def waiting(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
         content, author, at = (told.pop(name, None) for name in ("content", "from", "timestamp"))
         fields = {"origin": Origin.UNTRUSTED, "attributes": told}
         ref = f"{leaf.ref}#{content or text}"
-        yield Note(ref=ref, content=content or text, at=moment_in(at), author=author, fields=fields)
+        yield ImportedMemory(ref=ref, content=content or text, at=moment_in(at), author=author, fields=fields)
 
 
 MOLTBOT = Layout(
@@ -176,7 +176,7 @@ def episodes(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
             told["importance"] = importance
         if kind := fields.get("type"):
             told["tags"] = [kind]
-        yield Note(
+        yield ImportedMemory(
             ref=f"{leaf.ref}#{title}",
             content=_FIELD.sub("", text).removeprefix("# "),
             at=_moment(fields.get("timestamp", "") or title),
@@ -241,11 +241,11 @@ def memories(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
 def _memory(ref: str, store: str, item: Mapping[str, Any]) -> Incoming:
     content = item.get("content")
     if not isinstance(content, str) or not isinstance(item.get("id"), str):
-        return Flaw(ref=ref, why="is a memory without an id or a content")
+        return ImportProblem(ref=ref, why="is a memory without an id or a content")
     fields = {name: item[name] for name in FIELDS if item.get(name) is not None}
     attributes = {name: item[name] for name in ATTRIBUTES if item.get(name)}
     fields |= {"store": STORES[store], "attributes": attributes}
-    return Note(ref=ref, content=content, at=moment_in(item.get("created_at")), fields=fields)
+    return ImportedMemory(ref=ref, content=content, at=moment_in(item.get("created_at")), fields=fields)
 
 
 def lore(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
@@ -278,7 +278,7 @@ def _is_agent(path: Path) -> bool:
     return sum((path / each).is_file() for each in FILES) > 1
 
 
-class Agent(Layout):
+class AgentLayout(Layout):
     """A layout in which the days may tell once more what is in the stores."""
 
     def read(self, path: Path) -> Iterator[Incoming]:
@@ -287,7 +287,7 @@ class Agent(Layout):
             raise InputError(f"{path} has several agents: {', '.join(agents)}", hint="take them over one by one")
         stored: set[str] = set()
         for each in Layout.read(self, path):
-            said = " ".join(each.content.split()) if isinstance(each, Note) else ""
+            said = " ".join(each.content.split()) if isinstance(each, ImportedMemory) else ""
             if each.ref.startswith("memory-store.json"):
                 stored.add(said)
             elif said and said in stored:
@@ -295,7 +295,7 @@ class Agent(Layout):
             yield each
 
 
-MABOS = Agent(
+MABOS = AgentLayout(
     name="mabos",
     inside=lambda path: next(iter(agents_of(path).values()), path),
     marks=_is_agent,

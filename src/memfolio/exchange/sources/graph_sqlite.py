@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.exchange.reading import Flaw, Incoming, Note, Sheet
+from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming, Sheet
 from memfolio.exchange.sources.json_source import moment_in, text_in, token_in
 from memfolio.graph.entities import slug
 from memfolio.index.database import Foreign, reading
@@ -74,7 +74,9 @@ def _beside(database: Foreign) -> Mapping[str, dict[str, list[Any]]]:
 def _note(node: Row, beside: Mapping[str, list[Any]]) -> Incoming:
     ref, kind, content = str(node["id"]), str(node["type"]), text_in(node["content"])
     if kind not in TYPES or not content:
-        return Flaw(ref=ref, why=f"a node of the type {kind[:40]!r} cannot be read" if content else "it is empty")
+        return ImportProblem(
+            ref=ref, why=f"a node of the type {kind[:40]!r} cannot be read" if content else "it is empty"
+        )
     is_turn, role = kind == "episodic", str(node.get("source_role") or "")
     if node.get("source_type") == "tool_result":
         is_turn, role = True, "tool"  # nobody in the conversation said it
@@ -85,7 +87,7 @@ def _note(node: Row, beside: Mapping[str, list[Any]]) -> Incoming:
     if kind != "episodic":
         fields |= {"kind": kind, "type": TYPES[kind], "confidence": _share(node.get("confidence"))}
         fields["valid_from"] = moment_in(node.get("valid_from"))
-    return Note(
+    return ImportedMemory(
         ref=ref,
         content=content,
         at=moment_in(node.get("event_time")) or moment_in(node.get("created_at")),
@@ -98,7 +100,7 @@ def _note(node: Row, beside: Mapping[str, list[Any]]) -> Incoming:
 def _page(entity: Row) -> Incoming:
     name = " ".join(text_in(entity.get("canonical_name")).split())
     if not name:
-        return Flaw(ref=str(entity["id"]), why="the entity has no name")
+        return ImportProblem(ref=str(entity["id"]), why="the entity has no name")
     kept = {key: entity.get(key) for key in OF_ENTITIES}
     known = {**kept, **_json(entity.get("attributes"), {}), "name": name, "aliases": _json(entity.get("aliases"), [])}
     plain = {key: value for key, value in known.items() if re.fullmatch(r"\w+", key) and value}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from memfolio.errors import InputError
-from memfolio.exchange.reading import Flaw, Incoming, Note, Sheet, fact, safe_path
+from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming, Sheet, fact, safe_path
 from memfolio.types import TOKEN_PATTERN
 from memfolio.vault.fields import without_surrogates
 
@@ -169,9 +169,9 @@ class JsonSource(ABC):
             for each in (part for found in lists for part in found) if lists else [item]:
                 number += 1
                 found = list(self.incoming(each, f"item {number}")) if isinstance(each, Mapping) else []
-                yield from found or [Flaw(ref=f"item {number}", why="there is nothing in it that can be read")]
+                yield from found or [ImportProblem(ref=f"item {number}", why="there is nothing in it that can be read")]
         for name in unread(path, re.compile(f"{self.files}|{self.passed}")) if self.passed else ():
-            yield Flaw(ref=name, why="is a part of the export that is not taken over")
+            yield ImportProblem(ref=name, why="is a part of the export that is not taken over")
 
 
 def listed(of: object, name: str) -> list[Any]:
@@ -225,7 +225,7 @@ class McpMemory(JsonSource):
             # Some versions of the server keep an observation as an object.
             if said := text_in(each.get("content") if isinstance(each, Mapping) else each):
                 about = {"attributes": {"entity": name}, "type": "fact"}
-                yield Note(ref=f"{name}: {said}", content=f"{name}: {said}", fields=about)
+                yield ImportedMemory(ref=f"{name}: {said}", content=f"{name}: {said}", fields=about)
         subject, other, predicate = (text_in(record.get(each)) for each in ("from", "to", "relationType"))
         if subject and other and predicate:
             yield fact(subject, predicate, other)
@@ -242,7 +242,9 @@ class Mem0(JsonSource):
     def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
         if content := text_in(record.get("memory") or record.get("data")):
             ref = str(record.get("id") or record.get("hash") or otherwise)
-            yield Note(ref=ref, content=content, at=moment_in(record.get("created_at")), fields=_fields(record))
+            yield ImportedMemory(
+                ref=ref, content=content, at=moment_in(record.get("created_at")), fields=_fields(record)
+            )
             return
         subject, other = text_in(record.get("source")), text_in(record.get("target") or record.get("destination"))
         predicate = text_in(record.get("relationship") or record.get("relation"))
@@ -276,7 +278,7 @@ class ChatGPT(JsonSource):
         named = record.get("conversation_id") or record.get("id")
         at, title = moment_in(record.get("create_time")), text_in(record.get("title"))
         if record.get("is_do_not_remember") is True:
-            yield Flaw(ref=str(named or otherwise), why="was marked there as nothing to remember")
+            yield ImportProblem(ref=str(named or otherwise), why="was marked there as nothing to remember")
             return
         for key, message in _chatgpt_branch(record):
             ref, content, author = f"{named or otherwise}/{key}", object_in(message, "content"), message.get("author")
@@ -285,9 +287,9 @@ class ChatGPT(JsonSource):
             if _is_hidden(message, content) or not (words or _is_strange(content)):
                 continue
             if not words or not role:
-                yield Flaw(ref=ref, why=f"cannot be read: {str(content.get('content_type') or author)[:60]}")
+                yield ImportProblem(ref=ref, why=f"cannot be read: {str(content.get('content_type') or author)[:60]}")
                 continue
-            yield Note(
+            yield ImportedMemory(
                 ref=ref,
                 content=words,
                 at=at,
@@ -363,9 +365,9 @@ def _turns(talk: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
     named, title = talk.get("uuid"), text_in(talk.get("name"))
     for number, message in enumerate(_branch(talk), 1):
         if not isinstance(message, Mapping):
-            yield Flaw(ref=f"{named or otherwise}/{number}", why="it is no message")
+            yield ImportProblem(ref=f"{named or otherwise}/{number}", why="it is no message")
             continue
-        turn = Note(
+        turn = ImportedMemory(
             ref=f"{named or otherwise}/{message.get('uuid') or number}",
             content=_said(message),
             at=moment_in(message.get("created_at")) or moment_in(talk.get("created_at")),
@@ -378,7 +380,7 @@ def _turns(talk: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
         for nth, (role, author, content) in enumerate(_beside(message), 1):
             yield replace(turn, ref=f"{turn.ref}#{nth}", content=content, role=role or turn.role, author=author or None)
         if strange := {str(each.get("type")) for each in _blocks(message)} - PASSED:
-            yield Flaw(ref=turn.ref, why=f"has a part that cannot be read: {', '.join(sorted(strange))[:80]}")
+            yield ImportProblem(ref=turn.ref, why=f"has a part that cannot be read: {', '.join(sorted(strange))[:80]}")
 
 
 def _branch(talk: Mapping[str, Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import InputError, MemfolioError
-from memfolio.exchange.reading import Flaw, Incoming, Note
+from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming
 from memfolio.exchange.sources.json_source import text_in
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Pdf:
             try:
                 yield from _pages(file, name)
             except (InputError, OSError) as error:
-                yield Flaw(ref=name, why=str(error))
+                yield ImportProblem(ref=name, why=str(error))
 
 
 def _broken() -> tuple[type[Exception], ...]:
@@ -76,16 +76,16 @@ def _pages(file: Path, name: str) -> Iterator[Incoming]:
         try:
             text = text_in(reader.pages[number - 1].extract_text())
         except _broken() as error:
-            yield Flaw(ref=f"{name} page {number}", why=f"it cannot be read: {error}")
+            yield ImportProblem(ref=f"{name} page {number}", why=f"it cannot be read: {error}")
             continue
         if text:
             is_empty, attributes = False, {"title": title, "file": name, "page": number, "pages": many}
             fields = {"type": "fact", "attributes": attributes}
-            yield Note(ref=f"{mark}/{number}", content=text, at=at, author=author, fields=fields)
+            yield ImportedMemory(ref=f"{mark}/{number}", content=text, at=at, author=author, fields=fields)
     if is_empty:
-        yield Flaw(ref=name, why="it has no text; scanned pages must go through text recognition first")
+        yield ImportProblem(ref=name, why="it has no text; scanned pages must go through text recognition first")
     if many > MOST_PAGES:
-        yield Flaw(ref=name, why=f"it has {many:,} pages, of which {MOST_PAGES:,} were read")
+        yield ImportProblem(ref=name, why=f"it has {many:,} pages, of which {MOST_PAGES:,} were read")
 
 
 def _opened(content: bytes) -> tuple[PdfReader, DocumentInformation | None]:

@@ -20,7 +20,7 @@ from memfolio.index.index import Index
 from memfolio.index.maintenance import conversations
 from memfolio.index.rows import ROLES
 from memfolio.learn.learned import Statement, Turn, moment
-from memfolio.learn.resolve import ABOUT, LONG, Known, about, plain_words
+from memfolio.learn.resolve import ABOUT, LONG, KnownStatementAbout, about, plain_words
 from memfolio.learn.rules import learn
 from memfolio.recall.fence import strip_fences
 from memfolio.sources import OVERHEARD, REFLECTION, SUMMED_UP
@@ -29,7 +29,7 @@ from memfolio.types import EMPTY, Kind, MemoryItem, Type
 _HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 
 
-class Verb(StrEnum):
+class ReflectionVerb(StrEnum):
     """What a proposal would do."""
 
     LEARN = "learn"
@@ -47,10 +47,10 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class ReflectionItem:
     """One proposal. Only the fields that its verb names count; `why` and `quotes` are for the reader."""
 
-    verb: Verb
+    verb: ReflectionVerb
     text: str = ""
     type: Type = Type.FACT
     confidence: float = 0.7
@@ -72,9 +72,13 @@ class Item:
 
         A proposal that somebody rejected is known again by them.
         """
-        if self.verb is not Verb.CORE:
-            pair = sorted((self.subject, self.object)) if self.verb is Verb.MERGE else (self.subject, self.object)
-            memory = "" if self.verb is Verb.LEARN else self.memory  # the same words, whatever they replace
+        if self.verb is not ReflectionVerb.CORE:
+            pair = (
+                sorted((self.subject, self.object))
+                if self.verb is ReflectionVerb.MERGE
+                else (self.subject, self.object)
+            )
+            memory = "" if self.verb is ReflectionVerb.LEARN else self.memory  # the same words, whatever they replace
             return (_mark(self.verb, self.text, *pair, self.predicate, memory, self.by),)
         lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
         return tuple(_mark(self.verb, self.text, line) for line in lines)
@@ -93,7 +97,7 @@ class Insights:
 class Findings:
     """What came of looking through a memory: proposals, the most worthwhile of each verb first."""
 
-    items: tuple[Item, ...] = ()
+    items: tuple[ReflectionItem, ...] = ()
     insights: Insights = field(default_factory=Insights)
     questions: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
@@ -166,7 +170,7 @@ def read(episodes: Iterable[MemoryItem]) -> list[Sourced]:
             is_told = statement.kind is Kind.EPISODIC and sources[0].role is None  # by the note itself
             says_nothing = statement.object and plain_words(statement.subject) == plain_words(statement.object)
             if len(statement.text) <= LONGEST and not is_told and not says_nothing:
-                meaning = Held.said(statement, moment(sources[0])).meaning, statement.negated
+                meaning = KnownStatement.said(statement, moment(sources[0])).meaning, statement.negated
                 told.setdefault(meaning, (statement, []))[1].extend(sources)
     return list(told.values())
 
@@ -177,12 +181,12 @@ def _turn(item: MemoryItem) -> Turn:
     return Turn(content=strip_fences(item.content), speaker=speaker, is_person=not is_machine(item))
 
 
-class Held:
+class KnownStatement:
     """Something known, what it says, and by what it can be found."""
 
     __slots__ = ("item", "known", "meaning", "slot", "text", "words")
 
-    def __init__(self, item: MemoryItem, known: Known) -> None:
+    def __init__(self, item: MemoryItem, known: KnownStatementAbout) -> None:
         self.item = item
         self.known = known
         slot, what, self.text = known.slot, _gist(known.object), _gist(known.text[:LONG])
@@ -193,23 +197,23 @@ class Held:
         """What only one value can be true of."""
 
     @classmethod
-    def of(cls, item: MemoryItem, *, takes_apart: bool = True) -> Held:
+    def of(cls, item: MemoryItem, *, takes_apart: bool = True) -> KnownStatement:
         """A memory; one that does not say what it is about is taken apart, in the name of whose it is."""
         if "subject" in item.attributes:
-            return cls(item, Known.of(item))
+            return cls(item, KnownStatementAbout.of(item))
         text = item.content[:LONG] if takes_apart else ""
         told = about(SOMEBODY + text.removeprefix(USER) if text.startswith(USER) else text, item.user)
         if text.startswith(USER) and told:
             told["subject"] = told["subject"].replace(SOMEBODY, USER, 1)
         attributes = {"subject": "", **told, "single": told.get("is_single", False)}
-        return cls(item, Known.of(replace(item, attributes=attributes)))
+        return cls(item, KnownStatementAbout.of(replace(item, attributes=attributes)))
 
     @classmethod
-    def said(cls, statement: Statement, at: datetime) -> Held:
+    def said(cls, statement: Statement, at: datetime) -> KnownStatement:
         """A statement that is no memory yet."""
         item = MemoryItem(id="", content=statement.text, created_at=at)
         told = {name: getattr(statement, name) for name in ABOUT}
-        return cls(item, Known(ref="", text=statement.text, at=at, **told))
+        return cls(item, KnownStatementAbout(ref="", text=statement.text, at=at, **told))
 
     @property
     def is_kept(self) -> bool:
@@ -221,7 +225,7 @@ class Held:
         """Whether newer words may take its place: nobody said it in order to have it remembered."""
         return not self.is_kept and self.item.source in (*OVERHEARD, REFLECTION)
 
-    def contradicts(self, other: Held) -> bool:
+    def contradicts(self, other: KnownStatement) -> bool:
         """Whether both cannot be so; that somebody lives in Berlin and in Berlin with Ana can."""
         if self.meaning == other.meaning:
             return self.known.negated != other.known.negated
@@ -234,30 +238,30 @@ def _gist(text: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in _FILLERS) or tuple(words)
 
 
-class Facts:
+class KnownFacts:
     """What is known, by what it says."""
 
-    def __init__(self, held: Iterable[Held]) -> None:
-        self._said: dict[tuple[object, bool], Held] = {}
-        self._texts: dict[tuple[str, ...], Held] = {}
-        self._slots: dict[object, list[Held]] = defaultdict(list)
+    def __init__(self, held: Iterable[KnownStatement]) -> None:
+        self._said: dict[tuple[object, bool], KnownStatement] = {}
+        self._texts: dict[tuple[str, ...], KnownStatement] = {}
+        self._slots: dict[object, list[KnownStatement]] = defaultdict(list)
         for each in held:
             self._said[each.meaning, each.known.negated] = self._texts[each.text] = each
             if each.slot is not None and each.item.forgotten_at is None:
                 self._slots[each.slot].append(each)
 
-    def has(self, new: Held) -> bool:
+    def has(self, new: KnownStatement) -> bool:
         """Whether this is known, or was forgotten after it was said."""
         same = self._said.get((new.meaning, new.known.negated)) or self._texts.get(new.text)
         return same is not None and (same.item.forgotten_at is None or same.item.forgotten_at >= new.known.at)
 
-    def against(self, new: Held) -> list[Held]:
+    def against(self, new: KnownStatement) -> list[KnownStatement]:
         """What contradicts it."""
         denied = self._said.get((new.meaning, not new.known.negated))
         others = [*([denied] if denied else []), *self._slots.get(new.slot, ())]
         return [each for each in others if not each.item.forgotten_at and each.contradicts(new)]
 
-    def pairs(self) -> Iterator[tuple[Held, Held]]:
+    def pairs(self) -> Iterator[tuple[KnownStatement, KnownStatement]]:
         """Each fact beside the one that it cannot be true with and that counts most."""
         for (meaning, negated), each in self._said.items():
             other = self._said.get((meaning, not negated)) if negated else None
@@ -268,15 +272,17 @@ class Facts:
             yield from ((best, each) for each in facts if each.contradicts(best))
 
 
-def learnable(facts: Facts, told: Iterable[Sourced], way: str) -> list[tuple[Item, list[Held]]]:
+def learnable(
+    facts: KnownFacts, told: Iterable[Sourced], way: str
+) -> list[tuple[ReflectionItem, list[KnownStatement]]]:
     """What nobody has kept or forgotten yet of what was said, each with the facts that it contradicts.
 
     What was said most often and is most important comes first. Of words that contradict each other the last count.
     `way` is what becomes of facts that newer words contradict, see `learn.conflicts`.
     """
-    found: dict[object, tuple[Statement, Sequence[MemoryItem], list[Held]]] = {}
+    found: dict[object, tuple[Statement, Sequence[MemoryItem], list[KnownStatement]]] = {}
     for statement, sources in sorted(told, key=lambda each: _last(each[1])):
-        new = Held.said(statement, _last(sources))
+        new = KnownStatement.said(statement, _last(sources))
         old = facts.against(new)
         if not facts.has(new) and not any(each.known.at > new.known.at for each in old):
             found[new.slot or new.meaning] = statement, sources, old
@@ -288,13 +294,15 @@ def _last(sources: Iterable[MemoryItem]) -> datetime:
     return max(map(moment, sources))
 
 
-def _learning(statement: Statement, sources: Sequence[MemoryItem], old: Sequence[Held], way: str) -> Item:
+def _learning(
+    statement: Statement, sources: Sequence[MemoryItem], old: Sequence[KnownStatement], way: str
+) -> ReflectionItem:
     times = "said once," if len(sources) == 1 else f"said {len(sources)} times, last"
     replaced = [each.item for each in old[-1:] if way == "supersede" and each.gives_way]
     stays = f"; differs from “{quote(old[-1].known.text)}”, which stays" if old else ""
     newest = sorted(sources, key=moment)[-CITED:]
-    return Item(
-        verb=Verb.LEARN,
+    return ReflectionItem(
+        verb=ReflectionVerb.LEARN,
         text=statement.text,
         type=statement.type,
         confidence=statement.confidence,
@@ -305,19 +313,19 @@ def _learning(statement: Statement, sources: Sequence[MemoryItem], old: Sequence
     )
 
 
-class Clash(NamedTuple):
+class ContradictingFacts(NamedTuple):
     """Two facts that cannot both be so, and why it is the second; where nothing speaks for that, a person decides."""
 
-    old: Held
-    new: Held
+    old: KnownStatement
+    new: KnownStatement
     why: str
 
     @property
-    def item(self) -> Item:
+    def item(self) -> ReflectionItem:
         old, new = self.old.item, self.new.item
         why = f"{self.why} ({moment(new):%Y-%m-%d}, the other {moment(old):%Y-%m-%d})"
         quotes = {each.id: quote(each.content) for each in (old, new)}
-        return Item(verb=Verb.RESOLVE, memory=old.id, by=new.id, why=why, quotes=quotes)
+        return ReflectionItem(verb=ReflectionVerb.RESOLVE, memory=old.id, by=new.id, why=why, quotes=quotes)
 
     @property
     def doubtful(self) -> set[str]:
@@ -325,19 +333,19 @@ class Clash(NamedTuple):
         return {self.old.item.id} if self.why else {self.old.item.id, self.new.item.id}
 
 
-def contradictions(facts: Facts) -> list[Clash]:
+def contradictions(facts: KnownFacts) -> list[ContradictingFacts]:
     """The current facts that cannot be true together, the most important first."""
     clashes = [_clash(*pair) for pair in facts.pairs()]
     return sorted(clashes, key=lambda each: (each.new.item.importance, each.new.known.at), reverse=True)
 
 
-def _clash(one: Held, other: Held) -> Clash:
+def _clash(one: KnownStatement, other: KnownStatement) -> ContradictingFacts:
     sides = [(_reasons(one, other), one, other), (_reasons(other, one), other, one)]
     (less, *_), (more, new, old) = sorted(sides, key=lambda side: (sum(side[0].values()), side[1].known.at))
-    return Clash(old, new, ", ".join(more) if sum(more.values()) > sum(less.values()) else "")
+    return ContradictingFacts(old, new, ", ".join(more) if sum(more.values()) > sum(less.values()) else "")
 
 
-def _reasons(one: Held, other: Held) -> dict[str, int]:
+def _reasons(one: KnownStatement, other: KnownStatement) -> dict[str, int]:
     """What speaks for a memory beside another one, and how much that counts."""
     is_stated = one.item.source not in OVERHEARD and other.item.source in OVERHEARD
     found = {
@@ -392,7 +400,7 @@ SHORT = 3
 """Letters of a name that is looked for in what was said."""
 
 
-def connected(index: Index, material: Material, besides: Iterable[Item]) -> Iterator[Item]:
+def connected(index: Index, material: Material, besides: Iterable[ReflectionItem]) -> Iterator[ReflectionItem]:
     """Those that are spoken of together more often than not, and that no page and no other proposal connects.
 
     Relations that somebody told are drawn when the graph grows.
@@ -410,10 +418,12 @@ def connected(index: Index, material: Material, besides: Iterable[Item]) -> Iter
             alone = ", ".join(f"{most[each].name} in {len(met[each])}" for each in (one, other))
             why = f"spoken of together in {count} conversations ({alone})"
             quotes = {each: most[each].name for each in (one, other)}
-            yield Item(verb=Verb.CONNECT, subject=one, predicate=ANY, object=other, why=why, quotes=quotes)
+            yield ReflectionItem(
+                verb=ReflectionVerb.CONNECT, subject=one, predicate=ANY, object=other, why=why, quotes=quotes
+            )
 
 
-def merging(material: Material, limit: float) -> tuple[list[Item], list[tuple[Node, Node]]]:
+def merging(material: Material, limit: float) -> tuple[list[ReflectionItem], list[tuple[Node, Node]]]:
     """Entities that may be the same: as proposals from this likeness on, below it as pairs to ask about."""
     known = {node.id: node for node in material.nodes}
     sure, unsure = [], []
@@ -424,5 +434,5 @@ def merging(material: Material, limit: float) -> tuple[list[Item], list[tuple[No
             continue
         why = f"{pair.why}: {keep.name} is mentioned {keep.mentions} times, {other.name} {other.mentions}"
         names = {each.id: quote(each.summary or each.name) for each in (keep, other)}
-        sure.append(Item(verb=Verb.MERGE, subject=keep.id, object=other.id, why=why, quotes=names))
+        sure.append(ReflectionItem(verb=ReflectionVerb.MERGE, subject=keep.id, object=other.id, why=why, quotes=names))
     return sure, unsure

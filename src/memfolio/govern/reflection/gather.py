@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from memfolio.errors import HistoryError, ModelError
 from memfolio.govern.reflection.findings import (
-    Clash,
-    Facts,
+    ContradictingFacts,
     Findings,
-    Held,
     Insights,
-    Item,
+    KnownFacts,
+    KnownStatement,
     Reflected,
-    Verb,
+    ReflectionItem,
+    ReflectionVerb,
     connected,
     contradictions,
     learnable,
@@ -32,7 +32,7 @@ from memfolio.govern.reflection.findings import (
 )
 from memfolio.graph.entities import is_user
 from memfolio.index.index import Index
-from memfolio.index.maintenance import IMPORTANT, Rests, Seen, look, rests
+from memfolio.index.maintenance import IMPORTANT, ReflectionMaterial, Rests, look, rests
 from memfolio.learn.clauses import is_secret
 from memfolio.learn.learned import Turn, moment
 from memfolio.learn.resolve import plain_words
@@ -42,7 +42,7 @@ from memfolio.llm.prompt import is_grounded
 from memfolio.recall.library import Library
 from memfolio.sources import OVERHEARD, REFLECTION, SUMMED_UP
 from memfolio.stores.core import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, Core, CoreMemory, CorePage
-from memfolio.stores.core import Item as Line
+from memfolio.stores.core import CoreLine as Line
 from memfolio.text import counted, estimate_tokens, terms
 from memfolio.types import Kind, MemoryItem, Type
 from memfolio.vault.vault import Vault
@@ -74,7 +74,7 @@ _UNTELLING = frozenset({"user", "want", "need", "assistant"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class CoreKnowledge:
     """What is known when core memory is rewritten.
 
     `rests` says what each line rests on, by its text: one that rests on nothing is somebody's own. `before` is what the
@@ -85,7 +85,7 @@ class Known:
     memory: CoreMemory
     rests: Mapping[str, Rests]
     before: str
-    held: Sequence[Held]
+    held: Sequence[KnownStatement]
     dormant: Container[str]
     outdated: Sequence[tuple[str, str]]
     lately: Sequence[MemoryItem]
@@ -97,12 +97,12 @@ class Known:
 class Rewrite:
     """Changes of core memory, line by line; `page` is what it would be."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: CoreKnowledge) -> None:
         self._known = known
         self.page = CorePage(known.memory.text or TEMPLATE)
         self.questions: list[str] = []
         """What to ask about somebody's own lines, and about what there is no room for."""
-        self._changes: list[Item] = []
+        self._changes: list[ReflectionItem] = []
         self._crowded: dict[str, str] = {}
         self._outdated = [(_telling(old), _telling(new), new) for old, new in known.outdated]
         self._old = {line.text for line in _lines(CorePage(known.before))}
@@ -116,13 +116,15 @@ class Rewrite:
         for name, text in self._crowded.items():
             self.questions.append(f"{name} of core memory has no room for “{quote(text)}”: which line may go?")
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[ReflectionItem]:
         """A proposal for each block that is to change."""
         for name in BLOCKS:
             if mine := [each for each in self._changes if each.text == name]:
                 removed, added = (each.removed for each in mine), (each.added for each in mine)
                 why = "; ".join(dict.fromkeys(each.why for each in mine))
-                yield Item(verb=Verb.CORE, text=name, removed=(*chain(*removed),), added=(*chain(*added),), why=why)
+                yield ReflectionItem(
+                    verb=ReflectionVerb.CORE, text=name, removed=(*chain(*removed),), added=(*chain(*added),), why=why
+                )
 
     def says(self, text: str) -> bool:
         """Whether a line of the page has all the words of a text."""
@@ -172,7 +174,9 @@ class Rewrite:
         line = "" if is_secret(text) else quote(_retold(text), LONGEST_CORE_LINE)
         page = CorePage(self.page.removing(self.page.meant(block, out.text))) if out else self.page
         added = (line,) if line and not _says(_lines(page), line) else ()
-        change = Item(verb=Verb.CORE, text=block, removed=(out.text,) if out else (), added=added, why=why)
+        change = ReflectionItem(
+            verb=ReflectionVerb.CORE, text=block, removed=(out.text,) if out else (), added=added, why=why
+        )
         if not change.marks or any(mark in self._known.rejected for mark in change.marks):
             return
         if added and not self._fits(page := CorePage(page.adding(block, line)), block):
@@ -215,7 +219,7 @@ def _telling(text: str) -> set[str]:
     return {word.casefold().rstrip("s") for word in terms(text[:1000])} - _UNTELLING
 
 
-def _wanted(known: Known) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _wanted(known: CoreKnowledge) -> Iterator[tuple[str, str, dict[str, str]]]:
     """What each block should say, with the reason, the most important first; each text with what it comes down to."""
     last = {each.slot or each.meaning: each for each in known.held if _is_about_user(each)}
     mine = [*reversed(last.values())]
@@ -232,7 +236,7 @@ def _wanted(known: Known) -> Iterator[tuple[str, str, dict[str, str]]]:
     yield CRITICAL, "important or often used", critical
 
 
-def _is_about_user(each: Held) -> bool:
+def _is_about_user(each: KnownStatement) -> bool:
     return (is_user(each.known.subject) or each.known.subject == each.item.user) and each.item.confidence >= SURE
 
 
@@ -241,7 +245,7 @@ def is_important(item: MemoryItem) -> bool:
     return item.importance > IMPORTANT or (item.importance == IMPORTANT and item.source not in (*OVERHEARD, REFLECTION))
 
 
-def _is_vital(each: Held) -> bool:
+def _is_vital(each: KnownStatement) -> bool:
     counts = is_important(each.item) or each.known.predicate in _HEALTH or each.item.access_count >= OFTEN
     return counts and each.item.confidence >= SURE
 
@@ -265,12 +269,12 @@ what the material says, with its names and numbers. Guess at no feelings or moti
 material shows nothing."""
 _SENTENCE = re.compile(r".+?(?:[.!?]+(?:\s+|$)|$)")
 _NOUNS = {
-    Verb.LEARN: "fact",
-    Verb.CONNECT: "connection",
-    Verb.MERGE: "merge",
-    Verb.ARCHIVE: "archived item",
-    Verb.RESOLVE: "resolved contradiction",
-    Verb.CORE: "core memory change",
+    ReflectionVerb.LEARN: "fact",
+    ReflectionVerb.CONNECT: "connection",
+    ReflectionVerb.MERGE: "merge",
+    ReflectionVerb.ARCHIVE: "archived item",
+    ReflectionVerb.RESOLVE: "resolved contradiction",
+    ReflectionVerb.CORE: "core memory change",
 }
 
 
@@ -280,7 +284,7 @@ class Arc(NamedTuple):
     past: Sequence[Reflected]
     topics: Sequence[str]
     replaced: Sequence[tuple[str, str]]
-    items: Sequence[Item]
+    items: Sequence[ReflectionItem]
 
 
 def reviewed(arc: Arc, model: Model | None, notes: list[str]) -> Insights:
@@ -306,7 +310,7 @@ def _grounded(text: str, shown: str) -> str:
 def _shown(arc: Arc, by_rules: Insights) -> str:
     lines = [*map(_told, arc.past[-REVIEWED:]), f"This time it is about: {', '.join(arc.topics)}"]
     lines += [f"Corrected: {quote(old)} → {quote(new)}" for old, new in arc.replaced[:REVIEWED]]
-    lines += [f"To be learned: {quote(each.text)}" for each in arc.items if each.verb is Verb.LEARN]
+    lines += [f"To be learned: {quote(each.text)}" for each in arc.items if each.verb is ReflectionVerb.LEARN]
     lines += filter(None, (by_rules.learning, by_rules.understanding, by_rules.theme))
     return "\n".join(lines)
 
@@ -390,7 +394,7 @@ def look_through(
     words = (insights.learning, insights.understanding, insights.theme, *questions, *about, *notes)
     kept = _fitting(first, max(settings.tokens - PAGE, settings.tokens // 2) - sum(map(estimate_tokens, words)))
     left = Counter({verb.value: len(items) for verb, items in wanted.items()})
-    left[Verb.ARCHIVE.value] += max(0, seen.faded_count - len(seen.faded))
+    left[ReflectionVerb.ARCHIVE.value] += max(0, seen.faded_count - len(seen.faded))
     left.subtract(each.verb.value for each in kept)
     return Findings(
         items=tuple(kept),
@@ -403,7 +407,7 @@ def look_through(
     )
 
 
-def _counts(seen: Seen) -> dict[str, int]:
+def _counts(seen: ReflectionMaterial) -> dict[str, int]:
     """How much was looked through."""
     episodes = sum(each.kind is Kind.EPISODIC and each.source not in OVERHEARD for each in seen.fresh)
     return {
@@ -414,7 +418,7 @@ def _counts(seen: Seen) -> dict[str, int]:
     }
 
 
-def _fitting(items: Sequence[Item], room: int) -> list[Item]:
+def _fitting(items: Sequence[ReflectionItem], room: int) -> list[ReflectionItem]:
     """These proposals, less the last ones of the longest sections where they have more tokens than there is room."""
     kept = list(items)
     while kept and sum(map(_tokens, kept)) > room:
@@ -423,7 +427,7 @@ def _fitting(items: Sequence[Item], room: int) -> list[Item]:
     return kept
 
 
-def _tokens(item: Item) -> int:
+def _tokens(item: ReflectionItem) -> int:
     words = (item.text, item.why, item.subject, item.predicate, item.object, *item.removed, *item.added)
     return sum(map(estimate_tokens, (*words, *item.quotes.values())))
 
@@ -434,15 +438,15 @@ class _Looking:
     index: Index
     agent: str
     now: datetime
-    seen: Seen
+    seen: ReflectionMaterial
     rejected: Container[str]
 
-    def find(self, notes: list[str]) -> tuple[dict[Verb, Iterable[Item]], Iterator[str]]:
+    def find(self, notes: list[str]) -> tuple[dict[ReflectionVerb, Iterable[ReflectionItem]], Iterator[str]]:
         """Proposals of each verb, and questions."""
         material = self.seen.material
         old, new = self.seen.known[:-APART], self.seen.known[-APART:]
-        held = [*(Held.of(each, takes_apart=False) for each in old), *map(Held.of, new)]
-        facts = Facts([*map(Held.of, self.seen.forgotten), *held])
+        held = [*(KnownStatement.of(each, takes_apart=False) for each in old), *map(KnownStatement.of, new)]
+        facts = KnownFacts([*map(KnownStatement.of, self.seen.forgotten), *held])
         clashes = [each for each in contradictions(facts) if self.is_wanted(each.item)]
         doubtful = {each for clash in clashes for each in clash.doubtful}
         learn = self.vault.config.learn
@@ -450,13 +454,13 @@ class _Looking:
         doubted = {each.item.id for item, old in learning if self.is_wanted(item) for each in old}
         merges, unsure = merging(material, learn.merge)
         rewrite = self._rewrite([each for each in held if each.item.id not in doubtful | doubted], clashes)
-        found: dict[Verb, Iterable[Item]] = {
-            Verb.LEARN: [item for item, _ in learning],
-            Verb.CONNECT: connected(self.index, material, merges),
-            Verb.MERGE: merges,
-            Verb.ARCHIVE: self._fading(doubtful),
-            Verb.RESOLVE: [clash.item for clash in clashes if clash.why],
-            Verb.CORE: rewrite.items(),
+        found: dict[ReflectionVerb, Iterable[ReflectionItem]] = {
+            ReflectionVerb.LEARN: [item for item, _ in learning],
+            ReflectionVerb.CONNECT: connected(self.index, material, merges),
+            ReflectionVerb.MERGE: merges,
+            ReflectionVerb.ARCHIVE: self._fading(doubtful),
+            ReflectionVerb.RESOLVE: [clash.item for clash in clashes if clash.why],
+            ReflectionVerb.CORE: rewrite.items(),
         }
         known = {each.item.id for each in held} - doubtful
         weak = [item for item, _ in self.seen.weak if item.id in known and is_important(item)]
@@ -472,7 +476,7 @@ class _Looking:
     def topics(self, items: Sequence[MemoryItem]) -> tuple[str, ...]:
         return topics(items, (node.name for node in self.seen.material.nodes))
 
-    def is_wanted(self, item: Item) -> bool:
+    def is_wanted(self, item: ReflectionItem) -> bool:
         """Whether nobody rejected it."""
         return not any(mark in self.rejected for mark in item.marks)
 
@@ -492,14 +496,16 @@ class _Looking:
             return False
         return item.role is None or item.id in self.seen.unread
 
-    def _fading(self, doubtful: Container[str]) -> Iterator[Item]:
+    def _fading(self, doubtful: Container[str]) -> Iterator[ReflectionItem]:
         """What may be archived; what is important is asked about instead."""
         for item, score in self.seen.faded:
             if item.id not in doubtful and (item.kind is Kind.EPISODIC or item.importance < IMPORTANT):
                 why = f"relevance {score:.3f}, {_last_use(item)}"
-                yield Item(verb=Verb.ARCHIVE, memory=item.id, why=why, quotes={item.id: quote(item.content)})
+                yield ReflectionItem(
+                    verb=ReflectionVerb.ARCHIVE, memory=item.id, why=why, quotes={item.id: quote(item.content)}
+                )
 
-    def _rewrite(self, held: Sequence[Held], clashes: Sequence[Clash]) -> Rewrite:
+    def _rewrite(self, held: Sequence[KnownStatement], clashes: Sequence[ContradictingFacts]) -> Rewrite:
         memory = Core(self.vault, self.agent).read()
         lines = {each.text: each for block in memory.blocks for each in block.items}
         asked = {text: partial(rests, words=each.says, id=each.id, same=same) for text, each in lines.items()}
@@ -507,7 +513,7 @@ class _Looking:
         mine = (None, *users) if len(users) == 1 else (None,)  # of many users none is told to the others
         lately = [each for each in self.seen.lately if each.user in mine and self.now - moment(each) <= STALE]
         settled = [(clash.old.item.content, clash.new.item.content) for clash in clashes if clash.why]
-        known = Known(
+        known = CoreKnowledge(
             memory=memory,
             rests={text: self.index.read(question) for text, question in asked.items()},
             before=self._before(memory.path) if lines else "",
@@ -529,7 +535,7 @@ class _Looking:
         return ""
 
 
-def _which(clash: Clash) -> str:
+def _which(clash: ContradictingFacts) -> str:
     told = [f"“{quote(each.item.content)}” ({moment(each.item):%Y-%m-%d})" for each in (clash.old, clash.new)]
     return f"{' and '.join(told)} cannot both be so: is it the second one?"
 

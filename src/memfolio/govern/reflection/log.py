@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from memfolio.clock import EPOCH
-from memfolio.govern.reflection.findings import Insights, Item, Reflected, Verb
+from memfolio.govern.reflection.findings import Insights, Reflected, ReflectionItem, ReflectionVerb
 from memfolio.index.index import Index
 from memfolio.index.lookup import newest
 from memfolio.index.maintenance import MARK
@@ -231,7 +231,7 @@ def refused(vault: Vault, agent: str) -> Container[str]:
 
 def is_unwanted(text: str, refused: Container[str]) -> bool:
     """Whether somebody did not want just this to be learned."""
-    return any(mark in refused for mark in Item(verb=Verb.LEARN, text=text).marks)
+    return any(mark in refused for mark in ReflectionItem(verb=ReflectionVerb.LEARN, text=text).marks)
 
 
 def waiting(lines: Sequence[Line]) -> Line | None:

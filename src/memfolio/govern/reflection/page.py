@@ -13,18 +13,18 @@ from datetime import datetime
 from typing import Any
 
 from memfolio.errors import ContentError
-from memfolio.govern.reflection.findings import Findings, Insights, Item, Verb, one_line
+from memfolio.govern.reflection.findings import Findings, Insights, ReflectionItem, ReflectionVerb, one_line
 from memfolio.text import counted, estimate_tokens
 from memfolio.types import Type
 from memfolio.vault.fields import check_fraction
 
 SECTIONS = {
-    Verb.CORE: "✏️ Core Memory Changes",
-    Verb.RESOLVE: "⚠️ Contradictions Detected",
-    Verb.MERGE: "🪞 One and the Same",
-    Verb.ARCHIVE: "📦 Proposed Archival",
-    Verb.LEARN: "🧠 New Knowledge Extracted",
-    Verb.CONNECT: "🔗 New Connections",
+    ReflectionVerb.CORE: "✏️ Core Memory Changes",
+    ReflectionVerb.RESOLVE: "⚠️ Contradictions Detected",
+    ReflectionVerb.MERGE: "🪞 One and the Same",
+    ReflectionVerb.ARCHIVE: "📦 Proposed Archival",
+    ReflectionVerb.LEARN: "🧠 New Knowledge Extracted",
+    ReflectionVerb.CONNECT: "🔗 New Connections",
 }
 """What each verb stands under, the most consequential first."""
 EVOLUTION, QUESTIONS = "🌱 Philosophical Evolution", "❓ Questions for You"
@@ -47,12 +47,12 @@ _DETAIL = re.compile(r"[-*] (from|instead of|see|why): (.*)")
 _NAMED = re.compile(r".* \(([\w.-]+)\)")
 _SIGNS = {"-": "removed", "+": "added"}
 _FORMS = {
-    Verb.CORE: re.compile(r"(?P<text>.+)"),
-    Verb.RESOLVE: re.compile(r"Keep: (?:.* )?\((?P<by>[\w.-]+)\)"),
-    Verb.MERGE: re.compile(r"(?P<subject>\S+) = (?P<object>\S+)(?: \(the first stays\))?"),
-    Verb.ARCHIVE: re.compile(r"(?:.* )?\((?P<memory>[\w.-]+)\)"),
-    Verb.LEARN: re.compile(r"(?P<text>.*\S) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)"),
-    Verb.CONNECT: re.compile(
+    ReflectionVerb.CORE: re.compile(r"(?P<text>.+)"),
+    ReflectionVerb.RESOLVE: re.compile(r"Keep: (?:.* )?\((?P<by>[\w.-]+)\)"),
+    ReflectionVerb.MERGE: re.compile(r"(?P<subject>\S+) = (?P<object>\S+)(?: \(the first stays\))?"),
+    ReflectionVerb.ARCHIVE: re.compile(r"(?:.* )?\((?P<memory>[\w.-]+)\)"),
+    ReflectionVerb.LEARN: re.compile(r"(?P<text>.*\S) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)"),
+    ReflectionVerb.CONNECT: re.compile(
         r"(?:.* \()?(?P<subject>[\w.-]+)\)? → (?P<predicate>[\w-]+) → (?:.* \()?(?P<object>[\w.-]+)\)?"
     ),
 }
@@ -62,13 +62,13 @@ _FORMS = {
 class ReflectionPage:
     """What a page says: its items by their numbers, without the quotes, and the rest."""
 
-    items: dict[int, Item] = field(default_factory=dict)
+    items: dict[int, ReflectionItem] = field(default_factory=dict)
     insights: Insights = field(default_factory=Insights)
     questions: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
 
 
-def arranged(items: Iterable[Item]) -> tuple[Item, ...]:
+def arranged(items: Iterable[ReflectionItem]) -> tuple[ReflectionItem, ...]:
     """The items in the order in which the page has them."""
     order = list(SECTIONS)
     return tuple(sorted(items, key=lambda item: order.index(item.verb)))
@@ -119,37 +119,42 @@ def _sections(findings: Findings) -> Iterator[str]:
         yield ""
 
 
-def _headline(item: Item) -> str:
+def _headline(item: ReflectionItem) -> str:
     match item.verb:
-        case Verb.CORE:
+        case ReflectionVerb.CORE:
             return _escape(item.text)
-        case Verb.RESOLVE:
+        case ReflectionVerb.RESOLVE:
             return f"Keep: {_quoted(item, item.by)}"
-        case Verb.MERGE:
+        case ReflectionVerb.MERGE:
             return f"{item.subject} = {item.object} (the first stays)"
-        case Verb.ARCHIVE:
+        case ReflectionVerb.ARCHIVE:
             return _quoted(item, item.memory)
-        case Verb.LEARN:
+        case ReflectionVerb.LEARN:
             return f"{_escape(item.text)} ({item.type}, {item.confidence!r})"
-        case Verb.CONNECT:
+        case ReflectionVerb.CONNECT:
             ends = (_quoted(item, each) if each in item.quotes else each for each in (item.subject, item.object))
             return f" → {item.predicate} → ".join(ends)
 
 
-def _details(item: Item) -> Iterator[str]:
-    if item.verb is Verb.CORE:
+def _details(item: ReflectionItem) -> Iterator[str]:
+    if item.verb is ReflectionVerb.CORE:
         lines = [*(f"- {one_line(each)}" for each in item.removed), *(f"+ {one_line(each)}" for each in item.added)]
         yield from ("```diff", *lines, "```")
-    if item.memory and item.verb is not Verb.ARCHIVE:
+    if item.memory and item.verb is not ReflectionVerb.ARCHIVE:
         yield f"- instead of: {_quoted(item, item.memory)}"
     yield from (f"- from: {_quoted(item, each)}" for each in item.sources)
-    shown = {item.memory, item.by, *item.sources, *((item.subject, item.object) if item.verb is Verb.CONNECT else ())}
+    shown = {
+        item.memory,
+        item.by,
+        *item.sources,
+        *((item.subject, item.object) if item.verb is ReflectionVerb.CONNECT else ()),
+    }
     yield from (f"- see: {_quoted(item, each)}" for each in item.quotes if each not in shown)
     if item.why:
         yield f"- why: {_escape(item.why)}"
 
 
-def _quoted(item: Item, id: str) -> str:
+def _quoted(item: ReflectionItem, id: str) -> str:
     """A memory or an entity by the first words of it, as far as they are known, and its id."""
     return f"{_escape(item.quotes.get(id, '').replace('→', '-'))} ({id})".lstrip()
 
@@ -195,7 +200,7 @@ def parse(text: str) -> ReflectionPage:
     written, insights = ReflectionPage(), dict.fromkeys(INSIGHTS, "")
     verbs = {_key(title): verb for verb, title in SECTIONS.items()}
     titles = {_key(title): name for name, title in INSIGHTS.items()}
-    blocks: list[tuple[Verb, list[_Line]]] = []
+    blocks: list[tuple[ReflectionVerb, list[_Line]]] = []
     section = insight = ""
     for line in _body(text):
         if line.text.startswith("## "):
@@ -241,21 +246,21 @@ def _body(text: str) -> Iterator[_Line]:
     raise lines[-1].wrong(f"is the last one, and no {END} comes behind it")
 
 
-def _item(verb: Verb, head: _Line, *below: _Line) -> tuple[int, Item]:
+def _item(verb: ReflectionVerb, head: _Line, *below: _Line) -> tuple[int, ReflectionItem]:
     """An item with its number, out of its lines."""
     numbered = _NUMBERED.fullmatch(head.text)
     told = _FORMS[verb].fullmatch(numbered[2]) if numbered else None
     if numbered is None or told is None:
         raise head.wrong(f"does not say what to {verb}")
     given: dict[str, Any] = {name: _plain(text) for name, text in told.groupdict().items()}
-    if verb is Verb.LEARN:
+    if verb is ReflectionVerb.LEARN:
         given |= _belief(head, **given)
     given |= _below(verb, below)
-    if verb is Verb.RESOLVE and "memory" not in given:
+    if verb is ReflectionVerb.RESOLVE and "memory" not in given:
         raise head.wrong("keeps a memory instead of none")
-    if verb is Verb.CORE and not given["removed"] and not given["added"]:
+    if verb is ReflectionVerb.CORE and not given["removed"] and not given["added"]:
         raise head.wrong("stands above a difference that says nothing")
-    return int(numbered[1]), Item(verb=verb, **given)
+    return int(numbered[1]), ReflectionItem(verb=verb, **given)
 
 
 def _belief(head: _Line, *, type: str, confidence: str, **_: str) -> dict[str, Any]:
@@ -265,7 +270,7 @@ def _belief(head: _Line, *, type: str, confidence: str, **_: str) -> dict[str, A
         raise head.wrong(f"needs a type such as fact, and a confidence from 0 to 1: {error}") from error
 
 
-def _below(verb: Verb, lines: Iterable[_Line]) -> dict[str, Any]:
+def _below(verb: ReflectionVerb, lines: Iterable[_Line]) -> dict[str, Any]:
     """What the lines below an item say: a difference, and what it names."""
     given: dict[str, Any] = {"sources": (), "removed": (), "added": ()}
     start: _Line | None = None
@@ -278,7 +283,7 @@ def _below(verb: Verb, lines: Iterable[_Line]) -> dict[str, Any]:
             if words[0] not in _SIGNS:
                 raise line.wrong("begins with neither - nor +")
             given[_SIGNS[words[0]]] += (words[1:].strip(),) if words[1:].strip() else ()
-        elif words == "```diff" and verb is Verb.CORE:
+        elif words == "```diff" and verb is ReflectionVerb.CORE:
             start = line
         elif detail is None:
             raise line.wrong("is neither an item with its number nor a part of one")

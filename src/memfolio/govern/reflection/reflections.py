@@ -21,7 +21,7 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.govern.gate import Gate
-from memfolio.govern.reflection.findings import Findings, Item, Reflected, Verb, read
+from memfolio.govern.reflection.findings import Findings, Reflected, ReflectionItem, ReflectionVerb, read
 from memfolio.govern.reflection.log import (
     KIND,
     NOTHING,
@@ -40,7 +40,7 @@ from memfolio.govern.reflection.log import (
 from memfolio.govern.reflection.page import ReflectionPage, arranged, numbers, parse, render
 from memfolio.graph.graph import merged
 from memfolio.graph.grow import overview
-from memfolio.graph.page import RELATIONS, EntityText, Written, page_bytes, read_text, relation_line
+from memfolio.graph.page import RELATIONS, EntityText, NewEntityPage, page_bytes, read_text, relation_line
 from memfolio.index.graph import Node, nodes, ties
 from memfolio.index.lookup import Located
 from memfolio.index.maintenance import local_day, turns_of
@@ -82,16 +82,16 @@ class _Ahead:
         before = self._vault.page(path)
         self.puts[path] = PutPage(path, content, before.hash if before else None)
 
-    def entity(self, id: str) -> tuple[Written, Node]:
+    def entity(self, id: str) -> tuple[NewEntityPage, Node]:
         page = self.page(self._paths[id]) if id in self._paths else None
-        written = Written(path=page.path, text=read_text(page.content)) if page else None
+        written = NewEntityPage(path=page.path, text=read_text(page.content)) if page else None
         node = written.node if written else None
         if written is None or node is None:
             raise NotFoundError(f"there is no page about {id}")
         return written, node
 
     @property
-    def written(self) -> dict[str, Written | None]:
+    def written(self) -> dict[str, NewEntityPage | None]:
         """What was put, by the ids of the entities; None is a page that goes."""
         ids = {path: entity for entity, path in self._paths.items()}
         return {ids[path]: self.entity(ids[path])[0] if put.content else None for path, put in self.puts.items()}
@@ -107,44 +107,44 @@ class Application:
         self.records: list[Mapping[str, Any]] = []
         """The lines for the agent's state."""
 
-    def compose(self, items: Mapping[int, Item]) -> tuple[Operation, ...]:
+    def compose(self, items: Mapping[int, ReflectionItem]) -> tuple[Operation, ...]:
         """The operations of all items that can be done. RefusedError where core memory would be too long."""
         sound = {number: item for number, item in items.items() if self._is_sound(number, item)}
 
-        def of(*verbs: Verb) -> dict[int, Item]:
+        def of(*verbs: ReflectionVerb) -> dict[int, ReflectionItem]:
             return {number: item for number, item in sound.items() if item.verb in verbs}
 
-        learned = self._resolved(of(Verb.LEARN))
+        learned = self._resolved(of(ReflectionVerb.LEARN))
         new = {known: (item, said) for item, said, known in reversed(learned) if isinstance(known, NewId)}
-        places = self._places(of(Verb.ARCHIVE), writes_today=bool(new))
+        places = self._places(of(ReflectionVerb.ARCHIVE), writes_today=bool(new))
         drafts = tuple(self._draft(*new[known], places) for known in sorted(new, key=lambda each: each.index))
         replaced: list[tuple[str, Reference]]
-        replaced = [(each.memory, each.by) for each in of(Verb.RESOLVE).values()]
+        replaced = [(each.memory, each.by) for each in of(ReflectionVerb.RESOLVE).values()]
         replaced += [(item.memory, by) for item, _, by in learned if item.memory != by and self._is_there(item)]
         self.records += [{"op": Op.SUPERSEDE.value, "memory": old, "by": new} for old, new in replaced]
         return (
             *([AddEntries(self._agent, drafts)] if drafts else []),
-            *self._core(of(Verb.CORE)),
+            *self._core(of(ReflectionVerb.CORE)),
             *self._archive(places),
-            *self._graph(of(Verb.CONNECT, Verb.MERGE)),
+            *self._graph(of(ReflectionVerb.CONNECT, ReflectionVerb.MERGE)),
         )
 
-    def _is_sound(self, number: int, item: Item) -> bool:
-        if item.verb is Verb.LEARN and not item.sources:
+    def _is_sound(self, number: int, item: ReflectionItem) -> bool:
+        if item.verb is ReflectionVerb.LEARN and not item.sources:
             self.skipped[number] = "nothing is left of what it was learned from"
-        named = () if item.verb is Verb.LEARN else (item.memory, item.by)
+        named = () if item.verb is ReflectionVerb.LEARN else (item.memory, item.by)
         for each in (*item.sources, *filter(None, named)):
             located = self._located(each)
             if trouble := self._trouble(item, located) if located else "is not there any more":
                 self.skipped[number] = f"{each} {trouble}"
         return number not in self.skipped
 
-    def _is_there(self, item: Item) -> bool:
+    def _is_there(self, item: ReflectionItem) -> bool:
         """Whether the memory that an item names is one that something can be done with."""
         located = self._located(item.memory) if item.memory else None
         return located is not None and not self._trouble(item, located)
 
-    def _trouble(self, item: Item, located: Located) -> str:
+    def _trouble(self, item: ReflectionItem, located: Located) -> str:
         """Why nothing can be done with a memory."""
         if located.item.forgotten_at:
             return "was forgotten"
@@ -156,13 +156,13 @@ class Application:
             return ""
         if located.form != "memory" or agent_of(located.path) != self._agent:
             return f"is not a memory of {self._agent}'s own"
-        return "was pinned" if item.verb is Verb.ARCHIVE and located.item.pinned else ""
+        return "was pinned" if item.verb is ReflectionVerb.ARCHIVE and located.item.pinned else ""
 
     def _located(self, id: str) -> Located | None:
         found = self._library.locate(id)
         return found[1] if found else None
 
-    def _resolved(self, items: Mapping[int, Item]) -> list[tuple[Item, Statement, Reference]]:
+    def _resolved(self, items: Mapping[int, ReflectionItem]) -> list[tuple[ReflectionItem, Statement, Reference]]:
         """What is learned by each item: something new, or what was learned meanwhile and says the same.
 
         That is decided as for conversations that are over, since they may have taught it while the reflection waited.
@@ -184,17 +184,17 @@ class Application:
             self._link(ref, next(item for item, each, _ in found if each is statement))
         return found
 
-    def _link(self, known: Reference, item: Item) -> None:
+    def _link(self, known: Reference, item: ReflectionItem) -> None:
         """Note where else something known was said."""
         located = self._located(known) if isinstance(known, str) else None
         told = located.item.derived_from if located else ()
         if sources := [each.id for each in self._sources(item) if each.id not in told]:
             self.records += said_again(known, sources)
 
-    def _sources(self, item: Item) -> list[MemoryItem]:
+    def _sources(self, item: ReflectionItem) -> list[MemoryItem]:
         return [located.item for each in item.sources if (located := self._located(each))]
 
-    def _said(self, items: Iterable[Item]) -> dict[str, Statement]:
+    def _said(self, items: Iterable[ReflectionItem]) -> dict[str, Statement]:
         """What the rules read in the conversations that items were learned from, by its words."""
         sources = [each for item in items for each in self._sources(item)]
         talks = {each.session for each in sources if each.session and each.role}
@@ -202,7 +202,7 @@ class Application:
         episodes = {each.id: each for each in (*(turn.item for turn in turns), *sources)}
         return {statement.text: statement for statement, _ in read(sorted(episodes.values(), key=moment))}
 
-    def _draft(self, item: Item, said: Statement, places: Places) -> Draft:
+    def _draft(self, item: ReflectionItem, said: Statement, places: Places) -> Draft:
         sources = self._sources(item)
         at = max(map(moment, sources), default=None)
         if at and self._log_base(at) in map(_base, places):  # a change writes each file once, and that one is cut
@@ -217,7 +217,7 @@ class Application:
     def _log_base(self, at: datetime) -> str:
         return day_log(self._agent, local_day(at, self._vault.home.zone)).base
 
-    def _core(self, items: Mapping[int, Item]) -> Iterator[Operation]:
+    def _core(self, items: Mapping[int, ReflectionItem]) -> Iterator[Operation]:
         def compose(page: CorePage) -> str:
             for number, item in items.items():
                 try:
@@ -233,7 +233,7 @@ class Application:
         if put is not None:
             yield put
 
-    def _places(self, items: Mapping[int, Item], *, writes_today: bool) -> Places:
+    def _places(self, items: Mapping[int, ReflectionItem], *, writes_today: bool) -> Places:
         """The logs that memories are cut out of, less those that stand where the change writes, or no longer there."""
         found: Places = {}
         today = self._log_base(self._now)
@@ -265,7 +265,7 @@ class Application:
             page = pages[path]
             yield PutPage(path, content, page.hash if page else None)
 
-    def _graph(self, items: Mapping[int, Item]) -> Iterator[Operation]:
+    def _graph(self, items: Mapping[int, ReflectionItem]) -> Iterator[Operation]:
         """Relations on the pages of entities, then merges, each on the pages as they will be, then the overview."""
         if not items:
             return
@@ -273,9 +273,9 @@ class Application:
         known, drawn = index.read(lambda db: (nodes(db), ties(db)))
         paths = {node.id: node.path for node in known}
         ahead = _Ahead(self._vault, paths)
-        for number, item in sorted(items.items(), key=lambda each: each[1].verb is Verb.MERGE):
+        for number, item in sorted(items.items(), key=lambda each: each[1].verb is ReflectionVerb.MERGE):
             try:
-                if item.verb is Verb.CONNECT:
+                if item.verb is ReflectionVerb.CONNECT:
                     _connect(ahead, item)
                     continue
                 keep, other = (ahead.entity(each)[1] for each in (item.subject, item.object))
@@ -289,7 +289,7 @@ class Application:
             yield from overview(self._vault, self._agent, known, drawn, ahead.written)
 
 
-def _stated(item: Item) -> Statement:
+def _stated(item: ReflectionItem) -> Statement:
     """What an item says in a person's words, which the rules did not read anywhere."""
     return Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
 
@@ -299,7 +299,7 @@ def _base(path: str) -> str:
     return found[0].base if found else path
 
 
-def _rewritten(page: CorePage, item: Item) -> CorePage:
+def _rewritten(page: CorePage, item: ReflectionItem) -> CorePage:
     """The page with the lines of an item; NotFoundError where one that goes does not stand there as it did."""
     for line in item.removed:
         if not page.has(item.text, line):
@@ -311,12 +311,12 @@ def _rewritten(page: CorePage, item: Item) -> CorePage:
     return page
 
 
-def _pinned(page: CorePage, item: Item) -> set[str]:
+def _pinned(page: CorePage, item: ReflectionItem) -> set[str]:
     """The memories that lines of a block were pinned from."""
     return {line.id for line in page.items(item.text) if line.id}
 
 
-def _connect(ahead: _Ahead, item: Item) -> None:
+def _connect(ahead: _Ahead, item: ReflectionItem) -> None:
     page, _ = ahead.entity(item.subject)
     ahead.entity(item.object)  # NotFoundError where somebody removed it
     text = EntityText(page.text)
@@ -334,13 +334,13 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class DecidedReflection:
     """What became of a reflection, by the numbers of its items."""
 
     number: int
     path: str
     outcome: str
-    applied: Mapping[int, Item] = field(default_factory=dict)
+    applied: Mapping[int, ReflectionItem] = field(default_factory=dict)
     left_out: tuple[int, ...] = ()
     """What the person excepted, deleted or put in other words."""
     skipped: Mapping[int, str] = field(default_factory=dict)
@@ -362,7 +362,7 @@ class Pending:
     marks: tuple[tuple[str, ...], ...]
     """What its items were known by when it was made, in the order of their numbers."""
     receipt: Receipt | None = None
-    decided: Decided | None = None
+    decided: DecidedReflection | None = None
     """Where it was just made: the receipt, and what became of it where it was applied at once."""
 
     @cached_property
@@ -371,7 +371,7 @@ class Pending:
         return parse(self.text)
 
     @property
-    def items(self) -> Mapping[int, Item]:
+    def items(self) -> Mapping[int, ReflectionItem]:
         return self.written.items
 
 
@@ -466,7 +466,7 @@ class Reflections:
 
     def approve(
         self, *, shown: str | None = None, without: Sequence[int] = (), edited: bool = False, by: Attribution
-    ) -> Decided:
+    ) -> DecidedReflection:
         """Apply the reflection that waits, as one change, but for the items of these numbers.
 
         `shown` names the page that was looked at; without it, and unless `edited`, only the page as it was made
@@ -474,7 +474,7 @@ class Reflections:
         """
         return self._decide(lambda: self._decision(self.wanted(shown, edited=edited), by, without), by)
 
-    def reject(self, reason: str = "", *, by: Attribution) -> Decided:
+    def reject(self, reason: str = "", *, by: Attribution) -> DecidedReflection:
         """Drop the reflection that waits, even if its page makes no sense; none of its items is proposed again."""
         compose = partial(self._decision, by=by, reason=reason)
         return self._decide(lambda: compose(self.wanted(None, edited=True)), by, Approval.REJECTED)
@@ -502,7 +502,7 @@ class Reflections:
 
     def _decision(
         self, pending: Pending, by: Attribution, without: Sequence[int] = (), *, reason: str | None = None
-    ) -> tuple[Decided, Change]:
+    ) -> tuple[DecidedReflection, Change]:
         """What is approved without some items, or rejected for a reason, as a change."""
         written = pending.written if reason is None else ReflectionPage()
         if unknown := sorted(set(without) - written.items.keys()):
@@ -513,7 +513,7 @@ class Reflections:
         kept = {mark for item in wanted.values() for mark in self._marks(item)}
         dropped = {number: marks for number, given in enumerate(pending.marks, 1) if (marks := {*given} - kept)}
         approved = "partly approved" if dropped or skipped else "approved"
-        decided = Decided(
+        decided = DecidedReflection(
             number=pending.number,
             path=pending.path,
             outcome=approved if reason is None else REJECTED,
@@ -528,7 +528,7 @@ class Reflections:
         action = Action.COMMIT if reason is None else Action.REJECT
         return decided, Change(operations=operations, by=by, action=action)
 
-    def _closing(self, pending: Pending, decided: Decided, reason: str) -> Iterator[Operation]:
+    def _closing(self, pending: Pending, decided: DecidedReflection, reason: str) -> Iterator[Operation]:
         """The outcome at the top of the page and in the log, and what it adds to the page of evolution."""
         written = ReflectionPage() if decided.outcome == REJECTED else pending.written
         of = Reflected(
@@ -556,8 +556,11 @@ class Reflections:
             return in_short(texts, limit)
 
     def _decide(
-        self, compose: Callable[[], tuple[Decided, Change]], by: Attribution, approval: Approval = Approval.APPROVED
-    ) -> Decided:
+        self,
+        compose: Callable[[], tuple[DecidedReflection, Change]],
+        by: Attribution,
+        approval: Approval = Approval.APPROVED,
+    ) -> DecidedReflection:
         actor = f"{KIND}:{self.wanted(None, edited=True).number}"
         with self._gate.deciding(by, Deed.REFLECT, as_actor=actor, approval=approval):
             decided, receipt = self._make(compose)
@@ -584,7 +587,7 @@ class Reflections:
     def _reviews(self) -> list[Mapping[str, Any]]:
         return reviews(self._vault, self._agent)
 
-    def _marks(self, item: Item) -> tuple[str, ...]:
+    def _marks(self, item: ReflectionItem) -> tuple[str, ...]:
         return tuple(self._vault.home.hash(mark.encode()) for mark in item.marks)
 
     def _state(self, *records: Mapping[str, Any]) -> AddLines:
@@ -603,7 +606,7 @@ def _line(of: Pending, **more: Any) -> dict[str, Any]:
     return {"op": Op.REVIEW.value, "kind": KIND, "page": of.path, "number": of.number, **more}
 
 
-def _told(of: Reflected, pending: Pending, decided: Decided) -> Iterator[str]:
+def _told(of: Reflected, pending: Pending, decided: DecidedReflection) -> Iterator[str]:
     """What became of a page, for its first line."""
     yield f"{of.outcome.removeprefix('partly ')} {of.at}"
     gone = [number for number in decided.left_out if number not in decided.applied]

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from memfolio.embed.meaning import Meaning
 from memfolio.errors import NotFoundError, OntologyError
-from memfolio.graph.grow import Shelf
+from memfolio.graph.grow import Readable
 from memfolio.index.facts import Fact
 from memfolio.index.graph import nodes
 from memfolio.knowledge.ontology import export
@@ -46,7 +46,7 @@ TERMER = Attribution(actor="bot:ontology", trigger="ontology")
 _PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/knowledge/ontology/(?P<domain>[^/]+)\.jsonld")
 
 
-class Shelves(Shelf, Protocol):
+class OntologyReader(Readable, Protocol):
     """What the ontology needs of `recall.library.Library`."""
 
     meaning: Meaning
@@ -84,7 +84,7 @@ class Added:
 class Ontology:
     """The terms that an agent may use: its own first, then those of the agents that it reads."""
 
-    def __init__(self, vault: Vault, library: Shelves, agent: str) -> None:
+    def __init__(self, vault: Vault, library: OntologyReader, agent: str) -> None:
         self._vault = vault
         self._library = library
         self._agent = agent

@@ -38,7 +38,7 @@ class Flaw(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class NonconformingFact:
     """A fact that does not fit, and why."""
 
     flaw: Flaw
@@ -52,7 +52,7 @@ class Conformity:
 
     facts: int
     untyped: int
-    findings: tuple[Finding, ...]
+    findings: tuple[NonconformingFact, ...]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -85,7 +85,7 @@ class _Check:
             if terms := known.named(called, TermKind.CLASS):
                 self.classes[name.casefold()].update(term.id for term in terms)
 
-    def fact(self, fact: Fact) -> list[Finding]:
+    def fact(self, fact: Fact) -> list[NonconformingFact]:
         """What is wrong with a fact; of several properties with that name, by the one that it fits best."""
         if fact.predicate in TYPE_PREDICATES:
             is_known = kind_named(fact.object) in NODES or self._known.find(fact.object, TermKind.CLASS) is not None
@@ -95,7 +95,7 @@ class _Check:
             return [self._unknown(Flaw.PREDICATE, fact, fact.predicate, *PROPERTIES)]
         return min(found, key=len, default=[])
 
-    def repeated(self, facts: Iterable[Fact]) -> Iterator[Finding]:
+    def repeated(self, facts: Iterable[Fact]) -> Iterator[NonconformingFact]:
         """Objects of a property that can have only one, while another one holds."""
         held: dict[tuple[str, str], list[Fact]] = defaultdict(list)
         for fact in facts:
@@ -105,21 +105,23 @@ class _Check:
         for (subject, name), several in held.items():
             for before, fact in _overlapping(several):
                 message = f"{subject[:60]} has {name} {before.object[:60]!r} too, and can have one at a time"
-                yield Finding(flaw=Flaw.MORE, fact=fact, message=message)
+                yield NonconformingFact(flaw=Flaw.MORE, fact=fact, message=message)
 
-    def _misfits(self, fact: Fact, term: Term) -> Iterator[Finding]:
+    def _misfits(self, fact: Fact, term: Term) -> Iterator[NonconformingFact]:
         if wrong := self._misfit(fact.subject, term.domain_class):
-            yield Finding(flaw=Flaw.SUBJECT, fact=fact, message=wrong)
+            yield NonconformingFact(flaw=Flaw.SUBJECT, fact=fact, message=wrong)
         kind = read_literal(fact.object).kind
         if term.kind is TermKind.DATATYPE:
             wanted = LITERALS.get(term.range, LiteralKind.TEXT)
             if wanted not in (LiteralKind.TEXT, kind):
-                yield Finding(flaw=Flaw.VALUE, fact=fact, message=f"{fact.object[:60]!r} is {kind}, not {wanted}")
+                yield NonconformingFact(
+                    flaw=Flaw.VALUE, fact=fact, message=f"{fact.object[:60]!r} is {kind}, not {wanted}"
+                )
         elif kind is not LiteralKind.TEXT and not self.classes.get(fact.object.casefold()):
             message = f"{fact.object[:60]!r} is {kind}, not a {term.range.partition(':')[2] or 'thing'}"
-            yield Finding(flaw=Flaw.VALUE, fact=fact, message=message)
+            yield NonconformingFact(flaw=Flaw.VALUE, fact=fact, message=message)
         elif wrong := self._misfit(fact.object, term.range):
-            yield Finding(flaw=Flaw.OBJECT, fact=fact, message=wrong)
+            yield NonconformingFact(flaw=Flaw.OBJECT, fact=fact, message=wrong)
 
     def _misfit(self, thing: str, wanted: str) -> str:
         """Why a thing is none of a class; nothing where it is one, or where nobody knows."""
@@ -128,10 +130,10 @@ class _Check:
             return ""
         return f"{thing[:60]} is {' and '.join(sorted(classes))}, not {wanted}"
 
-    def _unknown(self, flaw: Flaw, fact: Fact, name: str, *kinds: TermKind) -> Finding:
+    def _unknown(self, flaw: Flaw, fact: Fact, name: str, *kinds: TermKind) -> NonconformingFact:
         near = self._nearest(name, *kinds)
         hint = f"; near is {near.id}" if near else ""
-        return Finding(flaw=flaw, fact=fact, message=f"{name[:60]!r} is in no ontology{hint}")
+        return NonconformingFact(flaw=flaw, fact=fact, message=f"{name[:60]!r} is in no ontology{hint}")
 
 
 def _overlapping(facts: Iterable[Fact]) -> Iterator[tuple[Fact, Fact]]:

@@ -23,7 +23,7 @@ _UNAUTHORIZED, _FORBIDDEN = 401, 403
 Answer = dict[str, Any]
 
 
-class Client:
+class TypeDBClient:
     """Asks one server about one database. It signs in when the server wants it, and again when its token is old."""
 
     def __init__(self, settings: Mirroring) -> None:

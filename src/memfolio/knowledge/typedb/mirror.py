@@ -19,18 +19,18 @@ from typing import Any
 
 from memfolio.errors import MemfolioError, MirrorError, RefusedError
 from memfolio.index.database import get_meta, set_meta
-from memfolio.index.facts import Wanted, find_facts
+from memfolio.index.facts import FactFilter, find_facts
 from memfolio.index.lookup import newest
 from memfolio.index.search import Filter
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.ontology.ontology import Ontology
 from memfolio.knowledge.rules import Rules
-from memfolio.knowledge.typedb.client import Client
+from memfolio.knowledge.typedb.client import TypeDBClient
 from memfolio.knowledge.typedb.schema import (
     BATCH,
-    Group,
-    Row,
+    RowGroup,
     Schema,
+    TypeDBRow,
     batches,
     delete_query,
     held_query,
@@ -79,7 +79,7 @@ class MirrorStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class QueryRows:
     """What a raw query found, as many rows as may be shown, and how many more there were."""
 
     rows: tuple[Any, ...]
@@ -103,7 +103,7 @@ class TypeDB:
     def _begin(self) -> None:
         """Begin unless that is done; anew in a forked process, where no thread runs and a lock may be shut for ever."""
         if self._process != os.getpid():
-            self._process, self._client, self._defined = os.getpid(), Client(self._settings), ""
+            self._process, self._client, self._defined = os.getpid(), TypeDBClient(self._settings), ""
             self._lock, self._woken, self._stopping = threading.Lock(), threading.Event(), threading.Event()
             self._thread: threading.Thread | None = None
 
@@ -176,9 +176,9 @@ class TypeDB:
                 self._defined = schema.define()
         return Synced(added=added, removed=removed, head=head)
 
-    def _rows(self, schema: Schema) -> Iterator[tuple[str, Iterable[Row]]]:
-        place, group = (self._vault, self._library, self._agent), partial(Group, self._agent, schema=schema)
-        read, asserted = self._library.index.read, Wanted(derived=False, limit=ALL)
+    def _rows(self, schema: Schema) -> Iterator[tuple[str, Iterable[TypeDBRow]]]:
+        place, group = (self._vault, self._library, self._agent), partial(RowGroup, self._agent, schema=schema)
+        read, asserted = self._library.index.read, FactFilter(derived=False, limit=ALL)
         facts = read(lambda connection: find_facts(connection, asserted, self._agent))
         yield "fact", group("fact").things(facts)
         yield "graph", group("graph").graph(facts)
@@ -203,7 +203,7 @@ class TypeDB:
             if len(page) < PAGE:
                 return
 
-    def _send(self, new: list[Row], gone: list[str], progress: Progress) -> None:
+    def _send(self, new: list[TypeDBRow], gone: list[str], progress: Progress) -> None:
         """Remove, then add. Relations go before and come behind what they relate, so that none is ever without it."""
         gone.sort(reverse=True)  # .../tie/... stands behind .../node/...
         new.sort(key=lambda row: bool(row.players))
@@ -216,7 +216,7 @@ class TypeDB:
             self._client.write(insert_queries(rows, self._agent))
             progress(done := done + len(rows), total)
 
-    def query(self, text: str) -> Answered:
+    def query(self, text: str) -> QueryRows:
         """Ask the server in TypeQL; what is found is cut at `typedb.bytes`.
 
         It holds what every agent knows, so only who may read all of that may ask.
@@ -233,7 +233,7 @@ class TypeDB:
             if left < 0:
                 break
             shown.append(json.loads(line))
-        return Answered(rows=tuple(shown), cut=len(rows) - len(shown))
+        return QueryRows(rows=tuple(shown), cut=len(rows) - len(shown))
 
     # Up to which change the server has everything: kept in the index, which is a cache. Without it all is compared.
 

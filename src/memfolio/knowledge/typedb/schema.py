@@ -40,7 +40,7 @@ _VALUES |= {"xsd:decimal": "double", "xsd:date": "datetime", "xsd:dateTime": "da
 """The types of values of the ontology that the server has, too; all others are strings there."""
 
 
-class Relation(NamedTuple):
+class SchemaRelation(NamedTuple):
     """A relation with its roles, the subject's first, each with an entity type that plays it."""
 
     label: str
@@ -54,7 +54,7 @@ class Schema:
         self.attributes = {kebab(name): str(value) for name, value in ATTRIBUTES.items()} | OWN
         self.entities: dict[str, str] = {kebab(kind): NODE for kind in NODES}
         """Each with the type above it."""
-        self.relations: dict[str, Relation] = {}
+        self.relations: dict[str, SchemaRelation] = {}
         self._kinds = {kind: kebab(kind) for kind in NODES}
         """What `isA` may name, and its type."""
         self._named = {name: name for name in self.attributes}
@@ -65,7 +65,7 @@ class Schema:
             self._can[kebab(kind)] |= {_owns(kebab(name)) for name in names if name != "uid"}
         self._can["memory-item"].add(_owns("memory-kind"))
         for name, roles in RELATIONS.items():
-            self._relate(Relation(kebab(name), tuple((role, kebab(kind)) for role, kind in roles)), name)
+            self._relate(SchemaRelation(kebab(name), tuple((role, kebab(kind)) for role, kind in roles)), name)
         self._extend(sorted(terms, key=lambda term: term.id))
 
     def kind(self, word: str) -> str | None:
@@ -77,13 +77,13 @@ class Schema:
         label = self._named.get(kebab(predicate.rpartition(":")[2]), "")
         return label if any(_owns(label) in self._can[each] for each in self._above(kind)) else None
 
-    def relation(self, predicate: str, subject: str, object: str) -> Relation | None:
+    def relation(self, predicate: str, subject: str, object: str) -> SchemaRelation | None:
         """The relation that a predicate states between entities of these types, with the roles that they play."""
         found = self.relations.get(PREDICATES.get(predicate, predicate))
         if found is None or found.roles[0][1] not in self._above(subject):
             return None
         role = next((role for role, kind in found.roles[1:] if kind in self._above(object)), None)
-        return Relation(found.label, ((found.roles[0][0], subject), (role, object))) if role else None
+        return SchemaRelation(found.label, ((found.roles[0][0], subject), (role, object))) if role else None
 
     def depth(self, kind: str) -> int:
         """How many types stand above this one."""
@@ -128,9 +128,9 @@ class Schema:
     def _add_relation(self, term: Term) -> None:
         if term.name not in PREDICATES and term.name not in RELATIONS:  # the base model's own
             roles = (("subject", self._type(term.domain_class)), ("object", self._type(term.range)))
-            self._relate(Relation(self._fresh(term.name), roles), term.id, term.name)
+            self._relate(SchemaRelation(self._fresh(term.name), roles), term.id, term.name)
 
-    def _relate(self, relation: Relation, *names: str) -> None:
+    def _relate(self, relation: SchemaRelation, *names: str) -> None:
         for name in names:
             self.relations.setdefault(name, relation)
         for role, kind in relation.roles:
@@ -182,13 +182,13 @@ _ESCAPED = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TypeDBRow:
     """A thing, or with players a relation: its type, its key on the server and what it has, as TypeQL literals."""
 
     label: str
     uid: str
     has: tuple[str, ...]
-    players: tuple[tuple[str, Row], ...] = ()
+    players: tuple[tuple[str, TypeDBRow], ...] = ()
     """Who plays which role."""
 
     @property
@@ -217,20 +217,20 @@ FIELDS = {
 """For each sort its type on the server, and which of its attributes there is which here, where names differ."""
 
 
-class Group:
+class RowGroup:
     """Makes the rows of one sort: their keys begin with the agent and the sort."""
 
     def __init__(self, agent: str, sort: str, schema: Schema) -> None:
         self._prefix, self._sort, self._schema = f"{agent}/{sort}/", sort, schema
 
-    def things(self, known: Iterable[Any]) -> Iterator[Row]:
+    def things(self, known: Iterable[Any]) -> Iterator[TypeDBRow]:
         """Facts, rules, cases or memories."""
         label, *fields = FIELDS[self._sort].split()
         pairs = [(name, path or name.replace("-", "_")) for name, _, path in (each.partition("=") for each in fields)]
         for each in known:
             values = [(name, attrgetter(path)(each)) for name, path in pairs]
             values += [("condition-text", render(each))] if isinstance(each, Rule) else []
-            yield Row(label, self._prefix + each.id, tuple(self._has(values)))
+            yield TypeDBRow(label, self._prefix + each.id, tuple(self._has(values)))
 
     def _has(self, values: Iterable[tuple[str, Any]]) -> Iterator[str]:
         for name, value in values:
@@ -238,7 +238,7 @@ class Group:
                 if (found := literal(each, self._schema.attributes[name])) is not None:
                     yield f"has {name} {found}"
 
-    def graph(self, facts: Sequence[Fact]) -> Iterator[Row]:
+    def graph(self, facts: Sequence[Fact]) -> Iterator[TypeDBRow]:
         """What facts say as a graph: a thing for each subject with a known type, and the relations between such.
 
         Relations come last, and their keys before those of things when they are sorted from the end.
@@ -249,7 +249,7 @@ class Group:
             if label := self._schema.attribute(fact.predicate, kinds.get(fact.subject, "")):
                 values[fact.subject].add((label, fact.object))
         nodes = {
-            name: Row(kind, f"{self._prefix}node/{name}", tuple(self._has(sorted(values[name]))))
+            name: TypeDBRow(kind, f"{self._prefix}node/{name}", tuple(self._has(sorted(values[name]))))
             for name, kind in sorted(kinds.items())
         }
         yield from nodes.values()
@@ -257,7 +257,7 @@ class Group:
             one, other = nodes.get(fact.subject), nodes.get(fact.object)
             if one and other and (found := self._schema.relation(fact.predicate, one.label, other.label)):
                 (first, _), (second, _) = found.roles
-                yield Row(found.label, f"{self._prefix}tie/{fact.id}", (), ((first, one), (second, other)))
+                yield TypeDBRow(found.label, f"{self._prefix}tie/{fact.id}", (), ((first, one), (second, other)))
 
     def _kinds(self, facts: Iterable[Fact]) -> dict[str, str]:
         """The type of each subject that has one; of several the most special."""
@@ -297,9 +297,9 @@ def literal(value: Any, type: str) -> str | None:
     return None
 
 
-def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def batches(rows: Iterable[TypeDBRow]) -> Iterator[list[TypeDBRow]]:
     """Rows in groups that fit into a transaction, in their order."""
-    batch, size = list[Row](), 0
+    batch, size = list[TypeDBRow](), 0
     for row in rows:
         weight = sum(len(each.encode()) for each in row.has)
         if batch and (len(batch) >= BATCH or size + weight > MOST_SENT):
@@ -311,7 +311,7 @@ def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield batch
 
 
-def insert_queries(rows: Sequence[Row], agent: str) -> list[str]:
+def insert_queries(rows: Sequence[TypeDBRow], agent: str) -> list[str]:
     """What adds rows that are not there: all things at once, and each relation to those that it relates."""
     things = [row.statement(f"n{number}", agent) for number, row in enumerate(rows) if not row.players]
     made = ["insert\n" + "\n".join(things)] if things else []

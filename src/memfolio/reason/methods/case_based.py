@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.knowledge.cases import Found
+from memfolio.knowledge.cases import SimilarCase
 from memfolio.reason.inputs import Given, Result, World, number_in
 
 SURE = "the confidence is how alike the case is times how often its solution worked, not a probability"
@@ -73,7 +73,7 @@ def reason(given: Given, world: World) -> Result:
     )
 
 
-def _kept(found: Found, here: set[str]) -> Candidate:
+def _kept(found: SimilarCase, here: set[str]) -> Candidate:
     case, there = found.case, {*found.case.situation.beliefs, *found.case.situation.desires}
     differs = [f"there also {', '.join(sorted(there - here))}"] if there - here else []
     differs += [f"here also {', '.join(sorted(here - there))}"] if here - there else []

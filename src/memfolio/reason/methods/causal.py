@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from memfolio.errors import InputError
 from memfolio.intake import nearest
 from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.causal_model import Graph, Names, estimate, minimal_sets, read_graph
+from memfolio.reason.methods.causal_model import CausalGraph, Names, estimate, minimal_sets, read_graph
 
 NO_ERROR = "The numbers are those of the rows that were given: how far chance moves them is not reckoned."
 OTHER_WAYS = "No observed set closes the back doors; a front door, an instrument or an experiment may still tell it."
@@ -63,14 +63,14 @@ def reason(given: Given, world: World) -> Result:
     )
 
 
-def _names(given: Given, place: str, graph: Graph) -> Names:
+def _names(given: Given, place: str, graph: CausalGraph) -> Names:
     names = given.texts(place, [])
     if unknown := [each for each in names if each not in graph.parents]:
         raise InputError(f"{place} is {unknown[0]!r:.60}, which no edge has", hint=nearest(unknown[0], graph.order))
     return frozenset(names)
 
 
-def _ends(given: Given, graph: Graph, hidden: Names) -> tuple[str, str]:
+def _ends(given: Given, graph: CausalGraph, hidden: Names) -> tuple[str, str]:
     given.text("treatment"), given.text("outcome")
     (x,), (y,) = _names(given, "treatment", graph), _names(given, "outcome", graph)
     if x == y or {x, y} & hidden:
@@ -78,7 +78,7 @@ def _ends(given: Given, graph: Graph, hidden: Names) -> tuple[str, str]:
     return x, y
 
 
-def _roles(graph: Graph, x: str, y: str, sets: list[Names], hidden: Names) -> dict[str, Names]:
+def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names], hidden: Names) -> dict[str, Names]:
     """What each other variable is to the two; a collider, once it is adjusted for, opens a way that was closed."""
     cut, base = graph.without_effects({x}), sets[0] if sets else frozenset()
     before = frozenset(graph.parents) - graph.below({x}) - {y}
@@ -92,7 +92,7 @@ def _roles(graph: Graph, x: str, y: str, sets: list[Names], hidden: Names) -> di
     }
 
 
-def _conclusion(graph: Graph, x: str, y: str, sets: list[Names], effects: list[float]) -> str:
+def _conclusion(graph: CausalGraph, x: str, y: str, sets: list[Names], effects: list[float]) -> str:
     if y not in graph.below({x}):
         return f"{x} has no effect on {y} in this graph."
     if not sets:
@@ -103,7 +103,7 @@ def _conclusion(graph: Graph, x: str, y: str, sets: list[Names], effects: list[f
     return f"{told}: it is {effects[1]:+.4g}; the plain association is {effects[0]:+.4g}."
 
 
-def _would_change(graph: Graph, x: str, y: str, used: Names) -> Iterator[str]:
+def _would_change(graph: CausalGraph, x: str, y: str, used: Names) -> Iterator[str]:
     """Which single hidden cause of two variables, were there one, would spoil the set that is used."""
     names = sorted(set(graph.order) - graph.below({x}) | {x, y})
     for a in (x, y):
@@ -113,9 +113,9 @@ def _would_change(graph: Graph, x: str, y: str, used: Names) -> Iterator[str]:
             yield f"Adjusting for {_listed(used)} would not do if {joined} had a hidden cause in common."
 
 
-def _confounded(graph: Graph, a: str, b: str) -> Graph:
+def _confounded(graph: CausalGraph, a: str, b: str) -> CausalGraph:
     joined = {end: graph.parents[end] | {"<->"} for end in (a, b)}
-    return Graph({**graph.parents, "<->": frozenset(), **joined})
+    return CausalGraph({**graph.parents, "<->": frozenset(), **joined})
 
 
 def _listed(names: Collection[str]) -> str:

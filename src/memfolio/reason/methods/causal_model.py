@@ -20,7 +20,7 @@ Names = frozenset[str]
 MOST_EDGES = 100
 
 
-class Graph:
+class CausalGraph:
     """Variables with their direct causes, in the order of causes before effects."""
 
     def __init__(self, parents: Mapping[str, Collection[str]]):
@@ -43,8 +43,8 @@ class Graph:
                 found.add(name)
         return frozenset(found)
 
-    def without_effects(self, of: Collection[str]) -> Graph:
-        return Graph({name: parents - set(of) for name, parents in self.parents.items()})
+    def without_effects(self, of: Collection[str]) -> CausalGraph:
+        return CausalGraph({name: parents - set(of) for name, parents in self.parents.items()})
 
     def separated(self, one: Iterable[str], other: Iterable[str], known: Collection[str] = ()) -> bool:
         """d-separation: no way from one to the other in the moral graph of what is above them."""
@@ -68,7 +68,7 @@ def _reached(names: Iterable[str], ways: Mapping[str, Collection[str]]) -> Names
     return frozenset(found)
 
 
-def read_graph(edges: list[str]) -> tuple[Graph, Names]:
+def read_graph(edges: list[str]) -> tuple[CausalGraph, Names]:
     """The graph of "cause -> effect" lines, and what is hidden in it: "a <-> b" is a cause of both that nobody sees."""
     if len(edges) > MOST_EDGES:
         raise InputError(f"edges has {len(edges):,} members", hint=f"give at most {MOST_EDGES}")
@@ -81,7 +81,7 @@ def read_graph(edges: list[str]) -> tuple[Graph, Names]:
             parents.setdefault(end, set()).update([edge] if arrow == "<->" else [])
         parents.setdefault(edge if arrow == "<->" else one, set())
         parents[other].update([one] if arrow == "->" else [])
-    return Graph(parents), frozenset(name for name in parents if "<->" in name)
+    return CausalGraph(parents), frozenset(name for name in parents if "<->" in name)
 
 
 def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Effort, cost: int = 1) -> list[Names]:
@@ -132,12 +132,12 @@ class Variable:
         return found
 
 
-class Model:
+class CausalModel:
     """Variables in the order of their causes."""
 
     def __init__(self, variables: Iterable[Variable], effort: Effort):
         named = {each.name: each for each in variables}
-        self.graph = Graph({name: each.parents for name, each in named.items()})
+        self.graph = CausalGraph({name: each.parents for name, each in named.items()})
         self.variables = {name: named[name] for name in self.graph.order}
         self.effort = effort
 
@@ -175,7 +175,7 @@ class Model:
                 raise InputError(f"{place}.{each} is {_joined([value])}", hint=f"give one of {_joined(known)}")
         return case
 
-    def flips(self, margin: Callable[[Model], float]) -> list[str]:
+    def flips(self, margin: Callable[[CausalModel], float]) -> list[str]:
         """At which probability a margin changes its sign, as far as the effort goes; it is linear in each row."""
         found, before = list[str](), self.effort.left
         margin(self)
@@ -192,7 +192,7 @@ class Model:
         return found
 
     def _shifted(
-        self, variable: Variable, key: Key, value: Value, to: float, margin: Callable[[Model], float]
+        self, variable: Variable, key: Key, value: Value, to: float, margin: Callable[[CausalModel], float]
     ) -> float:
         """The margin with one chance changed and the others of its row scaled to make room; 0 if it has none there."""
         row, rest = variable.table[key], 1 - variable.table[key][value]
@@ -200,17 +200,17 @@ class Model:
         table = {**variable.table, key: {**others, value: to}}
         changed = Variable(name=variable.name, parents=variable.parents, table=table)
         try:
-            return margin(Model([*self.variables.values(), changed], self.effort))
+            return margin(CausalModel([*self.variables.values(), changed], self.effort))
         except InputError:
             return 0.0
 
 
-def read_model(given: Given, effort: Effort) -> Model:
+def read_model(given: Given, effort: Effort) -> CausalModel:
     """The model of a method's inputs, checked: every parent is there, no circle, every row adds up to 1."""
     parts = given.by_name("model", least=1)
     if len(parts) > MOST_VARIABLES:
         raise InputError(f"model has {len(parts):,} variables", hint=f"give at most {MOST_VARIABLES}")
-    return Model([_variable(name, part, set(parts)) for name, part in parts.items()], effort)
+    return CausalModel([_variable(name, part, set(parts)) for name, part in parts.items()], effort)
 
 
 def _variable(name: str, part: Given, known: set[str]) -> Variable:

@@ -12,7 +12,7 @@ from math import nan, prod
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.reason.expression import OPERATORS, Operations, Term, checked, expression, worked_out
+from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, expression, worked_out
 from memfolio.reason.inputs import Effort, Given, Result, World, number_in
 from memfolio.reason.methods.logic import as_far_as_possible, smallest, told
 
@@ -58,7 +58,7 @@ OPERATIONS: Operations = {
 }
 
 
-def bounds(term: Term, domains: Domains) -> tuple[Any, Any] | None:
+def bounds(term: Expression, domains: Domains) -> tuple[Any, Any] | None:
     """Between which numbers an expression lies, for truths 0 and 1; None where that is not easily said."""
     if term.op in ("name", "value"):
         values: Any = domains[str(term.value)] if term.op == "name" else (term.value,)
@@ -80,7 +80,7 @@ def bounds(term: Term, domains: Domains) -> tuple[Any, Any] | None:
 class Check:
     """A constraint with the variables in it and what it costs to look at it once."""
 
-    def __init__(self, term: Term, effort: Effort) -> None:
+    def __init__(self, term: Expression, effort: Effort) -> None:
         self.term, self.names, self._effort = term, sorted(term.names()), effort
         self._cost = 1 + sum(1 for _ in term.within()) // 10
 
@@ -104,10 +104,10 @@ class Check:
 class Problem:
     """Variables with what may be their values, and constraints by their text."""
 
-    def __init__(self, domains: Domains, constraints: Mapping[str, Term], effort: Effort) -> None:
+    def __init__(self, domains: Domains, constraints: Mapping[str, Expression], effort: Effort) -> None:
         self.domains, self.constraints, self.effort = domains, constraints, effort
 
-    def solutions(self, labels: Sequence[str], *more: Term) -> Iterator[dict[str, Value]]:
+    def solutions(self, labels: Sequence[str], *more: Expression) -> Iterator[dict[str, Value]]:
         """All assignments that meet the constraints with these texts, and more."""
         terms = (part for term in (*(self.constraints[each] for each in labels), *more) for part in _split(term))
         checks = [Check(term, self.effort) for term in terms]
@@ -149,9 +149,9 @@ def _narrowed(
     return domains
 
 
-def _split(term: Term) -> list[Term]:
+def _split(term: Expression) -> list[Expression]:
     if term.op == "call" and term.value == "alldifferent" and len(term.parts) > 1:
-        return [Term("!=", pair) for pair in combinations(term.parts, 2)]
+        return [Expression("!=", pair) for pair in combinations(term.parts, 2)]
     return [each for part in term.parts for each in _split(part)] if term.op == "and" else [term]
 
 
@@ -187,7 +187,7 @@ def _changes(problem: Problem) -> Iterator[str]:
     """Which constraint, left out, would allow another solution."""
     for gone, term in problem.constraints.items():
         rest = [each for each in problem.constraints if each != gone]
-        others = problem.solutions(rest, Term("not", (term,)))
+        others = problem.solutions(rest, Expression("not", (term,)))
         yield from (f"without {gone!r} there is also {_shown(each)}" for each in islice(others, 1))
 
 

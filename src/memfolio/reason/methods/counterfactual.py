@@ -11,7 +11,7 @@ import math
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.causal_model import UNTURNED, Case, Model, read_model, said
+from memfolio.reason.methods.causal_model import UNTURNED, Case, CausalModel, read_model, said
 
 Worlds = list[tuple[Case, float]]
 SHOWN = 8
@@ -54,30 +54,30 @@ def reason(given: Given, world: World) -> Result:
     )
 
 
-def _worlds(model: Model, evidence: Case) -> Worlds:
+def _worlds(model: CausalModel, evidence: Case) -> Worlds:
     return [(case, share) for case, share in model.cases() if evidence.items() <= case.items()]
 
 
-def _holds(model: Model, case: Case, had: Case, outcome: Case) -> bool:
+def _holds(model: CausalModel, case: Case, had: Case, outcome: Case) -> bool:
     """Whether the outcome comes about on the background of a course of events, with something set otherwise."""
     background = {name: case[name] for name, each in model.variables.items() if not each.equation}
     return outcome.items() <= next(model.cases(background | had))[0].items()
 
 
-def _weight(model: Model, worlds: Worlds, had: Case, outcome: Case) -> float:
+def _weight(model: CausalModel, worlds: Worlds, had: Case, outcome: Case) -> float:
     return math.fsum(share for case, share in worlds if _holds(model, case, had, outcome))
 
 
-def _share(model: Model, worlds: Worlds, had: Case, outcome: Case) -> float:
+def _share(model: CausalModel, worlds: Worlds, had: Case, outcome: Case) -> float:
     return min(1.0, _weight(model, worlds, had, outcome) / math.fsum(share for _, share in worlds))
 
 
-def _margin(model: Model, evidence: Case, had: Case, outcome: Case) -> float:
+def _margin(model: CausalModel, evidence: Case, had: Case, outcome: Case) -> float:
     worlds = _worlds(model, evidence)
     return _weight(model, worlds, had, outcome) - math.fsum(share for _, share in worlds) / 2
 
 
-def _causation(model: Model, evidence: Case, had: Case, outcome: Case) -> dict[str, float | None]:
+def _causation(model: CausalModel, evidence: Case, had: Case, outcome: Case) -> dict[str, float | None]:
     """Necessity and sufficiency of what happened, against what is supposed instead, for what came of it."""
     if not {*had, *outcome} <= set(evidence):
         return {}
@@ -92,7 +92,7 @@ def _causation(model: Model, evidence: Case, had: Case, outcome: Case) -> dict[s
     }
 
 
-def _backgrounds(model: Model, worlds: Worlds) -> str:
+def _backgrounds(model: CausalModel, worlds: Worlds) -> str:
     free = [name for name, each in model.variables.items() if not each.equation]
     total = math.fsum(share for _, share in worlds)
     told = [f"{said({name: case[name] for name in free})} ({share / total:.4g})" for case, share in worlds[:SHOWN]]

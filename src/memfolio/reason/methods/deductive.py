@@ -14,9 +14,9 @@ from typing import Any
 
 from memfolio.knowledge.engine import findings
 from memfolio.knowledge.join import Triple
-from memfolio.knowledge.prove import Proof, Verdict, prove
+from memfolio.knowledge.prove import Proof, ProofVerdict, prove
 from memfolio.knowledge.rule import Condition, RuleType, render_part
-from memfolio.knowledge.tree import Node, as_text, sentence
+from memfolio.knowledge.tree import ProofNode, as_text, sentence
 from memfolio.reason.expression import formula
 from memfolio.reason.inputs import Effort, Given, Result, World
 from memfolio.reason.methods.logic import Supposed, Theory, formulas, told, triple_in
@@ -36,7 +36,7 @@ def reason(given: Given, world: World) -> Result:
     is_triple = '"' in said or (len(said.split()) == 3 and not said.endswith("?"))
     goals = [triple_in(said, "goal")] if is_triple else world.inference.explain(said).patterns
     proofs = [_proved(goal, known) for goal in goals]
-    proof = min(proofs, key=lambda each: (each.verdict is not Verdict.PROVEN, each.undecided is None))
+    proof = min(proofs, key=lambda each: (each.verdict is not ProofVerdict.PROVEN, each.undecided is None))
     return _by_rules(proof, known, given)
 
 
@@ -67,7 +67,7 @@ def _by_rules(proof: Proof, known: Supposed, given: Given) -> Result:
     return told(given, "deductive", words, steps, change, answer, notes, sure)
 
 
-def _within(node: Node) -> Iterator[Node]:
+def _within(node: ProofNode) -> Iterator[ProofNode]:
     """A conclusion and all that it rests on."""
     yield node
     for way in node.ways:
@@ -80,7 +80,7 @@ def _needed(proof: Proof, known: Supposed) -> Iterator[str]:
     for answer in proof.answers[:1]:
         goal, nodes = Condition(*answer.atom.triple), list(_within(answer.proof))
         for fact in list(dict.fromkeys(each.triple for each in nodes if not each.ways))[:TRIED]:
-            if _proved(goal, known, fact).verdict in (Verdict.GAPS, Verdict.UNPROVABLE):
+            if _proved(goal, known, fact).verdict in (ProofVerdict.GAPS, ProofVerdict.UNPROVABLE):
                 yield f"without the fact {sentence(fact)}"
         tests = dict.fromkeys(test for each in nodes for way in each.ways for test in way.tests)
         yield from (f"if it were known that {each[4:]}" for each in tests if each.startswith("not "))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.reason.expression import DEONTIC, Term, formula, negation
+from memfolio.reason.expression import DEONTIC, Expression, formula, negation
 from memfolio.reason.inputs import Effort, Given, Result, World
 from memfolio.reason.methods.logic import Theory, bits, formulas, read_model, told
 from memfolio.reason.methods.modal import in_model
@@ -59,7 +59,7 @@ def _told(code: Theory, given: Given) -> Result:
 
 def _status(code: Theory, name: str) -> str:
     """What follows for an act: it is permitted where no possible world has ideal ones all without it."""
-    rows, here = list(bits(code.where())), code.space.where(Term("name", (), name))
+    rows, here = list(bits(code.where())), code.space.where(Expression("name", (), name))
     if not any(code.space.seen(row) & ~here for row in rows):
         return "obligatory"
     if not any(code.space.seen(row) & here for row in rows):
@@ -70,7 +70,7 @@ def _status(code: Theory, name: str) -> str:
 
 def _violated(code: Theory, status: dict[str, str]) -> list[str]:
     """The duties that the facts break."""
-    names = [(Term("name", (), name), state) for name, state in status.items()]
+    names = [(Expression("name", (), name), state) for name, state in status.items()]
     duties = [name if state == "obligatory" else negation(name) for name, state in names if state in DUTIES]
     return [str(each) for each in duties if not code.where() & code.space.where(each)]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.intake import nearest
-from memfolio.reason.expression import Term, expression
+from memfolio.reason.expression import Expression, expression
 from memfolio.reason.inputs import Given, Result, World
 from memfolio.reason.methods.flips import LARGEST, brief, leaders, listed, searched_flip
 
@@ -30,7 +30,7 @@ FORM = "write: if A is x and (B is y or C is not z) then D is w; variables and w
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variable:
+class FuzzyVariable:
     """A quantity and the words for it, each with the four corners of a trapezoid or a middle and a width."""
 
     low: float
@@ -62,11 +62,11 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class FuzzyRules:
     """Rules, each a condition and the word it concludes for a variable."""
 
-    variables: Mapping[str, Variable]
-    rules: list[tuple[Term, str, str]]
+    variables: Mapping[str, FuzzyVariable]
+    rules: list[tuple[Expression, str, str]]
 
     def degrees(self, values: Mapping[str, float]) -> list[float]:
         """How far each rule holds."""
@@ -87,19 +87,23 @@ class Rules:
             found[name] = float(numpy.trapezoid(height * at, at)) / area if area > 0 else None
         return found
 
-    def _held(self, term: Term, values: Mapping[str, float]) -> float:
+    def _held(self, term: Expression, values: Mapping[str, float]) -> float:
         """How far a condition holds; what is none is refused."""
         match term:
-            case Term(op="is", parts=(Term(op="name"), Term(op="not", parts=(Term(op="name") as word,)))):
-                return 1 - self._held(Term("is", (term.parts[0], word)), values)
-            case Term(op="is", parts=(Term(op="name", value=str(name)), Term(op="name", value=str(word)))):
+            case Expression(
+                op="is", parts=(Expression(op="name"), Expression(op="not", parts=(Expression(op="name") as word,)))
+            ):
+                return 1 - self._held(Expression("is", (term.parts[0], word)), values)
+            case Expression(
+                op="is", parts=(Expression(op="name", value=str(name)), Expression(op="name", value=str(word)))
+            ):
                 self.check(name, word)
                 if name not in values:
                     raise InputError(f"values.{name} is missing", hint="give a number for it")
                 return float(self.variables[name].degree(word, values[name]))
-            case Term(op="and" | "or" as op, parts=parts):
+            case Expression(op="and" | "or" as op, parts=parts):
                 return (min if op == "and" else max)([self._held(part, values) for part in parts])
-            case Term(op="not", parts=(part,)):
+            case Expression(op="not", parts=(part,)):
                 return 1 - self._held(part, values)
         raise InputError(f"a rule has {str(term)[:60]!r} where a condition belongs", hint=FORM)
 
@@ -118,7 +122,7 @@ def reason(given: Given, world: World) -> Result:
     variables = {name: _variable(part, f"variables.{name}") for name, part in parts.items()}
     if len(texts) > MOST_RULES:
         raise InputError(f"rules has {len(texts)} members", hint=f"give at most {MOST_RULES}")
-    rules = Rules(variables=variables, rules=[_rule(f"rules[{n}]", text) for n, text in enumerate(texts)])
+    rules = FuzzyRules(variables=variables, rules=[_rule(f"rules[{n}]", text) for n, text in enumerate(texts)])
     for _, name, word in rules.rules:
         rules.check(name, word)
     inside.only(*variables)
@@ -144,7 +148,7 @@ def reason(given: Given, world: World) -> Result:
     )
 
 
-def _variable(part: Given, place: str) -> Variable:
+def _variable(part: Given, place: str) -> FuzzyVariable:
     import numpy
 
     part.only("low", "high", "sets")
@@ -157,7 +161,7 @@ def _variable(part: Given, place: str) -> Variable:
         points += corners
         if min(corners) >= high or max(corners) <= low:
             raise InputError(f"{place}.sets.{word} lies outside its range", hint=f"let it reach {low:g} to {high:g}")
-    return Variable(low=low, high=high, sets=sets, points=numpy.unique(numpy.clip(points, low, high)))
+    return FuzzyVariable(low=low, high=high, sets=sets, points=numpy.unique(numpy.clip(points, low, high)))
 
 
 def _set(part: Given, place: str) -> list[float]:
@@ -170,15 +174,17 @@ def _set(part: Given, place: str) -> list[float]:
     return [numbers[0], numbers[1], numbers[1], numbers[2]] if shape == "triangle" else numbers
 
 
-def _rule(place: str, text: str) -> tuple[Term, str, str]:
+def _rule(place: str, text: str) -> tuple[Expression, str, str]:
     start, _, said = text.removeprefix("if ").partition(" then ")
     match expression(said, place, FORM):
-        case Term(op="is", parts=(Term(op="name", value=str(variable)), Term(op="name", value=str(word)))):
+        case Expression(
+            op="is", parts=(Expression(op="name", value=str(variable)), Expression(op="name", value=str(word)))
+        ):
             return expression(start, place, FORM), variable, word
     raise InputError(f"{place} concludes {said!r:.60}", hint=FORM)
 
 
-def _flips(rules: Rules, values: dict[str, float], outputs: list[str]) -> list[str]:
+def _flips(rules: FuzzyRules, values: dict[str, float], outputs: list[str]) -> list[str]:
     def word_at(name: str, output: str, moved: float) -> str:
         return rules.variables[output].word(rules.conclude({**values, name: moved})[output])
 

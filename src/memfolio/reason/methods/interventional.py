@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.causal_model import UNTURNED, Case, Model, read_model, said
+from memfolio.reason.methods.causal_model import UNTURNED, Case, CausalModel, read_model, said
 
 EXACT = "It is exact for this model: whether the model is right, nothing here can tell."
 
@@ -45,7 +45,7 @@ def reason(given: Given, world: World) -> Result:
     )
 
 
-def _seen(model: Model, outcome: Case, act: Case) -> float | None:
+def _seen(model: CausalModel, outcome: Case, act: Case) -> float | None:
     """The probability of the outcome where the act is only seen; None where it is never seen."""
     ground = model.chance(act)
     return model.chance(outcome, act) / ground if ground else None

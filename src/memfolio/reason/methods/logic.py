@@ -12,11 +12,11 @@ from memfolio.errors import InputError, RuleError
 from memfolio.index.rows import to_us
 from memfolio.knowledge.engine import Beside
 from memfolio.knowledge.inference import as_goal
-from memfolio.knowledge.join import Atom, Held, Relations, Triple
+from memfolio.knowledge.join import Atom, MemoryRelations, Relations, Triple
 from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.rule import Condition, Rule, check_rule, parse, variables
 from memfolio.knowledge.rules import as_rule
-from memfolio.reason.expression import Term, formula
+from memfolio.reason.expression import Expression, formula
 from memfolio.reason.inputs import Effort, Given, Result, World
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class Supposed:
         def ask(stored: Relations) -> T:
             return question(Prover(_Less(Beside(stored, self._facts), without), self.rules))
 
-        return ask(Held()) if self._is_alone else self._world.inference.supposing(ask)
+        return ask(MemoryRelations()) if self._is_alone else self._world.inference.supposing(ask)
 
 
 class _Less(NamedTuple):
@@ -122,7 +122,9 @@ LOGICS: Mapping[str, tuple[str, ...]] = {
 """What the relation between worlds is like in each logic."""
 
 
-def extension(term: Term, atoms: Mapping[Any, int], everywhere: int, box: Callable[[Term, int], int]) -> int:
+def extension(
+    term: Expression, atoms: Mapping[Any, int], everywhere: int, box: Callable[[Expression, int], int]
+) -> int:
     """The worlds at which a formula is true; `box` says where its necessity is, given where it is true."""
     if term.op == "name":
         return atoms.get(term.value, 0)
@@ -143,7 +145,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class KripkeModel:
     """Worlds, which of them each one sees, and where each name is true."""
 
     worlds: Sequence[str]
@@ -154,7 +156,7 @@ class Model:
     def everywhere(self) -> int:
         return (1 << len(self.worlds)) - 1
 
-    def where(self, term: Term) -> int:
+    def where(self, term: Expression) -> int:
         return extension(term, self.atoms, self.everywhere, lambda _, mask: self._necessary(mask))
 
     def _necessary(self, mask: int) -> int:
@@ -184,7 +186,7 @@ class Model:
         return found + [f"{name} sees a world" for name in blind if "serial" in LOGICS[logic]]
 
 
-def read_model(given: Given, relation: str, logic: str, effort: Effort) -> Model:
+def read_model(given: Given, relation: str, logic: str, effort: Effort) -> KripkeModel:
     """The model in `worlds`, a relation such as `sees`, and `true`; its relation is as the logic wants it."""
     worlds = list(dict.fromkeys(given.texts("worlds", least=1)))
     effort.spend(len(worlds) ** 3)
@@ -198,7 +200,9 @@ def read_model(given: Given, relation: str, logic: str, effort: Effort) -> Model
     for world in true.names():
         for name in true.texts(world):
             atoms[name] = atoms.get(name, 0) | 1 << place[world]
-    model = Model(worlds=worlds, sees=[sum(1 << place[each] for each in set(sees[one])) for one in worlds], atoms=atoms)
+    model = KripkeModel(
+        worlds=worlds, sees=[sum(1 << place[each] for each in set(sees[one])) for one in worlds], atoms=atoms
+    )
     if lacking := model.lacking(logic):
         raise InputError(f"for {logic} it is missing that {'; '.join(lacking[:10])}", hint=f"add it to {relation}")
     return model
@@ -211,7 +215,9 @@ class Space:
     are struck out until none is left, as in Pratt's elimination of Hintikka sets. `background` holds at every world.
     """
 
-    def __init__(self, formulas: Iterable[Term], logic: str, effort: Effort, background: Sequence[Term] = ()) -> None:
+    def __init__(
+        self, formulas: Iterable[Expression], logic: str, effort: Effort, background: Sequence[Expression] = ()
+    ) -> None:
         parts = dict.fromkeys(each for term in (*formulas, *background) for each in term.within())
         self.names = sorted({str(each.value) for each in parts if each.op == "name"})
         boxes = [each for each in parts if each.op == "box"]
@@ -228,7 +234,7 @@ class Space:
         while gone := sum(1 << row for row in bits(self.live if boxes else 0) if not all(self.witnesses(row))):
             self.live &= ~gone
 
-    def where(self, term: Term) -> int:
+    def where(self, term: Expression) -> int:
         """The rows that make a formula true."""
         every = (1 << (1 << len(self._masks))) - 1
         return extension(term, self._masks, every, lambda box, _: self._masks[box])
@@ -254,7 +260,7 @@ class Space:
         shown = [seen & ~inside for mask, inside in self._boxes if not mask >> row & 1]
         return [*shown, seen] if "serial" in self._kind else shown
 
-    def model(self, row: int) -> Model:
+    def model(self, row: int) -> KripkeModel:
         """A small model in which the first world makes true what the row does."""
         rows = [row]
         for each in rows:
@@ -267,10 +273,10 @@ class Space:
 
         names = [f"w{number}" for number in range(1, len(rows) + 1)]
         atoms = {name: among(self._masks[name]) for name in self.names}
-        return Model(worlds=names, sees=[among(self.seen(each)) for each in rows], atoms=atoms)
+        return KripkeModel(worlds=names, sees=[among(self.seen(each)) for each in rows], atoms=atoms)
 
 
-def formulas(given: Given, name: str, modal: Mapping[str, str] | None = None) -> dict[str, Term]:
+def formulas(given: Given, name: str, modal: Mapping[str, str] | None = None) -> dict[str, Expression]:
     """A list of formulas, by their texts."""
     return {each: formula(each, f"{name}[{at}]", modal) for at, each in enumerate(given.texts(name, []))}
 
@@ -280,11 +286,11 @@ class Theory:
 
     def __init__(
         self,
-        premises: Mapping[str, Term],
-        goal: Term | None,
+        premises: Mapping[str, Expression],
+        goal: Expression | None,
         logic: str,
         effort: Effort,
-        background: Sequence[Term] = (),
+        background: Sequence[Expression] = (),
     ) -> None:
         self.premises, self.goal, self._effort = premises, goal, effort
         self.space = Space([*premises.values(), *filter(None, [goal])], logic, effort, background)

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from memfolio.reason.expression import MODAL, Term, formula
+from memfolio.reason.expression import MODAL, Expression, formula
 from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.logic import LOGICS, Model, Space, bits, read_model, told
+from memfolio.reason.methods.logic import LOGICS, KripkeModel, Space, bits, read_model, told
 
 
 def reason(given: Given, world: World) -> Result:
@@ -28,7 +28,7 @@ def reason(given: Given, world: World) -> Result:
     return in_model("modal", asked, read_model(given, "sees", logic, effort), given, effort)
 
 
-def _in_logic(asked: Term, logic: str, given: Given, effort: Effort) -> Result:
+def _in_logic(asked: Expression, logic: str, given: Given, effort: Effort) -> Result:
     counters = {each: _counter(asked, each, effort) for each in LOGICS}
     valid, counter = [each for each, found in counters.items() if found is None], counters[logic]
     verdict, opposite = ("valid", "not valid") if counter is None else ("not valid", "valid")
@@ -50,7 +50,7 @@ def _in_logic(asked: Term, logic: str, given: Given, effort: Effort) -> Result:
     return told(given, "modal", f"{given.text('formula')} is {verdict} in {logic}", steps, change, answer)
 
 
-def _counter(asked: Term, logic: str, effort: Effort) -> Model | None:
+def _counter(asked: Expression, logic: str, effort: Effort) -> KripkeModel | None:
     """A model of a logic in whose first world a formula is false."""
     space = Space([asked], logic, effort)
     row = next(bits(space.live & ~space.where(asked)), None)
@@ -61,7 +61,7 @@ def _kind(logic: str) -> str:
     return f"where the relation between worlds is {' and '.join(LOGICS[logic]) or 'not restricted'}"
 
 
-def in_model(method: str, asked: Term, model: Model, given: Given, effort: Effort) -> Result:
+def in_model(method: str, asked: Expression, model: KripkeModel, given: Given, effort: Effort) -> Result:
     """Whether a formula is true at a world of a model, or at all of them."""
     at = given.choice("at", model.worlds) if "at" in given else None
     goal, where = 1 << model.worlds.index(at) if at else model.everywhere, model.where(asked)
@@ -76,7 +76,7 @@ def in_model(method: str, asked: Term, model: Model, given: Given, effort: Effor
     return told(given, method, f"{given.text('formula')} is {verdict}", steps, change, answer)
 
 
-def _others(asked: Term, model: Model) -> Iterator[tuple[str, Model]]:
+def _others(asked: Expression, model: KripkeModel) -> Iterator[tuple[str, KripkeModel]]:
     """The models that differ in a single truth or arrow."""
     for at, world in enumerate(model.worlds):
         for name in sorted(asked.names()):

@@ -12,7 +12,7 @@ from itertools import combinations, groupby, product
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.causal_model import Graph, Names
+from memfolio.reason.methods.causal_model import CausalGraph, Names
 
 Sets = frozenset[Names]
 MOST_EVENTS, SHOWN = 300, 20
@@ -28,7 +28,7 @@ def reason(given: Given, world: World) -> Result:
     chances = _chances(given, set(tree.parents) - set(gates), frozenset().union(*cuts)) if "chances" in given else {}
     ranked = sorted(cuts, key=lambda cut: (-math.prod(chances.get(e, 1) for e in cut), len(cut), sorted(cut)))
     ways = [f"{' with '.join(sorted(cut))}{_product(cut, chances)}" for cut in ranked]
-    failing = Failing(chances, effort)
+    failing = CutSetProbability(chances, effort)
     risk = failing.chance(cuts) if chances else None
     weights = failing.importance(cuts)
     leading = sorted(weights, key=lambda each: -weights[each])
@@ -54,11 +54,11 @@ def reason(given: Given, world: World) -> Result:
     )
 
 
-def _read(given: Given, gates: Mapping[str, Given]) -> tuple[str, Graph]:
+def _read(given: Given, gates: Mapping[str, Given]) -> tuple[str, CausalGraph]:
     below = {name: gate.texts("of", least=1) for name, gate in gates.items()}
     used = {each for of in below.values() for each in of}
     tops = [each for each in gates if each not in used]
-    tree = Graph({**dict.fromkeys(used, ()), **below})
+    tree = CausalGraph({**dict.fromkeys(used, ()), **below})
     return given.choice("top", list(gates), tops[0] if len(tops) == 1 else None), tree
 
 
@@ -74,7 +74,7 @@ def _product(cut: Names, chances: Mapping[str, float]) -> str:
     return f" ({math.prod(chances[each] for each in cut):.4g})" if chances else ""
 
 
-def _cut_sets(top: str, tree: Graph, gates: Mapping[str, Given], effort: Effort) -> Sets:
+def _cut_sets(top: str, tree: CausalGraph, gates: Mapping[str, Given], effort: Effort) -> Sets:
     """The smallest groups of events that bring about the top, from the events upward."""
     sets: dict[str, Sets] = {}
     for name in tree.order:
@@ -103,7 +103,7 @@ def _minimal(sets: Iterable[Names], effort: Effort) -> Sets:
     return frozenset(kept)
 
 
-class Failing:
+class CutSetProbability:
     """The exact probability that some cut set happens: by one event after the other, happening or not."""
 
     def __init__(self, chances: Mapping[str, float], effort: Effort):

@@ -25,7 +25,7 @@ Groups = list[list[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TestResult:
     """What a test found; for some effects there is no interval."""
 
     statistic: float
@@ -36,7 +36,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TestRequest:
     """How a test is to be done; `stats` is scipy's module."""
 
     stats: Any
@@ -44,7 +44,7 @@ class Asked:
     confidence: float
     against: float
 
-    def run(self, test: str, data: Groups) -> Finding:
+    def run(self, test: str, data: Groups) -> TestResult:
         """A test by its name, on groups of numbers or a table of counts."""
         if test in (ANOVA, KRUSKAL, CHI) and self.side != TWO_SIDED:
             raise InputError(f"{test} has no side", hint="leave alternative out, or compare two groups")
@@ -68,7 +68,7 @@ def gaps(data: Groups) -> list[float]:
     return [a - b for a, b in zip(*data, strict=True)]
 
 
-def _means(test: str, data: Groups, asked: Asked) -> Finding:
+def _means(test: str, data: Groups, asked: TestRequest) -> TestResult:
     if test == WELCH:
         found = asked.stats.ttest_ind(*data, equal_var=False, alternative=asked.side)
         gap, spread, against = fmean(data[0]) - fmean(data[1]), fmean(map(variance, data)), 0.0
@@ -78,26 +78,26 @@ def _means(test: str, data: Groups, asked: Asked) -> Finding:
         gap, spread = fmean(numbers) - against, variance(numbers)
     interval = [each - against for each in found.confidence_interval(asked.confidence)]
     effect = f"difference of means (Cohen's d {gap / math.sqrt(spread):.3g})" if spread else "difference of means"
-    return Finding(found.statistic, found.pvalue, effect, gap, interval)
+    return TestResult(found.statistic, found.pvalue, effect, gap, interval)
 
 
-def _relation(test: str, data: Groups, asked: Asked) -> Finding:
+def _relation(test: str, data: Groups, asked: TestRequest) -> TestResult:
     found = asked.stats.pearsonr(*data, alternative=asked.side)
     interval, size, count = None, float(found.statistic), len(data[0])
     if abs(size) < 1 and count > 3:
         half = float(asked.stats.norm.ppf((1 + asked.confidence) / 2)) / math.sqrt(count - 3)
         interval = (math.tanh(math.atanh(size) - half), math.tanh(math.atanh(size) + half))
-    return Finding(size, found.pvalue, "correlation", size, interval)
+    return TestResult(size, found.pvalue, "correlation", size, interval)
 
 
-def _mann_whitney(test: str, data: Groups, asked: Asked) -> Finding:
+def _mann_whitney(test: str, data: Groups, asked: TestRequest) -> TestResult:
     method = "auto" if max(map(len, data)) <= MOST_EXACT else "asymptotic"
     found = asked.stats.mannwhitneyu(*data, alternative=asked.side, method=method)
     size = 2 * found.statistic / math.prod(map(len, data)) - 1
-    return Finding(found.statistic, found.pvalue, "rank-biserial correlation", size)
+    return TestResult(found.statistic, found.pvalue, "rank-biserial correlation", size)
 
 
-def _wilcoxon(test: str, data: Groups, asked: Asked) -> Finding:
+def _wilcoxon(test: str, data: Groups, asked: TestRequest) -> TestResult:
     numbers = [each for each in (gaps(data) if len(data) > 1 else [x - asked.against for x in data[0]]) if each]
     if len(numbers) < 2:
         raise InputError(f"{test} has fewer than two numbers that differ", hint="give more data, and data that vary")
@@ -105,40 +105,40 @@ def _wilcoxon(test: str, data: Groups, asked: Asked) -> Finding:
     # On one side the statistic is the sum of the positive ranks, from which the effect has its sign.
     positive = asked.stats.wilcoxon(numbers, alternative="greater").statistic
     size = 4 * positive / (len(numbers) * (len(numbers) + 1)) - 1
-    return Finding(found.statistic, found.pvalue, "rank-biserial correlation", size)
+    return TestResult(found.statistic, found.pvalue, "rank-biserial correlation", size)
 
 
-def _several(test: str, data: Groups, asked: Asked) -> Finding:
+def _several(test: str, data: Groups, asked: TestRequest) -> TestResult:
     """Analysis of variance, of the numbers or of their ranks."""
     count, free = sum(map(len, data)), len(data) - 1
     if test == KRUSKAL:
         found = asked.stats.kruskal(*data)
-        return Finding(found.statistic, found.pvalue, "epsilon squared", found.statistic / (count - 1))
+        return TestResult(found.statistic, found.pvalue, "epsilon squared", found.statistic / (count - 1))
     found = asked.stats.f_oneway(*data)
     size = found.statistic * free / (found.statistic * free + count - len(data))
-    return Finding(found.statistic, found.pvalue, "eta squared", size)
+    return TestResult(found.statistic, found.pvalue, "eta squared", size)
 
 
-def _binomial(test: str, table: Groups, asked: Asked) -> Finding:
+def _binomial(test: str, table: Groups, asked: TestRequest) -> TestResult:
     hits, trials = int(table[0][0]), int(sum(table[0]))
     found = asked.stats.binomtest(hits, trials, asked.against, alternative=asked.side)
-    return Finding(hits, found.pvalue, "share", hits / trials, found.proportion_ci(asked.confidence))
+    return TestResult(hits, found.pvalue, "share", hits / trials, found.proportion_ci(asked.confidence))
 
 
-def _fisher(test: str, table: Groups, asked: Asked) -> Finding:
+def _fisher(test: str, table: Groups, asked: TestRequest) -> TestResult:
     rows = [[int(each) for each in row] for row in table]
     ratio = asked.stats.contingency.odds_ratio(rows)
     p = asked.stats.fisher_exact(rows, alternative=asked.side).pvalue
-    return Finding(ratio.statistic, p, "odds ratio", ratio.statistic, ratio.confidence_interval(asked.confidence))
+    return TestResult(ratio.statistic, p, "odds ratio", ratio.statistic, ratio.confidence_interval(asked.confidence))
 
 
-def _chi(test: str, table: Groups, asked: Asked) -> Finding:
+def _chi(test: str, table: Groups, asked: TestRequest) -> TestResult:
     found = asked.stats.chi2_contingency(table, correction=False)
     most = sum(map(sum, table)) * (min(len(table), len(table[0])) - 1)
-    return Finding(found.statistic, found.pvalue, "Cramér's V", math.sqrt(found.statistic / most))
+    return TestResult(found.statistic, found.pvalue, "Cramér's V", math.sqrt(found.statistic / most))
 
 
-_BY_NAME: dict[str, Callable[[str, Groups, Asked], Finding]] = {
+_BY_NAME: dict[str, Callable[[str, Groups, TestRequest], TestResult]] = {
     **dict.fromkeys((ONE, PAIRED, WELCH), _means),
     PEARSON: _relation,
     **dict.fromkeys((ANOVA, KRUSKAL), _several),
@@ -169,13 +169,13 @@ def reason(given: Given, world: World) -> Result:
     confidence = given.number("confidence", 0.95, low=0.5, high=0.9999)
     side = given.choice("alternative", (TWO_SIDED, "less", "greater"), TWO_SIDED)
     against = given.share("chance", 0.5) if is_table else given.number("against", 0, low=-LARGEST, high=LARGEST)
-    asked = Asked(stats=scipy_stats(), side=side, confidence=confidence, against=against)
+    asked = TestRequest(stats=scipy_stats(), side=side, confidence=confidence, against=against)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _counts(given, asked) if is_table else _samples(given, asked)
 
 
-def _samples(given: Given, asked: Asked) -> Result:
+def _samples(given: Given, asked: TestRequest) -> Result:
     inside, paired, relation = given.part("samples"), given.flag("paired"), given.flag("relation")
     groups = {name: inside.numbers(name, low=-LARGEST, high=LARGEST, least=2) for name in inside.names()}
     data = list(groups.values())
@@ -200,7 +200,7 @@ def _possible(groups: int, paired: bool) -> tuple[str, str]:
     return WELCH, RANKS
 
 
-def _fitting(data: Groups, possible: tuple[str, str], asked: Asked) -> tuple[str, list[str]]:
+def _fitting(data: Groups, possible: tuple[str, str], asked: TestRequest) -> tuple[str, list[str]]:
     """The test on means where the numbers look normal or are many, else the one on ranks."""
     checks, fits = [], True
     for number, group in enumerate([gaps(data)] if possible[0] == PAIRED else data, 1):
@@ -215,7 +215,7 @@ def _fitting(data: Groups, possible: tuple[str, str], asked: Asked) -> tuple[str
     return possible[not fits], [*checks, f"The data choose {possible[not fits]}; the other is {possible[fits]}."]
 
 
-def _counts(given: Given, asked: Asked) -> Result:
+def _counts(given: Given, asked: TestRequest) -> Result:
     table = given.matrix("table")
     if any(not 0 <= each <= MOST_COUNTED or each != int(each) for row in table for each in row):
         raise InputError("a count is negative or no whole number", hint=f"give counts from 0 to {MOST_COUNTED:,}")
@@ -231,7 +231,7 @@ def _counts(given: Given, asked: Asked) -> Result:
     return _told(given, asked, given.choice("test", possible, possible[0]), table, checks)
 
 
-def _told(given: Given, asked: Asked, test: str, data: Groups, checks: Iterable[str]) -> Result:
+def _told(given: Given, asked: TestRequest, test: str, data: Groups, checks: Iterable[str]) -> Result:
     found, level = asked.run(test, data), 1 - asked.confidence
     stands, size = bool(found.p <= level), f"{found.effect}: {brief(found.size)}"
     if found.interval is not None:

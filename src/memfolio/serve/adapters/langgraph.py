@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.index.lookup import OUT_OF_SIGHT, Held, namespaces, value, values
+from memfolio.index.lookup import OUT_OF_SIGHT, AdapterItem, namespaces, value, values
 from memfolio.index.rows import from_us
 from memfolio.intake import draft_of, nearest
 from memfolio.serve.adapters import Given, check_size, forget_all, memory_of, missing
@@ -39,10 +39,10 @@ ORDERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": o
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ValueVersion:
     """One version of a value, as its memory holds it."""
 
-    held: Held
+    held: AdapterItem
 
     @property
     def id(self) -> str:
@@ -104,20 +104,20 @@ class MemfolioStore(base.BaseStore):
             return self._search(op)
         return self._namespaces(op) if isinstance(op, base.ListNamespacesOp) else None
 
-    def _values(self, tag: str, *, past: bool = False) -> list[Version]:
+    def _values(self, tag: str, *, past: bool = False) -> list[ValueVersion]:
         """The values with a tag, the last that were written last."""
         index = self.memory.library.index
-        return index.read(lambda connection: [*map(Version, values(connection, tag, past=past))])
+        return index.read(lambda connection: [*map(ValueVersion, values(connection, tag, past=past))])
 
-    def _versions(self, place: Place, *, past: bool = False) -> list[Version]:
+    def _versions(self, place: Place, *, past: bool = False) -> list[ValueVersion]:
         """What stands under a namespace and key, and with `past` also what stood there."""
         return [each for each in self._values(_tag(*place), past=past) if each.place == place]
 
-    def _at(self, place: Place) -> Version | None:
+    def _at(self, place: Place) -> ValueVersion | None:
         """What stands under a namespace and key."""
         return next(reversed(self._versions(place)), None)
 
-    def _below(self, prefix: tuple[str, ...]) -> Iterable[Version]:
+    def _below(self, prefix: tuple[str, ...]) -> Iterable[ValueVersion]:
         """All values below a namespace, the last that were written last."""
         return {each.place: each for each in self._values(_tag(prefix))}.values()
 
@@ -131,12 +131,12 @@ class MemfolioStore(base.BaseStore):
         )
         return list(islice(fitting, op.offset, op.offset + op.limit))
 
-    def _answers(self, query: str, prefix: tuple[str, ...]) -> Iterator[tuple[Version, float | None]]:
+    def _answers(self, query: str, prefix: tuple[str, ...]) -> Iterator[tuple[ValueVersion, float | None]]:
         """The values that answer a question, best first."""
         agents = [self.memory.agent]
         for hit in self.memory.recall(query, tags=[_tag(prefix)], limit=MOST, agents=agents, include=OUT_OF_SIGHT):
             if found := self.memory.library.index.read(partial(value, id=hit.memory.id)):
-                yield Version(found), hit.score
+                yield ValueVersion(found), hit.score
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         known = self.memory.library.index.read(lambda connection: namespaces(connection, _tag(())))
@@ -151,7 +151,7 @@ class MemfolioStore(base.BaseStore):
             if going := [each.id for place in deleted for each in self._versions(place, past=True)]:
                 forget_all(self.memory, going, FORGETTER)
 
-    def _write(self, puts: Sequence[tuple[base.PutOp, Version | None]]) -> None:
+    def _write(self, puts: Sequence[tuple[base.PutOp, ValueVersion | None]]) -> None:
         """Write the values that differ from what is held, each in the place of what stood there."""
         fresh = [(op, old) for op, old in puts if old is None or not _is_same(op, old)]
         if not fresh:
@@ -170,7 +170,7 @@ class MemfolioStore(base.BaseStore):
         self.memory.vault.apply(change)
 
 
-def _draft(op: base.PutOp, old: Version | None) -> Draft:
+def _draft(op: base.PutOp, old: ValueVersion | None) -> Draft:
     namespace = tuple(op.namespace)
     attributes: dict[str, Any] = {"namespace": list(namespace), "key": op.key, "value": dict(op.value or {})}
     attributes |= {} if op.index is None else {"index": op.index}
@@ -180,7 +180,7 @@ def _draft(op: base.PutOp, old: Version | None) -> Draft:
     return draft_of(content=_text(op), tags=[*tags, _tag(namespace, op.key)], attributes=attributes, source=source)
 
 
-def _is_same(op: base.PutOp, old: Version) -> bool:
+def _is_same(op: base.PutOp, old: ValueVersion) -> bool:
     """Whether a put would change nothing; to JSON, `1`, `1.0` and `true` are three things."""
     given = plain_object({"value": op.value, "index": op.index}, "value")
     known = {name: old.attributes.get(name) for name in ("value", "index")}

@@ -10,7 +10,7 @@ from typing import Any
 
 from memfolio.clock import EPOCH
 from memfolio.errors import InputError
-from memfolio.index.lookup import ALL, Held, session_items
+from memfolio.index.lookup import ALL, AdapterItem, session_items
 from memfolio.index.rows import from_us
 from memfolio.memory import Memory
 from memfolio.serve.adapters import Given, caller_of, check_size, forget_all, memory_of, missing, schema_of
@@ -71,7 +71,7 @@ class MemfolioSession:
         """Forget all items, and what was learned from them alone."""
         await asyncio.to_thread(self._forget, ALL)
 
-    def _latest(self, limit: int | None) -> list[Held]:
+    def _latest(self, limit: int | None) -> list[AdapterItem]:
         most = ALL if limit is None else max(ALL, limit)
         return self.memory.library.index.read(lambda connection: session_items(connection, self.session_id, most))
 
@@ -93,7 +93,7 @@ class MemfolioSession:
         turn = {"role": role, "content": text, "session": self.session_id, "user": self.user}
         return {**turn, "at": at, "attributes": attributes}
 
-    def _forget(self, limit: int) -> list[Held]:
+    def _forget(self, limit: int) -> list[AdapterItem]:
         with self.memory.vault.writer.ready():
             if found := self._latest(limit):
                 forget_all(self.memory, [each.id for each in found], BY)
@@ -122,7 +122,7 @@ def memory_tools(memory: Memory, names: Sequence[str] = ("recall", "remember")) 
     return [_function(tool, caller) for tool in caller.tools.values()]
 
 
-def _item(held: Held) -> Any:
+def _item(held: AdapterItem) -> Any:
     """An item as it was given: whole, or a message whose words are the memory's own text."""
     given = held.attributes
     return given["item"] if "item" in given else {**given["message"], "content": held.text}

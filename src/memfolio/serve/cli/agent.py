@@ -14,7 +14,7 @@ from memfolio.serve.cli.output import Screen, fields_of
 
 if TYPE_CHECKING:
     from memfolio.govern.agents import Agent as Known
-    from memfolio.vault.past.past import Outcome
+    from memfolio.vault.past.past import UndoResult
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False, autocompletion=complete.agents)]
 NewId = Annotated[
@@ -129,7 +129,7 @@ def document(found: Known) -> dict[str, Any]:
 def change(options: Options, done: str, verb: str, *what: object, dry_run: bool, **settings: object) -> Answer:
     """Do something to agents, by a verb of `Agents`, and tell what it did."""
     with options.memory() as memory:
-        outcome: Outcome = getattr(memory.agents, verb)(*what, by=PERSON, dry_run=dry_run, **settings)
+        outcome: UndoResult = getattr(memory.agents, verb)(*what, by=PERSON, dry_run=dry_run, **settings)
     seq = outcome.receipt.seq if outcome.receipt else None
 
     def draw(screen: Screen) -> None:

@@ -43,7 +43,7 @@ from memfolio.serve.cli.output import Screen, print_json
 HELP = ["--help", "-h"]
 
 
-class Group(NamedTuple):
+class CommandGroup(NamedTuple):
     """Commands below a name, which are loaded when one of them is called: where help lists them, and as what."""
 
     panel: str
@@ -95,24 +95,28 @@ COMMANDS = {command.name: command for module in MODULES for command in module.CO
 for panel, names in PANELS.items():
     register(app, panel, [COMMANDS[name] for name in names.split()])
 GROUPS = {
-    "core": Group("Life", "Show and edit core memory, MEMORY.md, which an agent always has before its eyes."),
-    "fact": Group("Knowing", "What is known as subject, predicate and object: assert, ask, explain, verify."),
-    "rule": Group("Knowing", "Rules over facts: what follows, what must not be, and what is to be done."),
-    "infer": Group("Knowing", "What follows from facts and rules, whether and why, what is wrong, and what to do."),
-    "case": Group("Knowing", "Cases: what was done before in situations like this, and how it went."),
-    "ontology": Group("Knowing", "The terms in which facts are told: classes, properties and business rules."),
-    "entity": Group("Knowing", "People and things: what is known about them, and how they are related."),
-    "goal": Group("Knowing", "The goals of a business.", "typedb:goal"),
-    "reason": Group("Knowing", "Think a problem through, by a method that fits it or by several."),
-    "mind": Group("Doing", "What the agent is, believes, wants and has taken on."),
-    "procedure": Group("Doing", "What the agent knows how to do: skills, workflows and decision trees."),
-    "workflow": Group("Doing", "Procedures done step by step as a checklist, and how they went."),
-    "agent": Group("Doing", "The agents of this home: who they are, whose memory each reads, and what to tell them."),
-    "token": Group("Trust", "Who is let in over HTTP: each token is for one agent."),
-    "tool": Group("World", "Call what agents call, by its name."),
-    "typedb": Group("World", "A copy of what is known on a TypeDB 3 server, where one is configured."),
-    "service": Group("World", "Have the system tend a home every half hour."),
-    "bench": Group("World", "Measure how much recall finds, and how quickly, in homes that are thrown away."),
+    "core": CommandGroup("Life", "Show and edit core memory, MEMORY.md, which an agent always has before its eyes."),
+    "fact": CommandGroup("Knowing", "What is known as subject, predicate and object: assert, ask, explain, verify."),
+    "rule": CommandGroup("Knowing", "Rules over facts: what follows, what must not be, and what is to be done."),
+    "infer": CommandGroup(
+        "Knowing", "What follows from facts and rules, whether and why, what is wrong, and what to do."
+    ),
+    "case": CommandGroup("Knowing", "Cases: what was done before in situations like this, and how it went."),
+    "ontology": CommandGroup("Knowing", "The terms in which facts are told: classes, properties and business rules."),
+    "entity": CommandGroup("Knowing", "People and things: what is known about them, and how they are related."),
+    "goal": CommandGroup("Knowing", "The goals of a business.", "typedb:goal"),
+    "reason": CommandGroup("Knowing", "Think a problem through, by a method that fits it or by several."),
+    "mind": CommandGroup("Doing", "What the agent is, believes, wants and has taken on."),
+    "procedure": CommandGroup("Doing", "What the agent knows how to do: skills, workflows and decision trees."),
+    "workflow": CommandGroup("Doing", "Procedures done step by step as a checklist, and how they went."),
+    "agent": CommandGroup(
+        "Doing", "The agents of this home: who they are, whose memory each reads, and what to tell them."
+    ),
+    "token": CommandGroup("Trust", "Who is let in over HTTP: each token is for one agent."),
+    "tool": CommandGroup("World", "Call what agents call, by its name."),
+    "typedb": CommandGroup("World", "A copy of what is known on a TypeDB 3 server, where one is configured."),
+    "service": CommandGroup("World", "Have the system tend a home every half hour."),
+    "bench": CommandGroup("World", "Measure how much recall finds, and how quickly, in homes that are thrown away."),
 }
 """The groups in the order in which help lists them."""
 for name, each in GROUPS.items():

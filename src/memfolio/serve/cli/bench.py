@@ -16,7 +16,7 @@ from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.bench.retrieval import Measured, Tally
+    from memfolio.bench.retrieval import Measured, QuestionTally
 
 
 Files = Annotated[
@@ -107,7 +107,7 @@ def document(found: Measured) -> dict[str, Any]:
     }
 
 
-def figures(tally: Tally) -> dict[str, Any]:
+def figures(tally: QuestionTally) -> dict[str, Any]:
     return {
         "share": rounded(tally),
         "ms": {"p50": round(tally.milliseconds(0.5), 2), "p95": round(tally.milliseconds(0.95), 2)},
@@ -115,7 +115,7 @@ def figures(tally: Tally) -> dict[str, Any]:
     }
 
 
-def rounded(tally: Tally) -> dict[str, float]:
+def rounded(tally: QuestionTally) -> dict[str, float]:
     return {str(cut): round(share, 4) for cut, share in tally.share().items()}
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memfolio.config import Config
     from memfolio.memory import Memory
     from memfolio.recall.hit import Hit
-    from memfolio.vault.past.view import LogEntry
+    from memfolio.vault.past.view import TrailEntry
 
 WIDTH = 80
 MARGIN = "   │ "
@@ -135,7 +135,7 @@ class Story:
         line = self.state.read_text("utf-8").splitlines()[-1]
         return f"…{line[line.index(OP) - 1 :]}"
 
-    def newest(self) -> LogEntry:
+    def newest(self) -> TrailEntry:
         return self.memory.audit.log(limit=1)[0]
 
 
@@ -179,7 +179,7 @@ def editing(story: Story) -> None:
     story.check("never after four" in answer.memory.content, "the next question is answered with your words")
 
 
-def noticed(story: Story) -> LogEntry:
+def noticed(story: Story) -> TrailEntry:
     """The newest change, when the open home has seen that a file was edited; it is told by nobody."""
     deadline = time.monotonic() + PATIENCE
     while (newest := story.newest()).actor != "human" and time.monotonic() < deadline:
@@ -301,7 +301,7 @@ def verifying(story: Story) -> None:
     story.check(all(each.level == "ok" for each in findings), "trail, git and files agree")
 
 
-def line_of(entry: LogEntry) -> str:
+def line_of(entry: TrailEntry) -> str:
     summary = shorten(entry.summary, 42, placeholder=" …")
     return f"{entry.seq:>3}  {entry.action:7} {entry.actor:20} {summary}"
 

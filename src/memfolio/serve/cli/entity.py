@@ -14,7 +14,7 @@ from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.graph.graph import Entity, Graph, Merged, Neighbour, Step
+    from memfolio.graph.graph import Entity, Graph, GraphStep, Merged, Neighbour
     from memfolio.memory import Memory
 
 Name = Annotated[
@@ -108,7 +108,7 @@ def graph_of(memory: Memory) -> Graph:
     return Graph(memory.vault, memory.library, memory.agent)
 
 
-def as_step(step: Step) -> dict[str, object]:
+def as_step(step: GraphStep) -> dict[str, object]:
     """A relation as it is written: from its subject to its object."""
     source, target = (step.here, step.there) if step.is_forward else (step.there, step.here)
     return {"source": source, "predicate": step.predicate, "target": target, "forward": step.is_forward}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
-    from memfolio.vault.past.view import LogEntry
+    from memfolio.vault.past.view import TrailEntry
 
 COLUMNS = ("#", "when", "action", "actor", "about", "commit")
 LEFT_OUT: Mapping[int, Sequence[str]] = {110: (), 60: ("commit",), 0: ("commit", "action", "actor")}
@@ -17,7 +17,7 @@ LEFT_OUT: Mapping[int, Sequence[str]] = {110: (), 60: ("commit",), 0: ("commit",
 ACTOR = 12
 
 
-def draw_entries(screen: Screen, entries: Sequence[LogEntry], zone: tzinfo) -> None:
+def draw_entries(screen: Screen, entries: Sequence[TrailEntry], zone: tzinfo) -> None:
     """The table of changes; a terminal that is not wide gets shorter times and actors, and fewer columns."""
     width = screen.console.width
     left_out = next(names for least, names in LEFT_OUT.items() if width >= least)
@@ -26,7 +26,7 @@ def draw_entries(screen: Screen, entries: Sequence[LogEntry], zone: tzinfo) -> N
     screen.table(columns, [[row[name] for name in columns] for row in rows], wide="about")
 
 
-def cells(entry: LogEntry, zone: tzinfo, *, is_short: bool) -> dict[str, str]:
+def cells(entry: TrailEntry, zone: tzinfo, *, is_short: bool) -> dict[str, str]:
     at, actor = datetime.fromisoformat(entry.at).astimezone(zone), entry.actor
     return {
         "#": str(entry.seq),

@@ -27,12 +27,12 @@ def explain(options: Options, id: Id) -> Answer:
     """Show where a memory comes from: who wrote it, what it was made of, and what was said about it since."""
     with options.memory() as memory:
         found = memory.explain(id)
-        story = Story(found=found, zone=memory.vault.home.zone)
+        story = ExplanationView(found=found, zone=memory.vault.home.zone)
     return Answer(story.document(), story.draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class ExplanationView:
     """A memory's provenance, for programs and for people."""
 
     found: Explanation

@@ -18,7 +18,7 @@ from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.embed.meaning import Embedded
-    from memfolio.exchange.take_in import Report
+    from memfolio.exchange.take_in import ImportReport
     from memfolio.memory import Memory
 
 FLAWS = 20
@@ -63,7 +63,7 @@ def import_(
         return _restored(options, path, dry_run=dry_run, untrusted=untrusted)
     found = source_of(path, source)
     check_apart(path, options.config(create=in_empty_folder).home)
-    reports: dict[str | None, tuple[Report, Embedded]] = {}
+    reports: dict[str | None, tuple[ImportReport, Embedded]] = {}
     for agent, place in _agents(options, found.name, path).items():
         with _receiving(replace(options, agent=agent), dry_run=dry_run) as memory:
             told = partial(options.wait.step, "things", f"Importing from {found.name}")
@@ -162,7 +162,7 @@ def _embedded_agents(options: Options, agents: Iterable[str]) -> Embedded:
     )
 
 
-def _answer(reports: Mapping[str | None, tuple[Report, Embedded]], *, dry_run: bool) -> Answer:
+def _answer(reports: Mapping[str | None, tuple[ImportReport, Embedded]], *, dry_run: bool) -> Answer:
     """What came; of several agents, for each."""
     documents = {
         str(agent): {**asdict(report), **_document(embedded), "dry_run": dry_run}
@@ -179,7 +179,7 @@ def _answer(reports: Mapping[str | None, tuple[Report, Embedded]], *, dry_run: b
     return Answer(documents if len(documents) > 1 else next(iter(documents.values())), draw)
 
 
-def _draw(screen: Screen, report: Report, *, dry_run: bool) -> None:
+def _draw(screen: Screen, report: ImportReport, *, dry_run: bool) -> None:
     for each in report.shown if dry_run else ():
         screen.say(each)
     for flaw in report.flaws[:FLAWS]:
@@ -189,7 +189,7 @@ def _draw(screen: Screen, report: Report, *, dry_run: bool) -> None:
     screen.say(_sentence(report, dry_run=dry_run), "bold")
 
 
-def _sentence(report: Report, *, dry_run: bool) -> str:
+def _sentence(report: ImportReport, *, dry_run: bool) -> str:
     parts = [
         counted(number, one, several)
         for number, one, several in (

@@ -13,7 +13,7 @@ from memfolio.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memfolio.knowledge.engine import Finding
+    from memfolio.knowledge.engine import RuleFinding
     from memfolio.knowledge.join import Atom
 
 Line = str | tuple[str, str]
@@ -149,7 +149,7 @@ def triple(text: str) -> tuple[str, str, str]:
         return as_triple(text)
 
 
-def grounds(finding: Finding) -> Line:
+def grounds(finding: RuleFinding) -> Line:
     """The rule that found something, and what that rests on."""
     from memfolio.knowledge.tree import called, sentence
 

@@ -14,7 +14,7 @@ from memfolio.serve.cli.call import Answer, Command, DryRun, Options, anywhere, 
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
-    from memfolio.serve.install.files import Change
+    from memfolio.serve.install.files import FileChange
     from memfolio.serve.install.hosts import Host, Program
 
 Name = Annotated[str, typer.Argument(metavar="HOST", help="claude-code, codex, gemini, cursor or openclaw.")]
@@ -57,7 +57,7 @@ def uninstall(options: Options, host: Name, scope: Scope = "user", dry_run: DryR
     return answer(host, scope, changes, f"{told.title} {words}", dry_run=dry_run)
 
 
-def changes_of(name: str, scope: str, program: Program | None) -> tuple[Host, list[Change]]:
+def changes_of(name: str, scope: str, program: Program | None) -> tuple[Host, list[FileChange]]:
     """The host, and what has to change in its files."""
     from memfolio.config import named_folder
     from memfolio.serve.install import hosts
@@ -77,7 +77,7 @@ def program_of(options: Options, scope: str) -> Program:
     return Program(path=installed(), options=told) if is_own else Program(options=told)
 
 
-def answer(host: str, scope: str, changes: list[Change], words: str, *, dry_run: bool) -> Answer:
+def answer(host: str, scope: str, changes: list[FileChange], words: str, *, dry_run: bool) -> Answer:
     """Make the changes, or show them."""
     from memfolio.serve.install import files
 

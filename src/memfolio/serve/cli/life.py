@@ -15,7 +15,7 @@ from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.tend.consolidate import Consolidated
-    from memfolio.tend.tend import Done, Tending
+    from memfolio.tend.tend import JobResult, Tending
 
 SHOWN = 5
 """How many changes of a job are named."""
@@ -112,7 +112,7 @@ def _tended(screen: Screen, found: list[Tending], asked: list[str]) -> None:
             screen.say(f"The time is up; next time: {', '.join(tending.waiting)}", "yellow")
 
 
-def _done(screen: Screen, done: Done, *, dry_run: bool) -> None:
+def _done(screen: Screen, done: JobResult, *, dry_run: bool) -> None:
     if dry_run and done.diff:
         screen.diff(for_people(done.diff))
     did = (done.error and f"failed: {done.error}") or done.did or "nothing to do"

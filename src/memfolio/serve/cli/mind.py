@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memfolio.errors import InputError
-from memfolio.index.mind_pages import KINDS, WANTED, Kind, Value, show_value
+from memfolio.index.mind_pages import KINDS, WANTED, MindItemKind, Value, show_value
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
 
 if TYPE_CHECKING:
-    from memfolio.index.mind_pages import Item
+    from memfolio.index.mind_pages import MindItem
     from memfolio.serve.cli.output import Screen
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its id, its title or a part of that.", show_default=False)]
@@ -28,7 +28,7 @@ Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Wh
 About = Annotated[str, typer.Option("--about", metavar="TEXT", help="What is being talked about.")]
 
 
-def adding(kind: Kind) -> Command:
+def adding(kind: MindItemKind) -> Command:
     """The command for a verb, with an option for each field of its kind; a persona has nothing but fields."""
     is_persona = kind.verb == "be"
 
@@ -131,12 +131,12 @@ def due(options: Options, about: About = "") -> Answer:
     return Answer({"reminders": reminders}, lambda screen: screen.say("\n".join(lines)))
 
 
-def document(item: Item) -> dict[str, Any]:
+def document(item: MindItem) -> dict[str, Any]:
     own = {name: getattr(item, name) for name in ("id", "title", "text", "status", "line", "problems")}
     return own | {"kind": item.kind.name, "fields": dict(item.fields)}
 
 
-def told(item: Item, done: str, *, dry_run: bool) -> Answer:
+def told(item: MindItem, done: str, *, dry_run: bool) -> Answer:
     line = f"{item.id} {'would be' if dry_run else 'is'} {done}: {item.title}"
     return Answer(document(item), lambda screen: screen.say(line, "bold"))
 

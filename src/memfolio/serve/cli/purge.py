@@ -14,7 +14,7 @@ from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.vault.purge.plan import Plan
+    from memfolio.vault.purge.plan import PurgePlan
     from memfolio.vault.purge.purge import Purged
 
 WORD = "purge"
@@ -57,7 +57,7 @@ def asks(options: Options, seen: Purged) -> None:
         raise typer.Abort
 
 
-def preview(screen: Screen, plan: Plan) -> None:
+def preview(screen: Screen, plan: PurgePlan) -> None:
     """What would go, where it stands, and what is out of reach."""
     from memfolio.vault.purge.plan import OUT_OF_REACH
 
@@ -78,7 +78,7 @@ def preview(screen: Screen, plan: Plan) -> None:
     screen.say("This cannot be undone.", "bold")
 
 
-def say_stays(screen: Screen, plan: Plan) -> None:
+def say_stays(screen: Screen, plan: PurgePlan) -> None:
     """Which memories stay though they may tell of it."""
     if plan.related:
         screen.say(f"Stays and may say the same, read it: {', '.join(plan.related)}")

@@ -119,7 +119,7 @@ def recall(
             as_of=as_of,
         )
         home = memory.vault.home
-        findings = Findings(query=asked, hits=hits, zone=home.zone, now=home.now(), explained=explain)
+        findings = HitsView(query=asked, hits=hits, zone=home.zone, now=home.now(), explained=explain)
     return Answer(document(asked, hits), findings.draw)
 
 
@@ -164,7 +164,7 @@ def phase(hit: Hit) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class HitsView:
     """What was found, as people read it."""
 
     query: str

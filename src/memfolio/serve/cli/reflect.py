@@ -19,8 +19,8 @@ from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
     from memfolio.govern.proposal import Proposal
-    from memfolio.govern.reflection.findings import Item
-    from memfolio.govern.reflection.reflections import Decided, Reflections
+    from memfolio.govern.reflection.findings import ReflectionItem
+    from memfolio.govern.reflection.reflections import DecidedReflection, Reflections
     from memfolio.memory import Memory
 
 STYLES = {"#": "bold", "- ": "dim", "> ": "yellow", "**": "dim"}
@@ -70,7 +70,7 @@ def _draw(screen: Screen, text: str) -> None:
             screen.hang(Text(margin, style), Text(rest, style))
 
 
-def _items(items: Mapping[int, Item]) -> dict[int, dict[str, Any]]:
+def _items(items: Mapping[int, ReflectionItem]) -> dict[int, dict[str, Any]]:
     """Items for programs, with the fields that their verbs name."""
     told = {number: {name: value for name, value in fields_of(item).items() if value} for number, item in items.items()}
     for fields in told.values():
@@ -219,7 +219,7 @@ def _memories(made: object) -> list[MemoryItem]:
     return [each for each in getattr(made, "memories", (made,)) if isinstance(each, MemoryItem)]
 
 
-def _decision(decided: Decided) -> Answer:
+def _decision(decided: DecidedReflection) -> Answer:
     seq = decided.receipt.seq if decided.receipt else None
 
     def draw(screen: Screen) -> None:

@@ -37,11 +37,11 @@ def serve(
     leave_logging_to_us()
     try:
         from memfolio.serve.http.app import build
-        from memfolio.serve.http.gate import Names
+        from memfolio.serve.http.gate import ServerNames
         from memfolio.serve.http.server import Limits, address, listen, run, server_of
     except ImportError as error:
         raise MemfolioError("the libraries of the server are not installed", hint=INSTALL) from error
-    limits, names = Limits(), Names(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
+    limits, names = Limits(), ServerNames(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
     with listen(host, port) as door:
         app = build(config, limits, names)
         Screen(errors=True).say(f"{address(door)} serves {config.home}; Ctrl-C ends it")

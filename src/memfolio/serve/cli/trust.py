@@ -24,7 +24,7 @@ from memfolio.vault.paths import CONFIG, GITIGNORE
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
-    from memfolio.vault.past.past import Outcome
+    from memfolio.vault.past.past import UndoResult
     from memfolio.vault.past.report import Finding
     from memfolio.vault.trail import TrailLine
 
@@ -57,13 +57,13 @@ def log(
     """Show what happened in the whole home, newest first: who changed what, and why."""
     from memfolio.intake import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
-    from memfolio.vault.past.view import Filter
+    from memfolio.vault.past.view import TrailFilter
 
     with options.memory() as memory:
         if digest is not None:
             text = write_digest(memory.vault, digest, replace(PERSON, trigger=TRIGGER))
             return Answer({"month": digest, "text": text}, lambda screen: screen.page(text))
-        wanted = Filter(
+        wanted = TrailFilter(
             path=path,
             actor=actor,
             action=choose(Action, "action", action.upper()) if action else None,
@@ -204,9 +204,9 @@ def point(memory: Memory, text: str) -> datetime | str:
 
 def newest(memory: Memory, page: str | None) -> int:
     """The newest change, of a page if there is one."""
-    from memfolio.vault.past.view import Filter
+    from memfolio.vault.past.view import TrailFilter
 
-    entries = memory.audit.log(Filter(path=page), limit=1)
+    entries = memory.audit.log(TrailFilter(path=page), limit=1)
     if not entries:
         raise NotFoundError(f"nothing ever happened to {page}", hint="`memfolio log` shows what did")
     return entries[0].seq
@@ -218,7 +218,7 @@ def differs(document: dict[str, Any], text: str) -> Answer:
     )
 
 
-def went_back(document: dict[str, Any], outcome: Outcome, words: str, *, quiet: bool) -> Answer:
+def went_back(document: dict[str, Any], outcome: UndoResult, words: str, *, quiet: bool) -> Answer:
     """What undo and rollback did; `quiet` when the difference has been shown already."""
     receipt = outcome.receipt
     document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": receipt.seq if receipt else None}
@@ -233,16 +233,16 @@ def went_back(document: dict[str, Any], outcome: Outcome, words: str, *, quiet: 
     return Answer(document | {"dry_run": receipt is None}, draw)
 
 
-def show_diff(outcome: Outcome) -> Callable[[Screen], None]:
+def show_diff(outcome: UndoResult) -> Callable[[Screen], None]:
     return lambda screen: screen.diff(for_people(outcome.diff))
 
 
-def is_grave(outcome: Outcome) -> bool:
+def is_grave(outcome: UndoResult) -> bool:
     """Whether somebody should have a look first: several changes, or the settings of the whole home."""
     return len(outcome.seqs) > 1 or CONFIG in outcome.paths or GITIGNORE in outcome.paths
 
 
-def names(outcome: Outcome) -> str:
+def names(outcome: UndoResult) -> str:
     first, *rest = outcome.paths or ("nothing",)
     return f"{first} and {len(rest)} more" if rest else first
 

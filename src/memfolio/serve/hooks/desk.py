@@ -34,7 +34,7 @@ from memfolio.serve.hooks.door import (
     shaped,
     text_of,
 )
-from memfolio.serve.hooks.event import Event, marks_of, turns_of, untold
+from memfolio.serve.hooks.event import HookEvent, marks_of, turns_of, untold
 from memfolio.serve.hooks.kept import disk_of, drop, note, read_kept, run, waiting
 from memfolio.text import terms
 from memfolio.types import Attribution
@@ -95,7 +95,7 @@ LISTENER = Attribution(actor="bot:auto-detect", trigger="hook")
 ROLES = {PROMPT: "user", ANSWER: "assistant"}
 
 
-def take_up(memory: Memory, event: Event, name: str) -> tuple[str, ...]:
+def take_up(memory: Memory, event: HookEvent, name: str) -> tuple[str, ...]:
     """Do what is to be done about an event that was kept under this name; the ids of the turn that it is, if any.
 
     Doing it twice changes nothing.
@@ -110,7 +110,7 @@ def take_up(memory: Memory, event: Event, name: str) -> tuple[str, ...]:
     return ()
 
 
-def _note(memory: Memory, event: Event, name: str) -> tuple[str, ...]:
+def _note(memory: Memory, event: HookEvent, name: str) -> tuple[str, ...]:
     """Note a turn; the same turn that two hooks report is one."""
     role, most = ROLES[event.act], memory.vault.config.max_content_bytes
     words = event.words.encode()[:most].decode("utf-8", "ignore").rstrip()
@@ -137,7 +137,7 @@ FLUSHING = 3.0
 """Seconds for which a conversation that begins again after a cut waits for what was kept of it."""
 
 
-def warned(answer: bytes, event: Event | None, trouble: str) -> bytes:
+def warned(answer: bytes, event: HookEvent | None, trouble: str) -> bytes:
     """An answer that also tells of trouble, where the host can be told anything."""
     if event is None or not trouble or event.act not in TOLD:
         return answer
@@ -163,7 +163,7 @@ class Desk:
         """Whether a conversation is not over, as far as we know."""
         return bool(self._told)
 
-    def answer(self, event: Event) -> bytes:
+    def answer(self, event: HookEvent) -> bytes:
         """What the host is told, in its own form."""
         text = None
         if event.act == END:
@@ -178,14 +178,14 @@ class Desk:
             note(self._home, error.message)
         return json.dumps(shaped(event.host, event.name, text)).encode()
 
-    def _begin(self, event: Event) -> str | None:
+    def _begin(self, event: HookEvent) -> str | None:
         if event.source == "compact":
             self.take_up(patience=FLUSHING)
         text = opening(self._memory(event.agent), event.session)
         self._told[event.session] |= marks_of(text)
         return text
 
-    def _remind(self, event: Event) -> str | None:
+    def _remind(self, event: HookEvent) -> str | None:
         known, is_cut = self._told.setdefault(event.session, set()), event.session in self._cut
         if is_cut:
             self._cut.discard(event.session)
@@ -206,7 +206,7 @@ class Desk:
             for event in filter(None, (read_kept(self._home, name) for name in waiting(self._home))):
                 self._follow(event, ())
 
-    def _follow(self, event: Event, ids: Iterable[str]) -> None:
+    def _follow(self, event: HookEvent, ids: Iterable[str]) -> None:
         """Know what stands in a conversation: what its beginning told, and turns that were noted under these ids."""
         if event.act == START:
             self._told.setdefault(event.session, set()).update(event.words.split())

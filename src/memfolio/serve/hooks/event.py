@@ -25,7 +25,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9._:-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class HookEvent:
     """What happened: where, in which conversation and turn, and the words that were said, if any."""
 
     host: str
@@ -42,19 +42,19 @@ class Event:
     """Whether it is to be remembered: not what a sub-agent says, unless that was asked for."""
 
 
-def read_parcel(parcel: bytes) -> tuple[str, str, Event | None]:
+def read_parcel(parcel: bytes) -> tuple[str, str, HookEvent | None]:
     """The version of who packed it, the name under which to keep it, and the event, if it is one of ours."""
     line, _, said = parcel.partition(b"\n")
     version, name, *words = line.decode("utf-8", "replace").split("\t")
     return version, name, _event(words, said)
 
 
-def _event(words: list[str], said: bytes) -> Event | None:
+def _event(words: list[str], said: bytes) -> HookEvent | None:
     host, name, agent, subagents = (*words, "", "", "", "")[:4]
     act, payload = ACTS.get(host, {}).get(name), _object(said)
     if act is None or payload is None:
         return None
-    return Event(
+    return HookEvent(
         host=host,
         name=name,
         act=act,

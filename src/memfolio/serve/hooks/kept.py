@@ -19,7 +19,7 @@ from memfolio.config import FILE_NAME, load_config
 from memfolio.errors import MemfolioError
 from memfolio.redact.redactor import Redactor
 from memfolio.serve.hooks.door import FOLDER, INSIDE, KEPT, LOG, START
-from memfolio.serve.hooks.event import Event
+from memfolio.serve.hooks.event import HookEvent
 from memfolio.tuning import PERSONAL, Redaction
 from memfolio.vault.disk import Disk, Stamp, full_error
 from memfolio.vault.home import Home
@@ -79,7 +79,7 @@ MARGIN = 4096
 _NAME = re.compile(r"[0-9]{20}-[0-9]+")
 
 
-def keep(home: Path, name: str, event: Event | None) -> str:
+def keep(home: Path, name: str, event: HookEvent | None) -> str:
     """Keep an event under this name, once, if there is anything to remember in it; returns when it is safe.
 
     Where the disk has no room for it, nor for a note of that, it returns what the person must be told.
@@ -131,10 +131,10 @@ def sweep(home: Path) -> None:
             disk.discard(folder / name)
 
 
-def read_kept(home: Path, name: str) -> Event | None:
+def read_kept(home: Path, name: str) -> HookEvent | None:
     """What is kept under a name; None where it is broken, or of another version."""
     try:
-        return Event(**json.loads(disk_of(home).read(home / FOLDER / KEPT / name) or b""))
+        return HookEvent(**json.loads(disk_of(home).read(home / FOLDER / KEPT / name) or b""))
     except (ValueError, TypeError):
         return None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from memfolio import __version__
 from memfolio.serve.hooks.desk import Desk, warned
 from memfolio.serve.hooks.door import EMPTY, FOLDER, INSIDE, MOST_BYTES, SOCKET, START, STOP, TOLD, ask, is_private
-from memfolio.serve.hooks.event import Event, read_parcel
+from memfolio.serve.hooks.event import HookEvent, read_parcel
 from memfolio.serve.hooks.kept import disk_of, keep, note, run, sweep
 from memfolio.vault.lock import FileLock
 
@@ -43,7 +43,7 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
     return answer
 
 
-def answer_here(home: Path, event: Event, seconds: float) -> tuple[bytes, str]:
+def answer_here(home: Path, event: HookEvent, seconds: float) -> tuple[bytes, str]:
     """The answer of this very process, and the ids of what it tells; nothing where it takes too long."""
     from memfolio.serve.hooks.desk import Desk
 
@@ -124,7 +124,7 @@ class Warm:
             self._over.set()
             connection.detach()  # the end of the process ends it, so that who asked knows when that is
 
-    def _answer(self, name: str, event: Event | None) -> bytes:
+    def _answer(self, name: str, event: HookEvent | None) -> bytes:
         with ThreadPoolExecutor(1) as pool:  # the disk is slow enough to find the answer meanwhile
             keeping = pool.submit(keep, self._home, name, event)
             answer = self._desk.answer(event) if event else EMPTY

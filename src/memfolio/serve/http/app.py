@@ -31,7 +31,7 @@ from memfolio.errors import MemfolioError
 from memfolio.memory import Memory
 from memfolio.serve.cli.output import as_json
 from memfolio.serve.http.errors import RESPONSES, answer_to, document_of, reply, told
-from memfolio.serve.http.gate import AGENT, Gate, Metrics, Names, admitted, foreign
+from memfolio.serve.http.gate import AGENT, Metrics, RequestGate, ServerNames, admitted, foreign
 from memfolio.serve.http.server import Limits
 from memfolio.serve.http.verbs import LONG, VERBS, body_of, call, check, packed, verb
 from memfolio.serve.idle import OpenByAgent
@@ -263,7 +263,7 @@ TOOLS = tools_of("all")
 JSON = "application/json"
 
 
-def build(config: Config, limits: Limits, names: Names, now: Callable[[], float] = time.monotonic) -> FastAPI:
+def build(config: Config, limits: Limits, names: ServerNames, now: Callable[[], float] = time.monotonic) -> FastAPI:
     """The application over a home, which is open from now until the application ends.
 
     `now` tells the seconds by which memories that nobody uses are closed.
@@ -279,7 +279,7 @@ def build(config: Config, limits: Limits, names: Names, now: Callable[[], float]
     app.router.redirect_slashes = False
     app.router.route_class = GuardedRoute
     app.state.hall = hall
-    app.add_middleware(Gate, limits=limits, names=names, metrics=hall.metrics)
+    app.add_middleware(RequestGate, limits=limits, names=names, metrics=hall.metrics)
     for kind in (MemfolioError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, answered)
     _furnish(app, hall)

@@ -23,7 +23,7 @@ from memfolio.serve.tokens import Token, Tokens
 EVERYWHERE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
-class Cut(BaseException):  # no Exception, which applications take for a mistake of their own and log
+class RequestEnded(BaseException):  # no Exception, which applications take for a mistake of their own and log
     """Ends the application's part in a request whose body is not wanted; the refusal is its answer."""
 
     def __init__(self, refusal: Refusal) -> None:
@@ -52,7 +52,7 @@ class Exchange:
             message = await asyncio.wait_for(self._receive(), max(0, self._until - time.monotonic()))
         except TimeoutError:
             hint = f"send it within {self._limits.body_seconds:g} seconds"
-            raise Cut(Refusal(408, "slow", "the body did not come in time", hint)) from None
+            raise RequestEnded(Refusal(408, "slow", "the body did not come in time", hint)) from None
         self._size += len(message.get("body", b""))
         if self._size > self._limits.body:
             raise self._too_long()
@@ -80,9 +80,9 @@ class Exchange:
         except TimeoutError:
             return
 
-    def _too_long(self) -> Cut:
+    def _too_long(self) -> RequestEnded:
         message = f"the body has more than {self._limits.body} bytes"
-        return Cut(Refusal(413, "too-long", message, "send it in parts"))
+        return RequestEnded(Refusal(413, "too-long", message, "send it in parts"))
 
 
 NAME = "memfolio_http"
@@ -171,7 +171,7 @@ HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\s]+)(?::[0-9]{0,5})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class ServerNames:
     """What a server is called, and which pages may ask there beside its own."""
 
     hosts: Collection[str] = ()
@@ -193,10 +193,10 @@ class Names:
         return asked is not None and asked[1].strip("[]") in known
 
 
-class Gate:
+class RequestGate:
     """Stands before an application; what is refused on the way in or out is answered here, in the one form."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, names: Names, metrics: Metrics | None = None) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, names: ServerNames, metrics: Metrics | None = None) -> None:
         self.app, self._limits, self._names = app, limits, names
         self._metrics = metrics or Metrics()
 
@@ -209,7 +209,7 @@ class Gate:
             try:
                 self._names.check(Headers(scope=scope))
                 await self.app(scope, exchange.receive, exchange.send)
-            except Cut as cut:
+            except RequestEnded as cut:
                 await answer_to(cut.refusal)(scope, receive, exchange.send)
             except (Refusal, MemfolioError) as error:
                 await answer_to(error)(scope, receive, exchange.send)

@@ -17,7 +17,7 @@ from memfolio.errors import InputError
 from memfolio.govern.proposal import Proposal
 from memfolio.govern.proposals import Proposals
 from memfolio.govern.reflection.reflections import Pending
-from memfolio.graph.graph import Entity, Graph, Neighbour, Step
+from memfolio.graph.graph import Entity, Graph, GraphStep, Neighbour
 from memfolio.index.graph import Node
 from memfolio.memory import Memory
 from memfolio.recall.context import Context
@@ -31,11 +31,11 @@ from memfolio.stores.edit import Mended
 from memfolio.stores.flush import Flushed
 from memfolio.stores.session_context import AgentContext
 from memfolio.tend.consolidate import Consolidated
-from memfolio.tend.sessions import Heard
+from memfolio.tend.sessions import SessionResult
 from memfolio.tend.tend import Tending
 from memfolio.types import Kind, MemoryItem, Store, Type
 from memfolio.vault.past.past import Past
-from memfolio.vault.past.view import LogEntry
+from memfolio.vault.past.view import TrailEntry
 from memfolio.vault.purge.purge import Purged
 
 OF_MEMORY = {"id", "content", "kind", "type", "store", "created_at", "tags", "attributes", *FURTHER}
@@ -45,7 +45,7 @@ MATCH = {name: kind for name, kind in get_type_hints(MemoryItem).items() if name
 Match: Any = create_model("Match", **cast(Any, MATCH))
 
 
-class Found(BaseModel):
+class RecallResult(BaseModel):
     """What answers a question, best first."""
 
     query: str
@@ -57,15 +57,21 @@ class Found(BaseModel):
 
 
 VERBS: Mapping[str, Mapping[str, Any]] = {
-    "read": {"recall": Found, "context": str | None, "compose": Context, "get": MemoryItem, "explain": Explanation}
+    "read": {
+        "recall": RecallResult,
+        "context": str | None,
+        "compose": Context,
+        "get": MemoryItem,
+        "explain": Explanation,
+    }
     | {"status": Status, "load_context": AgentContext, "should_flush": bool, "core.read": CoreMemory}
     | {"graph.entities": list[Node], "graph.entity": Entity, "graph.neighbours": list[Neighbour]}
-    | {"graph.path": list[Step] | None, "proposals.pending": list[Proposal], "proposals.get": Proposal}
-    | {"audit.log": list[LogEntry]},
+    | {"graph.path": list[GraphStep] | None, "proposals.pending": list[Proposal], "proposals.get": Proposal}
+    | {"audit.log": list[TrailEntry]},
     "write": {"observe": MemoryItem, "observe_many": list[MemoryItem], "remember": MemoryItem, "forget": Mended}
     | {"correct": MemoryItem, "confirm": MemoryItem, "pin": MemoryItem, "checkpoint": str, "propose": Proposal}
     | {"consolidate": Consolidated, "tend": Tending, "reflect": Pending, "flush": Flushed}
-    | {"save_context": Heard | None, "sync": list[str], "restore": Mended}
+    | {"save_context": SessionResult | None, "sync": list[str], "restore": Mended}
     | {"core.add": CoreEdit, "core.replace": CoreEdit, "core.remove": CoreEdit},
     "admin": {"purge": Purged, "audit.diff": str},
 }
@@ -86,14 +92,14 @@ def _only_text(value: object) -> object:
     return value
 
 
-class Forms(dict[str, Any]):
+class JsonTypes(dict[str, Any]):
     """What the names in a signature stand for in JSON."""
 
     def __missing__(self, name: str) -> Any:
         return Any
 
 
-FORMS = Forms(
+FORMS = JsonTypes(
     str=str,
     bool=StrictBool,
     int=Annotated[int, Field(strict=True, ge=-(10**15), le=10**15)],

@@ -25,7 +25,7 @@ class HostFileError(MemfolioError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     """What a file holds and is to hold, None for no file; `saved` is the backup that it is to have."""
 
     path: Path
@@ -66,12 +66,12 @@ def read(path: Path, root: Path) -> bytes | None:
     return data
 
 
-def apply(changes: Sequence[Change], *, is_private: bool) -> None:
+def apply(changes: Sequence[FileChange], *, is_private: bool) -> None:
     """Make all changes or none; raises ConflictError where a file is not what the change was made for.
 
     With `is_private`, a file that was not there is for its owner alone: hosts come to keep keys in it.
     """
-    done: list[Change] = []
+    done: list[FileChange] = []
     try:
         for change in changes:
             with disk_errors(change.path.parent):
@@ -89,7 +89,7 @@ def apply(changes: Sequence[Change], *, is_private: bool) -> None:
             Disk().discard(backup_of(change.path))
 
 
-def _make(change: Change, found: bytes | None, *, is_private: bool) -> None:
+def _make(change: FileChange, found: bytes | None, *, is_private: bool) -> None:
     if found != change.old:
         raise ConflictError(f"{change.path} was changed by somebody else", hint="end the host, then try again")
     if change.saved is not None:
@@ -121,7 +121,7 @@ _SCALAR = re.compile(
 
 
 @dataclass(slots=True)
-class Node:
+class JsonNode:
     """A value, as a member with its key, and where it stands; only objects and lists have items."""
 
     start: int
@@ -131,7 +131,7 @@ class Node:
     plain: Any
     """What it says; numbers and the like as they are written."""
     key: str = ""
-    items: list[Node] = field(default_factory=list)
+    items: list[JsonNode] = field(default_factory=list)
     comma: int | None = None
 
     @property
@@ -141,7 +141,7 @@ class Node:
 
 
 @lru_cache(maxsize=4)
-def scan(text: str) -> Node:
+def scan(text: str) -> JsonNode:
     """The tree of a text, which nobody changes; raises ValueError, with the line, where it is none."""
     try:
         root = _value(text, _blank(text, 0))
@@ -162,13 +162,13 @@ def _wrong(text: str, at: int) -> ValueError:
     return ValueError(f"line {text.count(chr(10), 0, at) + 1} cannot be understood")
 
 
-def _value(text: str, at: int) -> Node:
+def _value(text: str, at: int) -> JsonNode:
     if text[at : at + 1] in ("{", "["):
         return _container(text, at)
     if found := _STRING.match(text, at):
-        return Node(at, at, found.end(), _unquoted(text, found))
+        return JsonNode(at, at, found.end(), _unquoted(text, found))
     if found := _SCALAR.match(text, at):
-        return Node(at, at, found.end(), found[0])
+        return JsonNode(at, at, found.end(), found[0])
     raise _wrong(text, at)
 
 
@@ -182,8 +182,8 @@ def _unquoted(text: str, found: re.Match[str]) -> str:
         raise _wrong(text, found.start()) from error
 
 
-def _container(text: str, start: int) -> Node:
-    is_object, items, at = text[start] == "{", list[Node](), _blank(text, start + 1)
+def _container(text: str, start: int) -> JsonNode:
+    is_object, items, at = text[start] == "{", list[JsonNode](), _blank(text, start + 1)
     while text[at : at + 1] != ("}" if is_object else "]"):
         if items and items[-1].comma is None:
             raise _wrong(text, at)
@@ -193,10 +193,10 @@ def _container(text: str, start: int) -> Node:
         if text[at : at + 1] == ",":
             item.comma, at = at, _blank(text, at + 1)
     plain = {each.key: each.plain for each in items} if is_object else [each.plain for each in items]
-    return Node(start, start, at + 1, plain, items=items)
+    return JsonNode(start, start, at + 1, plain, items=items)
 
 
-def _member(text: str, at: int) -> Node:
+def _member(text: str, at: int) -> JsonNode:
     quoted = _STRING.match(text, at)
     found = quoted or _NAME.match(text, at)
     colon = _blank(text, found.end()) if found else at
@@ -209,7 +209,7 @@ def _member(text: str, at: int) -> Node:
 
 def without_json(text: str, ours: Ours) -> str:
     """The text without what is ours, and without objects and lists that have nothing else in them."""
-    draft = Draft(text=text, ours=ours)
+    draft = TextEdit(text=text, ours=ours)
     draft.cut(scan(text), ())
     return draft.done()
 
@@ -221,13 +221,13 @@ def merged_json(text: str, wanted: dict[str, Any], ours: Ours, renewed: Renewed)
     """
     if not text.strip():
         return _json(wanted, "  ") + "\n"
-    draft = Draft(text=text, ours=ours, renewed=renewed)
+    draft = TextEdit(text=text, ours=ours, renewed=renewed)
     draft.merge(scan(text), wanted, ())
     return draft.done()
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class TextEdit:
     """A text, and what is to be written in place of some of its characters."""
 
     text: str
@@ -242,9 +242,9 @@ class Draft:
             last = end
         return "".join([*pieces, self.text[last:]])
 
-    def cut(self, node: Node, path: tuple[str, ...]) -> None:
+    def cut(self, node: JsonNode, path: tuple[str, ...]) -> None:
         """Take out of an object or a list what is ours."""
-        gone, stay = list[Node](), list[Node]()
+        gone, stay = list[JsonNode](), list[JsonNode]()
         for each in node.items:
             (gone if self._is_all_ours(each, (*path, each.key)) else stay).append(each)
         for each in stay:
@@ -256,7 +256,7 @@ class Draft:
         if gone and stay and gone[-1] is node.items[-1] and gone[-1].comma is None and stay[-1].comma is not None:
             self.edits.append((stay[-1].comma, stay[-1].comma + 1, ""))
 
-    def _is_all_ours(self, node: Node, path: tuple[str, ...]) -> bool:
+    def _is_all_ours(self, node: JsonNode, path: tuple[str, ...]) -> bool:
         """Whether nothing in it is somebody else's; a comment is, but not in a group of hooks, nor what else it has."""
         if self.ours(path, node.plain):
             return True
@@ -264,12 +264,12 @@ class Draft:
         has_others = not inner or not all(self._is_all_ours(each, (*path, each.key)) for each in inner)
         return not has_others and ("" in path or not self._has_notes(node))
 
-    def _has_notes(self, node: Node) -> bool:
+    def _has_notes(self, node: JsonNode) -> bool:
         """Whether comments stand between the items."""
         ends, starts = [node.body + 1, *(each.after for each in node.items)], [each.start for each in node.items]
         return any(self.text[end:start].strip() for end, start in zip(ends, [*starts, node.end - 1], strict=True))
 
-    def _beginning(self, item: Node) -> int:
+    def _beginning(self, item: JsonNode) -> int:
         """From where an item is cut out: with the blanks before it, but for a line end that a comment may need."""
         begin = self._behind(item.start)
         is_needed = "\n" in self.text[begin : item.start] and not _LINE_END.match(self.text, item.after)
@@ -279,7 +279,7 @@ class Draft:
         """Where the blanks before a place begin."""
         return len(self.text[:at].rstrip())
 
-    def merge(self, node: Node, wanted: Any, path: tuple[str, ...]) -> None:
+    def merge(self, node: JsonNode, wanted: Any, path: tuple[str, ...]) -> None:
         """Put into an object or a list what is wanted there."""
         if type(node.plain) is not type(wanted):
             kind = "an object" if isinstance(wanted, dict) else "a list"
@@ -295,7 +295,7 @@ class Draft:
         else:
             self._merge_object(node, wanted, path)
 
-    def _merge_object(self, node: Node, wanted: dict[str, Any], path: tuple[str, ...]) -> None:
+    def _merge_object(self, node: JsonNode, wanted: dict[str, Any], path: tuple[str, ...]) -> None:
         there = {each.key: each for each in node.items}
         for key, value in wanted.items():
             if key in there and isinstance(value, dict | list):
@@ -303,10 +303,10 @@ class Draft:
         if "" not in path:  # what a group of hooks lacks, the person has taken away
             self._add(node, [(f"{_json(key)}: ", value) for key, value in wanted.items() if key not in there])
 
-    def _has_ours(self, node: Node, path: tuple[str, ...]) -> bool:
+    def _has_ours(self, node: JsonNode, path: tuple[str, ...]) -> bool:
         return self.ours(path, node.plain) or any(self._has_ours(each, (*path, each.key)) for each in node.items)
 
-    def _add(self, node: Node, new: list[tuple[str, Any]]) -> None:
+    def _add(self, node: JsonNode, new: list[tuple[str, Any]]) -> None:
         """Add items to an object or a list: behind the others, each on a line of its own."""
         if not new:
             return

@@ -17,7 +17,7 @@ from memfolio.errors import ConflictError, InputError
 from memfolio.intake import nearest
 from memfolio.serve.hooks.door import ACTS, ANSWER, CUT, END, PROMPT, START
 from memfolio.serve.install import files
-from memfolio.serve.install.files import Change, HostFileError
+from memfolio.serve.install.files import FileChange, HostFileError
 from memfolio.serve.service import tend_command
 
 NAME = "memfolio"
@@ -219,24 +219,26 @@ class Settings:
         is_ours = self.host.is_ours(self.host.place, self.server(tomllib.loads(text)))
         return files.without_toml(text, self.table) if is_ours else text
 
-    def installed(self, old: bytes | None, saved: bytes | None) -> Change:
+    def installed(self, old: bytes | None, saved: bytes | None) -> FileChange:
         """The file with our parts; where it has some already, its backup stays."""
         mark, text = _decoded(old)
         new = (mark + self.with_ours(text)).encode()
-        return Change(path=self.path, old=old, new=new, saved=old if self.without_ours(text) == text else saved)
+        return FileChange(path=self.path, old=old, new=new, saved=old if self.without_ours(text) == text else saved)
 
-    def uninstalled(self, old: bytes | None, saved: bytes | None) -> Change:
+    def uninstalled(self, old: bytes | None, saved: bytes | None) -> FileChange:
         """The file without our parts; where nothing else changed since they came, as it was before."""
         (mark, text), (_, first) = _decoded(old), _decoded(saved)
         bare = self.without_ours(text)
         if bare == text:
-            return Change(path=self.path, old=old, new=old, saved=saved)
+            return FileChange(path=self.path, old=old, new=old, saved=saved)
         if bare == self.without_ours(self.with_ours(first)):
-            return Change(path=self.path, old=old, new=saved, saved=None)
-        return Change(path=self.path, old=old, new=(mark + bare).encode(), saved=saved)
+            return FileChange(path=self.path, old=old, new=saved, saved=None)
+        return FileChange(path=self.path, old=old, new=(mark + bare).encode(), saved=saved)
 
 
-def changes(host: Host, scope: str, root: Path, program: Program | None, *, moved: Path | None = None) -> list[Change]:
+def changes(
+    host: Host, scope: str, root: Path, program: Program | None, *, moved: Path | None = None
+) -> list[FileChange]:
     """What has to change so that the host runs this program, or nothing of memfolio; only what does change.
 
     `moved` is the folder in which the person has put what the host else keeps in a folder of its own below `root`.

@@ -26,7 +26,7 @@ SCOPE = "write by a token that may read: refuse"
 logger = logging.getLogger(__name__)
 
 
-class Answered(NamedTuple):
+class CallResult(NamedTuple):
     """What a call answers, as a JSON object; or the error that it ended with, in the same form."""
 
     document: dict[str, Any]
@@ -83,13 +83,13 @@ class Caller:
 
     def call(
         self, name: str, arguments: Mapping[str, Any], told: Told | None = None, *, may_write: bool = True
-    ) -> Answered:
+    ) -> CallResult:
         """Call a tool. What goes wrong is told, not raised; what needs leave was proposed, which is an answer."""
         try:
             tool = self._tool(name, may_write)
-            return Answered(json.loads(as_json({"result": self.asked(_called, tool, arguments, told)})))
+            return CallResult(json.loads(as_json({"result": self.asked(_called, tool, arguments, told)})))
         except ProposedError as error:
-            return Answered({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
+            return CallResult({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
         except MemfolioError as error:
             return _failed(error.code, error.message, error.hint)
         except Exception:  # the outer edge: an agent gets an answer, a person finds the cause in the log
@@ -123,5 +123,5 @@ def _called(memory: Memory, tool: Tool, arguments: Mapping[str, Any], told: Told
     return tool(memory, arguments, told)
 
 
-def _failed(code: str, message: str, hint: str) -> Answered:
-    return Answered({"error": {"code": code, "message": message, "hint": hint}}, is_error=True)
+def _failed(code: str, message: str, hint: str) -> CallResult:
+    return CallResult({"error": {"code": code, "message": message, "hint": hint}}, is_error=True)

@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memfolio.errors import InputError
-from memfolio.serve.http.gate import Gate, Names, admitted
+from memfolio.serve.http.gate import RequestGate, ServerNames, admitted
 from memfolio.serve.http.server import ADDRESS, Limits, address, listen, run, server_of
 from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.mcp.caller import Caller
@@ -61,7 +61,7 @@ def serve(callers: Callers, tokens: Tokens, at: str, names: Collection[str], tel
     host, port = parsed(at)
     with listen(host, port) as door:
         limits = Limits()
-        server = server_of(application(callers, tokens, Names(hosts=[host, *names]), limits), limits)
+        server = server_of(application(callers, tokens, ServerNames(hosts=[host, *names]), limits), limits)
         tell(f"{address(door)}{PATH}")
         try:
             run(server, door)
@@ -69,7 +69,7 @@ def serve(callers: Callers, tokens: Tokens, at: str, names: Collection[str], tel
             callers.close()
 
 
-def application(callers: Callers, tokens: Tokens, names: Names, limits: Limits) -> Gate:
+def application(callers: Callers, tokens: Tokens, names: ServerNames, limits: Limits) -> RequestGate:
     """The server behind the gate, which knows names and origins better than the library does."""
 
     def who(context: Any) -> Guest:
@@ -83,7 +83,7 @@ def application(callers: Callers, tokens: Tokens, names: Names, limits: Limits) 
         session_idle_timeout=IDLE,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return Gate(Guarded(app, tokens), limits, names)
+    return RequestGate(Guarded(app, tokens), limits, names)
 
 
 def parsed(address: str) -> tuple[str, int]:

@@ -21,7 +21,7 @@ from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.intake import nearest
 from memfolio.serve.cli.output import as_json
-from memfolio.serve.mcp.caller import Answered, Caller
+from memfolio.serve.mcp.caller import Caller, CallResult
 from memfolio.serve.mcp.messages import Progress, hear, waited_for
 from memfolio.serve.tools.sets import ONCE, OUTSIDE, READING, REMOVING
 from memfolio.serve.tools.tool import Tool
@@ -249,7 +249,7 @@ def build(who: Who) -> Server[Any]:
     )
 
 
-def as_result(answered: Answered) -> types.CallToolResult:
+def as_result(answered: CallResult) -> types.CallToolResult:
     """An answer as the protocol has it: what comes out of a memory is marked as data, an error is our own words."""
     from memfolio.serve.mcp.messages import marked
 

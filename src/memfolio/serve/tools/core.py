@@ -37,7 +37,7 @@ class Named(TypedDict):
     content: str
 
 
-class Kept(Named):
+class MemoryDocument(Named):
     """The same with what it is, whose word it is and when it happened."""
 
     type: str
@@ -45,7 +45,7 @@ class Kept(Named):
     at: str
 
 
-class Found(Kept):
+class HitDocument(MemoryDocument):
     """A hit."""
 
     score: float
@@ -53,11 +53,11 @@ class Found(Kept):
 
 
 class Recalled(TypedDict):
-    hits: list[Found]
+    hits: list[HitDocument]
     degraded: list[str]
 
 
-class Forgotten(TypedDict):
+class ForgetResult(TypedDict):
     forgotten: bool
     memories: list[Named]
     hint: str
@@ -87,7 +87,7 @@ class Explained(TypedDict):
     events: list[dict[str, Any]]
 
 
-class Standing(TypedDict):
+class StatusDocument(TypedDict):
     agent: str
     memories: int
     due: list[str]
@@ -106,7 +106,7 @@ def remember(
     tags: list[str] | None = None,
     session: str | None = None,
     key: str | None = None,
-) -> Kept:
+) -> MemoryDocument:
     """Keep what will matter in later conversations: a fact, preference, decision or lesson, one sentence a call.
 
     Write it so that it is understood without this conversation. Answers with the memory and its id; the same text on
@@ -140,7 +140,7 @@ def recall(
     return recalled(hits)
 
 
-def forget(memory: Memory, what: str) -> Forgotten:
+def forget(memory: Memory, what: str) -> ForgetResult:
     """Forget a memory, by its id, when the person wants that.
 
     With a description instead of an id nothing is forgotten: the answer shows what would be, for the person to agree.
@@ -212,7 +212,7 @@ def propose(memory: Memory, text: str, type: Type = "observation", importance: f
     return {"id": proposal.id, "to": proposal.to, "title": proposal.title}
 
 
-def status(memory: Memory) -> Standing:
+def status(memory: Memory) -> StatusDocument:
     """How the memory is doing: how much there is, what is due, what waits for a decision, what does not work."""
     found = status_inside(memory)
     return {
@@ -229,7 +229,7 @@ def status(memory: Memory) -> Standing:
 
 def recalled(hits: Hits) -> Recalled:
     """Hits as an agent needs them."""
-    found: list[Found] = [{**_kept(hit.memory), "score": round(hit.score, 4), "path": hit.path} for hit in hits]
+    found: list[HitDocument] = [{**_kept(hit.memory), "score": round(hit.score, 4), "path": hit.path} for hit in hits]
     return {"hits": found, "degraded": list(hits.degraded)}
 
 
@@ -237,7 +237,7 @@ def _named(item: MemoryItem) -> Named:
     return {"id": item.id, "content": item.content}
 
 
-def _kept(item: MemoryItem) -> Kept:
+def _kept(item: MemoryItem) -> MemoryDocument:
     at = iso(item.event_time or item.created_at)
     return {"id": item.id, "content": item.content, "type": item.type, "origin": item.origin, "at": at}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from memfolio.index.mind_pages import Item
+from memfolio.index.mind_pages import MindItem
 from memfolio.memory import Memory
 from memfolio.mind.heartbeat import BdiCycleResult
-from memfolio.procedures.page import Decided
+from memfolio.procedures.page import TreeDecision
 from memfolio.serve.cli.mind import document
 from memfolio.serve.cli.workflow import document as run_document
 
@@ -65,7 +65,7 @@ def procedure_match(memory: Memory, text: str, limit: int = 3) -> list[dict[str,
     return [{"why": each.why, "score": each.score, "procedure": each.procedure} for each in found]
 
 
-def procedure_decide(memory: Memory, name: str, answers: dict[str, Any] | None = None) -> Decided:
+def procedure_decide(memory: Memory, name: str, answers: dict[str, Any] | None = None) -> TreeDecision:
     """Follow a decision tree with the answers given so far; it tells the conclusion, or the next question to answer."""
     return memory.procedures.decide(name, answers or {})
 
@@ -90,7 +90,7 @@ def workflow_done(
     return run_document(memory.runs.done(run, ok=ok, error=error or "", result=result, turn=turn))
 
 
-def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> Item | None:
+def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> MindItem | None:
     """What says the same already."""
     said = (each for each in memory.mind.items(kind) if text.strip() in (each.title, each.text))
     return next((each for each in said if title in (None, each.title)), None)

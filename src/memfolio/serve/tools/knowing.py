@@ -30,7 +30,7 @@ TERMS = "ontology."
 NodeType = Literal["class", "object_property", "datatype_property"]
 
 
-class Fact(TypedDict):
+class FactDocument(TypedDict):
     """The main of a fact; what it rests on comes beside."""
 
     id: str
@@ -45,8 +45,8 @@ class Fact(TypedDict):
     derived: bool
 
 
-class Facts(TypedDict):
-    facts: list[Fact]
+class FactsDocument(TypedDict):
+    facts: list[FactDocument]
     is_cut: bool
 
 
@@ -63,7 +63,7 @@ def fact_assert(
     source: str | None = None,
     valid_from: str | None = None,
     valid_until: str | None = None,
-) -> Fact:
+) -> FactDocument:
     """Assert a fact as a triple such as Acme, locatedIn, Lisbon; what is known already is updated, not doubled.
 
     For what you would say in a sentence use `remember`; rules and inference work on triples.
@@ -76,7 +76,7 @@ def fact_assert(
 
 def fact_retract(
     memory: Memory, fact_id: str | None = None, subject: str | None = None, predicate: str | None = None
-) -> list[Fact]:
+) -> list[FactDocument]:
     """Retract facts by id, subject or predicate, and answer with them; what is given must all fit."""
     return [_fact(each) for each in memory.facts.retract(fact_id, subject=subject, predicate=predicate)]
 
@@ -91,7 +91,7 @@ def fact_query(
     as_of: str | None = None,
     include_derived: bool = True,
     limit: int = 50,
-) -> Facts:
+) -> FactsDocument:
     """Find facts by pattern (* and ? stand for anything), confidence and validity; `is_cut` says there are more."""
     most = check_number("limit", limit, 1, MANY)
     found = memory.facts.query(
@@ -304,8 +304,8 @@ def goal_seed_business(memory: Memory, goals: dict[str, Any], dry_run: bool = Fa
     return seed_goals(memory.facts, goals, agent=memory.agent, dry_run=dry_run)
 
 
-def _fact(fact: KnownFact) -> Fact:
-    return cast("Fact", fact_json(fact))
+def _fact(fact: KnownFact) -> FactDocument:
+    return cast("FactDocument", fact_json(fact))
 
 
 def _document(value: object) -> dict[str, Any]:

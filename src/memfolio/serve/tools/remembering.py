@@ -9,7 +9,7 @@ from memfolio.graph.graph import Entity
 from memfolio.index.lookup import Counts
 from memfolio.memory import Memory
 from memfolio.serve.tools import core
-from memfolio.serve.tools.core import Explained, Kept, Named, Recalled, Saved
+from memfolio.serve.tools.core import Explained, MemoryDocument, Named, Recalled, Saved
 from memfolio.serve.tools.place import status_inside
 from memfolio.serve.tools.tool import as_moment
 from memfolio.status import Status
@@ -21,7 +21,7 @@ Kind = Literal["episodic", "semantic", "procedural", "opinion"]
 SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
 
 
-class Stored(TypedDict):
+class StoredDocument(TypedDict):
     id: str
     content: str
     type: str
@@ -32,12 +32,12 @@ class Stored(TypedDict):
     tags: list[str]
 
 
-class Hits(TypedDict):
-    hits: list[Stored]
+class HitsDocument(TypedDict):
+    hits: list[StoredDocument]
     degraded: list[str]
 
 
-class Built(TypedDict):
+class BuiltDigests(TypedDict):
     digests: list[str]
     edited: list[str]
     fresh: int
@@ -74,7 +74,7 @@ def memory_recall(
     limit: int = 20,
     min_importance: float = 0.0,
     recursive_depth: int = 0,
-) -> Hits:
+) -> HitsDocument:
     """Search the memory stores, like `recall`, by store and importance; with a depth, also what the hits lead to."""
     hits = memory.recall(
         query,
@@ -120,7 +120,7 @@ def memory_checkpoint(
 
 def memory_build_hierarchy(
     memory: Memory, scope: Literal["week", "month", "quarter", "all"] = "all", since: str | None = None
-) -> Built:
+) -> BuiltDigests:
     """Write the digests of weeks, months and quarters that are missing or differ from their days.
 
     Answers with the paths of those that were written, and of those that a person edited and that were left alone.
@@ -130,7 +130,7 @@ def memory_build_hierarchy(
     return {"digests": list(built.paths), "edited": list(built.edited), "fresh": built.fresh}
 
 
-def memory_hierarchy_search(memory: Memory, query: str, level: Level, limit: int = 10) -> Hits:
+def memory_hierarchy_search(memory: Memory, query: str, level: Level, limit: int = 10) -> HitsDocument:
     """Search days, or their digests of weeks, months or quarters, for what went on over a longer time."""
     return _hits(memory.recall(query, level=level, limit=limit))
 
@@ -161,7 +161,9 @@ def search_memory(
     return core.recalled(hits)
 
 
-def remember_fact(memory: Memory, content: str, importance: float = 0.5, tags: list[str] | None = None) -> Kept:
+def remember_fact(
+    memory: Memory, content: str, importance: float = 0.5, tags: list[str] | None = None
+) -> MemoryDocument:
     """Keep a fact that will matter later; the same as `remember` with the type fact."""
     return core.remember(memory, content, "fact", importance, tags)
 
@@ -208,11 +210,11 @@ def weak_facts(memory: Memory, limit: int = 20) -> list[Weakened]:
     ]
 
 
-def _hits(found: Any) -> Hits:
+def _hits(found: Any) -> HitsDocument:
     return {"hits": [_hit(each) for each in found], "degraded": list(found.degraded)}
 
 
-def _hit(hit: Any) -> Stored:
+def _hit(hit: Any) -> StoredDocument:
     item = hit.memory
     return {
         "id": item.id,

@@ -223,7 +223,7 @@ ATTEMPTS = 5
 """How often objects are written that `git prune` deletes before they are safe."""
 
 
-class Standing(NamedTuple):
+class GitFileState(NamedTuple):
     """What git has of a file: blobs by their ids, None where it is not."""
 
     head: str | None
@@ -432,7 +432,7 @@ class History:
         return sorted(path for path in paths if os.fsencode(path.partition("/")[0]) in _TRACKED)
 
     @_guard
-    def standing(self, path: str) -> Standing | None:
+    def standing(self, path: str) -> GitFileState | None:
         """What git has of a file right now; None where there is no history yet."""
         import pygit2
 
@@ -446,7 +446,7 @@ class History:
         index.read(False)
         conflict = _conflict(index, path)
         marked = [each for each, _ in repository.marks(self.disk, Path(repo.path, repository.MARKER)) if each in repo]
-        return Standing(
+        return GitFileState(
             head=_blob_at(repo, checked_out, parts),
             staged=str(index[path].id) if conflict is None and path in index else None,
             ours=_blob_at(repo, ours, parts),

@@ -15,8 +15,8 @@ from memfolio.types import Action, Approval, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lasting_lines, restore
-from memfolio.vault.past.undo import Reversal, Versions, Wanted, as_change, choose, difference
-from memfolio.vault.past.view import Event, Filter, Life, LogEntry, View, Walk
+from memfolio.vault.past.undo import Reversal, UndoTarget, Versions, as_change, choose, difference
+from memfolio.vault.past.view import Event, MemoryHistory, TrailEntry, TrailFilter, View, Walk
 from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, check_path, sensitivity
 from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import known_to
@@ -130,7 +130,7 @@ ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class UndoResult:
     """What undo or rollback did, or would do: the difference, and the receipt when it was done."""
 
     diff: str
@@ -145,13 +145,13 @@ class Past:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def log(self, wanted: Filter | None = None, *, limit: int = 50) -> list[LogEntry]:
+    def log(self, wanted: TrailFilter | None = None, *, limit: int = 50) -> list[TrailEntry]:
         """The newest changes, newest first."""
         vault = self._vault
         with disk_errors(vault.home.root):
             walk = Walk(self._versions(), self._readable)
             lines = vault.told(walk.over(vault.trail.newest_first()))
-            return View(walk, self._readable, vault.commits_of).entries(lines, wanted or Filter(), limit=limit)
+            return View(walk, self._readable, vault.commits_of).entries(lines, wanted or TrailFilter(), limit=limit)
 
     def events(
         self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]
@@ -160,7 +160,7 @@ class Past:
 
         `states` are the state lines about it, and `shows` tells which files may be spoken of.
         """
-        vault, life = self._vault, Life(id, days, states)
+        vault, life = self._vault, MemoryHistory(id, days, states)
         with disk_errors(vault.home.root):
             walk = Walk(self._versions(), self._readable)
             lines = vault.trail.newest_first(containing=life.needles())
@@ -194,10 +194,10 @@ class Past:
         source: str | None = None,
         by: Attribution,
         dry_run: bool = False,
-    ) -> Outcome:
+    ) -> UndoResult:
         """Take back changes by number, or all of an actor, session or source, as one change."""
         check_attribution(by)
-        wanted = Wanted(seqs=_numbers(seqs), actor=actor, session=session, source=source)
+        wanted = UndoTarget(seqs=_numbers(seqs), actor=actor, session=session, source=source)
         if self._vault.config.git_enabled:
             self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
         for _ in range(ATTEMPTS):
@@ -206,7 +206,7 @@ class Past:
         with self._vault.writer.ready():
             return self._undo(wanted, by, dry_run=dry_run)
 
-    def _undo(self, wanted: Wanted, by: Attribution, *, dry_run: bool) -> Outcome:
+    def _undo(self, wanted: UndoTarget, by: Attribution, *, dry_run: bool) -> UndoResult:
         """Compose an undo, then make it; PageChangedError when the files moved in between."""
         with disk_errors(self._vault.home.root):
             state = self._state()
@@ -223,9 +223,9 @@ class Past:
             with self._vault.writer.ready():
                 self._check_state(state)
                 receipt = self._vault.apply(change)
-        return Outcome(diff=reversal.diff(), paths=paths, seqs=tuple(reversal.seqs), receipt=receipt)
+        return UndoResult(diff=reversal.diff(), paths=paths, seqs=tuple(reversal.seqs), receipt=receipt)
 
-    def _compose(self, wanted: Wanted, state: Files) -> Reversal:
+    def _compose(self, wanted: UndoTarget, state: Files) -> Reversal:
         with self._vault.writer.ready():
             versions, newest = self._versions(), self._vault.books.recent.head.seq
         reversal = Reversal(self._now)
@@ -256,7 +256,7 @@ class Past:
 
     def rollback(
         self, path: str | None = None, *, to: datetime | str, by: Attribution, dry_run: bool = False
-    ) -> Outcome:
+    ) -> UndoResult:
         """Bring a page, or the whole home, back to a moment or commit; forgotten things stay forgotten."""
         check_attribution(by)
         tip = self._tip()
@@ -269,7 +269,7 @@ class Past:
                 hashes = self._hashes(paths)
                 pages = tuple(PutPage(each, wanted[each], hashes[each]) for each in paths)
                 receipt = self._vault.apply(Change(operations=pages, by=by, action=Action.REVERT))
-        return Outcome(diff=diff, paths=tuple(paths), receipt=receipt)
+        return UndoResult(diff=diff, paths=tuple(paths), receipt=receipt)
 
     def _then_and_now(self, path: str | None, to: datetime | str, tip: str) -> tuple[Files, Files]:
         """Files as they should become and as they are, for everything that differs between the two moments."""

@@ -191,7 +191,7 @@ Label = str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class UndoTarget:
     """What to take back: the numbered changes, or all of an actor, session or source."""
 
     seqs: frozenset[int] = frozenset()
@@ -251,9 +251,9 @@ class Choice:
     is_whole: bool
 
 
-def choose(lines: Iterable[TrailLine], wanted: Wanted) -> list[Choice]:
+def choose(lines: Iterable[TrailLine], wanted: UndoTarget) -> list[Choice]:
     """The changes to take back, newest first."""
-    if wanted == Wanted():
+    if wanted == UndoTarget():
         raise InputError("nothing is named that could be undone", hint="name changes, an actor, a session or a source")
     reverts: list[TrailLine] = []
     found: list[Choice] = []
@@ -331,7 +331,7 @@ class Reversal:
             self._renamed.update(version.path for version in rest if version.before is None)
         self.seqs.append(line.seq)
 
-    def take_back_entries(self, line: TrailLine, versions: Iterable[Version], wanted: Wanted) -> None:
+    def take_back_entries(self, line: TrailLine, versions: Iterable[Version], wanted: UndoTarget) -> None:
         """Note the wanted entries of an append, as far as they are there; UndoConflictError where one was edited."""
         appends = [version for version in versions if version.start is not None]
         found = [self._cut_some(version, line, wanted) for version in appends]
@@ -367,7 +367,7 @@ class Reversal:
         self._cut(version, pieces)
         return True
 
-    def _cut_some(self, version: Version, line: TrailLine, wanted: Wanted) -> bool:
+    def _cut_some(self, version: Version, line: TrailLine, wanted: UndoTarget) -> bool:
         path, standing = version.path, self._standing_in(version.path)
         here = {each: piece for each, piece in entry_pieces(version).items() if each in standing}
         chosen = {each: piece for each, piece in here.items() if wanted.takes_entry(line, path, piece)}

@@ -193,7 +193,7 @@ class _Place:
         return ledger_of(self.path) is None
 
 
-class Life:
+class MemoryHistory:
     """Finds the events of one memory on a walk over the trail."""
 
     def __init__(self, id: str, days: Iterable[str], states: Iterable[Record]) -> None:
@@ -333,7 +333,7 @@ DEEDS = {"tombstone": "forget", "supersede": "correct"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogEntry:
+class TrailEntry:
     """One change, ready to be shown. The summary is made when shown; the trail itself holds no content."""
 
     seq: int
@@ -351,7 +351,7 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class TrailFilter:
     """Which changes to show; patterns may use `*`, and a path also stands for everything below it."""
 
     path: str | None = None
@@ -392,13 +392,13 @@ class View:
         self._texts = _Texts(walk, read)
         self._commits = commits
 
-    def entries(self, lines: Iterable[TrailLine], wanted: Filter, *, limit: int) -> list[LogEntry]:
+    def entries(self, lines: Iterable[TrailLine], wanted: TrailFilter, *, limit: int) -> list[TrailEntry]:
         """The newest of these changes that the filter accepts; the lines come from the walk, newest first."""
         found = [self._entry(line) for line in islice(self._accepted(lines, wanted), limit)]
         commits = self._commits([each.seq for each in found])
         return [replace(each, commit=commits.get(each.seq)) for each in found]
 
-    def _accepted(self, lines: Iterable[TrailLine], wanted: Filter) -> Iterator[TrailLine]:
+    def _accepted(self, lines: Iterable[TrailLine], wanted: TrailFilter) -> Iterator[TrailLine]:
         needle = None if wanted.about is None else wanted.about.casefold()
         for line in lines:
             if wanted.accepts(line) and (needle is None or self._tells(line, needle)):
@@ -407,8 +407,8 @@ class View:
     def _tells(self, line: TrailLine, needle: str) -> bool:
         return any(needle in text.casefold() for text in self._texts.of(line))
 
-    def _entry(self, line: TrailLine) -> LogEntry:
-        return LogEntry(
+    def _entry(self, line: TrailLine) -> TrailEntry:
+        return TrailEntry(
             seq=line.seq,
             at=line.at,
             action=line.action,

@@ -48,7 +48,7 @@ class Doomed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PurgePlan:
     """Everything that a purge would do."""
 
     memories: tuple[Doomed, ...]
@@ -82,7 +82,7 @@ class Planner:
     _texts: set[str] = field(default_factory=set)
     _sentences: set[str] = field(default_factory=set)
 
-    def plan(self, ids: Iterable[str], *, git: str = "", counts: bool = True) -> Plan:
+    def plan(self, ids: Iterable[str], *, git: str = "", counts: bool = True) -> PurgePlan:
         """The plan for these memories; raises NotFoundError for one that is nowhere, RefusedError for quotes.
 
         `counts` says how many versions in git are concerned, which takes a while.
@@ -105,7 +105,7 @@ class Planner:
             spared=spared,
             agents=self.agents,
         )
-        plan = Plan(memories=tuple(self._doomed.values()), target=target, git=git)
+        plan = PurgePlan(memories=tuple(self._doomed.values()), target=target, git=git)
         return self._located(plan, tuple(keepers), self.past() if counts else ())
 
     def _short_on_pages(self, spared: frozenset[str]) -> frozenset[str]:
@@ -122,7 +122,7 @@ class Planner:
             raise _on_pages(list(found))
         return frozenset(chain.from_iterable(found.values()))
 
-    def _located(self, plan: Plan, keepers: tuple[str, ...], past: Iterable[tuple[str, bytes]]) -> Plan:
+    def _located(self, plan: PurgePlan, keepers: tuple[str, ...], past: Iterable[tuple[str, bytes]]) -> PurgePlan:
         scrub = plan.target.scrub()
         after = {path: scrub(path, data) for path, data in self.files.items()}
         lost = {path: len(data) - len(after[path]) for path, data in self.files.items() if data != after[path]}

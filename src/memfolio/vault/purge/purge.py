@@ -23,7 +23,7 @@ from memfolio.vault.lines import SUFFIX, attribution
 from memfolio.vault.past.rollback import forgotten_in
 from memfolio.vault.paths import INTERNAL, is_tracked, state_ledger
 from memfolio.vault.purge.needles import Needles, parts_of
-from memfolio.vault.purge.plan import Plan, Planner, Quotes
+from memfolio.vault.purge.plan import Planner, PurgePlan, Quotes
 from memfolio.vault.purge.scrub import Scrub, Target, freed_by, is_text, legible
 from memfolio.vault.reconcile import TORN
 from memfolio.vault.survey import look_over
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
 
-__all__ = ["NAME", "Job", "drop", "load", "save"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class PurgeJob:
     """What is to be destroyed, and who wants it."""
 
     target: Target
@@ -54,7 +51,7 @@ class Job:
         return tuple(f"{count} of its texts: {why}" for why, count in found.items() if count)
 
 
-def save(home: Home, job: Job) -> None:
+def save(home: Home, job: PurgeJob) -> None:
     target = job.target
     document = {
         "ids": target.ids,
@@ -68,7 +65,7 @@ def save(home: Home, job: Job) -> None:
     home.disk.put(home.internal / NAME, json.dumps(document).encode())
 
 
-def load(home: Home) -> Job | None:
+def load(home: Home) -> PurgeJob | None:
     """The purge that was begun; None when there is none. Raises DiskError for one that cannot be read."""
     raw = home.disk.read(home.internal / NAME)
     if raw is None:
@@ -83,7 +80,7 @@ def load(home: Home) -> Job | None:
             spared=frozenset(data["spared"]),
             agents=None if agents is None else frozenset(agents),
         )
-        return Job(target=target, by=attribution(*data["by"]), rewrites=data["rewrites"])
+        return PurgeJob(target=target, by=attribution(*data["by"]), rewrites=data["rewrites"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DiskError(
             f"{home.internal.name}/{NAME} cannot be read, and what it was to destroy may be left",
@@ -107,7 +104,7 @@ FOREIGN = "another agent's files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class PurgeProof:
     """What was searched, and where something was found; a place that cannot be read counts as found."""
 
     files: int
@@ -122,7 +119,7 @@ class Proof:
         return not self.left and not self.unsought
 
 
-def prove(vault: Vault, scrub: Scrub, left: Iterable[str] = (), unsought: tuple[str, ...] = ()) -> Proof:
+def prove(vault: Vault, scrub: Scrub, left: Iterable[str] = (), unsought: tuple[str, ...] = ()) -> PurgeProof:
     """Search everything for the texts. Git's own files are searched as what they hold: decompressed objects.
 
     `left` is what others have found already. What another agent has is told without saying what and where.
@@ -143,7 +140,7 @@ def prove(vault: Vault, scrub: Scrub, left: Iterable[str] = (), unsought: tuple[
             hits.append(oid)
     foreign = _foreign_objects(vault, scrub) if hits and scrub.agents is not None else frozenset()
     found += [FOREIGN if oid in foreign else f"git object {oid}" for oid in hits]
-    return Proof(
+    return PurgeProof(
         files=len(files), cached=len(cached), objects=count, left=tuple(dict.fromkeys(found)), unsought=unsought
     )
 
@@ -194,10 +191,10 @@ Rebuild = Callable[[Sequence[str]], Iterable[str]]
 class Purged:
     """What a purge did, or would do; `proof` is there when it was done."""
 
-    plan: Plan
+    plan: PurgePlan
     seqs: tuple[int, ...] = ()
     history: Rewritten | None = None
-    proof: Proof | None = None
+    proof: PurgeProof | None = None
 
     @property
     def is_clean(self) -> bool:
@@ -230,7 +227,7 @@ def purge(
             plan = _planner(vault, mode, why_not, whose).plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
-            job = Job(target=plan.target, by=by, rewrites=not why_not)
+            job = PurgeJob(target=plan.target, by=by, rewrites=not why_not)
             _begin(vault, job)
             with _begun():
                 seqs = _clean_files(vault, job)
@@ -286,7 +283,7 @@ def _alone(vault: Vault) -> Iterator[None]:
         yield
 
 
-def _begin(vault: Vault, job: Job) -> None:
+def _begin(vault: Vault, job: PurgeJob) -> None:
     try:
         save(vault.home, job)
     except OSError:
@@ -331,7 +328,9 @@ def _files(vault: Vault) -> dict[str, bytes]:
     return {path: data for path in paths if (data := vault.books.read(path)) is not None}
 
 
-def _carry_out(vault: Vault, job: Job, rebuild: Rebuild | None) -> tuple[tuple[int, ...], Rewritten | None, Proof]:
+def _carry_out(
+    vault: Vault, job: PurgeJob, rebuild: Rebuild | None
+) -> tuple[tuple[int, ...], Rewritten | None, PurgeProof]:
     """Every step of a purge that is in the journal, which is dropped behind the last one."""
     scrub, history = job.target.scrub(), None
     with vault.writer.ready():
@@ -352,7 +351,7 @@ def _carry_out(vault: Vault, job: Job, rebuild: Rebuild | None) -> tuple[tuple[i
     return seqs, history, proof
 
 
-def _clean_files(vault: Vault, job: Job) -> tuple[int, ...]:
+def _clean_files(vault: Vault, job: PurgeJob) -> tuple[int, ...]:
     """Take the memories out of the files and leave a mark for each, as one change; as two where state has their text.
 
     What a person saves meanwhile is looked at again.
@@ -368,7 +367,7 @@ def _clean_files(vault: Vault, job: Job) -> tuple[int, ...]:
     raise HistoryError("the files are being changed all the time", hint="close their editors and try again")
 
 
-def _operations(vault: Vault, job: Job, scrub: Scrub) -> tuple[Operation, ...]:
+def _operations(vault: Vault, job: PurgeJob, scrub: Scrub) -> tuple[Operation, ...]:
     files = _files(vault)
     after = {path: scrub(path, data) for path, data in files.items()}
     pages = [_page(vault, path, files[path], after[path]) for path in files if after[path] != files[path]]
@@ -421,7 +420,7 @@ def _is_fragment(path: str) -> bool:
     return path.startswith(f"{INTERNAL}/{TORN}/") or path.endswith(".tmp")
 
 
-def _clean_cache(vault: Vault, job: Job, rebuild: Rebuild | None) -> list[str]:
+def _clean_cache(vault: Vault, job: PurgeJob, rebuild: Rebuild | None) -> list[str]:
     """Let no index outlive the purge; one that another process is building from older files is not used."""
     target = job.target
     vault.home.note_purged()
