@@ -29,8 +29,8 @@ check: $(VENV)/.installed-dev ## Lint, formatting and types
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy $(CODE)
 
-size: install ## Measure the code: lines, longest functions, broad excepts
-	$(BIN)/python tools/size.py
+size: install ## Measure the weight of the code, and hold it to its limits
+	$(BIN)/python -m tools.size
 
 bench: $(VENV)/.installed-dev ## Measure speed and size, each figure beside its floor
 	$(BIN)/python -m bench.vault

@@ -1,34 +1,46 @@
-"""Measure the code against the house style; run by `make size`."""
+"""Measure the weight of the code, and hold it to the limits in `tools/limits.toml`; run by `make size`."""
 
 from __future__ import annotations
 
 import ast
+import io
+import os
 import re
+import sys
+import tempfile
+import tokenize
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import median
+
+from tools.trace import files_touched
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "memfolio"
+LIMITS = Path(__file__).parent / "limits.toml"
+SMALL = 60
+"""A file with fewer lines is a sliver, unless it is an `__init__.py`."""
 HEAVY = re.compile(r"(Manager|Service|Repository|Factory)$")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def lines_of(path: Path) -> int:
-    return len(path.read_text(encoding="utf-8").splitlines())
+def code_characters(text: str, tree: ast.AST) -> int:
+    """Non-blank characters outside comments and docstrings."""
+    docs = {
+        (node.lineno, node.col_offset)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    }
+    counted = (token for token in _tokens(text) if token.type != tokenize.COMMENT and token.start not in docs)
+    return sum(not character.isspace() for token in counted for character in token.string)
 
 
-def nodes(files: list[Path]) -> Iterator[tuple[Path, ast.AST]]:
-    for path in files:
-        yield from ((path, node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    return tokenize.generate_tokens(io.StringIO(text).readline)
 
 
-def length(node: Function) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
-
-
-def is_broad(node: ast.AST) -> bool:
+def _is_broad(node: ast.AST) -> bool:
     """Whether it is an `except` that catches everything."""
     if not isinstance(node, ast.ExceptHandler):
         return False
@@ -37,40 +49,65 @@ def is_broad(node: ast.AST) -> bool:
     return node.type is None or bool(names & {"Exception", "BaseException"})
 
 
-def heading(text: str) -> None:
-    print(f"\n{text}")
+def measure() -> dict[str, float]:
+    """Every figure by its name; those that the limits file names must not grow unplanned."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    lines = {path: len(text.splitlines()) for path, text in texts.items()}
+    total = sum(lines.values())
+    classes = Counter(
+        node.name
+        for tree in trees.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    comments = sum(token.type == tokenize.COMMENT for text in texts.values() for token in _tokens(text))
+    return {
+        "lines": total,
+        "characters": sum(code_characters(texts[path], tree) for path, tree in trees.items()),
+        "files": len(texts),
+        "small_files": sum(count < SMALL and path.name != "__init__.py" for path, count in lines.items()),
+        "shared_class_names": sum(count > 1 for count in classes.values()),
+        "largest_file": max(lines.values()),
+        "longest_function": max(_length(node) for node in nodes if isinstance(node, Function)),
+        "comments_per_100_lines": round(100 * comments / total, 2),
+        "broad_excepts_per_1000_lines": round(1000 * sum(map(_is_broad, nodes)) / total, 2),
+        "heavy_class_names": sum(isinstance(node, ast.ClassDef) and bool(HEAVY.search(node.name)) for node in nodes),
+        **{f"files_touched_by_{verb}": len(touched) for verb, touched in files_touched().items()},
+    }
 
 
-def show(rows: list[tuple[int, str]]) -> None:
-    for count, name in rows:
-        print(f"  {count:6,}  {name}")
+def _length(node: Function) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def main() -> None:
-    code = sorted(PACKAGE.rglob("*.py"))
-    tests = sorted((ROOT / "tests").rglob("*.py"))
+def limits() -> dict[str, float]:
+    """What no figure may exceed."""
+    found: dict[str, float] = tomllib.loads(LIMITS.read_text(encoding="utf-8"))
+    return found
+
+
+def overgrown(measured: Mapping[str, float]) -> Iterator[str]:
+    """What exceeds its limit, each as a sentence."""
+    for name, limit in limits().items():
+        if measured[name] > limit:
+            yield f"{name} is {measured[name]:,}, over its limit of {limit:,}"
+
+
+def main() -> int:
+    os.environ.setdefault("MEMFOLIO_CACHE", tempfile.mkdtemp(prefix="memfolio-size-"))
+    measured, held = measure(), limits()
     rooms: Counter[str] = Counter()
-    for path in code:
-        rooms[path.relative_to(PACKAGE).parts[0]] += lines_of(path)
-    total, test_total = sum(rooms.values()), sum(map(lines_of, tests))
-    tree = list(nodes(code))
-    functions = [(length(node), path, node) for path, node in tree if isinstance(node, Function)]
-    functions.sort(key=lambda row: -row[0])
-    broad = sum(is_broad(node) for _, node in tree)
-    heavy = [node.name for _, node in tree if isinstance(node, ast.ClassDef) and HEAVY.search(node.name)]
-
-    heading("lines per room")
-    show([(count, name) for name, count in rooms.most_common()])
-    heading("largest files (aim: at most 500)")
-    show(sorted(((lines_of(p), str(p.relative_to(PACKAGE))) for p in code), reverse=True)[:10])
-    heading("longest functions (aim: at most 60)")
-    show([(n, f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}") for n, path, node in functions[:10]])
-    heading("in all")
-    print(f"  code {total:,}, tests {test_total:,} lines; test : code {test_total / max(total, 1):.2f} (aim: about 1)")
-    print(f"  median function {median(row[0] for row in functions):g} lines (aim: at most 8)")
-    print(f"  broad except {broad}, {1000 * broad / max(total, 1):.2f} per 1,000 lines (aim: at most 0.2)")
-    print(f"  Manager, Service, Repository, Factory classes: {', '.join(heavy) or 'none'}")
+    for path in PACKAGE.rglob("*.py"):
+        rooms[path.relative_to(PACKAGE).parts[0]] += len(path.read_text(encoding="utf-8").splitlines())
+    print("lines per room: " + ", ".join(f"{name} {count:,}" for name, count in rooms.most_common()))
+    for name, value in measured.items():
+        print(f"  {name:32} {value:>12,}" + (f"   limit {held[name]:,}" if name in held else ""))
+    wrong = list(overgrown(measured))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    return bool(wrong)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
