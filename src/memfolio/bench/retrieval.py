@@ -20,6 +20,8 @@ from memfolio.errors import InputError
 from memfolio.index.search import PlainSearch
 from memfolio.memory import Memory
 
+# The floor: plain BM25 over the same turns. It shares nothing with recall, so that it stays where it is.
+
 FUNCTION_WORDS = frozenset(
     """
     a about am an and any are as at be been being but by can could did do does doing for from had has have having he
@@ -52,6 +54,8 @@ def find_baseline(name: str) -> Way:
         raise InputError(f"there is no baseline {name[:40]!r}", hint=f"there is {', '.join(BASELINES)}")
     return BASELINES[name]
 
+
+# Retrieval cases: conversations, and questions whose answers are known; one JSON object a line.
 
 HINT = "docs/bench.md shows what a line of cases looks like"
 
@@ -190,6 +194,8 @@ def _moment(found: object) -> datetime | None:
     moment = datetime.fromisoformat(str(found))
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
+
+# How much of the gold is found: each case goes into a fresh home, and every question is asked.
 
 CUTS = (5, 10, 20)
 """After how many hits the gold among them is counted."""

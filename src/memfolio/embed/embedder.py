@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# Rows of numbers made into vectors of unit length.
+
+
 def unit_rows(rows: NDArray[np.float64], *, source: str, hint: str) -> NDArray[np.float32]:
     """Each row at unit length; rows of zeros stay. EmbedderError, with `hint`, where a number is not finite."""
     import numpy as np
@@ -99,6 +102,8 @@ class Embedder(Protocol):
         A text's row does not depend on the texts beside it, as far as that is up to the embedder.
         """
 
+
+# The hashed embedder: words and their parts dropped into buckets. No weights; for tests and as a last resort.
 
 MAX_DIMENSION = 65_536
 

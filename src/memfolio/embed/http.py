@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# A limit on what is sent to a server that is paid for.
+
 DAY = 86_400.0
 
 
@@ -77,6 +79,9 @@ class Budget:
             f"{cost:,}",
             hint="wait until tomorrow, or raise embedding.budget",
         )
+
+
+# The dialects of embedding servers: how each is asked for vectors, and where they stand in its answer. Pure.
 
 
 class OddAnswerError(ValueError):
@@ -198,6 +203,8 @@ def _objects(answer: Any, name: str, count: int) -> list[dict[str, Any]]:
 def _bare(model: str) -> str:
     return model.removeprefix("models/")
 
+
+# The embedder that asks a server, in the dialect that it speaks.
 
 MAX_TEXT = 8_000
 """How many bytes of a text are sent, and so how many tokens at most; the rest does not enter its vector."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     Table = NDArray[np.floating[Any]]
 
+# A table of token vectors in a safetensors file, mapped into memory rather than read.
+
 TENSORS = ("embedding.weight", "embeddings")
 """What the one table of a static model is called."""
 
@@ -130,6 +132,8 @@ def read_bytes(path: Path, remedy: str) -> bytes:
     except (OSError, ValueError) as error:
         raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error
 
+
+# Texts to token numbers.
 
 SPACE = "▁"
 """What stands for a space in the vocabulary."""
@@ -233,6 +237,8 @@ def _load(path: Path, remedy: str) -> Tokenizer:
     tokenizer.encode_special_tokens = True
     return tokenizer
 
+
+# The local embedder: token vectors from an installed package, averaged. No network, no key.
 
 MODEL = "l2_supercat_256"
 INSTALL = "pip install wordllama"
@@ -339,6 +345,8 @@ def _sum(table: Table, numbers: array[int]) -> NDArray[np.float64]:
         total += table.take(numbers[start : start + _TOKENS_AT_ONCE], axis=0).astype(np.float64).sum(axis=0)
     return total
 
+
+# A static model in a folder of the user's: token vectors as Model2Vec and wordllama save them.
 
 _STATIC = "embedding.path is the folder of a static model: model.safetensors with one table, and tokenizer.json"
 _ONNX = ("model.onnx", "onnx/model.onnx")

@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Bought = tuple[dict[bytes, bytes], EmbedderError | None]
 
+# The meaning of texts: one embedder, kept from failing its callers and from making them wait.
+
 T = TypeVar("T")
+# Embedding in the background: a thread that works while there is something to do, and then ends.
+
 logger = logging.getLogger("memfolio")
 
 PATIENCE = 1.2

@@ -40,6 +40,8 @@ from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import AUDIT, MAX_TRACKED_BYTES, Form, agent_of, agent_root, check_path, form_of
 from memfolio.vault.vault import Vault
 
+# What is exported: the files of one agent or of all, and what they tell, as it is at one moment.
+
 VERSION = "1"
 OUT_OF_SIGHT = ("agent.toml", "memory/archive/", "memory/meta/")
 
@@ -153,6 +155,9 @@ class Contents:
         return SimpleNamespace(index=index, indexes=lambda: [index])
 
 
+# A folder of files that appears whole: it is made beside its place and gets its name at the end.
+
+
 def write_folder(files: Iterable[tuple[str, bytes]], target: Path, disk: Disk, check: Callable[[], None]) -> None:
     """Write the files; what an export that was killed left beside the place is begun anew."""
     beside = target.parent / f".{target.name}.exporting"
@@ -174,6 +179,8 @@ def _give_name(disk: Disk, beside: Path, target: Path) -> None:
         shutil.rmtree(target)
     disk.rename(beside, target)
 
+
+# The archive: the files themselves, packed, with a manifest of their hashes.
 
 MARK = "memfolio.export"
 MANIFEST = "memfolio-export.json"
@@ -259,6 +266,10 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     except _BROKEN as error:
         raise not_whole(path, f"is cut short or damaged: {error}") from error
 
+
+# Lines of JSON: every memory, fact, rule, case and item of the mind with all its fields, then every file as it is.
+#
+# The former are for other programs; from the latter the memory is brought back.
 
 BEGINNING = b'{"record": "export", "format": "memfolio"'
 LONGEST = 8 * MAX_TRACKED_BYTES

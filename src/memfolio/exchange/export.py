@@ -31,6 +31,8 @@ from memfolio.vault.home import agents_of
 from memfolio.vault.paths import Form, agent_of, agent_root, form_of
 from memfolio.vault.vault import Vault
 
+# The layout of MABOS: three stores, facts, rules and cases as JSON files, and the pages of the mind beside them.
+
 TYPES = frozenset({"event", "decision", "outcome", "lesson", "fact", "observation"})
 """What a memory can be about there; whatever else is an observation."""
 TOLD: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from")
@@ -115,6 +117,8 @@ def _section(path: str, text: str) -> str:
     return shifted(said if said.startswith("# ") else f"# {name}\n\n{said}", 1)
 
 
+# A vault for Obsidian: pages, days and attachments as they are, and facts, rules and cases as pages to be read.
+
 ENTITIES = "memory/graph/entities"
 COLUMNS = ("subject", "predicate", "object", "from", "until", "confidence", "source")
 
@@ -171,6 +175,8 @@ def _obsidian_case(case: Case) -> str:
     lessons = f"\n{case.outcome.lessons}\n" if case.outcome.lessons else ""
     return f"## {case.id}\n\n{case.situation.context}\n\n{done}\nIt {outcome}.\n{lessons}\n"
 
+
+# Export: a read of one state of a home into a file or folder that is there whole, or not at all.
 
 Told = Callable[[int, int], None]
 Write = Callable[[Contents, Path, Disk], None]

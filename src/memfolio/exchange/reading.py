@@ -25,6 +25,8 @@ from memfolio.vault.disk import Disk
 from memfolio.vault.log import closed_fences, read_log
 from memfolio.vault.paths import MAX_TRACKED_BYTES
 
+# What a source holds, in the form in which everything is taken over. Values only.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedMemory:
@@ -99,6 +101,8 @@ class Source(Protocol):
         """What is there, in a fixed order; what cannot be read is a `Flaw`."""
         ...
 
+
+# The files that a source may hold, read with care: no links, nothing huge, no folder that hides the others.
 
 DISK = Disk()
 SKIPPED = frozenset({"node_modules", "__pycache__"})
@@ -199,6 +203,8 @@ def _safe_name(name: str) -> str:
     return f"_{cut}{ending}" if _RESERVED.fullmatch(cut + ending) or not cut else f"{cut}{ending}"
 
 
+# A folder with a known layout: a table of the places in it, and what becomes of the file at each.
+
 SHOWN = 5
 """How many of the files that are left are named."""
 Reader = Callable[[Leaf, re.Match[str]], Iterable[Incoming]]
@@ -270,6 +276,8 @@ class Layout:
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
+
+# What becomes of a file that comes in: a page, the memories of a day, procedures, the sections of a page.
 
 T = TypeVar("T")
 DAY = r"(?P<day>\d{4}-\d\d-\d\d)"

@@ -24,6 +24,8 @@ from memfolio.vault.home import is_home
 from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of, agent_root
 from memfolio.vault.vault import Vault
 
+# Bringing an export of memfolio back: its files as they were, checked as a whole before any of them is written.
+
 READERS = {is_packed: read_archive, is_lines: read_jsonl}
 MOST_BYTES, MOST_FILES = 8 << 30, 1_000_000
 SOME_BYTES, MOST_PACKED = 64 << 20, 250
@@ -136,6 +138,10 @@ def _check_free(taken: list[str]) -> None:
         hint = "import into a new home, or one agent for another: `memfolio --agent NAME import FILE`"
         raise ConflictError(f"{taken[0]}{more} there already with other content", hint=hint)
 
+
+# Making an OpenClaw workspace the folder of an agent as it is: not a byte of it is copied or changed.
+#
+# The folder gets its place in the home by one renaming, and a link where it was leads OpenClaw to it as before.
 
 AFTER = "run `openclaw doctor --fix` and confirm that the workspace moved: until then OpenClaw answers nothing"
 """What is left for the person to do: OpenClaw remembers where its workspace really was."""

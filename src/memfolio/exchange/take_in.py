@@ -25,6 +25,8 @@ from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import MAX_TRACKED_BYTES, Form, Ledger, agent_root, check_path, form_of
 from memfolio.vault.vault import Vault
 
+# Many things in batches, of which each is one change.
+
 T = TypeVar("T")
 
 
@@ -40,6 +42,8 @@ def batches(things: Iterable[T], size: int, weight: int, weigh: Callable[[T], in
     if batch:
         yield tuple(batch)
 
+
+# What was taken over before, told by a small ledger that is written together with what comes in.
 
 DIGITS = 12
 """Bytes for a reference: 10⁹ of them have one chance in 10¹¹ to hold the same one twice."""
@@ -107,6 +111,8 @@ class ImportedMarks:
         records: list[Any] = [line.record for data in parts for line in read_lines(data or b"").records]
         return [mark for each in records if each.get("job") == self._source for mark in each.get("paths", ())]
 
+
+# Where a thing goes that comes in: what is written for it, checked one by one, so that a flaw stays with its thing.
 
 Written = Draft | PutPage | Mapping[str, Any] | None
 """What is written for a thing: an entry, a page, or a line; nothing where a page stands there as it is."""
@@ -204,6 +210,8 @@ def _is_free(path: str) -> bool:
     is_page = path.endswith(".md") and form_of(f"agents/x/{path}") is Form.PAGE
     return is_page and (path.startswith(KEPT) or not path.startswith(RESERVED))
 
+
+# So whatever is killed, a batch came with its marks or not at all, and whoever imports again goes on behind it.
 
 Told = Callable[[int, int], None]
 Placed = tuple[Thing, Written]

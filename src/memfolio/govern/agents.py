@@ -53,6 +53,8 @@ from memfolio.vault.paths import (
 )
 from memfolio.vault.vault import Vault
 
+# What an agent is told about its memory: Markdown for AGENTS.md or a system prompt, as the home is set up.
+
 TOLD = {
     **{deed: deed.value for deed in (Deed.REMEMBER, Deed.CORRECT, Deed.FORGET, Deed.CONFIRM, Deed.PIN)},
     Deed.CORE: "a line of core memory",
@@ -204,6 +206,9 @@ def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+# Giving memories to another agent: their entries as they stand, with their ids and what was said about them.
+
+
 def moving(vault: Vault, found: Sequence[Located], to: str, by: Attribution) -> Change:
     """The change that brings these memories from their logs into those of `to`; composed while nobody writes."""
     logs: dict[str, set[str]] = {}
@@ -255,6 +260,12 @@ def _lines(vault: Vault, agent: str, ids: set[str]) -> list[bytes]:
     lines = (raw for path in parts for raw in split_lines(vault.books.read(path) or b""))
     return [raw for raw in lines if any(line.record.get("memory") in ids for line in read_lines(raw).records)]
 
+
+# Renaming an agent: its whole folder under another name, with every id that depends on whose it is.
+#
+# Text without a mark has an id made of the agent and the words, and so have passages of pages. An entry with a mark
+# keeps its id, except where hand-written text stands right below it: only its checksum tells where the entry ends,
+# and that depends on the agent, too.
 
 _ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
 _COMMENT = re.compile(r"(?m)^<!-- \{.*\} -->$")
@@ -347,6 +358,8 @@ class Renaming:
 def _words(found: tuple[Searchable, ...]) -> list[str]:
     return [each.item.content for each in found]
 
+
+# The agents of a home: who they are, and how they are made, changed, renamed and retired.
 
 BY = Attribution(actor="bot:auto-detect", trigger="agent")
 

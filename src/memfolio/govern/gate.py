@@ -27,6 +27,8 @@ from memfolio.vault.lines import is_packed, read_lines, text_of
 from memfolio.vault.paths import SHARED, Form, Ledger, Sensitivity, agent_of, form_of, sensitivity, state_ledger
 from memfolio.vault.vault import Vault
 
+# What a change would write, without its secrets.
+
 T = TypeVar("T")
 ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, Action.PROPOSE})
 """What brings texts in; what moves, restores or undoes keeps its bytes."""
@@ -116,6 +118,8 @@ def _clean_lines(lines: bytes, redactor: Redactor, *, known: bool) -> bytes:
         return lines
     return redactor.clean(lines.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
+
+# What a change does, in the words of the policy. Pure.
 
 CORE = "MEMORY.md"
 PROPOSALS = "/memory/meta/proposals/"
@@ -357,6 +361,11 @@ def _is_one_line(after: bytes, before: bytes) -> bool:
     left = after.splitlines()
     return sum(1 for line in before.splitlines() if line.strip() and line not in left) <= 1
 
+
+# The gate: every change of a `Memory` passes it on its way to the writer, and the policy of the home decides.
+#
+# What is allowed goes on; what is not raises PolicyError, which names the row that decided and whether it can be
+# proposed instead.
 
 TENDING = frozenset({Deed.OBSERVE, Deed.LEARN, Deed.NOTE, Deed.PAGE, Deed.ARCHIVE, Deed.MERGE, Deed.PROPOSE})
 """What memfolio does by itself in the folder of an agent that proposes."""

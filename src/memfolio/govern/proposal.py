@@ -31,6 +31,8 @@ from memfolio.vault.fields import (
 )
 from memfolio.vault.paths import agent_of, agent_root, check_agent
 
+# A proposal: a call of a verb that waits for somebody's leave. Pure.
+
 WORDS = 80
 """Characters of a text that its title shows."""
 TIMES = ("at", "valid_from", "valid_until")
@@ -216,6 +218,9 @@ _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
 }
 
 
+# The page of a proposal, which people read and edit: a title, a field a line, a rule, and below it the memory that is
+# meant, as a quote, and the text. Pure.
+
 RULE = "---"
 QUOTE = ">"
 _ID = r"P-\d{1,15}-[0-9a-f]{8}"
@@ -361,6 +366,8 @@ def _line(path: str, number: int) -> Iterator[None]:
         raise ContentError(f"{path}, line {number}: {why}", hint="correct that line, or delete the file") from error
 
 
+# Which proposals cannot both be carried out. Pure.
+
 CLAIMS = frozenset({"remember", "correct", "core.add", "core.replace", "core.pin"})
 KEEPING = frozenset({"confirm", "pin"})
 _IS = re.compile(
@@ -415,6 +422,8 @@ def _claim(text: str) -> KnownStatementAbout:
         found = {**match.groupdict(), "predicate": "is", "is_single": True}
     return KnownStatementAbout(ref="", text=text, at=datetime.min.replace(tzinfo=UTC), **found)
 
+
+# Verbs that become proposals where the policy wants somebody's leave, and how a proposal is carried out.
 
 P = ParamSpec("P")
 R = TypeVar("R")

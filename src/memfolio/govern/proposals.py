@@ -42,6 +42,9 @@ from memfolio.vault.lines import new_id, read_lines, split_lines
 from memfolio.vault.paths import agent_of, state_ledger
 from memfolio.vault.vault import Vault
 
+# A decision is one change with all that follows from it: what was proposed is done, its page goes, the verdict stands
+# in the state lines of the agent that it was for, and what contradicted it is told so.
+
 T = TypeVar("T")
 Act = Callable[["Proposals", Proposal], T]
 ATTEMPTS = 8

@@ -17,6 +17,8 @@ from memfolio.policy import Deed
 from memfolio.stores.core import BY, Core, CoreEdit
 from memfolio.types import Attribution, Origin
 
+# Core memory under the policy.
+
 
 class GovernedCore(Core):
     """Core memory whose edits are proposed where the policy wants somebody's leave."""
@@ -41,6 +43,8 @@ class GovernedCore(Core):
             self._gate.check(Deed.CONFIRM, by, Origin.UNTRUSTED)
         return super().pin(what, by=by, dry_run=dry_run)
 
+
+# Facts, rules and terms under the policy.
 
 Propose = Callable[[ProposedCall, PolicyError], Proposal]
 

@@ -32,6 +32,8 @@ from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, for
 from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
+# Following what came from a source to everything that was made of it.
+
 HUMAN = "human"
 
 Found = dict[str, Located]
@@ -115,6 +117,8 @@ def _goes(item: MemoryItem, rest: Collection[str]) -> bool:
 def _is_person(actor: object) -> bool:
     return str(actor).partition(":")[0] == HUMAN
 
+
+# Taking back all that came from one source, with everything that was made of it, wherever it is told.
 
 _ID = re.compile(r"M-\d{1,15}-[0-9a-f]{8}")
 _ADDED = re.compile(rf"(?m)^\+## .*\^({_ID.pattern})$")

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from memfolio.index.graph import EntityFact, EntityRelation, Node
 from memfolio.index.read_files import name_key
 
+# Everybody and everything that is spoken of: which entity a name means. Pure.
+
 LONGEST_NAME = 80
 LONGEST_SLUG = 48
 CONCEPT = "concept"
@@ -174,6 +176,8 @@ def slug(name: str) -> str:
     made = unicodedata.normalize("NFC", words).lower()
     return made or blake2b(name.encode("utf-8", "replace")).hexdigest()[:8]
 
+
+# How alike two names are, and which entities may be the same. Nothing here is applied: a person decides. Pure.
 
 LONG_ENOUGH = 5
 """Letters from which on a slip of the pen can be told from another name."""

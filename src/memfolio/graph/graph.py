@@ -28,6 +28,8 @@ from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.vault import OWNER, Vault
 
+# Walking the graph: who is near an entity, and how two of them are connected.
+
 MOST_HOPS = 6
 Ties = Callable[[Iterable[str]], Sequence[EntityRelation]]
 """The relations that lead from or to entities."""
@@ -115,6 +117,8 @@ def _way(side: dict[str, GraphStep | None], at: str) -> list[GraphStep]:
         at = step.here
     return steps[::-1]
 
+
+# Making one entity of two: what the other page tells goes to the one that is kept, as one change.
 
 _SECTIONS = {name.casefold(): name for name in ORDER}
 _OF_PAGES = BOOKKEEPING | OWN_KEYS
@@ -222,6 +226,9 @@ def _closed(lines: list[str]) -> list[str]:
     for match in filter(None, map(FENCE.match, lines)):
         fence = match[1] if not fence else "" if match[1] == fence else fence
     return [*lines, fence] if fence else lines
+
+
+# The graph of one agent as a small object: who and what is known, and how they are related.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

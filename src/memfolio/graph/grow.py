@@ -36,6 +36,8 @@ from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
 from memfolio.vault.vault import Vault
 
+# What the graph needs of those who make its changes and of those who look things up.
+
 GROWER = Attribution(actor="system:tend", approval=Approval.AUTO, trigger="graph")
 
 
@@ -61,6 +63,8 @@ class Readable(Protocol):
 def graph_folder(agent: str) -> str:
     return f"{agent_root(agent)}/memory/graph"
 
+
+# From what was learned to what each entity's page lacks. Pure.
 
 Line = Mapping[str, Any]
 
@@ -257,6 +261,8 @@ def _records(value: object) -> Iterator[Line]:
     return (each for each in as_list(value) if isinstance(each, dict))
 
 
+# The overview of the graph, `graph/index.md`: written anew from the pages each time.
+
 HEAD = """\
 # Semantic Graph Index
 
@@ -314,6 +320,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
 def _cell(text: str | None) -> str:
     return " ".join((text or "").replace("|", "\\|").split())
 
+
+# Growing the graph: what conversations told of people and things goes to their pages, as one change.
 
 ATTEMPTS = 3
 IN_SUMMARY = 3
@@ -469,6 +477,8 @@ def _words(fact: EntityFact) -> str:
 def _is_event(fact: EntityFact) -> bool:
     return fact.type in EVENTS or fact.kind == "episodic"
 
+
+# Taking out of the graph's pages what only certain memories told, when these go.
 
 _CITING = re.compile(r"[^\n]*[(\[](M-\d{1,15}-[0-9a-f]{8})[)\]][ \t]*\r?(?:\n|\Z)")
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
     Places = NDArray[np.int32]
 
+# Search among vectors: by their sketches first, which stay in memory, then by the vectors that these point to.
+#
+# Vectors are compared in whole numbers, so that equal ones are equally near wherever they stand.
+
 SEGMENT = 16
 """How many blocks of sketches are compared at once."""
 SPAN = SEGMENT * BLOCK
@@ -333,6 +337,9 @@ def best(rows: Rows, values: Doubles, limit: int) -> list[NearestVector]:
     least = np.partition(values, -limit)[-limit] if limit < len(values) else 0
     chosen = (values >= least) & (values > 0)
     return list(map(NearestVector, rows[chosen].tolist(), values[chosen].tolist()))
+
+
+# Search by meaning: the nearest vectors among what passes the filter.
 
 
 def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[NearestVector]:

@@ -23,6 +23,8 @@ from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
 from memfolio.index.search import register
 from memfolio.vault.trail import Head
 
+# A gate at which a fork waits: a lock of SQLite's that a thread holds would stay shut in the new process for ever.
+
 PATIENCE = 5.0
 """Seconds for which a fork waits at most."""
 
@@ -75,6 +77,9 @@ class ForkGate:
         self._changed.release()
 
 
+# Turns: a lock among the threads of a process.
+
+
 class Mutex:
     """One thread at a time; who has its turn may take it again.
 
@@ -105,6 +110,8 @@ class Mutex:
     ) -> None:
         self.end()
 
+
+# What an index notes about itself: up to which change it has filed, and for which home it was built.
 
 HEAD, CHAIN, BASIS = "head", "chain", "basis"
 
@@ -139,6 +146,11 @@ def set_head(connection: apsw.Connection, head: Head, *, is_whole: bool) -> None
     chain = head.hash if is_whole else ""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?), (?, ?)", (HEAD, head.seq, CHAIN, chain))
 
+
+# The file of one agent's index: its connections, its transactions, and what it means when SQLite complains.
+#
+# Every index file has a number of its own, so a rebuilt index never meets the journal of the one before. Pages carry
+# checksums (SQLite's cksumvfs), so a flipped bit is an error when it is read and never a wrong answer.
 
 Connection = apsw.Connection
 T = TypeVar("T")
@@ -525,6 +537,8 @@ def _sync(path: Path) -> None:
     finally:
         os.close(fd)
 
+
+# Databases of other programs, which are only read.
 
 LONGEST = 64 << 20
 """Bytes of one value."""

@@ -35,6 +35,8 @@ from memfolio.state import fold
 from memfolio.text import searchable
 from memfolio.types import Kind, Origin, Store, Type
 
+# What follows from facts, as the index keeps it: conclusions, what each rests on, and facts that changed since.
+
 DERIVED, TROUBLE = "derived", "derived-trouble"
 """The note of the rules by which conclusions were drawn, and why there are none where they could not be drawn.
 
@@ -170,6 +172,11 @@ def _row(atom: Atom, rule: str) -> tuple[object, ...]:
     *stated, start, end = atom
     return (*stated, None if start == BEGINNING else start, None if end == END else end, rule)
 
+
+# Filing lines about facts, so that the same lines always end as the same facts, in whatever order they come.
+#
+# A fact is what all lines about its triple make of it, in the order of the ledger. Most have one line, and are filed
+# many at once; for the others all their lines are kept beside them, so that any of them can come and go.
 
 _INSERT = "INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TRIPLE = "subject = ? AND predicate = ? AND object = ?"

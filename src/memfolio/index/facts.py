@@ -22,6 +22,11 @@ from memfolio.index.rows import MICROSECOND, clean, from_us
 from memfolio.types import Origin
 from memfolio.vault.fields import read_object, without_surrogates
 
+# A fact as those see it who reason: a triple with how sure it is and when it is true.
+#
+# Times are microseconds since 1970; a span begins with its first moment and ends before its last. `BEGINNING` and
+# `END` stand for what is open.
+
 BEGINNING, END = -(2**62), 2**62
 
 Triple = tuple[str, str, str]
@@ -45,6 +50,8 @@ class Atom(NamedTuple):
     def holds_at(self, moment: int) -> bool:
         return self.start <= moment < self.end
 
+
+# Facts as the index has them: subject, predicate and object, with all that is known about when and how they hold.
 
 FACTS = (
     "f.row, f.id, f.subject, f.predicate, f.object, f.confidence, f.source, f.category, f.origin, f.valid_from,"
@@ -147,6 +154,8 @@ def _full_stop(text: str) -> str:
     end = last.rstrip("'\")%”’»")[-1:]
     return "." if end.isalnum() and end < FIRST_WIDE and not _ADDRESS.search(last) else ""
 
+
+# Lines about facts: what each says, and what a fact is after all of them. Pure.
 
 ASSERT, RETRACT, VERIFY = "assert", "retract", "verify"
 OPS = (ASSERT, RETRACT, VERIFY)
@@ -420,6 +429,8 @@ def from_json(file: int, ordinal: int, text: str) -> FactLine:
     return FactLine(file, ordinal, *json.loads(text))
 
 
+# Asking for facts: by patterns, by time, by id, and what was known of them before.
+
 UNTRUSTED = Origin.UNTRUSTED.value
 _WILD = re.compile(r"[*?]")
 _ORDERS = (PARTS, ("predicate", "object", "subject"), ("object", "subject", "predicate"))
@@ -660,6 +671,8 @@ def premises_of(connection: apsw.Connection, fact: Fact) -> list[str]:
     )
     return [each for table in ("facts", "derived") for (each,) in connection.execute(sql.format(table), (fact.row,))]
 
+
+# Which words of a question facts know: predicates, subjects and objects.
 
 # From one predicate to the next by the index, since there are few of them for many facts.
 _PREDICATES = """

@@ -16,6 +16,8 @@ from memfolio.index.read_files import name_key
 from memfolio.index.rows import from_us
 from memfolio.index.search import LEVELS, Sieve
 
+# What memories have to do with each other: causes, corrections, links, the same people and things, digests.
+
 DIGESTS = ("weekly", "monthly", "quarterly")
 
 
@@ -145,6 +147,9 @@ def made_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, frozen
         found |= {each: frozenset(str(one) for (one,) in connection.execute(below, (each,))) for each in made}
         asked = tuple(made)
     return found
+
+
+# What growing and walking the graph ask of the index.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

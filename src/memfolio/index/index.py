@@ -48,6 +48,14 @@ from memfolio.vault.paths import agent_of, agent_root, ledger_of
 from memfolio.vault.trail import Head
 from memfolio.vault.vault import Vault
 
+# The index of one agent: opened, kept up with the files, rebuilt when it is damaged, and asked.
+#
+# It follows the vault: each change that the vault enters is filed at once (`follow`). Whatever else happened while
+# nobody followed is found by comparing files with what was filed (`catch_up`). So it never holds up a write, and a
+# reader always sees the files as they are.
+
+# Keeping an index like the files: all of them, those that changed, or only what a change of ours added.
+
 logger = logging.getLogger("memfolio")
 Progress = Callable[[int, int], None]
 
@@ -521,6 +529,9 @@ class Index:
 
 def _again_and_again() -> IndexUnavailableError:
     return IndexUnavailableError("the index is damaged again and again", hint="check the disk of the cache folder")
+
+
+# Search indexes after a purge: built anew from the files, so that no page of them remembers what is gone.
 
 
 def rebuilder(

@@ -21,6 +21,8 @@ from memfolio.index.search import ARCHIVED, QUARANTINED, SUPERSEDED, Filter, Sho
 from memfolio.sources import OVERHEARD, SUMMED_UP
 from memfolio.types import Kind, MemoryItem, Store, Type
 
+# Looking memories up by what they are, not by what they say.
+
 _FILE = "JOIN files f ON f.number = m.file"
 
 
@@ -118,6 +120,9 @@ def entities_of(connection: apsw.Connection, row: int) -> list[str]:
     return [entity for (entity,) in connection.execute("SELECT entity FROM mentions WHERE row = ? ORDER BY 1", (row,))]
 
 
+# Looking up many memories at once by where they come from and by what became of them.
+
+
 def of_source(connection: apsw.Connection, source: str) -> list[str]:
     """The memories that came from a source, by their own field or by an attribute of that name."""
     sql = (
@@ -163,6 +168,8 @@ def _array(ids: Collection[str]) -> Any:
     return apsw.carray(tuple(ids))
 
 
+# What stands at the moment: recent memories and active facts for a user, and the newest state lines of a kind.
+
 KNOWN = (Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION)
 MEMORIES = ("memory",)
 
@@ -196,6 +203,8 @@ def newest_line(connection: apsw.Connection, op: str, name: str, value: str | No
     found = connection.execute(sql, clean((op, name, value))).fetchone()
     return dict(json.loads(found[0])) if found else None
 
+
+# A look at some memories: what ranking wants to know about the best of the candidates.
 
 LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
 _LOOK = "m.content, m.source, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
@@ -231,6 +240,9 @@ def short_texts(connection: apsw.Connection, rows: Sequence[int], most: int) -> 
         return {}
     sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
     return dict(connection.execute(sql, (apsw.carray(array("q", rows)), most)))
+
+
+# Memories in their company: what was said just before and after, and who the speakers are.
 
 
 def around(connection: apsw.Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:
@@ -282,6 +294,9 @@ def latest(connection: apsw.Connection) -> int | None:
     return found
 
 
+# What is on which shelf: working memory, short-term memory, and what is ready to become long-term memory.
+
+
 def working(connection: apsw.Connection, *, least_used: bool) -> list[str]:
     """The ids of working memory, the next to leave first."""
     order = "max(coalesce(m.accessed_at, 0), m.created_at)" if least_used else "m.created_at"
@@ -310,6 +325,8 @@ def store_counts(connection: apsw.Connection, kept: Mapping[str, int], short_ter
         counts[Store.LONG_TERM.value] = counts.get(Store.LONG_TERM.value, 0) + put - within
     return dict(sorted(counts.items()))
 
+
+# How many memories there are of which kind, kept beside them so that nobody has to count them all.
 
 _PLAIN = tuple(map(COLUMNS.index, ("form", "kind", "store", "origin")))
 _SESSION = COLUMNS.index("session")
@@ -340,6 +357,8 @@ def neighbours(connection: apsw.Connection) -> int:
     found: int = connection.execute("SELECT sum(memories - 1) FROM session_tally WHERE memories > 0").get or 0
     return found
 
+
+# The index in numbers.
 
 LIVE = "forgotten_at IS NULL AND archived = 0"
 
@@ -431,6 +450,8 @@ def last_runs(connection: apsw.Connection) -> dict[str, str]:
     return {str(line["job"]): str(line.get("at", "")) for line in lines if "job" in line}
 
 
+# What adapters hold as memories for other libraries: items of a session in their order, values under their names.
+
 OUT_OF_SIGHT = (ARCHIVED, QUARANTINED, SUPERSEDED)
 ALL = -1
 """How many items SQLite takes for no limit, as it does every number below 0."""
@@ -511,6 +532,8 @@ def _rows(connection: apsw.Connection, columns: str, rest: str, *given: object, 
     return connection.execute(sql, (*values, *given))
 
 
+# The pages that memfolio writes about memories, and that cite them line by line.
+
 FOLDERS = (
     "sessions",
     "memory/weekly",
@@ -528,6 +551,9 @@ def written_pages(connection: apsw.Connection, root: str) -> list[str]:
         sql = "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path"
         found += [path for (path,) in connection.execute(sql, (f"{root}/{folder}/", f"{root}/{folder}0"))]
     return found
+
+
+# What is known about people and things: the profiles that their pages give them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

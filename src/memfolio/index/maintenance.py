@@ -28,6 +28,10 @@ from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import local
 
+# Fading and retention as questions to the index: what is weak, and what is due for the archive.
+#
+# The formula is that of `memfolio.decay`, as an expression of SQL, so that a million memories are asked in one pass.
+
 Values = dict[str, Any]
 _HUGE = 1.7976931348623157e308
 """The largest number: what is larger has no end."""
@@ -257,6 +261,8 @@ def _plain(folder: str) -> str:
     return "".join(f"[{each}]" if each in "*?[" else each for each in folder)
 
 
+# Days as the index knows them: which have changed, what happened on them, and what was made of that.
+
 SUMMARY = "summary"
 DAY_SUMMARY = "day-summary"
 CONCLUDED = (PATTERN, LEARNED)
@@ -441,6 +447,8 @@ def keep_gists(connection: apsw.Connection, made: Iterable[tuple[date, str, str]
     connection.executemany("INSERT OR REPLACE INTO gists (day, mark, data) VALUES (?, ?, ?)", rows)
 
 
+# Conversations: which have turns that nobody has learned from, what was said in them, and what is known already.
+
 SPOKEN = Filter(forms=("memory",))
 _TURNS = "m.session IS NOT NULL AND m.role IS NOT NULL AND m.id < 'M-:' AND m.id > 'M-'"
 MARK = 8
@@ -571,6 +579,8 @@ def _rest(about: About, part: str) -> str:
 def _any(expressions: Iterable[str]) -> str:
     return " OR ".join(f"({each})" for each in sorted(expressions))
 
+
+# What a reflection asks of the index: what came lately, what holds, what has faded, what was replaced.
 
 RECENT = 5000
 """How many memories since a moment are looked at, the newest."""

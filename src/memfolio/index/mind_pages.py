@@ -21,6 +21,8 @@ from memfolio.vault.agents import COMMITMENTS
 from memfolio.vault.fields import iso_of, local, read_moment, read_number
 from memfolio.vault.log import closed_fences
 
+# The nine pages of a mind: what stands on each, and which fields its items have. Plain tables.
+
 
 class Value(StrEnum):
     """What a field holds: a share is a number from 0 to 1, a day may be a time, names are ids or titles."""
@@ -115,6 +117,8 @@ def kind_of(name: MindItemKind | str) -> MindItemKind:
         raise InputError(f"a mind has no page {name[:40]!r}", hint=nearest(name.capitalize(), list(BY_PAGE)))
     return found
 
+
+# An item of a mind: one belief, desire, goal, intention … as its section tells. Pure.
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 NAME = re.compile(r"[A-Z]-(?:\d{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
@@ -251,6 +255,18 @@ WANTED = {
 }
 """What a field should hold, for people."""
 
+
+# A page of a mind: sections below `## ` headings, each an item with fields that a person can read. Pure.
+#
+# Whatever is not edited keeps its bytes. A section as it is written here:
+#
+#     ## Session store ^B-1794753005123-a3f2c91d
+#     certainty: 0.9 · updated: 2026-11-15 · from: M-1794753005001-0c11a2b3
+#
+#     Redis is our primary session store.
+#
+# By hand, fields may also stand on lines of their own (`Certainty: 0.9`, `- **Priority**: high`) or as marks such as
+# `[deadline: 2026-11-20]`, and the id may be missing. A backslash keeps a line or a mark from being one.
 
 BETWEEN = " · "
 _SECTION = re.compile(r"^(?:\A\ufeff)?##(?=[ \t\r]|$)[^\n]*\n?", re.MULTILINE)

@@ -27,6 +27,12 @@ from memfolio.vault.lines import read_lines, text_of
 from memfolio.vault.log import closed_fences, read_log
 from memfolio.vault.paths import SHARED, Form, agent_of, day_of, form_of, is_packed_log, is_tracked, ledger_of, place_of
 
+# A page cut into passages: the pieces that search finds and shows.
+#
+# A section is the unit. Sections below a heading of level 3 to 6 share a passage as long as they fit into it; tiny
+# ones below a heading of level 1 or 2 are joined with their neighbours; a long one is cut where a reader would pause.
+# Only `#` headings count; lines in closed code fences are never headings.
+
 MAX_HEADING = 200
 """A longer line is text, whatever it begins with: nothing of it may be lost to search."""
 
@@ -286,6 +292,8 @@ def _reach_back(body: str, floor: int, stop: int, overlap: int) -> int:
         low, high = (low, middle) if estimate_tokens(body[middle:stop]) <= overlap else (middle + 1, high)
     return low
 
+
+# The pages of an agent: which files are searched as pages, what they are, and what their names and links say.
 
 MAX_VALUES = 64
 MAX_VALUE = 200
@@ -614,6 +622,8 @@ def page_names(fields: Mapping[str, list[str]]) -> tuple[str, ...]:
     """What a page's front matter calls it."""
     return tuple(dict.fromkeys([*fields.get("title", ()), *fields.get("aliases", ()), *fields.get("alias", ())]))
 
+
+# From a file's bytes to what can be found in it. Pure: the same bytes always give the same.
 
 _STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
 _KNOWLEDGE = re.compile(

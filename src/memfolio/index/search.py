@@ -20,6 +20,11 @@ from memfolio.sources import LEARNED
 from memfolio.text import match_expression
 from memfolio.types import Kind, Store, Type
 
+# Which memories are within short-term memory: that follows from when they came and how important they are.
+#
+# Nothing is written when a memory leaves it: the text stays in its log, and from then on it counts as long-term
+# memory.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShortTerm:
@@ -60,6 +65,8 @@ def stores_of(stores: Sequence[Store], short_term: ShortTerm) -> tuple[str, tupl
     return f"{sql} OR {within}", (*plain, *short_term.values)
 
 
+# Whether anything is remembered that has some tag, session, user or entity.
+
 _ANY = {
     "tag": "SELECT 1 FROM tags WHERE tag = ?1 LIMIT 1",
     "session": "SELECT 1 FROM memories WHERE session = ?1 LIMIT 1",
@@ -73,6 +80,8 @@ def is_known(connection: apsw.Connection, name: str, value: str) -> bool:
     key = {"tag": str.casefold, "entity": name_key}.get(name, str)(value)
     return connection.execute(_ANY[name], clean((key,))).fetchone() is not None
 
+
+# What a memory must be to count at all: decided by the database, before anything is ranked or cut off.
 
 ARCHIVED = "archived"
 SUPERSEDED = "superseded"
@@ -207,6 +216,8 @@ def _one_of(column: str, values: Sequence[str]) -> Condition:
     return f"m.{column} IN ({', '.join('?' * len(values))})", tuple(values)
 
 
+# What passes a filter: each memory is looked up once for a whole question.
+
 FEW = 4000
 """Up to how many memories that pass a filter are compared one by one."""
 WIDER = 8
@@ -280,6 +291,11 @@ class Sieve:
         found = [row for (row,) in self.connection.execute(sql, (*values, FEW + 1))]
         return found if len(found) <= FEW else None
 
+
+# Search by words: BM25 over what passes the filter.
+#
+# To find what has a word is quick, to weigh it is not. So the filter is asked about the best alone, and in large
+# homes the rarest words choose what is weighed; the weight itself is always that of all words.
 
 COLUMNS = (1.0, 0.6)
 """How much a word counts in the content, and in the tags and headings around it."""
@@ -442,6 +458,9 @@ def _statistics(api: apsw.FTS5ExtensionApi) -> _Statistics:
     rarity = [log(1 + (total - rows + 0.5) / (rows + 0.5)) for rows in having]
     api.aux_data = found = _Statistics(rarity, api.column_total_size(-1) / total)
     return found
+
+
+# Plain full-text search, with nothing of ours in it: the floor that recall is measured against.
 
 
 class PlainSearch:

@@ -47,6 +47,12 @@ from memfolio.vault.fields import text_id
 from memfolio.vault.journal import FileState
 from memfolio.vault.lines import read_lines
 
+# Filing what stands in the files into the tables, so that the same files always end as the same tables.
+#
+# The order in which files arrive must not matter. So a memory that stands in several files belongs to the one that
+# sorts first (`precedence`), the others are noted as places, and a file that loses or gains a memory by another's
+# change is read again.
+
 Line = Mapping[str, Any]
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
 OF_ENTITY = -2

@@ -20,6 +20,8 @@ from memfolio.text import searchable
 from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.fields import iso_of, without_surrogates
 
+# Writing rows of memories, with their words, tags and links.
+
 Line = Mapping[str, Any]
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 _WORDS = "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)"
@@ -146,6 +148,8 @@ class RowFiling:
         found = self._db.execute(f"SELECT {SELECT} FROM memories m WHERE m.row = ?", (key,)).fetchone()
         return tuple(found or ())
 
+
+# The lines of rules, cases, judgements and runs; a case is besides among the memories, so that it can be found.
 
 Record = Mapping[str, Any]
 _NAMES = {"rules": ("rule", "R"), "cases": ("case", "C"), "judgements": ("judgement", "J"), "runs": ("run", "X")}

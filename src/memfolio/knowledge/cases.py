@@ -25,6 +25,11 @@ from memfolio.vault.fields import read_moment
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 
+# A case: what was believed and wanted, what was done about it, and how that went. Pure.
+#
+# A case is written as lines that are never changed: `store` begins it, `retain` counts a further use, `revise`
+# replaces parts of it, and `delete` ends it. What it is at the moment follows from its lines in their order.
+
 MANY = 1000
 """How many beliefs, desires, actions or metrics a case may have."""
 LONG = 20_000
@@ -228,6 +233,8 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[str, object], Any]]] = {
 }
 
 
+# Which cases are like a situation, and which are worth keeping. Pure.
+
 TEXT = 0.5
 """How much like texts count where nothing else meets; the more ids meet, the less is left for them."""
 OUTCOME = 0.2
@@ -319,6 +326,11 @@ def surplus(cases: Collection[Case], most: int, now: datetime) -> list[Case]:
     """The cases of least worth that must go so that `most` are left; equal ones by id."""
     return nsmallest(max(0, len(cases) - most), cases, key=lambda case: (worth(case, now), case.id))
 
+
+# The cases of one agent as a small object: what was done before in situations like this, and how it went.
+#
+# The cycle of case-based reasoning: `retrieve` a case, reuse it, `revise` it where it did not fit, `retain` how it
+# went.
 
 KEEPER = Attribution(actor="bot:cases", trigger="case")
 REVISABLE = (*PARTS, "importance")

@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     from memfolio.index.index import Index
 
 
+# Forward chaining: all that follows from atoms by rules, the surest first.
+#
+# A conclusion is never surer than what it rests on, and never holds longer. So whatever comes first out of a queue
+# that is ordered by confidence, then by span, needs never be replaced by something better, as in Dijkstra's search.
+
 Order = tuple[float, int, int]
 """What a conclusion stands in the queue by: -confidence, start, -end."""
 STEPS = 50
@@ -253,6 +258,11 @@ class Forward:
         return atom
 
 
+# Truth maintenance: conclusions follow their premises, and are withdrawn with them, without drawing all anew.
+#
+# Each conclusion remembers one proof. Where a premise of it changes, it is withdrawn with all that rests on it, and
+# drawn again if it follows in another way. The outcome is what drawing everything anew would give.
+
 FEW = 20_000
 """How many steps maintenance may take however little is known."""
 SHARE = 2
@@ -449,6 +459,8 @@ class Revision(Forward):
 def _order(atom: Atom) -> Order:
     return -atom.confidence, atom.start, -atom.end
 
+
+# Which constraints are violated, and which policies ask for something. Pure.
 
 _FIRST = 1 << 61
 """Keys from here on are facts of one call."""

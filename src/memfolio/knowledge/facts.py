@@ -45,6 +45,8 @@ from memfolio.vault.fields import iso_of
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 
+# A fact as a line of its ledger, as it is asserted, and as a document.
+
 When = date | str | None
 """A time with its zone, a day, or either as ISO text."""
 GIVEN = (

@@ -38,6 +38,10 @@ from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, called
 from memfolio.types import Approval, Attribution, Origin
 from memfolio.vault.vault import Vault
 
+# Answers to questions from what is known: facts, what follows from them, what is missing, and what would explain it.
+#
+# A question is a triple with variables, or plain words in which known terms and predicates are looked for. Pure.
+
 LONGEST = 5
 """How many words a term may have to be found in a question."""
 PATTERNS = 2000
@@ -221,6 +225,8 @@ def _lines(found: KnowledgeAnswer) -> Iterator[str]:
     if found.truncated:
         yield "The search was cut: there may be more."
 
+
+# Reasoning over what one agent knows, as a small object: what follows, whether and why, what is wrong, what to do.
 
 INFERRER = Attribution(actor="bot:inference", approval=Approval.AUTO, trigger="infer")
 T = TypeVar("T")

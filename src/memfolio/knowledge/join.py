@@ -14,6 +14,8 @@ from memfolio.index.facts import BEGINNING, END, Atom, Triple
 from memfolio.knowledge.literal import Operator, compare
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, bound, is_variable, variables
 
+# Where atoms are looked up, and a place for them in memory.
+
 __all__ = ["BEGINNING", "END", "Atom", "MemoryRelations", "Relations", "Triple"]
 
 
@@ -72,6 +74,9 @@ class _Table:
                 self._lookups[field][atom[field]].append(atom)
         return self._lookups[field].get(value, ())
 
+
+# Confidence is the least of the atoms' confidences, validity the time in which all of them hold. A negated condition
+# takes away the times at which something matches it.
 
 Binding = Mapping[str, str]
 Span = tuple[int, int]
@@ -294,6 +299,8 @@ def _is_test(part: Part) -> bool:
 def _bound_terms(part: Part, have: set[str]) -> int:
     return sum(not is_variable(term) or term in have for term in part.terms)
 
+
+# How near a rule comes to a goal: its conditions for it, those that are met, and those that are missing. Pure.
 
 ATTEMPTS = 20
 """How many ways to meet the same conditions of a rule are looked at."""

@@ -27,6 +27,8 @@ from memfolio.knowledge.join import (
 from memfolio.knowledge.rule import Condition, Part, Rule, render_part, spoken_of, variables
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, head_binding, steps_to, tell
 
+# Abduction: what would explain an observation, and what each explanation takes for granted. Pure.
+
 ABDUCTION_DEPTH = 2
 """How many hypotheses deep an assumption is explained in turn."""
 HYPOTHESES = 20
@@ -131,6 +133,11 @@ def _gaps(hypotheses: Iterable[Hypothesis]) -> Iterator[Gap]:
 def _rank(hypothesis: Hypothesis) -> tuple[float, float, int, str]:
     return -hypothesis.score, -hypothesis.confidence, len(hypothesis.assumptions), hypothesis.rule.name
 
+
+# Backward chaining: whether a goal follows from facts and rules, with which values, why, and what is missing.
+#
+# The rules that lead to a goal are narrowed to it, as far as its values reach, and all is drawn that follows by them
+# from the facts that they speak of. So nothing proves itself, and all ends. Pure.
 
 ANSWERS = 50
 """How many answers are shown with their proofs."""

@@ -19,6 +19,11 @@ from memfolio.intake import nearest
 from memfolio.knowledge.literal import LiteralKind, Operator, read_literal
 from memfolio.vault.fields import read_moment
 
+# A rule: conditions with variables, and what follows where all of them hold. Pure.
+#
+# A rule is safe when every variable that it concludes with or compares is bound by a condition that is not negated. A
+# variable that stands in negated conditions only means "anything".
+
 FACTOR = 0.9
 """How much less sure a conclusion is than what it rests on, where a rule does not say."""
 MOST_CONDITIONS = 64
@@ -210,6 +215,12 @@ _BELONGS: dict[str, tuple[RuleType, object]] = {
     "escalate": (RuleType.POLICY, False),
 }
 
+
+# Rules as a person writes them, and back. Pure.
+#
+# taxable: ?x hasRevenue ?y and ?y > 50000 and not ?x isExempt true => ?x isTaxable true [factor 0.8] ?x isA Employee
+# and not ?x hasManager ?m => ERROR: ?x has no manager ?x hasDebt ?d and ?d > $1m => DO notify-cfo about ?x [escalate,
+# domain finance]
 
 _OPERATORS = {
     "=": Operator.EQ,
@@ -440,6 +451,8 @@ class _Parser:
         raise RuleError(f"expected {expected} {where}", hint=hint)
 
 
+# A rule as a JSON object, and back: the fields of a line of the ledger, and of files to import. Pure.
+
 T = TypeVar("T", bound=str | bool | float)
 Record = Mapping[str, Any]
 _SAME = ("id", "name", "description", "domain", "action", "escalate", "enabled", "kept")
@@ -566,6 +579,8 @@ def _field(record: Record, name: str, default: T) -> T:
 def _wrong(name: str, expected: str) -> RuleError:
     return RuleError(f"the field {name} of a rule makes no sense", hint=f"it is {expected}")
 
+
+# In which order rules are applied: one that asks whether something is absent waits for all that could conclude it.
 
 TOLD = 10
 """How many predicates of a loop are named."""

@@ -24,6 +24,13 @@ from memfolio.knowledge.rule import Part, bound, check_rule, is_variable, parse
 from memfolio.knowledge.tree import span_text
 from memfolio.vault.vault import Vault
 
+# Questions to the facts of all agents that one may read, answered from the index.
+
+# Questions to the graph that facts make: where a path leads, what hangs on something, how many there are, what is
+# odd.
+#
+# They are answered from the facts that hold at one moment. Of facts that say the same, the surest is cited. Pure.
+
 T = TypeVar("T")
 HOPS, MOST_HOPS = 6, 32
 """How often a step with `+` or `*` is repeated, unless somebody says so, and at most."""

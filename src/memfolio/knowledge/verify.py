@@ -29,6 +29,10 @@ from memfolio.text import counted, terms
 from memfolio.types import Attribution, MemoryItem, Origin
 from memfolio.vault.vault import Vault
 
+# Whether a fact stands: asked of the person, of other sources, of the calendar, or of the other facts.
+#
+# A verification is noted with the fact. It never deletes one, and changes how sure it is only when asked to.
+
 CONSISTENT = 0.9
 """How sure a fact is that nothing contradicts."""
 FRESH = timedelta(days=180)
@@ -260,6 +264,12 @@ def _tells(memory: MemoryItem, fact: Fact) -> bool:
     is_related = not predicate or any(occurs(word, said) for word in predicate)
     return is_related and are_words_of(fact.subject, said) and are_words_of(fact.object, said)
 
+
+# What might be so, given what is known: guesses for a person to look at, never facts.
+#
+# A language model is asked where there is one. What it answers is data: whatever is no triple, is known already, has
+# nothing to do with what it was shown or names facts that do not exist is dropped. Without one, rules and the habits
+# of like subjects make the guesses. Nothing here is stored.
 
 SURE = 0.5
 """How sure a guess is at most, compared with the facts it rests on."""

@@ -27,6 +27,8 @@ from memfolio.learn.words import (
 )
 from memfolio.types import ID_PATTERN
 
+# What is never learned: code, logs, quotations, injected memories, small talk, questions and suppositions.
+
 MAX_READ = 20_000
 """Characters of a turn that are read: nobody says more at once, so the rest is pasted."""
 _LONGEST_LINE = 2_000
@@ -181,6 +183,8 @@ def is_small_talk(clause: str) -> bool:
     return bool(_SMALL.match(clause))
 
 
+# A turn as the clauses that it tells: sentences split where somebody else, or the same one, is told of again.
+
 _LONGEST = 600
 _END = re.compile(r"(?<=[.!?…])[\"')]*\s+")
 _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Inc|Ltd|Co|vs|etc|e\.g|i\.e|approx|No|[A-Z]))\.$")
@@ -319,6 +323,8 @@ def _goes_on(verb: str, first_person: bool, past: bool) -> bool:
         return False
     return past if is_past(verb) else verb == (lemma if first_person else third(lemma))
 
+
+# A clause taken apart: who does what, since when it is so, and how sure the speaker is.
 
 _MOST_SUBJECT = 7
 _PLURAL = frozenset("children kids parents people twins cats dogs friends".split())

@@ -11,6 +11,8 @@ from memfolio.sources import LEARNED
 from memfolio.types import Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.fields import Draft
 
+# What was learned from a conversation, as values.
+
 ENTITY_TYPES = ("person", "project", "organization", "place", "concept", "tool")
 
 
@@ -85,6 +87,8 @@ class Learned:
     relations: Sequence[Relation] = ()
     causes: Sequence[CauseHypothesis] = ()
 
+
+# What was learned as memories: each with what it is about, what it was learned from, and whose word it is. Pure.
 
 _TRUST = (Origin.UNTRUSTED, Origin.SYSTEM, Origin.AGENT, Origin.OWNER)
 

@@ -24,6 +24,8 @@ from memfolio.learn.words import (
 )
 from memfolio.types import Kind, Type
 
+# People, projects, organizations, places and tools that are spoken of by name.
+
 _PART = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ][\w&+#]*(?:[.'-](?=\w)[\w&+#]+)*"
 _RUN = re.compile(
     rf"(?<![\w@/.$-])(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\.\s+)?{_PART}(?:\s+(?:(?:of|de|van|von|der|la|du|&)\s+)?{_PART})*"
@@ -246,6 +248,8 @@ def _type_by_cues(before: str, after: str) -> str:
     preceding = (type_ for type_, cue in _PRECEDING.items() if cue.search(before))
     return next(following, "") or next(preceding, "")
 
+
+# How the mentioned are related, from what is stated of them and how they are introduced, and what caused what.
 
 _PREDICATES = {
     "lives_in": "lives-in", "works_at": "works-at", "job": "works-at", "uses": "uses", "married_to": "married-to",

@@ -11,6 +11,8 @@ from memfolio.learn.learned import Statement
 from memfolio.learn.words import LANGUAGES, NAMES, OFTEN, PLACES, TIMES, TOOLS, WHEN, Voice, lemma_of, tags_of
 from memfolio.types import Kind, Type, default_kind
 
+# What is worth keeping of what somebody does: a verb, how it goes on, and what that says.
+
 PEOPLE, ANYBODY, OURS, THINGS, ALL = "sp", "spw", "w", "t", "spwt"
 
 
@@ -195,6 +197,8 @@ def fact(
     )
 
 
+# What somebody or something is or has.
+
 _GROUP = re.compile(
     r"\b(?:team|band|club|choir|board|committee|group|orchestra|army|navy|military|year|diet|grade|semester"
     r"|relationship|shift|leave|sabbatical)\b"
@@ -354,6 +358,8 @@ def having(said: Clause) -> tuple[VerbPattern, str] | None:
     return fact("has", topic="possession" if said.who is Who.SELF else "fact"), ""
 
 
+# What somebody or something does, did, plans or has to do.
+
 _LASTING = re.compile(r"\b(?:since|for (?:\w+ ){1,3}(?:years?|months?|weeks?|days?|decades?))\b")
 _PLANLESS = re.compile(r"(?:by|for|with|to|at|through|over|off|\w+ing)\b", re.IGNORECASE)
 _FOODLIKE = re.compile(r"(?!an?\b|the\b|any\b|too\b|been\b|to\b|more\b|both\b)\w+(?: (?:and|or|\w+)){0,3}")
@@ -445,6 +451,8 @@ def task(said: Clause) -> tuple[VerbPattern, str] | None:
         return fact("has_to", type=Type.TASK, topic="task"), "to" if must else ""
     return None
 
+
+# What a clause says that is worth keeping, as a statement.
 
 _UNCLEAR = re.compile(
     r"(?:the (?:latter|former|same|\w+ one|(?:first|second|third|last|other|next|previous)(?: (?:version|option|draft"
@@ -610,6 +618,8 @@ def _confidence(said: Clause) -> float:
     return round(sure * (0.6 if said.hedged else 1.0) * (0.85 if said.resolved else 1.0), 2)
 
 
+# A short answer, put together with the question that it answers.
+
 _MOST_WORDS = 8
 _NO_ANSWER = re.compile(
     r"(?:yes|no|yeah|nope|yep|sure|ok|okay|maybe|i\b|i'm|we\b|not|don't|none|nothing|thanks|good|great|fine|hmm|why"
@@ -671,6 +681,8 @@ def _filled(told: str, parts: dict[str, str | None], answer: str) -> str:
         return f"My {parts['y']} has {bare} {parts['x']}"
     return told.format(bare, x=what.strip())
 
+
+# What whole sentences say: how things are to be done, what was decided, how something is done, what to remind of.
 
 _STANDING = r"(?:from now on|in (?:the )?future|going forward|by default|as a rule|in general|whenever possible)"
 _ORDER = re.compile(

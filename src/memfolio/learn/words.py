@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+# Words that name things: technologies, places, companies, first names, times, and capitals that name nothing.
+
 
 def _by_key(text: str) -> dict[str, str]:
     return {name.lower(): name for name in (part.strip() for part in text.replace("\n", ",").split(",")) if name}
@@ -146,6 +148,8 @@ cet
 )
 
 
+# English verbs as far as statements need them: what a form belongs to, and how others say what somebody says.
+
 _IRREGULAR = """
 be am is are was were been being|have has had having|do does did done doing|go goes went gone going|
 get gets got gotten getting|buy bought|sell sold|leave left|lose lost|win won winning|break broke broken|meet met|
@@ -267,6 +271,8 @@ def is_finite(word: str, plural: bool) -> bool:
     return is_past(word) or (word == lemma if plural else word == third(lemma))
 
 
+# What somebody says of themselves, as others would say it: `I love my job` is `Alex loves Alex's job`.
+
 _ADVERB = "no longer|" + "|".join(sorted(ADVERBS, key=len, reverse=True))
 _I = re.compile(
     rf"(?P<pair>\b(?:and|or)\s+)?\bI(?P<short>'m|'ve|'d|'ll)?\b(?![-/.'])(?P<adverbs>(?:\s+(?:{_ADVERB})\b)*)"
@@ -329,6 +335,8 @@ class Voice:
             return self.name + text[len(self.inner) :]
         return text[:1].upper() + text[1:]
 
+
+# What a statement is about, in one to four words.
 
 _WORD = re.compile(r"[^\W\d_]{4,24}")
 _EMPTY = frozenset(

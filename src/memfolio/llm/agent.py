@@ -29,6 +29,11 @@ from memfolio.llm.model import INSTALL, Endpoint, ModelQuestion
 from memfolio.llm.prompt import cleaned
 from memfolio.text import estimate_tokens
 
+# What every request to a model passes: it goes to the one address, shows only our key, and is paid for.
+#
+# The libraries behind the door read keys, headers and addresses from the environment. What they add is taken off
+# here.
+
 MAX_BYTES = 4 * 1024 * 1024
 """How much of an answer is read."""
 PLACEHOLDER = "none"
@@ -94,6 +99,8 @@ class _Capped(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         await self._stream.aclose()
 
+
+# What went wrong with a question, in words.
 
 _MOST_SAID = 200
 _MOST_OF_KEY = 8

@@ -18,6 +18,12 @@ from memfolio.redact.redactor import Redactor
 from memfolio.settings import MODEL_VARIABLES
 from memfolio.text import estimate_tokens
 
+# The language model that a server runs.
+
+# Who can be asked, and what: where each provider is, how it wants to be shown a key, and one question to it.
+
+# What the rest of memfolio knows of a language model: it is asked for a value of a type, and may fail.
+
 T = TypeVar("T")
 
 
@@ -191,6 +197,9 @@ def _door() -> Callable[[ModelQuestion[T], Callable[[int], None], float], T]:
     return answer_to
 
 
+# Which language model a home uses.
+
+
 def open_model(config: Config) -> Model | None:
     """The language model that the configuration asks for; None where there is to be none, as by default.
 
@@ -208,6 +217,8 @@ def open_model(config: Config) -> Model | None:
     clean = Redactor(config.redact).clean
     return ServedModel(endpoint, timeout=config.model_timeout, budget=config.model_budget, clean=clean)
 
+
+# One text in place of several.
 
 TASK = """\
 The material is a list of memories, one a bullet. Sum them up in one short text of plain sentences, in the language in \

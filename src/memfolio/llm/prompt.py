@@ -11,6 +11,10 @@ from typing import Any, TypeVar
 
 from memfolio.text import estimate_tokens, terms
 
+# The fence around material: a mark that nobody can guess, around text that cannot be taken for anything else.
+#
+# Pure, but for the fresh mark.
+
 CUT = "[the rest is left out]"
 
 _JOINERS = "\u200c\u200d"
@@ -62,6 +66,8 @@ def _is_plain(character: str) -> bool:
     )
 
 
+# What a model answered, made harmless: it goes into files that people read, so every text in it is plain and short.
+
 T = TypeVar("T")
 
 MAX_TEXT = 8_000
@@ -82,6 +88,8 @@ def cleaned(value: T) -> T:
     kept: T = result
     return kept
 
+
+# Whether what a model says is in what it was shown. Pure.
 
 _ADDRESS = re.compile(r"\w+://[^\s<>\"']+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}\b")
 """Where something can be sent or fetched: links, mail, hosts and files."""

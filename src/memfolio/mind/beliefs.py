@@ -17,6 +17,8 @@ from memfolio.text import counted
 from memfolio.tuning import Minding
 from memfolio.vault.fields import local
 
+# Letting go of what is over: intentions that expired or stalled, promises that were broken. Pure.
+
 Edits = Mapping[str, Mapping[str, Any]]
 
 
@@ -73,6 +75,10 @@ def _broken(item: MindItem, zone: tzinfo) -> str:
     when = f", due {local(item.deadline, zone):%Y-%m-%d}" if item.deadline else ""
     return f"broken promise{to}: {item.title} ({item.id}{when})"
 
+
+# Looking beliefs over, some at a time: what is doubtful about each, and which say the same. Pure.
+#
+# Nobody's words are changed here: only how a belief stands.
 
 UNKNOWN = "unknown"
 """The state of what is not there at all."""
@@ -133,6 +139,8 @@ def _told(doubt: str, items: Sequence[MindItem]) -> str:
     named = ", ".join(f"{item.title[:60] or f'line {item.line}'} ({item.id})" for item in items[:ITEMS_NAMED])
     return f"beliefs {doubt}: {named}{f' and {len(items) - ITEMS_NAMED} more' if len(items) > ITEMS_NAMED else ''}"
 
+
+# What a belief claims, sentence by sentence, in a form in which claims can be compared. Pure.
 
 LONGEST = 2000
 """Characters of the title and of the text of a belief that are read."""
@@ -313,6 +321,8 @@ def _value(word: str, following: str) -> tuple[str, Amount, bool] | None:
     unit, scale = _UNIT.get(sign or following, ("number", 1.0))
     return unit, Amount(float(bare), scale), not sign and following in _UNIT
 
+
+# Beliefs that cannot, or may not, be true together. Pure, and near-linear: only what shares a key is compared.
 
 FEW = 4
 """Up to so many versions of the same are compared with each other; of more, each with the surest."""
@@ -506,6 +516,10 @@ def _advice(one: MindItem, other: MindItem | Ground, gone: Mapping[str, Ground])
         return "Check both: nothing tells which of them is stale"
     return f"Check {stale.id} first: {why}"
 
+
+# The part of a day's page in `memory/conflicts/` that tells of beliefs in conflict. Pure.
+#
+# It stands between two marks; whatever else is on the page, by a person or by other jobs, stays as it is.
 
 BEGIN, END = "<!-- beliefs", "<!-- end of beliefs -->"
 MOST = 100

@@ -27,6 +27,8 @@ from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
 
+# The order of desires: what counts most stands first. Pure.
+
 
 def ranked(items: Sequence[MindItem]) -> list[str]:
     """The ids by priority, then urgency, then alignment; equals stay as they stood, and what is over stands last."""
@@ -37,6 +39,8 @@ def _weight(item: MindItem) -> tuple[bool, float, float, float]:
     urgency, alignment = (float(item.fields.get(name, 0.5)) for name in ("urgency", "alignment"))
     return not item.is_live, -item.priority, -urgency, -alignment
 
+
+# Beliefs that facts feed: what a person or another source confirmed is believed, for as long as it holds. Pure.
 
 SOURCE = "fact"
 """What the `source` of a belief is that was fed."""
@@ -65,6 +69,9 @@ def renewal(item: MindItem, standing: Mapping[str, Fact], now: datetime) -> Mapp
     # A page tells minutes: what a person said of the belief since the fact last changed is theirs to say.
     is_newer = item.updated is None or fact.updated_at >= item.updated + timedelta(minutes=1)
     return {"certainty": certainty, "updated": now} if is_newer and abs(item.certainty - certainty) > 1e-3 else {}
+
+
+# What beliefs rest on, as the index knows it: which memories and facts still hold, and what became of the others.
 
 
 def grounds_of(items: Iterable[MindItem], shelf: Readable, now: datetime) -> tuple[dict[str, Ground], dict[str, Fact]]:
@@ -127,6 +134,8 @@ def _memories(db: Any, ids: Collection[str]) -> Iterator[tuple[str, Ground | Non
         else:
             yield item.id, None
 
+
+# read → prune → rank → validate → feed → find conflicts → apply. A mind in order is not written to.
 
 BEATER = Attribution(actor="system:heartbeat", approval=Approval.AUTO, trigger="heartbeat")
 ATTEMPTS = 8

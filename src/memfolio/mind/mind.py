@@ -43,6 +43,8 @@ from memfolio.vault.lines import new_id
 from memfolio.vault.paths import agent_root
 from memfolio.vault.vault import Vault
 
+# Prospective memory: what comes up by itself when its time or its topic has come. Pure, and without a model.
+
 AHEAD = timedelta(days=1)
 _BETWEEN = re.compile(r"\s*(?:[,;]|\b(?:or|oder)\b)\s*", re.IGNORECASE)
 _JOINED = re.compile(r"[A-Za-z0-9][^A-Za-z0-9]+[A-Za-z0-9]")
@@ -127,6 +129,8 @@ _COMING = "when whenever once next time again every before after during until co
 _EMPTY = frozenset(map(_stem, f"{_BESIDE} {_COMING} topic subject occur arise".split()))
 """What says that something comes up, and not what."""
 
+
+# The mind of an agent: its nine pages as one object, with a verb for each, and what its items rest on.
 
 Fields = Mapping[str, Any]
 MINDER = Attribution(actor="bot:mind", trigger="mind")

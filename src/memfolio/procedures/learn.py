@@ -21,6 +21,11 @@ from memfolio.procedures.procedure import Procedure, Refinement, Step
 from memfolio.text import match_expression, searchable, terms
 from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Type
 
+# What episodes teach: what somebody asked for, how it was done, and whether that worked. By rules, and by a model.
+#
+# A skill that makes no sense is worse than none, so a conversation teaches only where somebody asked for something to
+# be done, somebody else answered with steps of which each is something to do, and who asked says that it worked.
+
 FEWEST, MOST = 3, 30
 """Steps that a lesson has; two are seldom worth a page."""
 LONGEST = 200
@@ -288,6 +293,8 @@ def _asked(model: Model, turns: Sequence[MemoryItem]) -> Lesson | None:
     return Lesson(title=title or trigger, trigger=trigger or title, steps=tuple(steps), sources=sources)
 
 
+# Which procedures are meant by what somebody says, and which are due by the clock. Pure.
+
 ENOUGH = 0.5
 """More than this share of the telling words of a trigger, or of a part of it between commas, must have been said."""
 _QUOTED = re.compile(r"[\"“„]([^\"“”„]+)[\"”“]")
@@ -420,6 +427,8 @@ def _latest(procedure: Procedure, now: datetime) -> datetime | None:
             moments += [datetime.combine(day, schedule[0], now.tzinfo) for day in days if day.weekday() in schedule[1]]
     return max((moment for moment in moments if moment <= now), default=None)
 
+
+# What a lesson changes: a skill is made, or one that is like it gets what it lacks. Pure.
 
 ALIKE = 0.6
 """Which share of the telling words of a step or title the other must have, whose words are all in it, to be one."""

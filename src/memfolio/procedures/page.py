@@ -16,6 +16,8 @@ from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, 
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.vault.log import closed_fences
 
+# Decision trees: nested bullets that lead from question to question, and the way that answers take. Pure.
+
 DEEPEST = 50
 _BULLET = re.compile(r"([ \t]*)[-*+][ \t]+(.*)")
 _ANSWER = re.compile(r"(.+?)(?:->|→|=>|:(?=[ \t]|$))(.*)")
@@ -210,6 +212,9 @@ def _word(value: Any) -> str:
     folded = _folded(str(value))
     return _SAME.get(folded, folded)
 
+
+# Lines that an edit does not concern keep their bytes. What makes no sense is a problem with its line; the rest is
+# read.
 
 BETWEEN = " · "
 LONGEST_STEP = 2000

@@ -14,6 +14,11 @@ from memfolio.duration import format_duration
 from memfolio.errors import ComparisonError, InputError
 from memfolio.knowledge.literal import Operator, compare
 
+# When something is done: `urgent is yes and (disk < 10 or not tests passed)`. Read and compared, never run. Pure.
+#
+# A name is any words up to `is` or a sign; case, `_` and `-` make no difference. A value in quotes may have any
+# words.
+
 LONGEST = 1000
 DEEPEST = 20
 """How many parentheses may stand within one another."""
@@ -151,6 +156,9 @@ def _shown(value: Any) -> str:
         return format_duration(abs(value))
     text = value.isoformat() if isinstance(value, date) else str(value).strip()
     return _SAME.get(text.casefold(), text)
+
+
+# A way to do something, as its page tells it: a skill, a workflow or a decision tree. Values only.
 
 
 class ProcedureForm(StrEnum):

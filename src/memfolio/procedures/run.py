@@ -18,6 +18,8 @@ from memfolio.procedures.procedure import OnError, Procedure, Step, read_conditi
 from memfolio.state import moment
 from memfolio.tuning import Practising
 
+# One run of a procedure, as the lines about it tell it. Values, and a fold without side effects.
+
 Line = Mapping[str, Any]
 
 
@@ -246,6 +248,9 @@ def _seconds(line: Line) -> float:
     return float(value) if isinstance(value, int | float) and value >= 0 else 0.0
 
 
+# How well procedures work, by their latest runs. Pure.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMetrics:
     """How the latest runs went that have ended; those that were abandoned are not counted."""
@@ -313,6 +318,8 @@ def _is_fresh(run: Run, procedure: Procedure) -> bool:
     days = [each.at for each in procedure.history if each.kind in ("retired", "restored")]
     return all(run.began.isoformat()[: len(day)] > day for day in days)
 
+
+# What the recorded runs show about the steps of a procedure: which could go, be done together, or be kept. Pure.
 
 FEW = 3
 """How many runs must show that a step is never needed, or gives the same."""

@@ -37,6 +37,8 @@ from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 
+# How a run goes on: what comes next follows from its state alone; functions are called, all else is handed over.
+
 Actions = Mapping[str, Callable[..., Any]]
 Write = Callable[[Run, Line], Run]
 """Adds a line about a run, durably; gives the run after it."""
@@ -269,6 +271,8 @@ def _settle(future: Future[Any], act: Callable[[], Any]) -> None:
     except BaseException as error:  # noqa: BLE001 - whatever ends this thread, the run has to hear of it
         future.set_exception(error)
 
+
+# The runs of one agent's procedures: begun, gone on with, and recorded line by line in `memory/meta/runs`.
 
 BY = Attribution(actor="bot:runs", trigger="workflow")
 

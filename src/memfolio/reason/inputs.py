@@ -19,6 +19,11 @@ from memfolio.tuning import Reasoning
 from memfolio.types import EMPTY
 from memfolio.vault.fields import without_surrogates
 
+# What is given for a method: values from outside, checked one by one as they are read.
+#
+# A method reads what it needs by name: `given.share("prior")`. What is missing or makes no sense is an InputError
+# that names the place (`likelihoods[rain].wet`) and says what belongs there.
+
 MOST = 10_000
 """How many members a list or a mapping may have."""
 TOLERANCE = 1e-9
@@ -185,6 +190,9 @@ def adding_up(place: str, chances: dict[str, float]) -> dict[str, float]:
     return chances
 
 
+# What a method says about a problem, with everything that it rests on.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """A conclusion with its inputs, its steps, how sure it is, and what would change it.
@@ -218,6 +226,9 @@ class Result:
     problem: str = ""
 
 
+# What a method may look at beside what it is given: what the agent knows, the time, and how far it may go.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """The rooms of knowledge; a method that needs none of them never touches it."""
@@ -228,6 +239,9 @@ class World:
     rules: Rules
     inference: Inference
     cases: Cases
+
+
+# How much an exact method may look at before it gives up.
 
 
 class Effort:
@@ -246,6 +260,9 @@ class Effort:
             )
 
 
+# How far off a share may be that was counted. Pure.
+
+
 def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
     """The interval of a share (Wilson 1927)."""
     share, spread = hits / count, z * z / count
@@ -253,6 +270,8 @@ def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
     half = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
     return max(0.0, centre - half), min(1.0, centre + half)
 
+
+# Numbers from outside as exact fractions, so that ties are ties.
 
 LARGEST = 1e12
 FINEST = 10**12

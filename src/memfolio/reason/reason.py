@@ -38,6 +38,11 @@ from memfolio.vault.fields import Draft, check_text
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 
+# What several methods say together: where they agree, where they contradict each other, and what weighs more. Pure.
+#
+# Two results are compared only where they answer the same question: a choice among the same options, or a yes or no
+# to the same claim. Those that contradict each other are shown beside each other; no mean of them is taken.
+
 ALIKE = 0.6
 """The share of words from which on two claims, or conclusions, are about the same."""
 CLOSE = 0.8
@@ -182,6 +187,8 @@ def _conclusion(
     return " ".join(each if each.endswith((".", "?", "!")) or each is parts[-1] else f"{each}." for each in parts)
 
 
+# A language model that gives a method its inputs, or works through its steps; what it says is marked as its word.
+
 FILL = """\
 The material is a problem. It is to be computed by the method {name}: {summary} Give the inputs of the method as one \
 JSON object in `inputs`. It needs {wants}; the rest may be left out. What it reads:
@@ -248,6 +255,8 @@ def work(model: Model, method: Method, problem: str, *notes: str) -> Result:
 def _line(text: str) -> str:
     return " ".join(text.split())[:LONGEST]
 
+
+# What was concluded and what came of it: results are kept as memories, and scored when their outcome is known.
 
 Forecasts = list[tuple[float, float]]
 THINKER = Attribution(actor="bot:reason", trigger="reason")

@@ -16,6 +16,8 @@ from memfolio.intake import nearest
 from memfolio.reason.inputs import Given, Result, World
 from memfolio.types import EMPTY
 
+# What kind of problem it is, by six dimensions: said by whoever asks, or suggested by the words of the problem.
+
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "uncertainty": ("low", "medium", "high"),
     "complexity": ("simple", "moderate", "complex"),
@@ -87,6 +89,8 @@ def _telling() -> list[tuple[str, str, re.Pattern[str]]]:
         for value, words in values.items()
     ]
 
+
+# The methods there are, as the data file tells them; the code of a method is loaded when it is used.
 
 _HERE = Path(__file__).parent
 _INPUT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.*(?:\n  .*)*)", re.MULTILINE)
@@ -161,6 +165,8 @@ def _inputs(code: Path) -> dict[str, str]:
     return {name: line for names, line in lines for name in names.split(", ")}
 
 
+# Which methods fit a problem: a score by its classification, with the reason for each part of it.
+
 WEIGHTS: Mapping[str, float] = {
     "uncertainty": 0.18,
     "complexity": 0.18,
@@ -233,6 +239,9 @@ def _ranked(
         is_ready=method.is_ready(given),
         standing=standing.get(method.name, UNKNOWN),
     )
+
+
+# A method as steps for whoever works through them: no conclusion is made up where nothing was computed.
 
 
 def worksheet(method: Method, problem: str, *notes: str) -> Result:

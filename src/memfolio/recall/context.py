@@ -31,6 +31,8 @@ from memfolio.vault.paths import SHARED, Sensitivity, agent_of, agent_root, sens
 from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
+# The situation in which something is recalled: for whom, at what, when; and how near a memory is to it. Pure.
+
 _WORD = re.compile(r"\w+")
 _OWN = frozenset(
     """
@@ -84,6 +86,8 @@ class Situation:
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
+
+# Pages that stand at the head of a context when they are asked for: core memory, and where work was left.
 
 CORE, CHECKPOINT = "core", "checkpoint"
 STANDING = {CORE: "Core memory", CHECKPOINT: "Latest checkpoint"}
@@ -181,6 +185,10 @@ def _line(name: str, lines: Sequence[str]) -> ContextLine:
     return ContextLine(id=name, text=bullet(f"[{name}]", text), says=text)
 
 
+# Whether a prompt calls for memories at all, and whether what was found has anything to do with it. Pure.
+#
+# Something is always the best hit, and its score says how it compares with the others, not whether it fits.
+
 HITS_JUDGED = 10
 """How many of the best are asked whether they fit."""
 ENOUGH = 30
@@ -264,6 +272,10 @@ def _meaning(hits: Iterable[Hit], full: float) -> float:
     found = [reason.score for hit in hits for reason in hit.why if reason.strategy == "vector"]
     return min(1.0, max(found) / full) if found and full else UNKNOWN
 
+
+# Alerts in words: what is the matter, what it is about and what to do; and as the first section of a context.
+#
+# The trail has no content, so the words of memories are looked up when an alert is shown.
 
 TITLE = "From memfolio itself: tell the owner"
 MOST = 3
@@ -360,6 +372,10 @@ def _concerns(line: TrailLine, changes: Changes, agent: str) -> bool:
     owners = set(map(agent_of, changed)) or {line.by.source}
     return not owners.isdisjoint((agent, SHARED, None))
 
+
+# Context: a prompt → what is remembered about it → ranked for the situation → packed into a budget → fenced.
+#
+# It only looks: nothing counts as used by being shown. That an alert was shown is noted beside the home's files.
 
 LEAST_BUDGET = 50
 MOST_BUDGET = 1_000_000

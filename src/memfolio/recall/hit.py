@@ -13,6 +13,8 @@ from memfolio.text import estimate_tokens
 from memfolio.types import EMPTY, MemoryItem
 from memfolio.vault.paths import agent_of
 
+# A long memory shortened to the sentences that a question is about. Pure.
+
 GAP = " … "
 LONG = 100_000
 """Characters that are looked at; of a longer text, the beginning."""
@@ -117,6 +119,8 @@ def _piece(sentence: str, start: int, end: int) -> str:
     before, after = "… " if start else "", " …" if end < len(sentence.rstrip()) else ""
     return f"{before}{sentence[start:end].strip()}{after}"
 
+
+# What recall finds, and why.
 
 SNIPPET = 80
 """Tokens."""

@@ -38,6 +38,8 @@ from memfolio.vault.past.view import PURGED, Event, last_out
 from memfolio.vault.paths import CONFIG, GITIGNORE, SHARED, agent_of, agent_root, day_of
 from memfolio.vault.vault import Vault
 
+# Whose memory an agent may read: its own, and that of those whom its `agent.toml` names.
+
 SETTLED = 2 * 10**9
 """Nanoseconds after which a file that changes once more is sure to get another time."""
 Look = tuple[int, int, int]

@@ -15,6 +15,8 @@ from memfolio.text import estimate_tokens
 from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.fields import local
 
+# Packing: what goes into so many tokens. Each section has its share; what it leaves goes to the others. Pure.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextLine:
@@ -109,6 +111,8 @@ def _sorted(section: ContextSection, chosen: Sequence[ContextLine]) -> tuple[Con
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
+
+# Memories, people and sources as lines of a context: an id to cite, a time, who or what, and the words. Pure.
 
 FACTS = frozenset({Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION})
 OURS = frozenset({Origin.OWNER, Origin.AGENT})

@@ -19,6 +19,8 @@ from memfolio.recall.dates import moment_of
 from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, Store, Type
 from memfolio.vault.fields import read_importance, read_tags
 
+# Arguments of those who ask, checked one by one: InputError says what is wrong and what would be right.
+
 MANY = 100
 """How many values one argument may have."""
 
@@ -83,6 +85,11 @@ def known(name: str, given: tuple[str, ...], choices: Collection[str]) -> tuple[
         raise InputError(f"{name} {unknown[0][:40]!r} is not known", hint=nearest(unknown[0], list(choices)))
     return given
 
+
+# Filters inside a question, as people type them into search boxes: `type:decision since:last_week billing`. Pure.
+#
+# Only a known name with a value that fits is a filter; everything else stays text: `the image tag:latest` is none
+# where nothing has that tag.
 
 MAX_FILTERS = 16
 """How many of them a question may have; what follows is text."""
@@ -181,6 +188,8 @@ _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
 # What happened on the day itself counts after it, and not before it.
 _TIMES = {"since": ("since", False), "after": ("since", False), "until": ("until", True), "before": ("until", False)}
 
+
+# A question as one immutable value: what is asked, what counts, and when.
 
 E = TypeVar("E", bound=StrEnum)
 MAX_LIMIT = 1000

@@ -24,6 +24,10 @@ from memfolio.text import terms
 from memfolio.tuning import Decay, Ranking
 from memfolio.types import Kind, Origin
 
+# What a memory's own words say about its use: that they tell a time, a name, a number or a wish that stands.
+#
+# English, but for names and figures. What was read is kept, since the same memories come up again and again. Pure.
+
 MONTHS = "january february march april may june july august september october november december".split()
 MACHINES = frozenset("assistant ai bot model agent".split())
 """Roles of those who answer; what the others say is about themselves, and worth more."""
@@ -83,6 +87,8 @@ def is_machine(role: str | None) -> bool:
     return role is not None and role.casefold() in MACHINES
 
 
+# Memories that only ask what is asked: they fit a question best of all, and answer nothing. Pure.
+
 FEW = 4
 """Words of a question that tells nothing of who asks it."""
 QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
@@ -131,6 +137,8 @@ def _asking(text: str) -> _Asking | None:
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, terms(text)))
 
+
+# Weighing candidates: what speaks for each, measured against the best of its kind, weighed and added. Pure.
 
 LEAST = 1e-5
 """By how much of a score one comes behind another."""
@@ -321,6 +329,8 @@ def _recent(turns: Mapping[int, TurnColumns], aside: Set[int], half_life: float)
     return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}
 
 
+# Hints: what the memories' own words say about their use for a question. Pure.
+
 READ = 1000
 """Characters of a memory that are read."""
 
@@ -344,6 +354,8 @@ def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question,
         wishes = [row for row, text in people.items() if is_standing_wish(text)]
         give("standing", dict.fromkeys(wishes, ranking.standing + worth))
 
+
+# What a memory is worth apart from the question: how important, certain, trusted and awake it is. Pure.
 
 TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
 SUMMARIES = frozenset({"digest", "session", "summary", "consolidation"})
@@ -382,6 +394,9 @@ def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Ph
     return [row for row in order if phases.get(row) not in ASLEEP or not up or max(up) < bar * scores.get(row, 0.0)]
 
 
+# Maximal marginal relevance: each next hit is one that fits and is not like those above it. Pure.
+
+
 def diversify(
     order: Sequence[int], scores: Mapping[int, float], contents: Mapping[int, str], weight: float
 ) -> list[int]:
@@ -413,6 +428,11 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """The share of words that two texts have in common: Jaccard's index."""
     return len(one & other) / len(one | other) if one or other else 0.0
 
+
+# Recall in hops: what the hits say leads to what shares no word with the question. Pure.
+#
+# Each hop looks for the most telling words of the hits before, and follows their ties; it has a share of the limit,
+# so that direct hits do not starve it, and what it does not fill goes back to them.
 
 SOURCES = 5
 """From how many of the best hits a hop takes its words."""

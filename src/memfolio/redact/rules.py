@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from math import log2
 from typing import NamedTuple
 
+# Whether a text could be a secret: neither a word nor code, nor what stands in for a secret in examples. Pure.
+
 # All of these are compiled by `re` at their first use: few texts ever need them.
 _EXAMPLE = (
     r"(?i)your|example|place.?holder|change.?me|replace.?me|dummy|insert|redacted|xxxx|\*\*\*|\.\.\.|…|01234567|12345678"
@@ -70,6 +72,11 @@ def entropy(value: str) -> float:
 def _stands_in(value: str) -> bool:
     return bool(re.match(_CODE, value) or re.search(_EXAMPLE, value) or re.fullmatch(_STAND_IN, value))
 
+
+# What secrets look like: one table of rules. Pure.
+#
+# A rule costs a look for its literal; only a text that has it is searched with the pattern. Patterns begin with what
+# is rare and look back from there, and have nothing to try twice, so that no text makes them slow.
 
 Judge = Callable[[str], bool]
 
@@ -236,6 +243,8 @@ def by_literal(rules: Iterable[SecretRule]) -> tuple[tuple[str, tuple[SecretRule
             tried[literal] = (*tried.get(literal, ()), rule)
     return tuple(tried.items())
 
+
+# What personal data looks like; each kind is taken out only where the configuration names it. Pure.
 
 _DATE = r"(?:19|20)\d\d[-./ ][01]?\d[-./ ][0-3]?\d|[0-3]?\d[-./ ][01]?\d[-./ ](?:19|20)\d\d"
 _AREA = r"[+(0-9](?<![\w.+(-][+(0-9])(?:(?<=\+)[0-9]{1,3}|(?<=\()[0-9]{1,5}\)|[0-9]{1,5})"

@@ -20,6 +20,8 @@ from memfolio.vault.journal import to_text
 from memfolio.vault.paths import agent_root
 from memfolio.vault.vault import Vault
 
+# Making a change of pages that others may change at the same time.
+
 ATTEMPTS = 8
 T = TypeVar("T")
 
@@ -43,6 +45,8 @@ def make(
                 raise
     raise AssertionError("a change is made, or refused")
 
+
+# Checkpoints: what an agent was at when its context was cut, so that it can go on from there.
 
 BY = Attribution(actor="bot:checkpoint", trigger="checkpoint")
 HEADINGS = {

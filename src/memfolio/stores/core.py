@@ -21,6 +21,11 @@ from memfolio.vault.log import closed_fences
 from memfolio.vault.paths import agent_of, agent_root, state_ledger
 from memfolio.vault.vault import Vault
 
+# The text of MEMORY.md: its blocks, the lines in them, and the text behind an edit. Pure.
+#
+# A block is what stands below a heading of the second level. Whatever an edit is not about stays as it is, byte for
+# byte.
+
 IDENTITY, ACTIVE, PERSONA, CRITICAL = BLOCKS = ("Identity", "Active Context", "Persona", "Critical Facts")
 TEMPLATE = """\
 # Core memory

@@ -23,6 +23,8 @@ from memfolio.vault.purge.purge import Purged
 from memfolio.vault.purge.purge import purge as destroy
 from memfolio.vault.vault import Vault
 
+# What goes along when memories are forgotten or corrected: what was made of them would tell of them.
+
 MADE = frozenset({*OVERHEARD, *SUMMED_UP, REFLECTION, CORRECTION})
 """The sources of what may be made of other memories; whatever else names them was said for its own sake."""
 
@@ -75,6 +77,8 @@ def _went_into(index: Index, id: str, summaries: Collection[str]) -> bool:
     lines = index.read(partial(lines_about, id=id))
     return any(line.get("into") in summaries for line in lines)
 
+
+# Changing what is remembered: forget, restore, correct, confirm, pin. Each is one change that can be undone.
 
 SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
 """Attributes of what was learned that say the same as its text."""
@@ -223,6 +227,9 @@ def _check_is_entry(located: Located, deed: str) -> None:
         )
     if deed == "forgotten" and located.item.forgotten_at:
         raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")
+
+
+# Purging memories that are named by an id or a description.
 
 
 def purge(

@@ -32,6 +32,8 @@ from memfolio.vault.fields import Draft, local, normalise_content, without_surro
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 
+# What is said as statements, and what they leave behind: a checkpoint to go on from, and what is to be kept.
+
 LONGEST = 600
 """Characters of the turn that tells the task."""
 MOST_ITEMS = 12
@@ -108,6 +110,8 @@ def _open_questions(turns: Sequence[TranscriptTurn]) -> tuple[str, ...]:
     said = (each for turn in turns[-1:] for line in turn.content.splitlines() for each in sentences(line))
     return tuple(each for each in said if each.endswith(("?", "？")))[-MOST_QUESTIONS:]
 
+
+# What an agent answers to the flush prompt: TYPE, CONTENT and TARGET of each thing to be kept, or NO_REPLY. Pure.
 
 NO_REPLY = "NO_REPLY"
 DAILY, MEMORY, USER = TARGETS = ("daily log", "MEMORY.md", "USER.md")

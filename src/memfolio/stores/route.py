@@ -21,6 +21,8 @@ from memfolio.vault.change import AddLines, NewId, Operation
 from memfolio.vault.fields import Draft, check_text, normalise_content
 from memfolio.vault.paths import state_ledger
 
+# Words by which a text tells what it is, where nothing better is known. Pure.
+
 
 def _words(pattern: str) -> re.Pattern[str]:
     """A pattern of whole words, in which a run of white space stands for one space."""
@@ -208,6 +210,9 @@ def _member(choices: type[E], value: str, default: E) -> E:
 def _shortened(text: str) -> str:
     line = " ".join(normalise_content(text).split())
     return line if len(line) <= SUMMARY else f"{line[: SUMMARY - 1].rstrip()}…"
+
+
+# Working memory: a few memories at hand. The next one sends one of them to short-term memory; none is dropped.
 
 
 def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: StoreTuning) -> tuple[Operation, ...]:

@@ -24,6 +24,11 @@ from memfolio.vault.fields import Draft, check_text
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 
+# Phrases with which a person asks for something to be remembered, forgotten, looked through or looked up. Pure.
+#
+# They count at the beginning of a message or of a sentence, never inside one, in quotes or in code. What is to be
+# remembered or forgotten must be said as well: "forget it" asks for nothing that could be found.
+
 
 class TriggerRequest(StrEnum):
     """What is asked for."""
@@ -224,6 +229,8 @@ def _around(text: str, masked: str, at: int, end: int) -> Trigger | None:
         return None
     return Trigger(kind=TriggerRequest.FORGET, object=found, phrase=text[match.start() : match.end()].strip())
 
+
+# Doing what a person asks for in a conversation: remember, forget, look for. Forgetting is only prepared.
 
 BY = Attribution(actor="bot:trigger-remember", trigger="heed")
 

@@ -24,6 +24,14 @@ from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.fields import Draft
 from memfolio.vault.paths import state_ledger
 
+# Which memories belong together, by what their tags or words have in common. Pure.
+#
+# The memories are gone through in their order; each that is still free takes along all free ones that are like it:
+# Jaccard similarity above a threshold. Pairs that cannot reach it are never compared. With the rarest member first,
+# two sets that share enough must share one of their first members already, or two of them where more must be shared,
+# so each set is only looked up by those; and what has been taken is removed from where it is looked up. That keeps
+# the work near the number of memories.
+
 Members = Sequence[int]
 """The members of a set as numbers, the rarest first."""
 Postings = dict[int, dict[int, list[int]]]
@@ -133,6 +141,8 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared)
 
+
+# Consolidation: ripe memories → groups → one summary each → one change that marks its sources and can be undone.
 
 TOGETHER = 20
 """How many memories one summary has at most; more are summed up in several."""

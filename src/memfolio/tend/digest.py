@@ -37,6 +37,8 @@ from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import agent_root, state_ledger
 from memfolio.vault.vault import Vault
 
+# Weeks, months and quarters: which days they have, and what they are called. Pure.
+
 WEEKLY, MONTHLY, QUARTERLY = "weekly", "monthly", "quarterly"
 LEVELS = (WEEKLY, MONTHLY, QUARTERLY)
 NOUNS = {WEEKLY: "week", MONTHLY: "month", QUARTERLY: "quarter"}
@@ -104,6 +106,8 @@ def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
 def _end(day: date) -> date:
     return day.replace(day=monthrange(day.year, day.month)[1])
 
+
+# The gist of a day: what it was about, what was decided and learned, and its best sentences. Pure.
 
 FORM = "2"
 """Goes up with every change of what a gist is, so that those of before are made again."""
@@ -269,6 +273,8 @@ def _is_verb(word: str) -> bool:
     return lemma_of(low) != "" and not low.endswith("ing")
 
 
+# What a period was about, and how that differs from the one before. Pure.
+
 NOTABLE = 3
 """By how many memories a theme must have grown or shrunk, at least, to be a trend; and it must be twice as many."""
 TRENDS = 6
@@ -335,6 +341,10 @@ def trends(now: Mapping[str, Theme], before: Mapping[str, Theme]) -> Iterator[tu
 def _count(found: Mapping[str, Theme], key: str) -> int:
     return found[key].memories if key in found else 0
 
+
+# What a digest says, as Markdown, and its page. Pure: no text of a memory can break out of its line.
+#
+# Ours is what stands between the two marks of the page, and a line of the front matter.
 
 THEMES = 12
 MOST_LINES = {WEEKLY: 8, MONTHLY: 10, QUARTERLY: 12}
@@ -469,6 +479,8 @@ def renewed_page(text: str, body: str, source: str) -> str:
         before = f"{before[:end]}{line}\n{before[end:]}" if end else f"---\n{line}\n---\n{before}"
     return before + mark + rest
 
+
+# Building digests: which periods are missing or differ from their days, and one change that puts them right.
 
 DIGEST_JOB = "digest"
 PARAGRAPH = 150
@@ -638,6 +650,8 @@ def _source(marks: Iterable[DayMark]) -> str:
     return blake2b(hashes.encode(), digest_size=16).hexdigest() if hashes else NOTHING
 
 
+# Closing days: one entry at the end of a day's log that says what the day was about.
+
 DAY_JOB = "day"
 FEWEST = 5
 """Memories that a day must have to be summed up."""
@@ -748,6 +762,8 @@ def _highlights(found: Sequence[DayMemory]) -> Sequence[DigestLine]:
     others = (each for each in found if each.type not in SECTIONED)
     return highlights_of(unconcluded(others, found))[:SUMMARY_LINES]
 
+
+# Taking the lines about memories that were forgotten out of the pages that memfolio writes.
 
 _CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -12,6 +12,10 @@ from memfolio.vault.change import Change, Receipt
 from memfolio.vault.past.past import UndoResult
 from memfolio.vault.vault import Vault
 
+# What of a page is ours, between two marks, and what a person wrote around it. Pure.
+#
+# The first mark has the hash of what we wrote there, so that an edit is seen.
+
 BEGIN, END = "<!-- memfolio:begin", "<!-- memfolio:end -->"
 _OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
 
@@ -42,6 +46,9 @@ def _hash(body: str) -> str:
     """Whatever an editor did to the ends of lines."""
     lines = "\n".join(line.rstrip() for line in body.strip().splitlines())
     return blake2b(lines.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+# The hand that tends: makes changes, or only shows what they would do.
 
 
 def tender(trigger: str) -> Attribution:

@@ -21,6 +21,8 @@ from memfolio.types import Action, Kind, Type
 from memfolio.vault.change import AddEntries, Change
 from memfolio.vault.fields import Draft, local
 
+# How likely something is by chance alone. Pure.
+
 
 def at_least(hits: int, tries: int, chance: float) -> float:
     """The probability of so many hits or more in independent tries of the same chance: a binomial tail."""
@@ -81,6 +83,12 @@ def promising(least: Sequence[float], level: float) -> int:
     ordered = sorted(least)
     return next((count for count in range(1, len(ordered) + 1) if bisect_right(ordered, level / count) <= count), 0)
 
+
+# Finding patterns in what happened. Pure.
+#
+# What a topic does is compared with what everything does: that errors come up on Mondays says nothing where most
+# happens on Mondays. A day, an hour or a conversation counts once, however often something is repeated in it. All
+# tests are corrected together, so that data without any pattern gives one in at most one of twenty cases.
 
 FALSE_SHARE = 0.05
 SUPPORT = 5
@@ -310,6 +318,8 @@ def _preferences(past: Sequence[DayMemory]) -> Iterator[Pattern]:
                 examples=tuple(each.id for each in listed),  # all of them, since its text is theirs
             )
 
+
+# Keeping the patterns that were found, each once.
 
 WINDOW = timedelta(days=180)
 """How far back patterns are looked for."""

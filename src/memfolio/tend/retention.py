@@ -29,6 +29,10 @@ from memfolio.vault.past.rollback import names_from
 from memfolio.vault.paths import agent_root, archive_page, day_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
+# The archive: memories and pages move there, old logs in it are compressed, and a page lists what it holds.
+#
+# Nothing is deleted, and `restore` brings any of it back.
+
 _MONTH = re.compile(r"/memory/archive/(\d{4}-\d\d)/")
 TITLE = "# Archive\n\n| month | memories | files | from | to | compressed |\n|---|---|---|---|---|---|\n"
 
@@ -149,6 +153,9 @@ def _row(month: str, files: Sequence[ArchivedFile]) -> str:
     return f"| {month} | {sum(each.memories for each in files)} | {len(names)} | {first} | {last} | {extent} |\n"
 
 
+# One question to the index says what is due; it leaves its logs in changes of limited size, each of which can be
+# undone.
+
 RETAINER = tender("retention")
 FILES, MEMORIES = 50, 5000
 """How many daily logs, and how many memories, one change takes to the archive at most."""
@@ -238,6 +245,9 @@ def _day_of(path: str) -> int:
 def _is_past(hand: Hand, since: int, span: timedelta) -> bool:
     """Whether a span other than zero is over."""
     return NEVER < span <= (to_us(hand.now) - since) * MICROSECOND
+
+
+# Being used: what was opened or cited keeps a memory awake; what was only found does not.
 
 
 def used(vault: Vault, agent: str, ids: Iterable[str], by: Attribution) -> Receipt | None:

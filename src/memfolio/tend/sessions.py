@@ -34,6 +34,11 @@ from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
 
+# The pages that conversations leave behind: one about each, and one about the conflicts of a day.
+#
+# That in `sessions/` tells when it was, who spoke, what tells most, and links to its turns. That in
+# `memory/conflicts/` has the statements that cannot both be true, for a person to decide.
+
 LINE = 100
 """Characters of a turn that its line shows."""
 MOST = 400
@@ -121,6 +126,8 @@ def _citation(ref: Reference, resolution: Resolution, turns: Sequence[MemoryItem
     return turns[resolution.kept[ref.index].turns[-1]].id if isinstance(ref, NewId) else ref
 
 
+# What a conversation leaves behind: the memories and state lines that say what was learned from it. Pure.
+
 CITED = 5
 """How many turns a mention names."""
 NAMED = 100
@@ -175,6 +182,8 @@ def _edge(source: Reference, target: Reference, type: str) -> dict[str, Any]:
 def _cited(places: Sequence[int], turns: Sequence[MemoryItem]) -> list[str]:
     return [turns[place].id for place in places[:CITED]]
 
+
+# Learning from conversations that are over: turns → learned → resolved beside what is known → one change each.
 
 MACHINES = ROLES - {"user", "human"}
 

@@ -30,6 +30,8 @@ from memfolio.vault.disk import disk_errors
 from memfolio.vault.lock import FileLock
 from memfolio.vault.vault import Vault
 
+# When a job is due: by the clock on the wall of the home, once in each period, and late rather than never. Pure.
+
 
 class JobSchedule(StrEnum):
     """How often a job is due."""
@@ -63,6 +65,8 @@ def latest(period: JobSchedule, now: datetime, zone: tzinfo, hour: int) -> datet
         mark -= timedelta(days=mark.weekday())
     return mark
 
+
+# The jobs that look after an agent's memory, in the order in which they are done.
 
 LATELY = timedelta(days=7)
 """Conversations that have been over for longer have taught what they could."""
@@ -297,6 +301,8 @@ JOBS = (
 )
 
 
+# Tending: runs what is due for one agent, one process at a time, each job on its own and within its time.
+
 LOCK = "tend.lock"
 LOOKED = "tended"
 """In the home's inside: when each job was last looked after, by agent. Only a hint: what a job did is in the trail."""
@@ -467,6 +473,8 @@ def _look(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
         with disk_errors(vault.home.root):
             vault.home.disk.put(vault.home.internal / LOOKED, json.dumps({**hints, agent: after}).encode())
 
+
+# Learning in the background: when a conversation begins, those before it are over and are learned from.
 
 logger = logging.getLogger("memfolio")
 QUIET = 2.0

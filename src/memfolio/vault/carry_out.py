@@ -19,6 +19,11 @@ from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import attribution
 from memfolio.vault.reconcile import LOOKS, QUIET, Settler, blocks_of
 
+# Intents: a change of several files, or of a page, is written down whole before the first file is touched.
+#
+# After a crash the intent is carried out to its end, so that such a change happens completely or not at all. A change
+# of one ledger needs none: its own appended bytes say who wrote them and why.
+
 FOLDER = "intents"
 
 
@@ -100,6 +105,8 @@ def _read_file(data: dict[str, Any]) -> Planned:
     content = None if data["text"] is None else to_bytes(data["text"])
     return Planned(data["path"], data["from"], content, data["was"], data["now"])
 
+
+# Carrying out the files of an intent, from whatever point a crash or a person left them at.
 
 DISPLACED = Attribution(actor="human", approval=Approval.NONE, trigger="conflict-copy")
 

@@ -15,6 +15,8 @@ from memfolio.types import TOKEN_PATTERN, Action, Attribution, MemoryItem
 from memfolio.vault.fields import Draft
 from memfolio.vault.paths import Form, Ledger
 
+# What the writer is asked to do, and what it answers.
+
 
 @dataclass(frozen=True, slots=True)
 class AddEntries:
@@ -138,6 +140,9 @@ def _common(drafts: Sequence[Draft], name: str) -> str | None:
     values = set(map(attrgetter(name), drafts))
     value = values.pop() if len(values) == 1 else None
     return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None
+
+
+# From operations to bytes: which file gets which bytes where. Pure, except that it asks how a file ends.
 
 
 @dataclass(frozen=True, slots=True)

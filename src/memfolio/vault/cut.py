@@ -19,6 +19,8 @@ from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import agent_of, day_of, ledger_of
 from memfolio.vault.reconcile import blocks_of
 
+# Single memories of a log: where their exact text lies, how it is cut out, and how it is put in. Pure.
+
 RULE = "\n---\n"
 """Keeps an archived note apart from the one before it where a blank line would not."""
 
@@ -336,6 +338,8 @@ def _with_notes(path: str, text: str, notes: list[Excerpt]) -> str:
         text = with_note(path, text, each.id, each.body)
     return text
 
+
+# Where a memory stood in its log, kept in the state line that tells of its leaving, so that it can return there.
 
 Hash = Callable[[bytes], str]
 DIGITS = 16

@@ -60,6 +60,11 @@ from memfolio.vault.fields import (
 )
 from memfolio.vault.lines import attribution
 
+# An entry as text: its heading, its meta line, the comment for what that cannot hold, and its content.
+#
+# What depends on the moment (`Shown`) and what the memories of a conversation share (`Label`) are composed apart, so
+# that many entries can be rendered for little.
+
 DEFAULT_ACTOR = "bot:auto-detect"
 DEFAULT_TRIGGERS = {
     DEFAULT_ACTOR: "observe",
@@ -163,6 +168,16 @@ def _set_aside(item: MemoryItem | Draft, spare: Mapping[str, Any]) -> Mapping[st
         values["decay_rate"] = item.decay_rate
     return values
 
+
+# One entry of a daily log: written exactly, read with tolerance.
+#
+#     ## 14:30:05 decision · 0.8 · #memory #architecture ^M-1794753005123-a3f2c91d
+#     source: conversation · session: s-42 · role: user · confidence: 0.9
+#
+#     Chose the hybrid approach: one store of files, one disposable index.
+#
+# The heading's time is the event's, in the home's time zone; the id's milliseconds are when it was remembered, in
+# UTC.
 
 T = TypeVar("T")
 FOREIGN_TYPES = {
@@ -426,6 +441,9 @@ def _actor(raw: str) -> str | None:
         return check_actor(raw)
     except InputError:
         return None
+
+
+# From drafts to entries: each gets an id that nothing else has, and its block.
 
 
 class Minted(NamedTuple):

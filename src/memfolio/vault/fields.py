@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from memfolio.errors import ContentError, InputError, NaiveTimeError
 from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, MemoryItem, Origin, Store, Type
 
+# The text of a memory: its normal form, its limits, and how it is kept from reading as an entry heading.
+
 TIME = r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?"
 MARK = r" \^(M-([0-9]{1,15})-([0-9a-f]{8}))[ \t\r]*$"
 AFTER_SIGNS = rf"(?= )(?:[^\n]*{MARK}| {TIME}(?=[ \t]|\r*$))"
@@ -83,6 +85,8 @@ def text_id(agent: str, content: str) -> str:
     """The id of text that carries none: the same words of the same agent are the same memory."""
     return "H-" + blake2b(f"{agent}\0{content}".encode()).hexdigest()[:16]
 
+
+# An entry's fields as text: numbers, times, the meta line, and the JSON comment for what the meta line cannot hold.
 
 LEVELS = {"high": 0.9, "medium": 0.6, "low": 0.3}
 META_KEYS = frozenset(
@@ -263,6 +267,9 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True,
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
+# What a caller wants remembered, checked and brought into the form in which it can be written and read back.
+
+
 class Draft(NamedTuple):
     """A memory that is yet to be made; all values are in their normal form, and whoever fills it in has checked them.
 
@@ -362,6 +369,8 @@ def utc(name: str, moment: datetime) -> datetime:
     except OverflowError as error:
         raise InputError(f"{name} {moment} lies outside the calendar", hint="use the years 1 to 9999") from error
 
+
+# The heading line of an entry, as memfolio writes it and as people do.
 
 SAFE_TAG = re.compile(r"\w[\w/-]*")
 MAX_MS = 253_402_300_799_999
@@ -479,6 +488,8 @@ def _read_part(part: str, fields: dict[str, str], tags: list[str], title: list[s
 def _is_tag(word: str) -> bool:
     return word.startswith("#") and SAFE_TAG.fullmatch(word, 1) is not None
 
+
+# The checksum that ends an entry's id: by it an entry that was torn or edited is told from one as it was written.
 
 BLANK = "00000000"
 """What stands in the place of the checksum while it is made."""

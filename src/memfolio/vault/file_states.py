@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from memfolio.vault.git.history import History
 
 
+# The books: how each file was last left, and the one place where a change is entered into the trail.
+
 GIT_SECONDS = 2.0
 """How long a git command that is changing files is waited for."""
 
@@ -277,6 +279,13 @@ class Books:
         self.is_loose = not sync and (self.is_loose or any(each.planned.start is None for each in done))
         return record
 
+
+# Bringing the books up to date: other processes' changes, and what a crash or a power cut left half done.
+#
+# The trail and the recent bytes are written after a change is durable and are not synced with it, so either may be
+# behind the other. Lines that only the recent bytes know are written to the trail again, byte for byte; lines that
+# only the trail knows get their bytes back from the files. When the recent bytes are lost altogether, they are
+# rebuilt from the whole trail.
 
 LOOKS = 5
 _MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")

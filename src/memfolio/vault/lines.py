@@ -16,6 +16,8 @@ from memfolio.errors import DiskError, InputError
 from memfolio.types import Approval, Attribution
 from memfolio.vault.fields import plain, read_object
 
+# The signature on a JSON-lines record: its id, its time, and who wrote it with whose leave.
+
 _SIGNED = frozenset({"id", "at", "actor", "trigger", "approval", "session", "source"})
 
 
@@ -51,6 +53,8 @@ def attribution(actor: str, approval: str, trigger: str, session: str | None, so
     """Few actors make most of the changes; finding one is cheaper than checking it anew."""
     return Attribution(actor=actor, approval=Approval(approval), trigger=trigger, session=session, source=source)
 
+
+# Ledgers in JSON lines: one record a line, read past whatever is broken.
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -121,6 +125,8 @@ def _read(raw: bytes, start: int, end: int, where: str, problems: list[str]) -> 
         problems.append(f"{where}: {error}")
         return None
 
+
+# Compressed files of the archive, `….md.gz`: the same text always becomes the same bytes. Pure.
 
 SUFFIX = ".gz"
 MOST = 16 * 1024 * 1024

@@ -33,6 +33,11 @@ from memfolio.vault.fields import (
     without_surrogates,
 )
 
+# Hand-written text as memories: each top-level bullet is one, and so is each paragraph.
+#
+# A code fence is opaque if it is closed: its lines are neither bullets nor headings. One that is never closed is
+# ordinary text, so that a slip of a person's hand cannot swallow what follows.
+
 Span = tuple[int, int]
 
 # Compiled at their first use: a home in which nobody writes by hand does not need them.
@@ -235,6 +240,19 @@ def _dedent(piece: str, width: int) -> str:
     return "\n".join(line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in piece.split("\n"))
 
 
+# Entries that stand as they were written, read in a third of the time.
+#
+#     ## 14:30:05 decision · 0.8 · #memory #architecture ^M-1794753005123-a3f2c91d
+#     source: conversation · session: s-42 · role: user · at: 2026-11-15T14:30:05+01:00
+#     <!-- {"attributes":{"mood":"good"}} -->
+#
+#     Chose the hybrid approach: one store of files, one disposable index.
+#
+# Recognised is this shape: a clock in full, words, a block id, a meta line that may end with a time, perhaps a
+# comment, a blank line, content. The words and the rest of the meta line repeat from entry to entry, so what they say
+# is asked of the tolerant reader once and remembered. Anything that is not plainly what that reader would make of it
+# is left to it: another shape, values that it would report, unknown words or fields, a clock that was changed.
+
 _WRITTEN = (
     r"## ((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]) ([^\n^]{1,300}) \^(M-([0-9]{1,15})-[0-9a-f]{8})\n"
     r"([^\n]{1,900})\n(?:(<!-- \{[^\n]*\} -->)\n)?\n"
@@ -384,6 +402,12 @@ def read_aside(comment: str) -> Aside | None:
         None if rate is None else float(rate),
     )
 
+
+# A daily log as a document: its blocks without loss, and the memories in it.
+#
+# Every line that reads as an entry heading starts an entry, which runs to the next one. Two exceptions protect what
+# people write: an entry that stands as it was written ends where its checksum says, and what follows it is text;
+# outside entries with a block id, a heading without a block id inside a closed code fence is text.
 
 BlockKind = Literal["preamble", "entry", "text"]
 Start = tuple[int, str | None]

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from memfolio.vault.git.history import GitFileState
 
 
+# Telling our own bytes from other people's, by looking at them. Pure.
+
 _TORN_HEADING = re.compile(r"#{1,2}|## \d?|## \d\d:?|## \d\d:\d\d?|## \d\d:\d\d:\d?|## \d\d:\d\d:\d\d( .*)?")
 
 
@@ -159,6 +161,12 @@ def _missing_suffix(ids: Sequence[str], present: set[str | None]) -> int:
     return run if sum(missing) == run else 0
 
 
+# Telling what a git command did to a file from what a person did to it. Pure, but for the alerts.
+#
+# A command that moves the working tree (checkout, reset, stash, restore, clean, rebase) leaves a file as the commit
+# that is checked out has it, or as the index has it, though we have written something newer: nobody means that as an
+# edit. A person who commits on top of our newest commit does. All else is an edit that was made without git.
+
 RETURNED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="git-moved")
 MOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-moved")
 REMOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-commit")
@@ -203,6 +211,16 @@ def tell_moved(books: Books, about: Sequence[int]) -> None:
     if NOTICE not in books.notices:
         books.notices.append(NOTICE)
 
+
+# Settling a file before it is touched: whatever happened to it behind our back is understood and recorded.
+#
+# A file that is not as it was last left is one of these:
+# - touched but equal: only its stamp is noted;
+# - what a git command made of it that moves the working tree: it is put back, with all others that are;
+# - longer by whole entries of our own that a crash kept out of the trail: their lines are written from them;
+# - longer by a torn entry that was never acknowledged: it is cut off;
+# - without its newest entries and nothing else of ours: a stale editor saved over them, they are appended again;
+# - anything else: a person's edit, recorded as `human` with its bytes.
 
 RESCUER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
 CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")

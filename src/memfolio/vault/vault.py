@@ -106,6 +106,9 @@ def _may_know(shows: Shows, line: TrailLine, every: Callable[[], Mapping[int, Tr
     return is_shown and all(_may_know(shows, each, every) for each in about)
 
 
+# The memories in daily logs, read from the files.
+
+
 def logs_of(files: Iterable[str], agent: str, day: date | None) -> list[str]:
     """Those of the files that are an agent's daily logs, of one day or of all."""
     root = f"{agent_root(agent)}/memory/"
@@ -120,6 +123,8 @@ def entries_in(path: str, read: Callable[[str], bytes | None], zone: tzinfo) -> 
         reading = read_log(to_text(read(path) or b""), day=day, tz=zone, agent=agent)
         yield from (found.entry.item for found in reading.entries)
 
+
+# The vault of one home: its files, its one writer, its trail and its history.
 
 FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")

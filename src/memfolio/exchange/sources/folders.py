@@ -36,6 +36,8 @@ from memfolio.procedures.page import read
 from memfolio.types import Origin
 from memfolio.vault.fields import read_confidence
 
+# A folder of Markdown files, or one of them: pages with their folders, and days as the memories that they tell of.
+
 RULES = (
     (rf"(?:.*/)?{DAY}\.(?:md|markdown)", log),
     (r"(?P<rest>.+)\.(?:md|markdown|txt)", page(r"memory/notes/\g<rest>.md", dated)),
@@ -47,6 +49,11 @@ def _has_some(path: Path) -> bool:
 
 
 MARKDOWN = Layout(name="markdown", rules=RULES, marks=_has_some, tells_rest=True, may_be_file=True)
+
+
+# An Obsidian vault: its notes with their links, tags and properties, daily notes as the memories of their days.
+#
+# A canvas becomes a page with what is written on it; pictures and other attachments stay where they are.
 
 
 def canvas(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
@@ -72,6 +79,8 @@ OBSIDIAN = Layout(
 )
 
 
+# An OpenClaw workspace: the files at its top have their places here, too, and its days are memories.
+
 ROLES = ("SOUL.md", "IDENTITY.md", "USER.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md")
 
 
@@ -95,6 +104,9 @@ OPENCLAW = Layout(
 )
 
 
+# What Claude Code remembers of projects: an index and pages by topic, which link to one another.
+
+
 def _inside_claude_code(path: Path) -> Path:
     """The folder above those of the projects, whichever of the folders around and in it is named."""
     if (path / "projects").is_dir():
@@ -115,6 +127,8 @@ CLAUDE_CODE = Layout(
     rules=((r"(?P<project>[^/]+)/memory/(?P<rest>.+\.md)", page(r"memory/claude-code/\g<project>/\g<rest>", dated)),),
 )
 
+
+# A Moltbot workspace: core memory, episodes, a graph of entities, procedures, what is pinned, and its own account.
 
 FOLDERS = ("memory/episodes", "memory/graph/entities", "memory/procedures")
 _EDGE = re.compile(r"(?m)^\| *(\w+--[\w-]+) *\|([^|\n]+)\| *(\w+--[\w-]+) *\|(?:([^|\n]*)\|)?(?:([^|\n]*)\|)?")
@@ -157,6 +171,8 @@ MOLTBOT = Layout(
     ),
 )
 
+
+# A memory with a file for each kind: MEMORY.md, SEMANTIC.md, PROCEDURAL.md, EPISODIC.md, days and sessions.
 
 KINDS = ("SEMANTIC.md", "PROCEDURAL.md", "EPISODIC.md")
 IMPORTANCE = {"critical": 0.95, "high": 0.8, "medium": 0.5, "low": 0.3}
@@ -221,6 +237,8 @@ SPEC = Layout(
     ),
 )
 
+
+# Agents of MABOS: their three stores, facts, rules and cases as JSON, their minds, playbooks and days as Markdown.
 
 STORES = {"long_term": "long_term", "short_term": "short_term", "working": "short_term"}
 """What was at hand when the store was written is not at hand here."""

@@ -19,6 +19,8 @@ from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming, S
 from memfolio.types import TOKEN_PATTERN
 from memfolio.vault.fields import without_surrogates
 
+# Sources in JSON, which may be large: read item by item from a file, a folder or a zip archive, within limits.
+
 CHUNK = 1 << 18
 GLANCE = 1 << 16
 LONGEST = 64 << 20
@@ -209,6 +211,11 @@ def moment_in(value: object) -> datetime | None:
         return None
 
 
+# The knowledge graph of the MCP project's memory server: lines of JSON, or what its `read_graph` returns.
+#
+# What is observed of an entity becomes memories that name it; kinds and relations become facts.
+
+
 class McpMemory(JsonSource):
     """The graph of the memory server."""
 
@@ -229,6 +236,9 @@ class McpMemory(JsonSource):
         subject, other, predicate = (text_in(record.get(each)) for each in ("from", "to", "relationType"))
         if subject and other and predicate:
             yield fact(subject, predicate, other)
+
+
+# Memories of mem0, as its `get_all` and its exports give them; relations of its graph become facts.
 
 
 class Mem0(JsonSource):
@@ -258,6 +268,10 @@ def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
     tags = [each for each in map(text_in, listed(record, "categories")) if each]
     return {"tags": tags, "attributes": {**object_in(record, "metadata"), "mem0": kept}, **user}
 
+
+# Conversations with ChatGPT, as `Settings > Data controls > Export data` gives them: a zip, or what is in it.
+#
+# Of each conversation the branch that was last shown comes; other attempts at an answer are left.
 
 HIDDEN = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"})
 """Kinds of messages that nobody said: what the model thought, and what it was told beforehand."""
@@ -339,6 +353,12 @@ def _part(part: object) -> str:
         return text_in(part)
     return _words({**part, "parts": []}) or f"[{text_in(part.get('content_type')) or 'attachment'}]"
 
+
+# What Claude was told, as `Settings > Privacy > Export data` gives it: a zip, several of them, or what is in them.
+#
+# Conversations become turns, of each the branch that was last shown. What tools answered and what files say are turns
+# of `tool`, since nobody in the conversation said it. What Claude remembers and the documents of projects become
+# pages.
 
 ROLES = {"human": "user"}
 PASSED = frozenset({"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "token_budget", "flag"})

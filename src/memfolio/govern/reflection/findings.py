@@ -26,6 +26,8 @@ from memfolio.recall.fence import strip_fences
 from memfolio.sources import OVERHEARD, REFLECTION, SUMMED_UP
 from memfolio.types import EMPTY, Kind, MemoryItem, Type
 
+# What a reflection found: numbered proposals that a person can judge one by one, insights and questions. Pure.
+
 _HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 
 
@@ -134,6 +136,8 @@ def _mark(*parts: str) -> str:
     plain = (one_line(part.casefold()).rstrip(".") for part in parts)
     return blake2b("\0".join(plain).encode(), digest_size=12).hexdigest()
 
+
+# Statements beside what is known: those that nobody has kept yet, and facts that contradict each other. Pure.
 
 LONGEST = 200
 """Characters of a statement that a person is to judge."""
@@ -356,6 +360,8 @@ def _reasons(one: KnownStatement, other: KnownStatement) -> dict[str, int]:
     return {reason: count for reason, count in found.items() if count}
 
 
+# The first phase: what the time since the last reflection was about. Pure.
+
 TOPICS = 6
 TEXT_LOOKED_AT = 500
 """Characters of a memory that are looked at."""
@@ -389,6 +395,8 @@ def _capitals(item: MemoryItem) -> Iterator[tuple[str, bool]]:
         if match["name"][0].isupper():
             yield match["name"], match["amid"] is not None
 
+
+# People and things that belong together: those often spoken of together, and names that may mean the same.
 
 TOGETHER = 3
 """In how many conversations two must be mentioned to be connected for that."""

@@ -47,6 +47,8 @@ from memfolio.text import counted, estimate_tokens, terms
 from memfolio.types import Kind, MemoryItem, Type
 from memfolio.vault.vault import Vault
 
+# The fourth phase: what core memory should say, as changes of its blocks that fit under the cap. Pure.
+
 LATELY = "Topics lately: "
 NAMED = 4
 """How many topics that line has at most."""
@@ -257,6 +259,11 @@ def _is_open(item: MemoryItem, now: datetime) -> bool:
     return is_said and not is_over and now - moment(item) <= FRESH
 
 
+# The second phase: what the reflections of before show beside this one, by rules or by a model that is held to them.
+#
+# Rules say only what can be counted. What a model says counts sentence by sentence, as far as its words are in what
+# it was shown.
+
 REVIEWED = 20
 """How many reflections a model is shown, the last ones."""
 LONGEST_REVIEW = 400
@@ -357,6 +364,8 @@ def _theme(arc: Arc) -> str:
 def _listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
+
+# Looking through a memory: survey, review of the reflections before, consolidation, core memory, questions.
 
 EPISODES = 1500
 """How many episodes are read at most, the newest."""

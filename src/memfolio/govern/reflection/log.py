@@ -23,6 +23,11 @@ from memfolio.vault.lines import read_lines, split_lines
 from memfolio.vault.paths import ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
+# What reflections leave behind: the log of all of them, and the page on which understanding grows. Pure.
+#
+# On `evolution.md` ours are the insights, each in a line with its reflection, the threads that end with how often
+# they came up, and the paragraphs of the summary that begin with what they are about. All other lines are a person's.
+
 TITLE, EVOLUTION = "# Reflection Log\n", "# Evolution\n"
 SUMMARY, THREADS, INSIGHTS = "## Summary", "## Active Threads", "## Insights"
 MILESTONES = {10: "What recurs", 25: "Threads", 50: "What has changed", 100: "Looking back"}
@@ -183,6 +188,8 @@ def in_short(texts: Sequence[str], limit: int) -> str:
 def _line(text: str) -> str:
     return " ".join(text.split())
 
+
+# What state lines tell about reflections: which one waits, when somebody last looked, whether another is due.
 
 KIND = "reflection"
 NOTHING = "nothing"

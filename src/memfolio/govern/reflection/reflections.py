@@ -62,6 +62,8 @@ from memfolio.vault.past.rollback import names_from
 from memfolio.vault.paths import agent_of, agent_root, archive_log, day_log, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
+# What accepted items of a reflection do, as the operations of one change; what cannot be done any more is told.
+
 Places = dict[str, list[str]]
 
 

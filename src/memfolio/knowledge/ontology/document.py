@@ -14,6 +14,10 @@ from typing import Any
 from memfolio.errors import OntologyError
 from memfolio.knowledge.ontology.term import BASE, Term, TermKind
 
+# Pages of an ontology: JSON-LD in a normal form that is read without any library, and terms made of it. Pure.
+#
+# A context is always written in the page itself: what would have to be fetched is refused before it is parsed.
+
 MOST_BYTES = 8 * 1024 * 1024
 DEEPEST = 24
 PREFIXES = {
@@ -251,6 +255,8 @@ def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
         _check_contexts(value, f"{where}/{name}", depth + 1)
 
 
+# The RDF library, which is an extra: documents of other forms are read as nodes of ours, and written in its forms.
+
 FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ntriples": "N_TRIPLES", "xml": "RDF_XML"}
 _OTHER_NAMES = {"ttl": "turtle", "json": "jsonld", "nt": "ntriples", "rdf": "xml", "owl": "xml", "rdfxml": "xml"}
 DEFINITIONS = ("definition", "sbvr_definition", "comment", "description")
@@ -407,6 +413,8 @@ def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[s
         found["skos:exactMatch"] = {"@id": whole(node["@id"])}
     return found
 
+
+# The vocabularies that come with the package: one for business in general, and beginnings for kinds of business.
 
 BUSINESS = "business"
 TEMPLATES = ("saas", "ecommerce", "consulting", "agency")

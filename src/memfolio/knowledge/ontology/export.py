@@ -32,6 +32,11 @@ from memfolio.knowledge.ontology.document import (
 from memfolio.knowledge.ontology.term import BASE, LITERAL_NAMES, LITERALS, PROPERTIES, Term, TermKind, Vocabulary
 from memfolio.knowledge.ontology.validate import TYPE_PREDICATES
 
+# Ontology and facts as RDF: written as Turtle or JSON-LD, and asked by SPARQL.
+#
+# A fact is a triple, and a `rdf:Statement` about that triple with its confidence, validity and source: that form can
+# be written in JSON-LD as well as in Turtle.
+
 ROWS = 1000
 MOST_ROWS = 100_000
 SECONDS = 10.0
@@ -190,6 +195,8 @@ def _run(question: dict[str, Any], seconds: float) -> dict[str, Any]:
         raise OntologyError(f"the query cannot be answered: {answer['error']}", hint="only SPARQL queries are answered")
     return answer
 
+
+# An ontology for people: as a tree of text, and as a Mermaid class diagram. Pure.
 
 DEEPEST = 50
 

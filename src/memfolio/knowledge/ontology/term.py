@@ -15,6 +15,8 @@ from memfolio.errors import NotFoundError, OntologyError
 from memfolio.graph.entities import distance
 from memfolio.knowledge.literal import LiteralKind
 
+# A term of an ontology: a class, a property or a business rule, with what it means. Pure.
+
 BASE = "https://memfolio.dev/ontology/"
 """Begins the identifiers of all terms; there is nothing to be fetched."""
 DOMAIN_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -136,6 +138,8 @@ def _several(given: str | Iterable[str]) -> tuple[str, ...]:
     parts = given.split(",") if isinstance(given, str) else given
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
+
+# All terms that can be used together: found by any of their names, with what is above and below them. Pure.
 
 LONG_ENOUGH = 5
 """Letters that a name needs to be taken for another one with a typing error: MRR is not ARR."""

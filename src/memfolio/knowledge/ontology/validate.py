@@ -21,6 +21,10 @@ from memfolio.knowledge.ontology.document import BUSINESS, RESERVED
 from memfolio.knowledge.ontology.term import DOMAIN_PATTERN, LITERALS, PROPERTIES, Term, TermKind, Vocabulary, key
 from memfolio.knowledge.rule import check_rule, parse
 
+# Facts against an ontology: predicates and classes that it does not know, and what does not fit them. Pure.
+#
+# What is not said is not held against a fact: a thing of which no type is known fits everywhere.
+
 MODEL = frozenset(map(key, (*PREDICATES, *RELATIONS, *ATTRIBUTES, "subClassOf", "contributesTo")))
 """The predicates of the base model, which need no ontology."""
 TYPE_PREDICATES = frozenset({"isA", "is-a", "is_a", "type", "rdf:type", "instanceOf"})
@@ -152,6 +156,8 @@ def _start(fact: Fact) -> int:
 def _end(fact: Fact) -> int:
     return END if fact.valid_until_us is None else fact.valid_until_us
 
+
+# Whether a term fits into a vocabulary: what is wrong with it, and what may be. Pure but for the embedder.
 
 PASCAL = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
 CAMEL = re.compile(r"[a-z][A-Za-z0-9]{0,79}")

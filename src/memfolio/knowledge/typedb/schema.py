@@ -20,6 +20,8 @@ from memfolio.knowledge.model import ATTRIBUTES, NODES, PREDICATES, RELATIONS, k
 from memfolio.knowledge.ontology.term import Term, TermKind
 from memfolio.knowledge.rule import Rule, render
 
+# The TypeQL 3 schema of the copy: the base model, and the classes and properties of the ontology beside it. Pure.
+
 NODE = "node"
 """The abstract type above all entities: what each of them has, and what may be related to anything."""
 OWN = {"agent-id": "string", "digest": "string", "memory-kind": "string"}
@@ -172,6 +174,8 @@ def kebab(text: str) -> str:
     name = name if name[:1].isalpha() else f"term-{name}".strip("-")
     return f"{name}-term" if name in RESERVED else name
 
+
+# What is known as things and relations of the schema, and the statements that write them. Pure.
 
 MOST_TEXT = 60_000
 """How many bytes of a text are sent."""

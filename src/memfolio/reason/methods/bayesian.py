@@ -1,10 +1,21 @@
-"""Bayes: how likely each hypothesis is after the evidence, or a node of a network after what was observed."""
+"""Bayes: how likely each hypothesis is after the evidence, or a node of a network after what was observed.
+
+prior: an object, each hypothesis with its probability; they add up to 1
+likelihoods: an object, each hypothesis with an object: each evidence with its probability if the hypothesis holds
+evidence: a list of what was seen; "not X" is the absence of X; without it, everything that has a likelihood
+nodes: instead of these, a network: each node with `states` (true and false), `parents` and `table`: an object of the
+  probabilities of its states (or the one of its first state); with parents, one such row for "state, state" of them
+query: the node of the network that is asked for
+observed: an object, each observed node with its state
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+# A small Bayesian network: exact answers by eliminating one variable after the other.
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from typing import Any

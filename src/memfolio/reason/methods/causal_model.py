@@ -16,6 +16,8 @@ from memfolio.intake import nearest
 from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import Effort, Given, number_in
 
+# A graph of causes: what is above and below what, and what is separated once other things are known.
+
 Names = frozenset[str]
 MOST_EDGES = 100
 
@@ -96,6 +98,8 @@ def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Ef
                 found.append(each)
     return found
 
+
+# A structural causal model: variables with a finite number of values, and what decides each of them.
 
 Value = float | str
 Row = dict[Value, float]
@@ -262,6 +266,8 @@ def said(event: Mapping[str, Value]) -> str:
 def _joined(values: Iterable[Value]) -> str:
     return ", ".join(each if isinstance(each, str) else f"{each:g}" for each in values)
 
+
+# Observed rows, counted: the mean of an outcome at two levels of a treatment, plain and adjusted.
 
 LARGEST, SHOWN = 1e100, 50
 Cells = dict[Value, tuple[float, float]]

@@ -19,6 +19,10 @@ from memfolio.knowledge.rules import as_rule
 from memfolio.reason.expression import Expression, formula
 from memfolio.reason.inputs import Effort, Given, Result, World
 
+# The facts and rules that are given with a question, and count for it only.
+
+# How a formal method tells its result: exact for what it was given, unless it says otherwise.
+
 T = TypeVar("T")
 
 
@@ -109,6 +113,8 @@ def _rule(text: str, at: int) -> Rule:
     except RuleError as error:
         raise InputError(f"rules[{at}]: {error.message}", hint=error.hint) from error
 
+
+# Possible worlds as bits of whole numbers: where a formula is true, in one model or in all models of a logic. Pure.
 
 LOGICS: Mapping[str, tuple[str, ...]] = {
     "K": (),
@@ -274,6 +280,9 @@ class Space:
         names = [f"w{number}" for number in range(1, len(rows) + 1)]
         atoms = {name: among(self._masks[name]) for name in self.names}
         return KripkeModel(worlds=names, sees=[among(self.seen(each)) for each in rows], atoms=atoms)
+
+
+# What follows from formulas that are taken to be true, which of them are needed for it, and which contradict.
 
 
 def formulas(given: Given, name: str, modal: Mapping[str, str] | None = None) -> dict[str, Expression]:

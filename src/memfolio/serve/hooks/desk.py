@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from memfolio.memory import Memory
 
 
+# What an agent is told: where things stand when a conversation begins, and what is remembered about a prompt.
+
 BUDGETS = tuple(MOST_TOKENS >> halved for halved in range(4))
 """Tokens, tried one after the other until the characters are few enough."""
 LONGEST_PROMPT = 4_000
@@ -91,6 +93,8 @@ def _telling(memory: Memory, prompt: str) -> str:
     return " ".join(word for word in prompt.split() if not common.intersection(terms(word)))
 
 
+# What is learned from an agent: its turns as they are said, and what a conversation held before it is cut.
+
 LISTENER = Attribution(actor="bot:auto-detect", trigger="hook")
 ROLES = {PROMPT: "user", ANSWER: "assistant"}
 
@@ -130,6 +134,8 @@ def _is_last(memory: Memory, session: str | None, role: str, words: str) -> bool
     last = memory.recall("", session=session, limit=1) if session else []
     return any((hit.memory.role, hit.memory.content) == (role, words) for hit in last)
 
+
+# The desk behind the door: answers what hosts ask, and takes up what they said.
 
 LOCKED = 1.0
 """Seconds that a writer is waited for; what is kept can wait until the next time."""

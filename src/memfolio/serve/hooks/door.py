@@ -8,6 +8,10 @@ import time
 
 from memfolio import __version__
 
+# The hosts: what each of their events is to us, and the form in which each takes an answer.
+#
+# Imports nothing, because every event of every host waits for it.
+
 START, PROMPT, ANSWER, CUT, END = ORDER = ("start", "prompt", "answer", "cut", "end")
 """What an event is: a conversation begins, somebody asks, the agent answers, it is cut short, it is over."""
 _NAMES = {
@@ -48,6 +52,11 @@ def text_of(answer: dict[str, object]) -> str:
     found = inside.get("additionalContext") if isinstance(inside, dict) else answer.get("additional_context")
     return str(found or "")
 
+
+# The door that a host knocks at: `memfolio hook HOST EVENT`.
+#
+# It hands what the host says to the warm process and passes on what that answers. It writes no file, and imports next
+# to nothing: the host's user waits. It ends with 0 and prints JSON or nothing, whatever happens.
 
 EMPTY = b"{}"
 INSIDE, FOLDER, KEPT, SOCKET, LOG = ".memfolio", ".memfolio/hooks", "new", "socket", "log"

@@ -15,6 +15,8 @@ from memfolio.serve.hooks.door import ACTS, ANSWER, PROMPT
 from memfolio.vault.disk import Disk
 from memfolio.vault.fields import without_surrogates
 
+# An event of a host, read from what it said: who speaks, in which conversation, and what. Pure.
+
 WORDS = {PROMPT: ("prompt",), ANSWER: ("last_assistant_message", "prompt_response", "text")}
 """Under which names hosts pass on what was said; the names of the rest follow."""
 SESSION, TURN = ("conversation_id", "session_id"), ("turn_id", "generation_id", "prompt_id")
@@ -91,6 +93,8 @@ def _clean(words: str) -> str:
     return without_surrogates(without_told(words)).replace("\0", "\ufffd").strip()
 
 
+# Transcripts as hosts keep them: the end of the file, turned into turns that `flush` reads.
+
 MOST_BYTES = 4 << 20
 """How much of the end of a transcript is read."""
 MOST_TURNS = 400
@@ -150,6 +154,8 @@ def _words(content: object) -> str:
     texts = [each.get("text") for each in blocks if isinstance(each, dict) and "think" not in str(each.get("type"))]
     return without_told("\n".join(text for text in texts if isinstance(text, str))).strip()
 
+
+# What an agent was told in a conversation, and so has before its eyes. Pure.
 
 _BULLET = re.compile(rf"^{re.escape(BULLET)}(?:\[([A-Z]-[0-9a-f-]+)\])?.*\n(?:{re.escape(FURTHER)}.*\n)*", re.MULTILINE)
 _BARE = re.compile(rf"^{HEADING}.*\n(?={HEADING}|</)", re.MULTILINE)

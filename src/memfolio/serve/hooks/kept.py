@@ -24,6 +24,8 @@ from memfolio.tuning import PERSONAL, Redaction
 from memfolio.vault.disk import Disk, Stamp, full_error
 from memfolio.vault.home import Home
 
+# Processes that outlive who starts them, and the host.
+
 
 def run(args: Sequence[str], folder: str) -> None:
     """Have this Python run something in a folder; nobody waits for it, and nobody hears it."""
@@ -36,6 +38,8 @@ def run(args: Sequence[str], folder: str) -> None:
         start_new_session=True,
     )
 
+
+# How the hooks of a home are doing, for a person: what waits, and what went wrong.
 
 SHOWN = 3
 MOST_LOGGED = 256 << 10

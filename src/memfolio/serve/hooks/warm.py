@@ -19,6 +19,8 @@ from memfolio.serve.hooks.event import HookEvent, read_parcel
 from memfolio.serve.hooks.kept import disk_of, keep, note, run, sweep
 from memfolio.vault.lock import FileLock
 
+# What a hook does where no warm process answers: it keeps what was said, answers by itself, and starts one.
+
 
 def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
     """Keep an event, and answer it within so many seconds; empty where that is too soon."""
@@ -59,6 +61,11 @@ def answer_here(home: Path, event: HookEvent, seconds: float) -> tuple[bytes, st
     thread.join(max(0, seconds))
     return found[0]
 
+
+# The warm process: has a home open, so that a prompt need not wait for that.
+#
+# There is one for each home. It ends by itself when no host has come for a while, when it is told to, when another
+# version speaks to it, and when the home is gone.
 
 IDLE, TALKING = 20 * 60.0, 12 * 60 * 60.0
 """Seconds after which nobody needs it; while a conversation is not over, its next prompt may take long to come."""

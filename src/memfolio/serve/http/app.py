@@ -42,6 +42,8 @@ from memfolio.serve.tools.tool import AGENT as AGENT_ID
 from memfolio.serve.tools.tool import Tool
 from memfolio.vault.trail import TrailLine
 
+# Streams of events: changes as they come, and how far a long call is.
+
 MEDIA = "text/event-stream"
 PING = b": still here\n\n"
 PING_SECONDS = 10.0
@@ -147,6 +149,8 @@ async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) ->
         yield event("error", document_of(error))
 
 
+# What all requests share: the memories that are kept open, the tokens, the threads, and the counters.
+
 T = TypeVar("T")
 
 
@@ -228,6 +232,8 @@ class Hall:
         self._first.close()
 
 
+# Routes that ask for a token first, and say in OpenAPI what they take and give.
+
 WHOSE = {"name": AGENT, "in": "query", "required": False, "schema": {"type": "string"}}
 WHOSE["description"] = "Whose memory is meant, which is only ever that of the token's own agent."
 SCOPE = "x-scope"
@@ -257,6 +263,8 @@ def add(
     how = {"response_model": None, "methods": ["POST"], **how}
     app.add_api_route(path, endpoint, operation_id=mark, responses=responses, openapi_extra=extra, **how)
 
+
+# The application: all routes behind the gate, and what they say of themselves as OpenAPI.
 
 BEARER = {"type": "http", "scheme": "bearer", "description": "The secret that `memfolio token create` showed."}
 TOOLS = tools_of("all")

@@ -20,6 +20,8 @@ from memfolio.serve.http.errors import Refusal, answer_to
 from memfolio.serve.http.server import Limits
 from memfolio.serve.tokens import Token, Tokens
 
+# One request and its answer, whose body may neither be too long nor take too long.
+
 EVERYWHERE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
@@ -85,6 +87,8 @@ class Exchange:
         return RequestEnded(Refusal(413, "too-long", message, "send it in parts"))
 
 
+# What the server counts, as Prometheus reads it.
+
 NAME = "memfolio_http"
 METHODS = ("GET", "POST", "HEAD")
 
@@ -130,6 +134,8 @@ class Metrics:
             yield f'{NAME}_request_seconds_count{{route="{route}"}} {count}'
 
 
+# Who is let in: decided from the head of a request, before a byte of its body is read.
+
 AGENT = "agent"
 HINT = 'send Authorization: Bearer SECRET; `memfolio token create "what it is for"` makes one'
 
@@ -163,6 +169,8 @@ def _secret(request: HTTPConnection) -> str:
 def _unknown(message: str, challenge: str) -> Refusal:
     return Refusal(401, "token", message, HINT, www_authenticate=challenge)
 
+
+# The gate in front of a server: only for names that it goes by and pages that may ask, and in bounds of its own.
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ANYWHERE = frozenset({"", "0.0.0.0", "::"})

@@ -20,6 +20,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from memfolio.errors import InputError
 from memfolio.serve.http.errors import reply, told
 
+# What a request may cost.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -33,6 +35,9 @@ class Limits:
     linger_seconds: float = 2
     """How long a body that nobody wants is read on, so that its sender sees the answer."""
     connections: int = 256
+
+
+# One connection of a client, which gets only so much time.
 
 
 async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
@@ -147,6 +152,8 @@ def connection_within(limits: Limits) -> type[Connection]:
     """Connections with limits of their own; the library makes them, and passes nothing on."""
     return type("Connection", (Connection,), {"limits": limits})
 
+
+# The server: listens, and ends without leaving anything open.
 
 GRACE_SECONDS = 20
 KEEP_SECONDS = 30

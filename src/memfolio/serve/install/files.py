@@ -17,6 +17,8 @@ from typing import Any
 from memfolio.errors import ConflictError, MemfolioError
 from memfolio.vault.disk import Disk, disk_errors
 
+# The files of a host: read only where they may safely be changed, written in one step, with what was there beside.
+
 
 class HostFileError(MemfolioError):
     """A host's file is not one that may be changed; nothing was."""
@@ -105,6 +107,10 @@ def _put(path: Path, data: bytes | None, *, is_private: bool = False) -> None:
     else:
         disk.put(path, data)
 
+
+# JSON that a person may have written: parts are put in and taken out, and all other characters stay as they are.
+#
+# Comments, trailing commas, single quotes and bare keys are understood, because some hosts allow them.
 
 Ours = Callable[[tuple[str, ...], Any], bool]
 """Whether what stands at a path is ours; elements of lists have no name of their own in it."""
@@ -337,6 +343,8 @@ def _unit(text: str) -> str:
     found = re.search(r"\n([ \t]+)\S", text)
     return found[1] if found else "  "
 
+
+# One table of a TOML file that a person may have written: put at the end, renewed, taken out, all else as it is.
 
 NOTE = "# Written by memfolio install; memfolio uninstall takes it away."
 # Behind the heading come lines with keys; blanks and comments only where a key follows, else they are of what follows.

@@ -20,6 +20,8 @@ from memfolio.serve.install import files
 from memfolio.serve.install.files import FileChange, HostFileError
 from memfolio.serve.service import tend_command
 
+# How a host starts memfolio.
+
 NAME = "memfolio"
 
 
@@ -54,6 +56,8 @@ def installed() -> str:
     own, found = tend_command(Path())[0], shutil.which(NAME)
     return os.path.abspath(found) if found and os.path.realpath(found) == os.path.realpath(own) else own
 
+
+# The hosts: where each keeps its settings, and what is written there.
 
 SECONDS = {START: 10, PROMPT: 5, ANSWER: 5, CUT: 10, END: 1}
 """For which a host waits for a hook. It answers far sooner; this ends one that hangs."""
@@ -175,6 +179,8 @@ def host_of(name: str) -> Host:
         raise InputError(f"there is no host {name[:40]!r}", hint=nearest(name, list(HOSTS)))
     return HOSTS[name]
 
+
+# What installing and uninstalling would change in a host's files; nothing is written here.
 
 _MARK = "\ufeff"
 """What some editors put before a text in UTF-8."""

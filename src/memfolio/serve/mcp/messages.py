@@ -18,6 +18,8 @@ from pydantic import ValidationError
 from memfolio.recall.fence import fenced
 from memfolio.serve.cli.output import as_json
 
+# Lines of a host that the SDK cannot read, and leaves without an answer: mended, or answered with an error.
+
 _ID = r'"id"\s*:\s*(?P<id>\d{1,15}|"[^"\\]{1,80}")'
 _PLACES = (re.compile(rf'\A\s*\{{(?:(?!"params").){{0,200}}?{_ID}'), re.compile(rf"{_ID}\s*\}}\s*\Z"))
 """Where a request has its id: before its parameters, or as the last that it says."""
@@ -64,6 +66,8 @@ def _line(item: SessionMessage | Exception) -> str | None:
     return "" if isinstance(item, Exception) else None
 
 
+# The text of an answer: JSON between marks that say it is data, with nothing in it that could end them.
+
 _STEERING = re.compile(
     r"<|\[(?=/?[A-Za-z_]+\])|[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
     r"|[\U000e0000-\U000e0fff]"
@@ -86,6 +90,8 @@ def _escaped(match: re.Match[str]) -> str:
     code -= 0x10000
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
+
+# Waiting for a call that a thread makes: meanwhile its host is told how far it is, and may stop waiting.
 
 EVERY = 0.5
 """Seconds between two reports."""

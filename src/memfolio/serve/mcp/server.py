@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from memfolio.memory import Memory
 
 
+# Tools as the protocol lists them.
+
 PROPOSED = {
     "type": "object",
     "properties": {"proposed": {"type": "string"}, "policy": {"type": "string"}, "hint": {"type": "string"}},
@@ -64,6 +66,8 @@ def _output(shape: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {"notice": {"type": "string"}, "result": shape}, "required": ["result"]}
 
 
+# Prompts that a person may choose in their host: what is remembered, and where work stands.
+
 RECALL, CHECKPOINT = "recall-before-answering", "checkpoint-before-compaction"
 QUESTION = PromptArgument(name="question", description="What is to be answered.", required=True)
 PROMPTS = [
@@ -89,6 +93,8 @@ def compose(memory: Memory, name: str, given: Mapping[str, str]) -> str:
     found = memory.context(question) or "Nothing that is remembered bears on it."
     return f"{found}\n\nAnswer with that in mind, and cite what you use by its id: {question}"
 
+
+# What can be read under an address: core memory, days, people and things, checkpoints, pages of the mind.
 
 SCHEME = "memfolio://"
 RECENT = 14
@@ -186,6 +192,8 @@ def _path(memory: Memory, name: str) -> str | None:
     return next((f"{agent_root(memory.agent)}/{form.format(match[1])}" for match, form in matches if match), None)
 
 
+# The server: what the protocol asks for, answered by the tools, resources and prompts of whoever is asked.
+
 INSTRUCTIONS = (
     "Long-term memory in files that a person can read and edit. Recall before you answer from memory, and cite hits by "
     "their ids. Remember what will matter later: preferences, decisions, facts, lessons; one sentence each that is "
@@ -266,6 +274,9 @@ async def asked_of(caller: Caller, function: Callable[..., Any], *args: Any) -> 
         return await waited_for(caller.begin(caller.asked, function, *args))
     except MemfolioError as error:
         raise MCPError(code=types.INVALID_PARAMS, message=f"{error.message}; {error.hint}") from error
+
+
+# The server over standard input and output, for one host that starts it and that it ends with.
 
 
 def serve(caller: Caller) -> None:

@@ -213,6 +213,14 @@ def _needed_by(thing: pygit2.Object) -> list[pygit2.Oid]:
     return []
 
 
+# The history of a home: commits made from given bytes, past the index, never touching what a person is doing.
+#
+# People move branches: `refs/memfolio/…` names our newest commit wherever the branch is, so that none of ours is lost
+# by a reset, a rebase or `git gc`. The next commit leads the branch back to it.
+#
+# Whoever writes here (`prepare`, `commit`, `refresh_index`, `pack`) holds the home's commit lock; reading needs no
+# lock. Everything that goes wrong below is a `HistoryError`, and then nothing was committed.
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

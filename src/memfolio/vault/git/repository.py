@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pygit2
 
 
+# Which names git can hold: not those that some system would take for git's own folder or for another path.
+
 Parts = tuple[str, ...]
 
 _IGNORED_ON_MACS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -53,6 +55,8 @@ def parts_of(path: str) -> Parts:
         raise PathError(f"{path[:120]!r} is not a name in UTF-8", hint="rename the file") from error
     return parts
 
+
+# A git directory: opened or made in one step, its files replaced under git's own locks.
 
 SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
 """For people's own git: bytes stay as they are, commits survive power loss. libgit2 reads neither."""
@@ -266,6 +270,8 @@ def tail(disk: Disk, path: Path, size: int) -> bytes | None:
     return None if stamp is None else disk.read(path, max(stamp.size - size, 0))
 
 
+# Git's index, brought up to a commit without touching what a person has staged.
+
 IndexName = tuple[bytes, int, bytes]
 """Path, mode and blob of an entry of the index."""
 MARKER = "memfolio-index"
@@ -402,6 +408,8 @@ def _times(path: Path, oid: bytes) -> tuple[int, ...] | None:
     times = (*divmod(info.st_ctime_ns, 10**9), *divmod(info.st_mtime_ns, 10**9))
     return tuple(n & 0xFFFFFFFF for n in (*times, info.st_dev, info.st_ino, info.st_uid, info.st_gid, info.st_size))
 
+
+# What a commit says: its subject and trailers, and the numbers of the changes in it.
 
 COMMITTER = ("memfolio", "memfolio@memfolio.invalid")
 MAX_SEQ_SPAN = 100_000

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
 
+# The month's digest: what the trail tells about a month, on one page, without a word of content.
+
 MOST = 10
 TRIGGER = "digest"
 """Writing a digest is a change too; left out, so that a digest made twice is the same."""
@@ -123,6 +125,8 @@ def _bullets(items: Iterable[str]) -> str:
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
+
+# The past of a home: what happened, what it looked like, and how to go back.
 
 Files = dict[str, bytes | None]
 ATTEMPTS = 3

@@ -13,6 +13,9 @@ from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines, split_lines
 from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, ledger_of, place_of
 
+# Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and what
+# was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git.
+
 STATE = "memory/meta/state"
 TOMBSTONE = "tombstone"
 PURGE = "purge"
@@ -154,6 +157,9 @@ def _newest_part(path: str, then: Files) -> str:
         return path
     numbers = [part[1] for part in map(ledger_of, then) if part and part[0] == named[0]]
     return named[0].part(max(numbers, default=1))
+
+
+# What was forgotten, taken out of older copies of a log before they can bring it back.
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ from memfolio.vault.paths import Form, agent_of, archive_log, day_of, form_of, l
 from memfolio.vault.reconcile import blocks_of
 from memfolio.vault.trail import FileMark, Trail, TrailLine
 
+# What a change did, as bytes: each file's content in front of and behind it, from git or from the recent bytes.
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -182,6 +184,11 @@ def _hashes(content: bytes, ends: Iterable[int], hasher: blake2b) -> dict[int, s
         found[end], at = hasher.hexdigest(), end
     return found
 
+
+# Entries that stand as they were appended are cut. Everything else is merged: ledgers block by block (an entry, a
+# line), pages line by line. What later edits overlap is refused with the difference. Memories that leave a daily log
+# go to the archive, so that nothing is only in git; what was forgotten is not brought back, unless the forgetting is
+# undone too.
 
 FINAL = frozenset({Action.ALERT, Action.ACK, Action.PURGE})
 _TIMED_ID = re.compile(r"[^-]+-([0-9]{1,15})-[^-]+")

@@ -20,6 +20,10 @@ from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_packed_log,
 from memfolio.vault.reconcile import blocks_of
 from memfolio.vault.trail import FileMark, TrailLine
 
+# The trail from its end backwards, with what each change wrote: its bytes, not what became of them since.
+#
+# They lie in the file while nobody replaced it, else in the journal of changes that are not in git yet, or in git.
+
 HELD = 16
 """How many contents of files are held at once."""
 
@@ -146,6 +150,8 @@ def _is_heading(content: bytes, mark: bytes, at: int) -> bool:
     """Whether a line is one that entries begin with, a time of day, and no heading in somebody's words."""
     return len(mark) == 1 or content[at + len(mark) : at + len(mark) + 2].isdigit()
 
+
+# The life of one memory as the trail and the state lines tell it: who wrote it, changed it, took it away.
 
 PURGED = "purged"
 Record = Mapping[str, Any]
@@ -324,6 +330,8 @@ def last_out(events: Sequence[Event]) -> Event | None:
     """What took a memory out of sight that is not where it was."""
     return next((event for event in reversed(events) if event.deed in OUT), None)
 
+
+# The trail as people read it: changes joined with their commits and with what they were about.
 
 SUMMARY_LENGTH = 100
 FEW = 5

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
 
+# A purge that is under way, on disk before the first byte is touched, so that it is finished after a crash.
+#
+# It holds the very texts that are to go, which nothing else tells once the files are clean; it is deleted last.
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeJob:
     """What is to be destroyed, and who wants it."""
@@ -96,6 +101,8 @@ def drop(home: Home) -> None:
         if home.disk.stamp(home.internal / NAME) is not None:
             raise
 
+
+# The proof of a purge: every file of the home and of its cache, and every object of its git, is searched.
 
 GZIP = b"\x1f\x8b"
 """How compressed data begins."""
@@ -178,6 +185,12 @@ def _has(path: Path, needles: Needles) -> bool:
 def _unpacked(data: bytes) -> bytes:
     return legible(f"any.md{SUFFIX}", data)[1] if data.startswith(GZIP) else data
 
+
+# Destroying memories: from the files, from git's history, from caches; then looking for what may be left.
+#
+# Nobody commits meanwhile, and nobody writes while files and caches are cleaned; only git's history, which takes
+# longest, is rewritten while others go on writing. A crash at any point is made good when the home is next opened:
+# every step can be repeated, and a step that is done does nothing.
 
 ATTEMPTS = 20
 KEYS = (b"committed", b"change", b"writes")

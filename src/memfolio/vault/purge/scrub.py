@@ -18,6 +18,8 @@ from memfolio.vault.past.rollback import is_state, record_of
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, form_of, ledger_of, place_of
 from memfolio.vault.purge.needles import Needles
 
+# What becomes of a JSON line once memories and their texts are purged from it. Pure.
+
 FIXED = frozenset("id at actor trigger session op memory until to by type store job into".split())
 """The keys of a state line that have ids, times and words of ours, which stay."""
 
@@ -59,6 +61,8 @@ def _whole(value: Any, goes: Goes) -> Any:
     return _GONE if any(each is _GONE for each in kept.values()) or any(map(goes, value)) else kept
 
 
+# What of a file is memfolio's own and nobody's words: cutting a text there would break the file. Pure.
+
 WORDS = frozenset({"op", "store", "type", "job", "actor", "trigger"})
 """The keys of a state line whose values are words of ours."""
 
@@ -99,6 +103,9 @@ def _header(entry: str) -> Iterator[str]:
         yield from _keys(read_comment(rest[0]) if rest else None)
     except ValueError:  # whoever broke it, it is no frame
         return
+
+
+# The sources of a summary that is purged: what is left of them can be summed up again. Pure.
 
 
 def freed_by(files: Mapping[str, bytes], ids: Container[str]) -> dict[str, str]:
