@@ -120,9 +120,10 @@ def test_page_in_a_renamed_folder_is_found_under_its_new_name(memory: Memory, ho
 
 def test_what_git_brings_back_is_found(memory: Memory, home: Path) -> None:
     memory.vault.commit()
+    before = memory.vault.history.tip()
     write(home / PAGES / "first.md", "zebras eat grass")
     assert soon(lambda: finds(memory, "zebras eat grass"))
-    subprocess.run(["git", "-C", home, "restore", "--source=HEAD", "--worktree", PAGES], check=True)
+    subprocess.run(["git", "-C", home, "restore", f"--source={before}", "--worktree", PAGES], check=True)
     assert soon(lambda: finds(memory, "watching has begun"))
 
 

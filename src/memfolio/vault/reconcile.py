@@ -327,7 +327,14 @@ class Settler:
             standing = self._books.history.standing(path)
         except HistoryError:
             return None
-        return judge(standing, content, lambda former: self._is_former(path, former)) if standing else None
+        move = judge(standing, content, lambda former: self._is_former(path, former)) if standing else None
+        # Whoever wrote a file last may take that back with git, too; what they wrote before is in the history.
+        return None if move is GitMove.TREE and self._is_persons(path) else move
+
+    def _is_persons(self, path: str) -> bool:
+        """Whether a person was the last to write a file."""
+        lines = [line for line in self._books.trail.lines(containing=[path.encode()]) if path in line.paths]
+        return bool(lines) and lines[-1].by == HUMAN
 
     def _is_former(self, path: str, content: bytes) -> bool:
         """Whether the trail has the content as a state of the file."""
