@@ -286,7 +286,7 @@ class _Intake:
 
     def __init__(self, memory: Memory, source: str, *, untrusted: bool, dry_run: bool) -> None:
         self._memory, self._vault, self._dry_run, self._is_untrusted = memory, memory.vault, dry_run, untrusted
-        is_owner = memory.vault.config.speaker == "owner"
+        is_owner = memory.vault.speaker == "owner"
         actor, approval = ("human", Approval.APPROVED) if is_owner else ("bot:import", Approval.AUTO)
         self._by = Attribution(actor=actor, approval=approval, trigger="import", source=f"import:{source}")
         own = Origin.OWNER if is_owner else Origin.AGENT

@@ -487,7 +487,7 @@ class Agents:
 
     def _known(self) -> set[str]:
         present = self._present() | {self._agent}
-        if self._vault.config.speaker == OWNER:
+        if self._vault.speaker == OWNER:
             return present
         return present & {index.agent for index in self._library.indexes()}
 

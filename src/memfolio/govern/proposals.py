@@ -263,7 +263,7 @@ class Proposals:
         if self._gate.role_of(by) is Role.SYSTEM:
             raise PolicyError(f"{by.actor} decides on no proposals", row=str(row), hint="act as yourself")
         to = self.get(id).to
-        if to == self._agent or self._vault.config.speaker != OWNER or self._elsewhere is None:
+        if to == self._agent or self._vault.speaker != OWNER or self._elsewhere is None:
             return self._act(id, act)
         with self._elsewhere(to) as other:
             return other._act(id, act)
@@ -310,7 +310,7 @@ class Proposals:
 
     def _decides(self, agent: str | None) -> bool:
         """Whether it is for this agent, or the owner, to decide on what is proposed to an agent."""
-        return self._vault.config.speaker == OWNER or (agent == self._agent and not self._gate.is_lesser)
+        return self._vault.speaker == OWNER or (agent == self._agent and not self._gate.is_lesser)
 
     def _read(self, path: str) -> Proposal | None:
         page = self._vault.page(path)

@@ -126,7 +126,7 @@ def _contradictions(
 
 def _origin(vault: Vault, old: MemoryItem, by: Attribution) -> Origin:
     """Whose word a correction is: as little to be trusted as what it corrects, and the owner's only if he makes it."""
-    speaker = vault.config.speaker
+    speaker = vault.speaker
     is_owner = speaker == OWNER or (speaker != AGENT and by.actor.partition(":")[0] == "human")
     return Origin.AGENT if old.origin is Origin.OWNER and not is_owner else old.origin
 

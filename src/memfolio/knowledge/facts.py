@@ -258,7 +258,7 @@ class Facts:
         self, checked: Sequence[tuple[FactLine, dict[str, Any]]], by: Attribution
     ) -> dict[Triple, dict[str, Any] | None]:
         """For each triple the line that has to be written, if any."""
-        speaker = self._vault.config.speaker or ("owner" if by.actor == "human" else "agent")
+        speaker = self._vault.speaker or ("owner" if by.actor == "human" else "agent")
         own = Origin.OWNER.value if speaker == "owner" else Origin.AGENT.value
         index, lines = self._library.index, dict[Triple, dict[str, Any] | None]()
         known = index.read(lambda db: {said.triple: fact_of(db, said.triple) for said, _ in checked})

@@ -163,7 +163,8 @@ class MemfolioStore(base.BaseStore):
         lines = [{"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(at)} for at, old in by_place if old]
         beside = (AddLines(state_ledger(agent), tuple(lines)),) if lines else ()
         change = Change(operations=(added, *beside), by=PUTTER, action=Action.EDIT if lines else Action.APPEND)
-        for draft, written in zip(added.items, self.memory.gate.clean(change).operations[0].items, strict=True):  # type: ignore[union-attr]
+        clean = self.memory.vault.clean(change).operations[0]
+        for draft, written in zip(added.items, clean.items, strict=True):  # type: ignore[union-attr]
             if any(draft.attributes[name] != written.attributes[name] for name in ("namespace", "key")):
                 raise InputError("a namespace or key looks like a secret", hint="nobody would find it: use another one")
         self.memory.library.attend()
