@@ -299,7 +299,7 @@ class _Intake:
     def take(self, batch: Sequence[Incoming]) -> None:
         """Take over those of some things that are not known; nobody else does so meanwhile."""
         self.report.flaws += (each for each in batch if isinstance(each, ImportProblem))
-        with nullcontext() if self._dry_run else self._vault.writer.ready():
+        with nullcontext() if self._dry_run else self._vault.exclusive():
             fresh, changed = self._sorted([each for each in batch if not isinstance(each, ImportProblem)])
             self._write([*self._placed(fresh)])
             self._renew(changed)

@@ -311,7 +311,7 @@ class Gate:
     @property
     def settings(self) -> AgentSettings:
         """What `agent.toml` says at the moment."""
-        known = self._vault.books.known(self._file)
+        known = self._vault.files.get(self._file)
         mark = known.hash if known else None
         if self._read is None or self._read[0] != mark:
             self._read = mark, self._vault.settings(self._agent)

@@ -85,7 +85,7 @@ class Proposals:
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
         proposal = replace(self._made(intent, target, by.trigger, row), note=" ".join(note.split()))
         check_content(render(replace(proposal, about="")), self._vault.config.max_content_bytes)
-        with self._vault.writer.ready():  # so that nobody adds the same, or what contradicts it, meanwhile
+        with self._vault.exclusive():  # so that nobody adds the same, or what contradicts it, meanwhile
             if role is not Role.OWNER:
                 self._check_not_rejected(target, self._mark(intent))
             proposal = self._put(proposal, by)
@@ -324,7 +324,7 @@ class Proposals:
         """What became of proposals to an agent, the oldest first."""
         folder = f"{state_ledger(agent).base}/"
         for path in sorted(path for path in self._vault.states() if path.startswith(folder)):
-            for raw in split_lines(self._vault.books.read(path) or b""):
+            for raw in split_lines(self._vault.content(path) or b""):
                 if b'"op":"review"' in raw:
                     lines = [line.record for line in read_lines(raw).records]
                     yield from (each for each in lines if {"proposal", "verdict"} <= each.keys())

@@ -231,7 +231,7 @@ class Facts:
         """
         checked = self.check_many(records)
         gone = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in retracting]
-        with self._vault.writer.ready():  # what others tell meanwhile must not be taken for what is not given
+        with self._vault.exclusive():  # what others tell meanwhile must not be taken for what is not given
             lines = self._lines(checked, by)
             self._append([*gone, *lines.values()], by, Action.APPEND)
         return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])

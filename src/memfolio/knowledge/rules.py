@@ -182,7 +182,7 @@ class Rules:
 
     def _alone(self, dry_run: bool) -> AbstractContextManager[None]:
         """Nobody else writes meanwhile, so that what was found to fit still does when it is written."""
-        return nullcontext() if dry_run else self._vault.writer.ready()
+        return nullcontext() if dry_run else self._vault.exclusive()
 
     def _store(self, made: Listed, by: Attribution, *, dry_run: bool) -> Listed:
         _check_strata([*self._rules().values(), *made])

@@ -339,7 +339,7 @@ class Mind:
             action = Action.EDIT if mark else Action.CREATE
             return item, Change(operations=(put,), by=by, action=action) if text != page.text else None
 
-        with nullcontext() if dry_run else self._vault.writer.ready():  # of several writers, each finds the one before
+        with nullcontext() if dry_run else self._vault.exclusive():  # of several writers, each finds the one before
             item = make(self._vault, composed, dry_run=dry_run)[0]
         page = self.page(kind)  # where secrets are taken out
         return item if dry_run else pick(item.id, (page.head, *page.items), kind.page)

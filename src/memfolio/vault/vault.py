@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
@@ -59,7 +59,7 @@ from memfolio.vault.paths import (
 )
 from memfolio.vault.reconcile import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
-from memfolio.vault.trail import Trail, TrailLine, read_line
+from memfolio.vault.trail import Head, Trail, TrailLine, read_line
 from memfolio.vault.writer import Writer
 
 if TYPE_CHECKING:
@@ -449,6 +449,11 @@ class Vault:
             return self.trail.tail().seq
 
     @property
+    def newest(self) -> Head:
+        """The newest change that this process knows of, with its place in the chain of the trail."""
+        return self.books.recent.head
+
+    @property
     def epoch(self) -> int:
         """A number that grows whenever there may be changes that no listener was told about."""
         return self.books.epoch
@@ -480,6 +485,54 @@ class Vault:
                 except PASSING as error:
                     self._only_read(error)
             yield
+
+    @contextmanager
+    def exclusive(self, *, to_copy: bool = False) -> Iterator[None]:
+        """Keep everybody else from writing, with all that they did taken in.
+
+        On a full disk that cannot be: who only wants to copy what is there holds the files as they are.
+        """
+        with self.writer.holding() if to_copy and self.is_full else self.writer.ready():
+            yield
+
+    def git_at_rest(self) -> AbstractContextManager[None]:
+        """Keep everybody from committing."""
+        return self.committer.holding()
+
+    @property
+    def files(self) -> Mapping[str, FileState]:
+        """How each tracked file was last left, as far as this process knows; `states` catches up first."""
+        return self.books.recent.known
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of one of the `files`, whatever its name is; None where it is gone."""
+        return self._bytes(path)
+
+    def stamp(self, path: str) -> Stamp | None:
+        """How one of the `files` stands on the disk; None where it is gone."""
+        return self.books.stamp(path)
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder of the home, sorted; none where there is no such folder."""
+        with disk_errors(self.home.root):
+            return self.home.disk.names(self.home.path(folder))
+
+    def was_made(self, key: str) -> TrailLine | None:
+        """The change that was made under this key; None where there was none."""
+        return self.books.made_under(key)
+
+    def settle(self, paths: Sequence[str]) -> list[str]:
+        """Record what people did to these files; returns those that had changed."""
+        return self.writer.settle(paths)
+
+    def waiting(self) -> list[TrailLine]:
+        """The changes that git does not have yet, as far as whoever speaks here may know of them."""
+        return list(self.told(record.line for record in self.books.recent.pending))
+
+    @property
+    def obstacle(self) -> str | None:
+        """What kept git from taking the newest changes, when that was tried last."""
+        return self.committer.obstacle
 
     def settle_log(self, agent: str, id: str) -> None:
         """Record how the log ends that would have the memory, should its writer have died before it was entered."""
@@ -547,6 +600,11 @@ class Vault:
         self._check_open()
         with self._access.allowing(Change(operations=(), by=by, action=Action.ACK), self.content) as allowed:
             return self.writer.note(Action.ACK, allowed.change.by, seqs)
+
+    def raise_alert(self, by: Attribution, ids: Sequence[str] = ()) -> TrailLine:
+        """Tell the owner of something that memfolio has noticed, and of the memories that it is about."""
+        self.clean(Change(operations=(), by=by, action=Action.ALERT))  # which refuses names that are secrets
+        return self.writer.note(Action.ALERT, by, ids=ids)
 
     def adopt(self, *, accept_missing: bool = False) -> None:
         """Make this machine the writer of the home."""

@@ -144,7 +144,7 @@ class MemfolioStore(base.BaseStore):
         return sorted({each[: op.max_depth] for each in fitting})[op.offset : op.offset + op.limit]
 
     def _put(self, ops: Mapping[Place, base.PutOp]) -> None:
-        with self.memory.vault.writer.ready():  # of several who put the same key, each finds what the one before put
+        with self.memory.vault.exclusive():  # of several who put the same key, each finds what the one before put
             old = {place: self._at(place) for place in ops}
             self._write([(op, old[place]) for place, op in ops.items() if op.value is not None])
             deleted = [place for place, op in ops.items() if op.value is None and old[place]]
