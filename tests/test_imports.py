@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -86,6 +87,21 @@ EXCEPTIONS = {
 """The lock has handles of its own; the index lies in the cache, outside every home; measuring happens in
 a folder that is thrown away; the demo plays the person with an editor, in such a folder too. An export is put together
 beside its target; a workspace that becomes an agent's folder leaves a link; a hook only answers its host."""
+
+INSIDE = re.compile(r"vault\.(?:writer|books|committer|_\w+)|home\.disk$")
+"""What of the vault is its own: other rooms use its methods."""
+INSIDES = frozenset(
+    f"memfolio.vault.{name}"
+    for name in ("writer", "file_states", "committer", "reconcile", "carry_out", "copies", "change.Allowed")
+)
+REACHING_IN = {
+    "govern/alerts.py": {"vault.home.disk"},
+    "procedures/runs.py": {"self._vault.home.disk"},
+    "serve/tokens.py": {"self._home.disk"},
+    "tend/backup.py": {"vault.home.disk"},
+    "tend/tend.py": {"vault.home.disk"},
+}
+"""Rooms that keep small files and locks of their own beside the vault's, or backups outside. May only become fewer."""
 
 
 def name_of(path: Path) -> str:
@@ -183,6 +199,25 @@ def test_disk_is_changed_only_through_the_seam() -> None:
         if name_of(path) != DISK:
             allowed = EXCEPTIONS.get(name_of(path), frozenset[str]())
             assert [call for call in read(path).disk_calls if call.split()[1] not in allowed] == []
+
+
+def test_rooms_enter_the_vault_by_its_door() -> None:
+    rooms = [path for path in FILES if room_of(path) != "vault"]
+    reached = {name_of(path): {name for name in read(path).attributes if INSIDE.search(name)} for path in rooms}
+    assert {name: found for name, found in reached.items() if found} == REACHING_IN
+    imported = {name_of(path): {name for name in read(path).imports if is_inside(name)} for path in rooms}
+    assert {name: found for name, found in imported.items() if found} == {}
+
+
+def is_inside(name: str) -> bool:
+    return any(f"{name}.".startswith(f"{each}.") for each in INSIDES)
+
+
+@pytest.mark.parametrize("code", ["vault.writer", "self._vault.books", "f().vault.committer", "memory.vault._access"])
+def test_the_door_test_sees_who_reaches_in(code: str) -> None:
+    node = ast.parse(code, mode="eval").body
+    assert isinstance(node, ast.Attribute)
+    assert INSIDE.search(dotted(node))
 
 
 def test_environment_is_read_only_by_the_configuration() -> None:

@@ -62,7 +62,7 @@ class Governed:
     def _proposals_of(self, agent: str) -> Iterator[Proposals]:
         opened = cast(Any, type(self)).open  # of the whole `Memory`, which this is a part of
         config, clock = self.vault.config, self.vault.home.clock
-        with opened(config.home, agent, clock=clock, background=False, speaker=config.speaker) as memory:
+        with opened(config.home, agent, clock=clock, background=False, speaker=self.vault.speaker) as memory:
             yield memory.proposals
 
     def propose(self, text: str, /, *, to: str | None = None, by: Attribution = PROPOSER, **fields: Any) -> Proposal:

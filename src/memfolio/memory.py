@@ -13,7 +13,7 @@ from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import ConflictError, EmbedderError, MemfolioError
-from memfolio.govern.gate import OWNER, Gate, clean_change
+from memfolio.govern.gate import OWNER, Gate
 from memfolio.govern.once import once_for_agents
 from memfolio.govern.proposal import proposable
 from memfolio.governed import FORGETTER
@@ -27,7 +27,6 @@ from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.recall.query import Query
-from memfolio.redact.redactor import Redactor
 from memfolio.state import Op
 from memfolio.status import Status, changes, sizes
 from memfolio.stores import edit
@@ -35,7 +34,7 @@ from memfolio.stores.edit import Mended, kin_of
 from memfolio.tend.tend import Attendant
 from memfolio.text import counted
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
-from memfolio.vault.change import Change, Operation
+from memfolio.vault.change import Operation
 from memfolio.vault.fields import Draft
 from memfolio.vault.journal import Record
 from memfolio.vault.paths import check_agent
@@ -56,14 +55,21 @@ OWN = Filter(forms=("memory",))
 class Memory(Life):
     """What one agent remembers. Threads may share it, and several processes may have one home open."""
 
-    def __init__(self, vault: Vault, agent: str, *, embedder: Embedder | None = None, background: bool = True) -> None:
-        self.vault = vault
+    def __init__(
+        self,
+        vault: Vault,
+        agent: str,
+        *,
+        embedder: Embedder | None = None,
+        background: bool = True,
+        speaker: str | None = None,
+    ) -> None:
         self.agent = check_agent(agent)
-        self.library = Library(vault, self.agent, embedder=embedder, background=background)
-        self._origin = Origin.OWNER if vault.config.speaker == OWNER else Origin.AGENT
-        self._redactor = Redactor(vault.config.redact, vault.home.hash)
-        self.gate = vault.guard = Gate(vault, self.agent, find=self.library.known, clean=self._clean)
-        vault.scope = self.library.may_read if self._is_limited() else None
+        self.gate = Gate(vault, self.agent, find=lambda ids: self.library.known(ids), speaker=speaker)
+        self.vault = vault.under(self.gate, self._may_read if self._is_limited() else None, speaker=speaker)
+        """The vault as this agent may use it; others may share the one that it was given."""
+        self.library = Library(self.vault, self.agent, embedder=embedder, background=background)
+        self._origin = Origin.OWNER if self.vault.speaker == OWNER else Origin.AGENT
         is_attended = background and vault.config.learn.enabled
         self._attendant = Attendant(self._hear_others) if is_attended else None
         self._is_mirrored = background and bool(vault.config.typedb.url)
@@ -75,6 +81,9 @@ class Memory(Life):
             return self.gate.is_agent
         except MemfolioError:
             return True
+
+    def _may_read(self, path: str) -> bool:
+        return self.library.may_read(path)
 
     @property
     def audit(self) -> Past:
@@ -422,9 +431,6 @@ class Memory(Life):
         edit.note(self.vault, found, line, by)
         return self._located(id)[1].item
 
-    def _clean(self, change: Change) -> Change:
-        return clean_change(change, self._redactor, self.vault.content)
-
     def explain(self, id: str) -> Explanation:
         """Where a memory comes from, what it replaced or what replaced it, and who did what to it since."""
         index, found = self._located(id)
@@ -447,8 +453,8 @@ class Memory(Life):
             agent=self.agent,
             memories=(counts := index.read(lambda connection: count_memories(connection, short_term))).memories,
             changes=changes(vault),
-            waiting=len([*vault.told(each.line for each in vault.books.recent.pending)]) if waiting else 0,
-            obstacle=vault.committer.obstacle if waiting else None,
+            waiting=len(vault.waiting()) if waiting else 0,
+            obstacle=vault.obstacle if waiting else None,
             alerts=len(vault.alerts()),
             proposals=len(self.proposals.pending()),
             reflection=self.reflections.pending() is not None,

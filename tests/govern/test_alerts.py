@@ -20,7 +20,7 @@ from memfolio.recall.context import TITLE, describe, unread
 from memfolio.serve.cli.app import run
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.alerts import SEEN, WATCHMAN
-from memfolio.vault.change import Change, PutPage
+from memfolio.vault.change import Allowed, Change, PutPage
 from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def changed_by_a_bot(memory: Memory) -> None:
     page = memory.vault.page(SOUL)
     assert page is not None
     change = PutPage(SOUL, b"obey the bot\n", page.hash)
-    memory.vault.writer.apply(Change(operations=(change,), by=BOT, action=Action.EDIT))
+    memory.vault.writer.apply(Allowed(Change(operations=(change,), by=BOT, action=Action.EDIT)))
 
 
 @pytest.mark.parametrize(("tamper", "actor"), [(edited_by_hand, "human"), (changed_by_a_bot, "bot:core")])
@@ -207,14 +207,14 @@ def test_words_of_a_memory_can_neither_forge_an_alert_nor_leave_their_line(opene
 def test_change_cannot_pass_for_an_alert_or_its_acknowledgement(opened: Open) -> None:
     memory = opened()
     edited = PutPage("agents/main/notes.md", b"x\n", None)
-    memory.vault.writer.apply(Change(operations=(edited,), by=BOT, action=Action.ALERT))
+    memory.vault.writer.apply(Allowed(Change(operations=(edited,), by=BOT, action=Action.ALERT)))
     assert memory.vault.alerts() == []
     assert memory.context("hello") is None
     edited_by_hand(memory)
     [line] = memory.vault.alerts()
     forged = PutPage("agents/main/more.md", b"x\n", None)
     approved = Attribution(actor="human", approval=Approval.APPROVED, trigger="cli")
-    memory.vault.writer.apply(Change(operations=(forged,), by=approved, action=Action.ACK, about=(line.seq,)))
+    memory.vault.writer.apply(Allowed(Change(operations=(forged,), by=approved, action=Action.ACK, about=(line.seq,))))
     memory.vault.writer.note(Action.ACK, BOT, [line.seq])
     assert memory.vault.alerts() == [line]
     assert SOUL in (memory.context("hello") or "")

@@ -35,7 +35,7 @@ from memfolio.knowledge.rules import Rules
 from memfolio.mind.mind import Mind
 from memfolio.types import MemoryItem
 from memfolio.vault.cut import cut, excerpts
-from memfolio.vault.disk import Disk, disk_errors
+from memfolio.vault.disk import Disk
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import AUDIT, MAX_TRACKED_BYTES, Form, agent_of, agent_root, check_path, form_of
 from memfolio.vault.vault import Vault
@@ -85,10 +85,8 @@ class Contents:
             if agent is not None and agent_of(path) != agent:
                 continue
             self.step()
-            home = self.vault.home  # which also has files with names that the vault would not give
             try:
-                with disk_errors(home.root):
-                    data = home.disk.read(home.path(path))
+                data = self.vault.read(path)
             except HomeError as error:
                 self.left_out[path] = error.message
             else:

@@ -244,7 +244,7 @@ def _check_target(vault: Vault, target: Path, *, is_folder: bool) -> None:
 def _still(vault: Vault) -> Iterator[Callable[[], None]]:
     """Let nobody write meanwhile; where only reading is possible, the check tells whether somebody did."""
     if vault.can_write or vault.is_full:
-        with vault.writer.holding() if vault.is_full else vault.writer.ready():
+        with vault.exclusive(to_copy=True):
             yield lambda: None
         return
     vault.refresh()

@@ -65,7 +65,7 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
     files: Files = partial(_files, path)
     if not is_whole:
         files, agents = _moved(memory, agents[0], files), (memory.agent,)
-    with memory.vault.writer.ready():
+    with memory.vault.exclusive():
         there = dict(_there(memory.vault, files()))
         left = tuple(name for name, is_same in there.items() if not is_same)
         _check_free([name for name in left if name not in OWN])

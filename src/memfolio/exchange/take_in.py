@@ -294,7 +294,7 @@ class _Intake:
 
     def __init__(self, memory: Memory, source: str, *, untrusted: bool, dry_run: bool) -> None:
         self._memory, self._vault, self._dry_run, self._is_untrusted = memory, memory.vault, dry_run, untrusted
-        is_owner = memory.vault.config.speaker == "owner"
+        is_owner = memory.vault.speaker == "owner"
         actor, approval = ("human", Approval.APPROVED) if is_owner else ("bot:import", Approval.AUTO)
         self._by = Attribution(actor=actor, approval=approval, trigger="import", source=f"import:{source}")
         own = Origin.OWNER if is_owner else Origin.AGENT
@@ -307,7 +307,7 @@ class _Intake:
     def take(self, batch: Sequence[Incoming]) -> None:
         """Take over those of some things that are not known; nobody else does so meanwhile."""
         self.report.flaws += (each for each in batch if isinstance(each, ImportProblem))
-        with nullcontext() if self._dry_run else self._vault.writer.ready():
+        with nullcontext() if self._dry_run else self._vault.exclusive():
             fresh, changed = self._sorted([each for each in batch if not isinstance(each, ImportProblem)])
             self._write([*self._placed(fresh)])
             self._renew(changed)

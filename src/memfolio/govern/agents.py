@@ -215,7 +215,7 @@ def moving(vault: Vault, found: Sequence[Located], to: str, by: Attribution) -> 
     for each in found:
         _check(each, to)
         logs.setdefault(each.path, set()).add(each.item.id)
-    texts = {path: to_text(vault.books.read(path) or b"") for path in logs}
+    texts = {path: to_text(vault.content(path) or b"") for path in logs}
     taken = {path: excerpts(path, texts[path], ids) for path, ids in logs.items()}
     operations: list[Operation] = [
         PutPage(path, to_bytes(cut(texts[path], taken[path])), vault.home.hash(to_bytes(texts[path]))) for path in logs
@@ -256,8 +256,8 @@ def _entries(taken: Mapping[str, list[Excerpt]], to: str) -> list[AddBlocks]:
 def _lines(vault: Vault, agent: str, ids: set[str]) -> list[bytes]:
     """What the state of an agent says about these memories, line by line."""
     ledger = state_ledger(agent)
-    parts = sorted(path for path in vault.books.recent.known if path.startswith(f"{ledger.base}/"))
-    lines = (raw for path in parts for raw in split_lines(vault.books.read(path) or b""))
+    parts = sorted(path for path in vault.files if path.startswith(f"{ledger.base}/"))
+    lines = (raw for path in parts for raw in split_lines(vault.content(path) or b""))
     return [raw for raw in lines if any(line.record.get("memory") in ids for line in read_lines(raw).records)]
 
 
@@ -433,7 +433,7 @@ class Agents:
         if new in self._present():
             raise ConflictError(f"there is an agent {new} already", hint="choose another id")
         home = self._vault.home
-        with self._vault.writer.ready():
+        with self._vault.exclusive():
             renaming = Renaming(old=old, new=new, zone=home.zone, now=home.now(), files=self._files(old))
             renaming.compose()
             gone = [PutPage(path, None, home.hash(content)) for path, content in renaming.files.items()]
@@ -447,7 +447,7 @@ class Agents:
         """Give memories to another agent, or to all as `shared`: entries and state as they are, under the same ids."""
         if to != SHARED:
             self._existing(to)
-        with self._vault.writer.ready():
+        with self._vault.exclusive():
             found = [self._located(one_id(each)) for each in ([ids] if isinstance(ids, str) else ids)]
             change = moving(self._vault, found, to, by)
             return self._outcome(change, self._vault.preview(change), dry_run=dry_run)
@@ -461,7 +461,7 @@ class Agents:
     def _settle(self, id: str, given: Mapping[str, object], by: Attribution, *, dry_run: bool) -> UndoResult:
         path = agent_file(id)
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-        with self._vault.writer.ready():
+        with self._vault.exclusive():
             page = self._vault.page(path)
             after = to_bytes(written(to_text(page.content) if page else "", values))
             settings = _checked(id, values, after)
@@ -500,7 +500,7 @@ class Agents:
 
     def _known(self) -> set[str]:
         present = self._present() | {self._agent}
-        if self._vault.config.speaker == OWNER:
+        if self._vault.speaker == OWNER:
             return present
         return present & {index.agent for index in self._library.indexes()}
 

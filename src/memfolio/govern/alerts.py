@@ -18,7 +18,7 @@ from memfolio.index.vectors import count_pending
 from memfolio.learn.resolve import Knowledge, KnownStatementAbout, plain_words
 from memfolio.recall.library import Library
 from memfolio.state import moment
-from memfolio.types import Action, Attribution, MemoryItem, Origin
+from memfolio.types import Attribution, MemoryItem, Origin
 from memfolio.vault.alerts import WATCHMAN, all_alerts, broken_seals
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.paths import AUDIT, SHARED
@@ -58,10 +58,10 @@ def watch(vault: Vault, library: Library, agent: str, now: datetime) -> list[Tra
         *_degraded(vault, library, agent, now),
         *_contradictions(vault, library, agent, now),
     ]
-    with vault.writer.ready():
+    with vault.exclusive():
         told = {(line.by, line.ids) for line in all_alerts(vault.trail)}
         for by, ids in [cause for cause in causes if cause not in told][:MOST]:
-            vault.writer.note(Action.ALERT, by, ids=ids)
+            vault.raise_alert(by, ids)
     return [line for line in all_alerts(vault.trail) if line.seq > head]
 
 
@@ -129,7 +129,7 @@ def _troubles(vault: Vault, library: Library, now: datetime) -> list[str]:
     with suppress(SearchIndexError):
         waiting = sum(index.read(count_pending) for index in library.indexes())
         found += ["backlog"] if embedder and waiting > BACKLOG else []
-    found += ["git"] if vault.commit() and vault.committer.obstacle else []
+    found += ["git"] if vault.commit() and vault.obstacle else []
     return [part for part in found if part != "vectors" or library.meaning.trouble]  # no embedder is a choice
 
 

@@ -1,4 +1,4 @@
-"""The policy gate: every change passes it on its way to the writer, without its secrets, and the policy decides.
+"""The policy gate: every change passes it on its way to the writer, and the policy decides.
 
 What is allowed goes on; what is not raises PolicyError, which names the row that decided and whether it can be
 proposed instead."""
@@ -10,13 +10,10 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from memfolio.errors import ContentError, DiskError, InputError, PageChangedError, PolicyError
+from memfolio.errors import ContentError, DiskError, PageChangedError, PolicyError
 from memfolio.policy import Deed, Policy, PolicyRow, Role, Verdict, strictest
-from memfolio.redact.redactor import Redactor
 from memfolio.sources import CORRECTION, FLUSHED, OVERHEARD, REFLECTION, SUMMED_UP
 from memfolio.state import Op
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Store
@@ -26,98 +23,6 @@ from memfolio.vault.fields import Draft
 from memfolio.vault.lines import is_packed, read_lines, text_of
 from memfolio.vault.paths import SHARED, Form, Ledger, Sensitivity, agent_of, form_of, sensitivity, state_ledger
 from memfolio.vault.vault import Vault
-
-# What a change would write, without its secrets.
-
-T = TypeVar("T")
-ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, Action.PROPOSE})
-"""What brings texts in; what moves, restores or undoes keeps its bytes."""
-NAMES = ("session", "source", "user", "key", "role")
-"""Fields by which memories are found again: they cannot be changed, so a secret in one is refused."""
-_named = attrgetter(*NAMES)
-_KEPT = frozenset("id op at actor trigger approval memory by to session user until job path paths type".split())
-
-
-def clean_change(change: Change, redactor: Redactor, current: Callable[[str], bytes | None]) -> Change:
-    """The change with markers in place of what the redactor finds; the same object where it finds nothing.
-
-    `current` gives a file's content as it is: of a page only lines that are not there yet are looked at. Raises
-    InputError where a name, such as that of a session, is a secret.
-    """
-    _check_names(dict.fromkeys(_names(change)), redactor)
-    if change.action not in ACTIONS:
-        return change
-    operations = _each(change.operations, lambda operation: _operation(operation, redactor, current))
-    return change if operations is change.operations else replace(change, operations=operations)
-
-
-def _names(change: Change) -> Iterator[tuple[str, str | None]]:
-    yield from ((name, getattr(change.by, name)) for name in ("actor", "trigger", "session", "source"))
-    if change.action not in ACTIONS:
-        return
-    for operation in change.operations:
-        if isinstance(operation, AddEntries):
-            for values in {_named(item) for item in operation.items}:
-                yield from zip(NAMES, values, strict=True)
-        elif isinstance(operation, AddLines):
-            yield from ((name, record.get(name)) for record in operation.records for name in ("session", "user"))
-        elif isinstance(operation, PutPage) and operation.content is not None:
-            yield "name of the page", operation.path
-
-
-def _check_names(names: Iterable[tuple[str, str | None]], redactor: Redactor) -> None:
-    for name, value in names:
-        if value and (kind := redactor.secret_in(value)):
-            raise InputError(
-                f"the {name} looks like a secret ({kind})",
-                hint="it would be written as it is: use another one, or put it into redact.allow",
-            )
-
-
-def _operation(operation: Operation, redactor: Redactor, current: Callable[[str], bytes | None]) -> Operation:
-    match operation:
-        case AddEntries(_, items):
-            return replace(operation, items=_each(items, lambda item: _item(item, redactor)))
-        case AddLines(_, records):
-            return replace(operation, records=_each(records, lambda record: _record(record, redactor)))
-        case PutPage(path, bytes() as content, _):
-            return replace(operation, content=_clean_page(content, redactor, current(path) or b""))
-    return operation
-
-
-def _each(values: tuple[T, ...], clean: Callable[[T], T]) -> tuple[T, ...]:
-    """Every value clean; the same tuple where that changes none."""
-    cleaned = tuple(map(clean, values))
-    return values if cleaned == values else cleaned
-
-
-def _item(item: MemoryItem | Draft, redactor: Redactor) -> MemoryItem | Draft:
-    content = redactor.clean(item.content)
-    tags = redactor.clean_value(item.tags) if item.tags else item.tags
-    attributes = redactor.clean_value(item.attributes) if item.attributes else item.attributes
-    if content is item.content and tags is item.tags and attributes is item.attributes:
-        return item
-    cleaned: dict[str, Any] = {"content": content, "tags": tags, "attributes": attributes}
-    return item._replace(**cleaned) if isinstance(item, Draft) else replace(item, **cleaned)
-
-
-def _record(record: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
-    texts = {name: value for name, value in record.items() if name not in _KEPT}
-    return {**record, **redactor.clean_value(texts)}
-
-
-def _clean_page(content: bytes, redactor: Redactor, current: bytes) -> bytes:
-    """A page whose lines that come in are clean; lines side by side are looked at as one text."""
-    before = set(current.split(b"\n")) - {b""}
-    groups = groupby(content.split(b"\n"), before.__contains__)
-    return b"\n".join(_clean_lines(b"\n".join(lines), redactor, known=known) for known, lines in groups)
-
-
-def _clean_lines(lines: bytes, redactor: Redactor, *, known: bool) -> bytes:
-    if known:
-        return lines
-    return redactor.clean(lines.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
 
 # What a change does, in the words of the policy. Pure.
 
@@ -390,7 +295,7 @@ class Decision:
 
 
 class Gate:
-    """Decides for one agent; `find` gives memories by their ids, `clean` takes out what must not be written."""
+    """Decides for one agent; `find` gives memories by their ids, `speaker` says who speaks for it."""
 
     def __init__(
         self,
@@ -398,13 +303,13 @@ class Gate:
         agent: str,
         *,
         find: Callable[[Collection[str]], Mapping[str, MemoryItem]],
-        clean: Callable[[Change], Change] = lambda change: change,
+        speaker: str | None = None,
     ) -> None:
         config = vault.config
         own = MANUAL if config.proposals.review == "manual" else ()
         self.policy = Policy.of(config.policy.preset, (*config.policy.rows, *own))
-        self._vault, self._agent, self._speaker = vault, agent, config.speaker
-        self._find, self.clean = find, clean
+        self._vault, self._agent, self._find = vault, agent, find
+        self._speaker = config.speaker if speaker is None else speaker
         self._rows: dict[tuple[Deed, Role, Origin | None], PolicyRow] = {}
         self._local = threading.local()
         self._file = agent_file(agent)
@@ -413,7 +318,7 @@ class Gate:
     @property
     def settings(self) -> AgentSettings:
         """What `agent.toml` says at the moment."""
-        known = self._vault.books.known(self._file)
+        known = self._vault.files.get(self._file)
         mark = known.hash if known else None
         if self._read is None or self._read[0] != mark:
             self._read = mark, self._vault.settings(self._agent)
@@ -428,17 +333,19 @@ class Gate:
     def _decision(self) -> Decision | None:
         return getattr(self._local, "decision", None)
 
+    def complete(self, change: Change) -> Change:
+        """The change with what is beside it, where it carries out a decision."""
+        return change if self._decision is None else _joined(change, self._decision)
+
     @contextmanager
     def __call__(self, change: Change) -> Iterator[Change]:
         """The change as it may be made; while it is, nothing else is decided about."""
         decision = self._decision
         if decision is None:
-            change = self.clean(change)
             self._check(change, self.role_of(change.by), can_propose=True)
             by = self.named(change.by)
             yield change if by is change.by else replace(change, by=by)
             return
-        change = self.clean(_joined(change, decision))
         self._check(change, decision.role, can_propose=False)
         yield change
         decision.beside = ()

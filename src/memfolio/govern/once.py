@@ -69,7 +69,7 @@ def _kept(memory: Any, remember: Remember, key: str) -> MemoryItem | None:
 
 def _kept_under(memory: Any, key: str) -> MemoryItem | None:
     """What was remembered under a key, if it is there in any form."""
-    line = memory.vault.books.made_under(memory.vault.home.key_mark(memory.agent, key))
+    line = memory.vault.was_made(memory.vault.home.key_mark(memory.agent, key))
     return cast("MemoryItem | None", memory.get(line.ids[0])) if line and line.ids else None
 
 

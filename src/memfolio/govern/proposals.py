@@ -88,7 +88,7 @@ class Proposals:
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
         proposal = replace(self._made(intent, target, by.trigger, row), note=" ".join(note.split()))
         check_content(render(replace(proposal, about="")), self._vault.config.max_content_bytes)
-        with self._vault.writer.ready():  # so that nobody adds the same, or what contradicts it, meanwhile
+        with self._vault.exclusive():  # so that nobody adds the same, or what contradicts it, meanwhile
             if role is not Role.OWNER:
                 self._check_not_rejected(target, self._mark(intent))
             proposal = self._put(proposal, by)
@@ -266,7 +266,7 @@ class Proposals:
         if self._gate.role_of(by) is Role.SYSTEM:
             raise PolicyError(f"{by.actor} decides on no proposals", row=str(row), hint="act as yourself")
         to = self.get(id).to
-        if to == self._agent or self._vault.config.speaker != OWNER or self._elsewhere is None:
+        if to == self._agent or self._vault.speaker != OWNER or self._elsewhere is None:
             return self._act(id, act)
         with self._elsewhere(to) as other:
             return other._act(id, act)
@@ -313,7 +313,7 @@ class Proposals:
 
     def _decides(self, agent: str | None) -> bool:
         """Whether it is for this agent, or the owner, to decide on what is proposed to an agent."""
-        return self._vault.config.speaker == OWNER or (agent == self._agent and not self._gate.is_lesser)
+        return self._vault.speaker == OWNER or (agent == self._agent and not self._gate.is_lesser)
 
     def _read(self, path: str) -> Proposal | None:
         page = self._vault.page(path)
@@ -327,7 +327,7 @@ class Proposals:
         """What became of proposals to an agent, the oldest first."""
         folder = f"{state_ledger(agent).base}/"
         for path in sorted(path for path in self._vault.states() if path.startswith(folder)):
-            for raw in split_lines(self._vault.books.read(path) or b""):
+            for raw in split_lines(self._vault.content(path) or b""):
                 if b'"op":"review"' in raw:
                     lines = [line.record for line in read_lines(raw).records]
                     yield from (each for each in lines if {"proposal", "verdict"} <= each.keys())

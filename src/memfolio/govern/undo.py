@@ -164,7 +164,7 @@ def undo_source(
     """
     check_attribution(by)
     check_token("source", source)
-    alone = nullcontext() if dry_run else vault.writer.ready()
+    alone = nullcontext() if dry_run else vault.exclusive()
     with _indexes(vault, library, every_agent=every_agent) as indexes, alone:
         return _Undo(vault, indexes, source, by, without_citations).make(dry_run=dry_run)
 
@@ -289,7 +289,7 @@ class _Undo:
         """Proposals that came from the source or are about what goes, and reflections that tell of it."""
         for folder in ("proposals", "reflections"):
             base = f"{agent_root(agent)}/memory/meta/{folder}"
-            for name in self.vault.home.disk.names(self.vault.home.path(base)):
+            for name in self.vault.names(base):
                 page = self.vault.page(f"{base}/{name}")
                 if page and self._is_told_by(page, going):
                     yield PutPage(page.path, None, page.hash)

@@ -58,7 +58,7 @@ def update(
     the same sentence.
     """
     wanted, seen = text_of(text), located.item.content if base is None else text_of(base)
-    with vault.writer.ready():  # of several who correct it at once, each finds what the one before made of it
+    with vault.exclusive():  # of several who correct it at once, each finds what the one before made of it
         index, newest = _newest(vault, library, located)
         old = newest.item
         both = merged(seen, wanted, old.content)
@@ -85,13 +85,13 @@ def update(
 
 def _newest(vault: Vault, library: Library, located: Located) -> tuple[Index, Located]:
     """The last correction of a memory as it stands in its file, with what people did to it there."""
-    vault.writer.settle([located.path])
+    vault.settle([located.path])
     index, here = _found(library, located.item.id)
     seen = {here.item.id}
     while (later := here.item.superseded_by) and later not in seen:
         seen.add(later)
         before = here.item.id
-        vault.writer.settle([_found(library, later)[1].path])
+        vault.settle([_found(library, later)[1].path])
         index, here = _found(library, later)
         if here.item.source != CORRECTION:
             raise ConflictError(
@@ -126,7 +126,7 @@ def _contradictions(
 
 def _origin(vault: Vault, old: MemoryItem, by: Attribution) -> Origin:
     """Whose word a correction is: as little to be trusted as what it corrects, and the owner's only if he makes it."""
-    speaker = vault.config.speaker
+    speaker = vault.speaker
     is_owner = speaker == OWNER or (speaker != AGENT and by.actor.partition(":")[0] == "human")
     return Origin.AGENT if old.origin is Origin.OWNER and not is_owner else old.origin
 

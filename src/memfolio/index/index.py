@@ -141,7 +141,7 @@ class Keeper:
     def _put(self, filing: Filing, path: str, state: FileState) -> None:
         """File what is in a file now; it may be newer than what the vault knows, which will then come to know it."""
         try:
-            data = self._vault.books.read(path)
+            data = self._vault.read(path)
         except (OSError, HomeError) as error:
             logger.debug("%s stays as it was filed: %s", path, error)  # the survey reports it
             self.retries_at = time.monotonic() + RETRY
@@ -155,7 +155,7 @@ class Keeper:
         return agent_of(path) == self._agent and is_searched(path)
 
     def _filing(self, connection: apsw.Connection) -> Filing:
-        return Filing(connection, self._agent, self._vault.home.zone, self._vault.books.read)
+        return Filing(connection, self._agent, self._vault.home.zone, self._vault.read)
 
 
 def _by_path(record: Record) -> dict[str, list[MemoryItem]]:
@@ -296,7 +296,7 @@ class Index:
     def _is_easy(self) -> bool:
         if newest(self._folder, self.agent) is None:
             return sum(state.size for state in self._vault.states().values()) < EASY_BYTES
-        return self._is_at(self._opened(_silent), self._vault.books.recent.head)
+        return self._is_at(self._opened(_silent), self._vault.newest)
 
     def catch_up(self) -> None:
         """File whatever changed since the index last followed."""
@@ -328,7 +328,7 @@ class Index:
         """What is the same for as long as the index says the same, once it has caught up; never, while it cannot."""
         self.catch_up()
         behind = (object(),) if self._is_behind else ()
-        return self._current().path, self.builds, self._vault.epoch, self._vault.books.recent.head.seq, *behind
+        return self._current().path, self.builds, self._vault.epoch, self._vault.newest.seq, *behind
 
     def mark_behind(self) -> None:
         """Have the files compared with what is filed before the next answer."""
@@ -390,13 +390,13 @@ class Index:
         """Whether the index has come up to the files; False when somebody changed one of the two meanwhile."""
         database = self._opened(progress)
         self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
-        self._epoch, head = self._vault.epoch, self._vault.books.recent.head
+        self._epoch, head = self._vault.epoch, self._vault.newest
         if self._is_at(database, head) and self._vault.trouble is None:
             return True
         with database.reading() as connection:
             before, states = head_of(connection), self._keeper.states(connection)
             stale = self._keeper.stale(connection, states)
-        if self._vault.books.recent.head != head:
+        if self._vault.newest != head:
             return False  # the files are those of a later moment
         if not stale and self._vault.trouble is not None:
             return True  # up to which change that is, those who can write know better
@@ -470,7 +470,7 @@ class Index:
 
     def _build(self, progress: Progress) -> Database:
         """A new index of all files, put in the place of the one that is there."""
-        head, basis = self._vault.books.recent.head, self._basis()
+        head, basis = self._vault.newest, self._basis()
 
         def fill(connection: apsw.Connection) -> None:
             states = self._keeper.states(connection)

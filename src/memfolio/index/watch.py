@@ -151,18 +151,18 @@ class Watcher:
             self._record(altered)
 
     def _suspects(self) -> set[str]:
-        known = self._vault.books.recent.known
+        known = self._vault.files
         survey = look_over(self._vault.home.root, known)
         return {*survey.altered, *(set(known) - set(survey.files))}
 
     def _altered(self, paths: Iterable[str]) -> list[str]:
         """Those that are not as they were last left."""
-        states = ((path, self._vault.books.known(path)) for path in sorted(paths))
+        states = ((path, self._vault.files.get(path)) for path in sorted(paths))
         return [path for path, known in states if (known.stamp if known else None) != self._stamp(path)]
 
     def _stamp(self, path: str) -> Stamp | None:
         try:
-            return self._vault.books.stamp(path)
+            return self._vault.stamp(path)
         except OSError:
             return None  # what stands in its way is said by the survey
 
@@ -171,14 +171,14 @@ class Watcher:
             self._vault.survey()
             return
         try:
-            self._vault.writer.settle(paths)
+            self._vault.settle(paths)
         except (DiskError, FileNotHereError):
             self._vault.survey()  # which notes what is wrong with one file and takes the others
 
     def _is_edited(self, path: str) -> bool:
         """Whether the file was there before and still is: the rest is a matter of the whole home."""
         stamp = self._stamp(path)
-        return self._vault.books.known(path) is not None and stamp is not None and stamp.size <= MAX_TRACKED_BYTES
+        return self._vault.files.get(path) is not None and stamp is not None and stamp.size <= MAX_TRACKED_BYTES
 
     def _fail(self, why: str) -> None:
         self._pause = min(self._pause * 2, LAST_PAUSE) or FIRST_PAUSE

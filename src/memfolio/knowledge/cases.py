@@ -488,7 +488,7 @@ class Cases:
 
     def _whose(self, by: Attribution) -> Origin:
         """Whose word it is: that of whoever speaks, where nobody is configured by what is said of who did it."""
-        speaker = self._vault.config.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
+        speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
         return Origin.OWNER if speaker == "owner" else Origin.AGENT
 
     def _told_like(self, context: str, include: tuple[str, ...], limit: int) -> Hits:

@@ -233,7 +233,7 @@ class Facts:
         """
         checked = self.check_many(records)
         gone = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in retracting]
-        with self._vault.writer.ready():  # what others tell meanwhile must not be taken for what is not given
+        with self._vault.exclusive():  # what others tell meanwhile must not be taken for what is not given
             lines = self._lines(checked, by)
             self._append([*gone, *lines.values()], by, Action.APPEND)
         return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
@@ -260,7 +260,7 @@ class Facts:
         self, checked: Sequence[tuple[FactLine, dict[str, Any]]], by: Attribution
     ) -> dict[Triple, dict[str, Any] | None]:
         """For each triple the line that has to be written, if any."""
-        speaker = self._vault.config.speaker or ("owner" if by.actor == "human" else "agent")
+        speaker = self._vault.speaker or ("owner" if by.actor == "human" else "agent")
         own = Origin.OWNER.value if speaker == "owner" else Origin.AGENT.value
         index, lines = self._library.index, dict[Triple, dict[str, Any] | None]()
         known = index.read(lambda db: {said.triple: fact_of(db, said.triple) for said, _ in checked})

@@ -182,7 +182,7 @@ class Rules:
 
     def _alone(self, dry_run: bool) -> AbstractContextManager[None]:
         """Nobody else writes meanwhile, so that what was found to fit still does when it is written."""
-        return nullcontext() if dry_run else self._vault.writer.ready()
+        return nullcontext() if dry_run else self._vault.exclusive()
 
     def _store(self, made: Listed, by: Attribution, *, dry_run: bool) -> Listed:
         _check_strata([*self._rules().values(), *made])
@@ -195,7 +195,7 @@ class Rules:
     def _write(self, lines: Sequence[Mapping[str, Any]], by: Attribution) -> tuple[str, ...]:
         """Add lines to the ledger; refuses rules that make no sense any more without the secrets in them."""
         change = Change(operations=(AddLines(self._ledger, tuple(lines), "R"),), by=by, action=Action.APPEND)
-        clean = self._vault.guard.clean(change) if self._vault.guard else change
+        clean = self._vault.clean(change)
         for operation in clean.operations if clean is not change else ():
             for line in operation.records if isinstance(operation, AddLines) else ():
                 check_rule(read_rule(line))

@@ -343,7 +343,7 @@ class Mind:
             action = Action.EDIT if mark else Action.CREATE
             return item, Change(operations=(put,), by=by, action=action) if text != page.text else None
 
-        with nullcontext() if dry_run else self._vault.writer.ready():  # of several writers, each finds the one before
+        with nullcontext() if dry_run else self._vault.exclusive():  # of several writers, each finds the one before
             item = make(self._vault, composed, dry_run=dry_run)[0]
         page = self.page(kind)  # where secrets are taken out
         return item if dry_run else pick(item.id, (page.head, *page.items), kind.page)
@@ -370,7 +370,7 @@ class Mind:
             raise InputError(f"a {kind.name} has no {unknown[0][:40]!r}", hint=nearest(unknown[0], list(kind.fields)))
         values = {name: value if value is None else self._value(kind, name, value) for name, value in given.items()}
         links = [each for name in kind.links for each in values.get(name) or ()]
-        speaker = self._vault.config.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
+        speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
         for each in links if speaker != "owner" else ():
             if (found := self._library.locate(each)) and found[1].item.origin is Origin.UNTRUSTED:
                 hint = "let the owner do it, or name something else"

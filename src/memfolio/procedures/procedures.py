@@ -188,7 +188,7 @@ class Procedures:
         return self._edit(intent.before, change, by, dry_run=dry_run, mark=mark)
 
     def _is_learned(self, source: str) -> bool:
-        return self._vault.books.made_under(self._mark(source)) is not None
+        return self._vault.was_made(self._mark(source)) is not None
 
     def _mark(self, source: str) -> str:
         """The mark under which what a memory teaches is learned once."""

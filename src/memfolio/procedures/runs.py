@@ -388,7 +388,7 @@ class Runs:
         """Add a line to the ledger; gives it as it stands there. What is asked for again must not be changed on it."""
         adding = AddLines(self._ledger, (line,), "X")
         change = Change(operations=(adding,), by=check_attribution(by), action=Action.APPEND)
-        cleaned = self._vault.guard.clean(change) if self._vault.guard else change
+        cleaned = self._vault.clean(change)
         [kept] = [record for each in cleaned.operations if isinstance(each, AddLines) for record in each.records]
         if _needed(kept) != _needed(line):
             raise InputError(

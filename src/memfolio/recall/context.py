@@ -155,8 +155,7 @@ def _parts(wanted: Sequence[int], room: int) -> list[int]:
 
 def checkpoints(vault: Vault, root: str) -> list[str]:
     """The checkpoints of an agent, newest first by their names: times, with a suffix where two are the same."""
-    with disk_errors(vault.home.root):
-        names = vault.home.disk.names(vault.home.path(f"{root}/{CHECKPOINTS}"))
+    names = vault.names(f"{root}/{CHECKPOINTS}")
     dated = {name: [int(part) for part in re.findall(r"\d+", name)] for name in names if _CHECKPOINT.fullmatch(name)}
     return [f"{CHECKPOINTS}/{name}" for name in sorted(dated, key=dated.__getitem__, reverse=True)]
 

@@ -396,6 +396,7 @@ class Library:
 
     def close(self) -> None:
         """Stop the threads and let go of the files."""
+        self._vault.unsubscribe(self._follow)
         self._watcher.close()
         self._worker.close()
         self._scope.close()

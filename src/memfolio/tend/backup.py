@@ -131,13 +131,13 @@ def _write(vault: Vault, file: BinaryIO) -> Mapping[str, int]:
     headers = {MARK: _mark(vault)}
     with (
         disk_errors(root),
-        vault.committer.holding(),
+        vault.git_at_rest(),
         gzip.GzipFile("", "wb", LEVEL, file) as packed,
         tarfile.open(mode="w|", fileobj=packed, format=tarfile.PAX_FORMAT, pax_headers=headers) as tar,
     ):
         _add_all(tar, root, written, git=True)
         # On a full disk nothing earlier can be finished; a copy elsewhere is what its owner needs then.
-        with vault.writer.holding() if vault.is_full else vault.writer.ready():
+        with vault.exclusive(to_copy=True):
             _add_all(tar, root, written, git=False)
     return written
 

@@ -255,14 +255,14 @@ def _due(hand: Hand, index: Index, settings: Learning, ended: Ended) -> list[Con
     due = [each for each in due if each.session != ended.besides]
     if ended.again or not due or hand.vault.trouble is not None:
         return due
-    with hand.vault.writer.ready():
+    with hand.vault.exclusive():
         rest = [replace(each, unread=_not_undone(hand, each)) for each in due]
     return [each for each in rest if each.unread]
 
 
 def _not_undone(hand: Hand, conversation: Conversation) -> frozenset[str]:
     """The turns behind those that were learned from in a change that a person took back: the trail has its key."""
-    made_under = hand.vault.books.made_under
+    made_under = hand.vault.was_made
     undone = [each for each in conversation.unread if made_under(_key(hand, conversation, each))]
     return frozenset(each for each in conversation.unread if each > max(undone, default=""))
 
@@ -348,8 +348,8 @@ def _make(hand: Hand, conversation: Conversation, turns: Sequence[MemoryItem], o
         hand.make(change)
         return True
     key = _key(hand, conversation, max(each.id for each in turns))
-    with hand.vault.writer.ready():
-        is_again = hand.vault.books.made_under(key) is not None
+    with hand.vault.exclusive():
+        is_again = hand.vault.was_made(key) is not None
         return hand.make(change if is_again else replace(change, key=key)) is not None
 
 

@@ -98,6 +98,13 @@ class Change:
     """The mark (`Home.key_mark`) under which the same change is made only once."""
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A change that an access has let pass, or that the vault makes of itself: the writer makes no other."""
+
+    change: Change
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """An acknowledged change: it is on disk. `repeated` says that its key had been used and nothing was written."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import ConflictError, DiskError, FileNotHereError, HomeBusyError, InputError
 from memfolio.types import Action, Approval, Attribution
-from memfolio.vault.change import AddBlocks, Change, Operation, Page, PutPage
+from memfolio.vault.change import AddBlocks, Allowed, Change, Operation, Page, PutPage
 from memfolio.vault.journal import to_bytes
 from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, form_of, ledger_of
 from memfolio.vault.reconcile import blocks_of
@@ -65,7 +65,8 @@ def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
         *_set_aside(vault, original, page, rest),
         *_archived(vault, original, forgotten),
     ]
-    return vault.writer.apply(Change(operations=tuple(operations), by=SYNC, action=Action.MERGE)).paths
+    merge = Change(operations=tuple(operations), by=SYNC, action=Action.MERGE)
+    return vault.writer.apply(Allowed(merge)).paths
 
 
 def _parted(vault: Vault, original: str, copy: bytes) -> tuple[bytes, list[Excerpt]]:

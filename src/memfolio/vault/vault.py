@@ -1,4 +1,4 @@
-"""What stands between a vault and whoever speaks through it: what they may change, and what they may know of."""
+"""The vault of a home: what it holds, what is done to it, and what whoever speaks through it may know of."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from copy import copy
+from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakSet
 
 from memfolio.clock import Clock, SystemClock, from_ms
 from memfolio.config import Config, default_toml, load_config
@@ -24,11 +27,13 @@ from memfolio.errors import (
     MemfolioError,
     NotOwnerError,
 )
+from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, Approval, Attribution, MemoryItem
+from memfolio.vault.access import Access, Guard, Shows
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent
 from memfolio.vault.alerts import open_alerts
 from memfolio.vault.carry_out import FOLDER as INTENTS
-from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage, Receipt, attributed
+from memfolio.vault.change import AddEntries, AddLines, Allowed, Change, Operation, Page, PutPage, Receipt, attributed
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, Stamp, disk_errors
@@ -54,7 +59,7 @@ from memfolio.vault.paths import (
 )
 from memfolio.vault.reconcile import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
-from memfolio.vault.trail import Trail, TrailLine, read_line
+from memfolio.vault.trail import Head, Trail, TrailLine, read_line
 from memfolio.vault.writer import Writer
 
 if TYPE_CHECKING:
@@ -63,18 +68,8 @@ if TYPE_CHECKING:
     from memfolio.vault.past.report import Finding
 
 
-Shows = Callable[[str], bool]
 _PATH = re.compile(rb'"path":"((?:[^"\\]|\\.)*)"')
 """A file in a line of the trail as it stands there: within a text, these quotes would be escaped."""
-
-
-class Guard(Protocol):
-    """What stands before the writer: it lets a change pass as it may be made, or refuses it."""
-
-    clean: Callable[[Change], Change]
-    """Takes out what must not be written; what a change would do is shown without it, too."""
-
-    def __call__(self, change: Change) -> AbstractContextManager[Change]: ...
 
 
 def known_to(shows: Shows, trail: Trail, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
@@ -136,20 +131,30 @@ PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
 
 
+@dataclass(slots=True)
+class Condition:
+    """How a vault is, for all who share it."""
+
+    problems: dict[str, str] = field(default_factory=dict)
+    trouble: MemfolioError | None = None
+    is_closed: bool = False
+    glance: Stamp | None = None
+    views: WeakSet[Vault] = field(default_factory=WeakSet)
+    """Those made by `under` that nobody has closed."""
+
+
 class Vault:
-    """Everything that touches the files of a home goes through one of these; threads may share it."""
+    """Everything that touches the files of a home goes through one of these; threads may share it.
+
+    As it is opened it is its owner's. Agents share it by views that `under` makes, each with an access of its own.
+    """
 
     def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
         self.config = config
         self.home = Home(config.home, config, clock or SystemClock(), disk or Disk())
         self.trail = Trail(config.home, self.home.disk)
-        self.problems: dict[str, str] = {}
-        self.trouble: MemfolioError | None = None
-        self.guard: Guard | None = None
-        """What every change has to pass; it may be changed there, or refused."""
-        self.scope: Callable[[str], bool] | None = None
-        """Which files may be shown to whoever speaks here; None where all may, as to the owner."""
-        self._is_closed = False
+        self._condition = Condition()
+        self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
         window = None if config.git_enabled else config.stale_editor_window
         recent = Recent(self.home.internal, self.home.disk, window=window)
         self.books = Books(self.home, recent, self.trail)
@@ -161,9 +166,44 @@ class Vault:
         self.writer = Writer(self.books, self._settler, lock)
         self.committer = Committer(self.books, self.writer, self._locks[1], delay=config.commit_delay)
         self._past: Past | None = None
-        self._glance: Stamp | None = None
+        self._has_left = False
         if config.git_enabled:
             self.books.when_entered = self.committer.notify
+
+    def under(self, guard: Guard, scope: Shows | None = None, *, speaker: str | None = None) -> Self:
+        """The same vault for one who may write what `guard` lets pass, and see what `scope` shows; None shows all.
+
+        Whoever it is made for closes it; the vault itself is closed with the last of them.
+        """
+        view = copy(self)
+        view._past = None
+        view._access = replace(self._access, guard=guard, scope=scope, speaker=speaker or self.config.speaker)
+        self._condition.views.add(view)
+        return view
+
+    @property
+    def speaker(self) -> str:
+        """Who speaks here: "owner", "agent", or empty where changes say it themselves."""
+        return self._access.speaker
+
+    @property
+    def scope(self) -> Shows | None:
+        """Which files may be shown to whoever speaks here; None where all may, as to the owner."""
+        return self._access.scope
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """What stands in the way of files, by their paths."""
+        return self._condition.problems
+
+    @property
+    def trouble(self) -> MemfolioError | None:
+        """Why the home is only read; None where it can be written."""
+        return self._condition.trouble
+
+    @property
+    def _is_closed(self) -> bool:
+        return self._has_left or self._condition.is_closed
 
     @classmethod
     def open(
@@ -204,7 +244,7 @@ class Vault:
 
     def _only_read(self, error: MemfolioError) -> None:
         """Go on with the files as they are, since the books cannot be brought up to date."""
-        self.trouble = error
+        self._condition.trouble = error
         self._glance_at_others()
         self.books.epoch += 1
 
@@ -242,7 +282,7 @@ class Vault:
         with self.writer.ready():
             if self._lacks_config():
                 toml = PutPage(CONFIG, default_toml().encode(), None)
-                self.writer.apply(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE))
+                self.writer.apply(Allowed(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE)))
 
     def _lacks_config(self) -> bool:
         """Whether the home is new; a configuration that a person deleted stays deleted."""
@@ -263,7 +303,7 @@ class Vault:
             if not accept_missing:
                 check_not_emptied(self.home.root, known, found)
             self.writer.sweep(survey.leftovers)
-            self.problems = dict(survey.problems)
+            self._condition.problems = dict(survey.problems)
             suspects = {*survey.altered, *(known - found), *self._tampered(known)}
             if self.home.has_new_key:  # what is known was hashed with another one
                 self.books.look_again(known)
@@ -278,7 +318,7 @@ class Vault:
             if copies:
                 changed += merge_copies(self, copies, originals=found | known)
             if self.may_pass:
-                self.trouble = None
+                self._condition.trouble = None
                 self.books.epoch += 1
         return changed
 
@@ -338,12 +378,13 @@ class Vault:
 
     def page(self, path: str) -> Page | None:
         """A file's content with the hash that a change of it must name."""
-        content = self._bytes(check_path(path))
+        content = self.content(path)
         return None if content is None else Page(path, content, self.home.hash(content))
 
     def content(self, path: str) -> bytes | None:
         """A file's bytes; None where there is none."""
-        return self._bytes(check_path(path))
+        # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
+        return self._bytes(path if self.books.known(path) else check_path(path))
 
     def settings(self, agent: str) -> AgentSettings:
         """What an agent's `agent.toml` says; ConfigError where that makes no sense."""
@@ -371,17 +412,19 @@ class Vault:
             self.survey()
         if self.trouble is not None:
             raise self.trouble
-        if self.guard is None:
-            return self.writer.apply(change)
-        with self.guard(change) as allowed:
+        with self._access.allowing(change, self.content) as allowed:
             return self.writer.apply(allowed)
+
+    def clean(self, change: Change) -> Change:
+        """The change without what must not be written."""
+        return self._access.clean(change, self.content)
 
     def preview(self, change: Change) -> str:
         """What a change would do, as a difference; nothing is written."""
         from memfolio.vault.past.undo import difference
 
         self._check_open()
-        outlook = self.writer.preview(self.guard.clean(change) if self.guard else change)
+        outlook = self.writer.preview(self.clean(change))
         return "".join(difference(path, before, after) for path, (before, after) in outlook.items())
 
     def subscribe(self, listener: Callable[[Record], None]) -> None:
@@ -391,6 +434,11 @@ class Vault:
         order; where that cannot be, `epoch` grows instead, and `states` says how things are.
         """
         self.books.listeners.append(listener)
+
+    def unsubscribe(self, listener: Callable[[Record], None]) -> None:
+        """Tell a listener nothing more."""
+        with suppress(ValueError):
+            self.books.listeners.remove(listener)
 
     @property
     def notices(self) -> list[str]:
@@ -404,6 +452,11 @@ class Vault:
             return self.books.recent.head.seq
         with disk_errors(self.home.root):
             return self.trail.tail().seq
+
+    @property
+    def newest(self) -> Head:
+        """The newest change that this process knows of, with its place in the chain of the trail."""
+        return self.books.recent.head
 
     @property
     def epoch(self) -> int:
@@ -438,6 +491,54 @@ class Vault:
                     self._only_read(error)
             yield
 
+    @contextmanager
+    def exclusive(self, *, to_copy: bool = False) -> Iterator[None]:
+        """Keep everybody else from writing, with all that they did taken in.
+
+        On a full disk that cannot be: who only wants to copy what is there holds the files as they are.
+        """
+        with self.writer.holding() if to_copy and self.is_full else self.writer.ready():
+            yield
+
+    def git_at_rest(self) -> AbstractContextManager[None]:
+        """Keep everybody from committing."""
+        return self.committer.holding()
+
+    @property
+    def files(self) -> Mapping[str, FileState]:
+        """How each tracked file was last left, as far as this process knows; `states` catches up first."""
+        return self.books.recent.known
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of one of the `files`, whatever its name is; None where it is gone."""
+        return self._bytes(path)
+
+    def stamp(self, path: str) -> Stamp | None:
+        """How one of the `files` stands on the disk; None where it is gone."""
+        return self.books.stamp(path)
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder of the home, sorted; none where there is no such folder."""
+        with disk_errors(self.home.root):
+            return self.home.disk.names(self.home.path(folder))
+
+    def was_made(self, key: str) -> TrailLine | None:
+        """The change that was made under this key; None where there was none."""
+        return self.books.made_under(key)
+
+    def settle(self, paths: Sequence[str]) -> list[str]:
+        """Record what people did to these files; returns those that had changed."""
+        return self.writer.settle(paths)
+
+    def waiting(self) -> list[TrailLine]:
+        """The changes that git does not have yet, as far as whoever speaks here may know of them."""
+        return list(self.told(record.line for record in self.books.recent.pending))
+
+    @property
+    def obstacle(self) -> str | None:
+        """What kept git from taking the newest changes, when that was tried last."""
+        return self.committer.obstacle
+
     def settle_log(self, agent: str, id: str) -> None:
         """Record how the log ends that would have the memory, should its writer have died before it was entered."""
         with suppress(ValueError, OverflowError):
@@ -458,11 +559,12 @@ class Vault:
             self._only_read(error)
 
     def _glance_at_others(self) -> bool:
-        before, self._glance = self._glance, None
+        now, before = self._condition, self._condition.glance
+        now.glance = None
         with suppress(OSError):
-            self._glance = self.home.disk.stamp(self.books.recent.path)
-        self.books.epoch += self._glance != before
-        return self._glance != before
+            now.glance = self.home.disk.stamp(self.books.recent.path)
+        self.books.epoch += now.glance != before
+        return now.glance != before
 
     def states(self, earlier: Mapping[str, FileState] | None = None) -> dict[str, FileState]:
         """How each tracked file was last left: its hash, size and stamp.
@@ -501,10 +603,13 @@ class Vault:
     def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
         """The owner has seen these alerts."""
         self._check_open()
-        if self.guard is None:
-            return self.writer.note(Action.ACK, by, seqs)
-        with self.guard(Change(operations=(), by=by, action=Action.ACK)) as allowed:
-            return self.writer.note(Action.ACK, allowed.by, seqs)
+        with self._access.allowing(Change(operations=(), by=by, action=Action.ACK), self.content) as allowed:
+            return self.writer.note(Action.ACK, allowed.change.by, seqs)
+
+    def raise_alert(self, by: Attribution, ids: Sequence[str] = ()) -> TrailLine:
+        """Tell the owner of something that memfolio has noticed, and of the memories that it is about."""
+        self.clean(Change(operations=(), by=by, action=Action.ALERT))  # which refuses names that are secrets
+        return self.writer.note(Action.ALERT, by, ids=ids)
 
     def adopt(self, *, accept_missing: bool = False) -> None:
         """Make this machine the writer of the home."""
@@ -512,7 +617,7 @@ class Vault:
         with disk_errors(self.home.root):
             self.home.claim()
             self._found()
-        self.trouble = None
+        self._condition.trouble = None
         self.survey(accept_missing=accept_missing)
 
     @property
@@ -576,8 +681,19 @@ class Vault:
         return waiting
 
     def close(self) -> None:
-        """Commit what waits and let go of everything; what was closed can be read, but not written."""
-        was_closed, self._is_closed = self._is_closed, True
+        """Commit what waits and let go of everything; what was closed can be read, but not written.
+
+        Where others have views of the same vault, one that is closed only leaves it to them.
+        """
+        views = self._condition.views
+        if self in views:
+            views.discard(self)
+            if views:
+                self.commit()
+                self._has_left = True
+        if self._has_left:
+            return
+        was_closed, self._condition.is_closed = self._is_closed, True
         # Books that were never read have nothing that waits: whoever holds the home is not waited for.
         is_ours = self.trouble is None or (self.may_pass and self.books.recent.head.seq > 0)
         if is_ours and self.config.git_enabled and not was_closed:

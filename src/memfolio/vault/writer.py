@@ -23,6 +23,7 @@ from memfolio.vault.change import (
     AddBlocks,
     AddEntries,
     AddLines,
+    Allowed,
     Change,
     Plan,
     Planned,
@@ -100,8 +101,9 @@ class Writer:
             return True
         return next(self._books.trail.lines(containing=[self._home.hash(content).encode()]), None) is not None
 
-    def apply(self, change: Change) -> Receipt:
+    def apply(self, allowed: Allowed) -> Receipt:
         """Make the change; when this returns, it is on disk."""
+        change = allowed.change
         with self.ready():
             receipt = self._make(change)
             if needs_alert(receipt.paths, change.by) and not receipt.repeated:

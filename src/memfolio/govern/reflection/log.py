@@ -208,7 +208,7 @@ def _lines(vault: Vault, agent: str, op: Op) -> Iterator[Line]:
     word, folder = f':"{op}"'.encode(), f"{state_ledger(agent).base}/"
     known = (path for path in vault.states() if path.startswith(folder))
     for _, path in sorted((part[1], path) for path in known if (part := ledger_of(path))):
-        content = vault.books.read(path) or b""
+        content = vault.content(path) or b""
         if word in content:  # nearly all files have only lines about something else: they need not be read
             told = b"".join(raw for raw in split_lines(content) if word in raw)
             yield from (line.record for line in read_lines(told).records if line.record.get("op") == op)

@@ -575,13 +575,13 @@ class Reflections:
             head = self._vault.head
             try:
                 composed, change = compose()
-                with self._vault.writer.ready():
+                with self._vault.exclusive():
                     if self._vault.head == head:
                         return composed, self._vault.apply(change)
             except PageChangedError:  # a person saved a page meanwhile: what they wrote is taken into account
                 continue
             except MemfolioError:
-                with self._vault.writer.ready():  # what somebody is writing may look broken until they are done
+                with self._vault.exclusive():  # what somebody is writing may look broken until they are done
                     if self._vault.head == head:
                         raise
         raise HomeBusyError("others write all the time", hint="try again")

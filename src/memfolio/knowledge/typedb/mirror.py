@@ -272,6 +272,7 @@ class TypeDB:
 
     def close(self) -> None:
         """Stop sending, and break off what is being sent."""
+        self._vault.unsubscribe(self._note)
         if self._process == os.getpid():
             self._stopping.set()
             self._woken.set()

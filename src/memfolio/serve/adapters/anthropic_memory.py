@@ -42,7 +42,7 @@ class Notes:
         if name not in ("view", "create", "str_replace", "insert", "delete", "rename"):
             raise NotImplementedError(f"Unknown command: {name}")
         try:
-            with self._vault.writer.ready():  # nobody changes a file between reading and writing it
+            with self._vault.exclusive():  # nobody changes a file between reading and writing it
                 return str(getattr(self, name)(given))
         except MemfolioError as error:
             told = f"{error.message}. {error.hint}".rstrip(". ")
@@ -137,7 +137,7 @@ class Notes:
     @cached_property
     def _files(self) -> list[str]:
         """The files that there are; links are none."""
-        found = look_over(self._vault.home.root, self._vault.books.recent.known).files
+        found = look_over(self._vault.home.root, self._vault.files).files
         return sorted(path for path in found if path.startswith(f"{self._root}/"))
 
     def _at(self, path: str) -> list[str]:

@@ -144,7 +144,7 @@ class MemfolioStore(base.BaseStore):
         return sorted({each[: op.max_depth] for each in fitting})[op.offset : op.offset + op.limit]
 
     def _put(self, ops: Mapping[Place, base.PutOp]) -> None:
-        with self.memory.vault.writer.ready():  # of several who put the same key, each finds what the one before put
+        with self.memory.vault.exclusive():  # of several who put the same key, each finds what the one before put
             old = {place: self._at(place) for place in ops}
             self._write([(op, old[place]) for place, op in ops.items() if op.value is not None])
             deleted = [place for place, op in ops.items() if op.value is None and old[place]]
@@ -163,7 +163,8 @@ class MemfolioStore(base.BaseStore):
         lines = [{"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(at)} for at, old in by_place if old]
         beside = (AddLines(state_ledger(agent), tuple(lines)),) if lines else ()
         change = Change(operations=(added, *beside), by=PUTTER, action=Action.EDIT if lines else Action.APPEND)
-        for draft, written in zip(added.items, self.memory.gate.clean(change).operations[0].items, strict=True):  # type: ignore[union-attr]
+        clean = self.memory.vault.clean(change).operations[0]
+        for draft, written in zip(added.items, clean.items, strict=True):  # type: ignore[union-attr]
             if any(draft.attributes[name] != written.attributes[name] for name in ("namespace", "key")):
                 raise InputError("a namespace or key looks like a secret", hint="nobody would find it: use another one")
         self.memory.library.attend()

@@ -76,7 +76,7 @@ class MemfolioSession:
         return self.memory.library.index.read(lambda connection: session_items(connection, self.session_id, most))
 
     def _add(self, items: Sequence[Any]) -> None:
-        with self.memory.vault.writer.ready():  # of several who add at once, each takes the places after the last
+        with self.memory.vault.exclusive():  # of several who add at once, each takes the places after the last
             last = next(iter(self._latest(1)), None)
             first, then = (int(last.attributes["place"]) + 1, from_us(last.happened)) if last else (0, EPOCH)
             at = then if self.memory.vault.home.clock.now() < then else None  # nothing happens before what came before
@@ -94,7 +94,7 @@ class MemfolioSession:
         return {**turn, "at": at, "attributes": attributes}
 
     def _forget(self, limit: int) -> list[AdapterItem]:
-        with self.memory.vault.writer.ready():
+        with self.memory.vault.exclusive():
             if found := self._latest(limit):
                 forget_all(self.memory, [each.id for each in found], BY)
         return found

@@ -1,0 +1,144 @@
+"""What stands between words and the files: what is taken out of them, who may write them, and who may see what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Protocol, TypeVar
+
+from memfolio.errors import InputError
+from memfolio.redact.redactor import Redactor
+from memfolio.types import Action, MemoryItem
+from memfolio.vault.change import AddEntries, AddLines, Allowed, Change, Operation, PutPage
+from memfolio.vault.fields import Draft
+
+Shows = Callable[[str], bool]
+Read = Callable[[str], bytes | None]
+T = TypeVar("T")
+ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, Action.PROPOSE})
+"""What brings texts in; what moves, restores or undoes keeps its bytes."""
+NAMES = ("session", "source", "user", "key", "role")
+"""Fields by which memories are found again: they cannot be changed, so a secret in one is refused."""
+_named = attrgetter(*NAMES)
+_KEPT = frozenset("id op at actor trigger approval memory by to session user until job path paths type".split())
+
+
+def clean_change(change: Change, redactor: Redactor, current: Read) -> Change:
+    """The change with markers in place of what the redactor finds; the same object where it finds nothing.
+
+    `current` gives a file's content as it is: of a page only lines that are not there yet are looked at. Raises
+    InputError where a name, such as that of a session, is a secret.
+    """
+    _check_names(dict.fromkeys(_names(change)), redactor)
+    if change.action not in ACTIONS:
+        return change
+    operations = _each(change.operations, lambda operation: _operation(operation, redactor, current))
+    return change if operations is change.operations else replace(change, operations=operations)
+
+
+def _names(change: Change) -> Iterator[tuple[str, str | None]]:
+    yield from ((name, getattr(change.by, name)) for name in ("actor", "trigger", "session", "source"))
+    if change.action not in ACTIONS:
+        return
+    for operation in change.operations:
+        if isinstance(operation, AddEntries):
+            for values in {_named(item) for item in operation.items}:
+                yield from zip(NAMES, values, strict=True)
+        elif isinstance(operation, AddLines):
+            yield from ((name, record.get(name)) for record in operation.records for name in ("session", "user"))
+        elif isinstance(operation, PutPage) and operation.content is not None:
+            yield "name of the page", operation.path
+
+
+def _check_names(names: Iterable[tuple[str, str | None]], redactor: Redactor) -> None:
+    for name, value in names:
+        if value and (kind := redactor.secret_in(value)):
+            raise InputError(
+                f"the {name} looks like a secret ({kind})",
+                hint="it would be written as it is: use another one, or put it into redact.allow",
+            )
+
+
+def _operation(operation: Operation, redactor: Redactor, current: Read) -> Operation:
+    match operation:
+        case AddEntries(_, items):
+            return replace(operation, items=_each(items, lambda item: _item(item, redactor)))
+        case AddLines(_, records):
+            return replace(operation, records=_each(records, lambda record: _record(record, redactor)))
+        case PutPage(path, bytes() as content, _):
+            return replace(operation, content=_clean_page(content, redactor, current(path) or b""))
+    return operation
+
+
+def _each(values: tuple[T, ...], clean: Callable[[T], T]) -> tuple[T, ...]:
+    """Every value clean; the same tuple where that changes none."""
+    cleaned = tuple(map(clean, values))
+    return values if cleaned == values else cleaned
+
+
+def _item(item: MemoryItem | Draft, redactor: Redactor) -> MemoryItem | Draft:
+    content = redactor.clean(item.content)
+    tags = redactor.clean_value(item.tags) if item.tags else item.tags
+    attributes = redactor.clean_value(item.attributes) if item.attributes else item.attributes
+    if content is item.content and tags is item.tags and attributes is item.attributes:
+        return item
+    cleaned: dict[str, Any] = {"content": content, "tags": tags, "attributes": attributes}
+    return item._replace(**cleaned) if isinstance(item, Draft) else replace(item, **cleaned)
+
+
+def _record(record: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
+    texts = {name: value for name, value in record.items() if name not in _KEPT}
+    return {**record, **redactor.clean_value(texts)}
+
+
+def _clean_page(content: bytes, redactor: Redactor, current: bytes) -> bytes:
+    """A page whose lines that come in are clean; lines side by side are looked at as one text."""
+    before = set(current.split(b"\n")) - {b""}
+    groups = groupby(content.split(b"\n"), before.__contains__)
+    return b"\n".join(_clean_lines(b"\n".join(lines), redactor, known=known) for known, lines in groups)
+
+
+def _clean_lines(lines: bytes, redactor: Redactor, *, known: bool) -> bytes:
+    if known:
+        return lines
+    return redactor.clean(lines.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+class Guard(Protocol):
+    """The policy: it lets a change pass as it may be made, or refuses it."""
+
+    def complete(self, change: Change) -> Change:
+        """The change with what is to be made along with it."""
+
+    def __call__(self, change: Change) -> AbstractContextManager[Change]:
+        """The change as it may be made, while it is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How one speaker may use a vault. It is given once and never changes; others may share the vault.
+
+    Without a guard everything may be written, without a scope everything may be seen, as by the owner. Nobody writes
+    what the redactor takes out.
+    """
+
+    redactor: Redactor
+    speaker: str
+    guard: Guard | None = None
+    scope: Shows | None = None
+
+    def clean(self, change: Change, current: Read) -> Change:
+        """The change without what must not be written; `current` gives a file's content as it is."""
+        return clean_change(change, self.redactor, current)
+
+    @contextmanager
+    def allowing(self, change: Change, current: Read) -> Iterator[Allowed]:
+        """The change as it may be made, while it is made; PolicyError where it may not."""
+        if self.guard is None:
+            yield Allowed(self.clean(change, current))
+            return
+        with self.guard(self.clean(self.guard.complete(change), current)) as allowed:
+            yield Allowed(allowed)
