@@ -20,8 +20,8 @@ from memfolio.index.search import TurnColumns
 from memfolio.recall.candidates import Candidates
 from memfolio.recall.hit import Hit, Reason, stem
 from memfolio.recall.question import Intent, Question, by_words
+from memfolio.settings import Decay, Ranking
 from memfolio.text import terms
-from memfolio.tuning import Decay, Ranking
 from memfolio.types import Kind, Origin
 
 MONTHS = "january february march april may june july august september october november december".split()

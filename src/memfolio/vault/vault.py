@@ -145,7 +145,7 @@ class Vault:
         self.scope: Callable[[str], bool] | None = None
         """Which files may be shown to whoever speaks here; None where all may, as to the owner."""
         self._is_closed = False
-        window = None if config.git_enabled else config.stale_editor_window
+        window = None if config.git.enabled else config.stale_editor_window
         recent = Recent(self.home.internal, self.home.disk, window=window)
         self.books = Books(self.home, recent, self.trail)
         self._settler = Settler(self.books, self._committed)
@@ -157,7 +157,7 @@ class Vault:
         self.committer = Committer(self.books, self.writer, self._locks[1], delay=config.commit_delay)
         self._past: Past | None = None
         self._glance: Stamp | None = None
-        if config.git_enabled:
+        if config.git.enabled:
             self.books.when_entered = self.committer.notify
 
     @classmethod
@@ -564,7 +564,7 @@ class Vault:
         if self.trouble is not None and self.may_pass:
             self.committer.obstacle, self.committer.failure = self.trouble.message, self.trouble
             return -1
-        if not self.config.git_enabled or self.trouble is not None or self._is_closed:
+        if not self.config.git.enabled or self.trouble is not None or self._is_closed:
             return 0
         waiting = self.committer.commit_now()
         self.committer.tidy()
@@ -575,7 +575,7 @@ class Vault:
         was_closed, self._is_closed = self._is_closed, True
         # Books that were never read have nothing that waits: whoever holds the home is not waited for.
         is_ours = self.trouble is None or (self.may_pass and self.books.recent.head.seq > 0)
-        if is_ours and self.config.git_enabled and not was_closed:
+        if is_ours and self.config.git.enabled and not was_closed:
             self.committer.close()
         self.books.close()
         for lock in self._locks:
