@@ -20,10 +20,10 @@ from memfolio.index.maintenance import due
 from memfolio.index.rows import to_us
 from memfolio.intake import draft_of
 from memfolio.memory import Memory
+from memfolio.settings import Consolidation, Retention
 from memfolio.tend.consolidate import belonging, group
 from memfolio.tend.digest import build
 from memfolio.tend.hand import Hand
-from memfolio.tuning import Consolidation, Retention
 from memfolio.types import MemoryItem
 from memfolio.vault.vault import OWNER
 

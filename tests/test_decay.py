@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memfolio.decay import DAY, DecayInput, Phase, days_until, phase, relevance
 from memfolio.index.maintenance import decay_values, relevance_sql
 from memfolio.index.schema import SCHEMA
-from memfolio.tuning import FORMS, Decay
+from memfolio.settings import FORMS, Decay
 
 NOW = 1_000 * DAY
 TOLD = DecayInput("semantic", "memory", "long_term", None, NOW, None, 0, None, 0, 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memfolio.settings import RETIRED
 from tests.pages import (
     ROOT,
     Step,
@@ -72,6 +73,12 @@ def test_every_room_has_a_page_that_the_index_links_to() -> None:
 def test_table_of_settings_is_up_to_date() -> None:
     text = reference.PAGE.read_text(encoding="utf-8")
     assert text == reference.updated(text), "run python -m tools.reference"
+
+
+def test_no_page_names_a_setting_that_is_retired() -> None:
+    pages = [page for page in (*DOCS.rglob("*.md"), ROOT / "README.md") if page != reference.PAGE]
+    named = {(page.name, name) for page in pages for name in RETIRED if f"`{name}`" in page.read_text(encoding="utf-8")}
+    assert named == set()
 
 
 def test_readme_names_the_two_commands() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memfolio.settings import KEYS, Key, toml
+from memfolio.settings import KEYS, RETIRED, Key, toml
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 BEGIN, END = "<!-- settings: begin -->\n", "<!-- settings: end -->\n"
@@ -25,10 +25,15 @@ def table() -> str:
     return head + "".join(map(row, KEYS))
 
 
+def retired() -> str:
+    names = ", ".join(f"`{name}`" for name in sorted(RETIRED))
+    return f"Keys of earlier versions, which are accepted and have no effect: {names}.\n"
+
+
 def updated(text: str) -> str:
     """The page's text with a current table between its two marks."""
     before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+    return f"{before}{BEGIN}\n{table()}\n{retired()}\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 Arguments win over the environment, the environment over `memfolio.toml`, the file over the defaults.
 Nothing else in memfolio reads the environment.
+
+A value that makes no sense is refused. A key or variable that is no setting is not: it is left out, and the
+configuration says so, for `status` and `doctor` to tell.
 """
 
 from __future__ import annotations
@@ -13,89 +16,49 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from memfolio import machine, tuning
+from memfolio import machine
 from memfolio.errors import AgentIdError, ConfigError, HomeFormatError, InputError
 from memfolio.machine import default_home, expand
-from memfolio.settings import FORMAT, KEY_VARIABLES, KEYS, MODEL_VARIABLES, SECTIONS, Key, default_toml, toml
+from memfolio.settings import (
+    FORMAT,
+    KEY_VARIABLES,
+    KEYS,
+    MODEL_VARIABLES,
+    RETIRED,
+    SECTIONS,
+    Config,
+    Decay,
+    Key,
+    default_toml,
+    toml,
+    variable_of,
+)
 
 __all__ = ["FILE_NAME", "FORMAT", "KEYS", "Config", "Key", "default_home", "default_toml", "load_config"]
 
 FILE_NAME = "memfolio.toml"
 
+_LISTED = "docs/configuration.md lists what there is"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """Every setting of one home, valid and complete."""
+MOST = 20
+"""How many unknown keys are told one by one."""
 
-    home: Path
-    agent: str
-    cache: Path
-    machine: str
-    machine_name: str
-    """What a person would call the machine, for messages."""
-    format: int
-    timezone: str
-    """An IANA name; `local` has become the machine's own."""
-    max_content_bytes: int
-    max_ledger_bytes: int
-    lock_timeout: float
-    commit_delay: float
-    stale_editor_window: timedelta
-    git_enabled: bool
-    git_branch: str
-    watch: bool
-    embedding_provider: str
-    embedding_url: str
-    embedding_url_is_own: bool
-    """Whether the address is the user's word, in the environment or as an argument, or there is none but a default."""
-    embedding_model: str
-    embedding_path: Path | None
-    embedding_dimensions: int
-    embedding_batch: int
-    embedding_budget: int
-    embedding_timeout: float
-    embedding_key: str = field(repr=False)
-    model_provider: str
-    model_name: str
-    model_url: str
-    model_url_is_own: bool
-    """Whether the address is the user's word, as that of the embedding server."""
-    model_timeout: float
-    model_budget: int
-    model_key: str = field(repr=False)
-    recall: tuning.Ranking
-    decay: tuning.Decay
-    context: tuning.Packing
-    stores: tuning.StoreTuning
-    core: tuning.CoreTuning
-    consolidate: tuning.Consolidation
-    learn: tuning.Learning
-    triggers: tuning.Triggers
-    flush: tuning.Flush
-    retention: tuning.Retention
-    backup: tuning.Backup
-    tend: tuning.TendTuning
-    policy: tuning.Governing
-    proposals: tuning.Proposing
-    reflection: tuning.Reflecting
-    redact: tuning.Redaction
-    alerts: tuning.Watching
-    knowledge: tuning.KnowledgeTuning
-    mind: tuning.Minding
-    procedures: tuning.Practising
-    reason: tuning.Reasoning
-    typedb: tuning.Mirroring
-    speaker: str
-    """`owner` or `agent`; empty where nobody said."""
+_PLAIN = {key.name for key in KEYS if "." not in key.name}
 
-    @property
-    def zone(self) -> ZoneInfo:
-        return ZoneInfo(self.timezone)
+_ALIKE = 0.9
+"""How alike a variable must be to one of ours to be taken for a slip: others may begin with MEMFOLIO_ too."""
+
+
+@dataclass(slots=True)
+class _Given:
+    """What the file and the environment say: values by the names of arguments, and what is left out."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    retired: list[str] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
 
 
 def named_folder(variable: str) -> Path | None:
@@ -118,25 +81,26 @@ def load_config(
     if isinstance(home, str) and not home.strip():
         raise InputError("the home has an empty name", hint="name a folder, or leave it out to use the default")
     root = default_home(environ) if home is None else expand(home, environ)
-    values: dict[str, Any] = {key.field: key.default for key in KEYS}
-    values |= _from_file(root / FILE_NAME)
-    given = _from_environment(environ) | _from_arguments(overrides or {})
-    values |= given
+    written, around = _from_file(root / FILE_NAME), _from_environment(environ)
+    given = around.values | _from_arguments(overrides or {})
+    values: dict[str, Any] = {key.field: key.default for key in KEYS} | written.values | given
     for door, variables in (("embedding", KEY_VARIABLES), ("model", MODEL_VARIABLES)):
         values[f"{door}_url_is_own"] = f"{door}_url" in given or not values[f"{door}_url"]
         values[f"{door}_key"] = values[f"{door}_key"] or _usual_key(environ, values, door, variables)
-    path = values.pop("embedding_path")
+    if path := values["embedding_path"]:
+        values["embedding_path"] = expand(path if path.startswith("~") else root / path, environ)
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
     named, cache = values.pop("machine"), values.pop("cache")
-    sections = {section: tuned(**_taken(values, f"{section}_")) for section, tuned in SECTIONS.items()}
+    sections = {section: table(**_taken(values, f"{section}_")) for section, table in SECTIONS.items()}
     _check_order(sections["decay"])
     return Config(
         home=root,
         cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
         machine=named or machine.machine_id(),
         machine_name=named or machine.host_name(),
-        embedding_path=expand(path if path.startswith("~") else root / path, environ) if path else None,
+        retired=(*written.retired, *around.retired),
+        problems=(*written.problems, *around.problems),
         **sections,
         **values,
     )
@@ -148,7 +112,7 @@ def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): values.pop(name) for name in names}
 
 
-def _check_order(decay: tuning.Decay) -> None:
+def _check_order(decay: Decay) -> None:
     if not decay.active >= decay.dormant >= decay.archived:
         raise ConfigError(
             f"decay.active is {decay.active}, decay.dormant {decay.dormant} and decay.archived {decay.archived}; "
@@ -163,21 +127,27 @@ def _cache_name(home: Path) -> str:
     return f"{Path(real).name[:32] or 'home'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
 
 
-def _from_file(path: Path) -> dict[str, object]:
+def _from_file(path: Path) -> _Given:
     text = _read(path)
     table = _parse(text, path)
-    written = table.get("format")
-    if isinstance(written, int) and written > FORMAT:
+    version = table.get("format")
+    if isinstance(version, int) and version > FORMAT:
         raise HomeFormatError(
-            f"{path.parent} was written by a newer memfolio: format {_show(written)}, this one reads up to {FORMAT}",
+            f"{path.parent} was written by a newer memfolio: format {_show(version)}, this one reads up to {FORMAT}",
             hint="upgrade memfolio, or open the home where the newer one is installed",
         )
     known = {key.name: key for key in KEYS if key.in_file}
-    found: dict[str, object] = {}
-    for name, value in _flatten(table, {n.partition(".")[0] for n in known if "." in n}, path):
-        where = f"{path}{_line_of(name, text)}"
-        key = known.get(name) or _unknown(f"{where}: unknown key", name, known)
-        found[key.field] = _valid(key, value, f"{where}: {name}")
+    found, unknown = _Given(), 0
+    for name, value in _flatten(table, path):
+        if key := known.get(name):
+            found.values[key.field] = _valid(key, value, f"{path}{_line_of(name, text)}: {name}")
+        elif name in RETIRED:
+            found.retired.append(name)
+        elif (unknown := unknown + 1) <= MOST:
+            what = f"{path.name}{_line_of(name, text)}: unknown key {_show(name)}"
+            found.problems.append((what, _instead(name, known)))
+    if unknown > MOST:
+        found.problems.append((f"{path.name}: {unknown - MOST} further unknown keys", _LISTED))
     return found
 
 
@@ -196,13 +166,19 @@ def _line_of(name: str, text: str) -> str:
     return ""
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    """Settings from `MEMFOLIO_…`; empty variables count as unset, unknown ones may be meant for others."""
-    return {
-        key.field: _valid(key, text, f"environment variable {key.variable}", as_text=True)
-        for key in KEYS
-        if key.in_environment and (text := environ.get(key.variable))
-    }
+def _from_environment(environ: Mapping[str, str]) -> _Given:
+    """Settings from `MEMFOLIO_…`; empty variables count as unset, and what is like none of ours is for others."""
+    known = {key.variable: key for key in KEYS if key.in_environment}
+    retired = set(map(variable_of, RETIRED))
+    found = _Given()
+    for name in sorted(name for name, text in environ.items() if text and name.startswith("MEMFOLIO_")):
+        if key := known.get(name):
+            found.values[key.field] = _valid(key, environ[name], f"environment variable {name}", as_text=True)
+        elif name in retired:
+            found.retired.append(name)
+        elif name != "MEMFOLIO_HOME" and (nearest := _nearest(name, known, _ALIKE)):
+            found.problems.append((f"unknown environment variable {_show(name)}", f"did you mean {nearest}?"))
+    return found
 
 
 def _usual_key(environ: Mapping[str, str], values: Mapping[str, Any], door: str, variables: Mapping[str, str]) -> str:
@@ -218,7 +194,9 @@ def _from_arguments(overrides: Mapping[str, object]) -> dict[str, object]:
     known = {key.field: key for key in KEYS if key.in_environment}
     found: dict[str, object] = {}
     for name, value in overrides.items():
-        key = known.get(name) or _unknown("unknown argument", name, known)
+        key = known.get(name)
+        if key is None:
+            raise ConfigError(f"unknown argument {_show(name)}", hint=_instead(name, known))
         if value is not None:
             error = AgentIdError if name == "agent" else ConfigError
             found[name] = _valid(key, value, f"argument {name}", error=error)
@@ -244,13 +222,13 @@ def _valid(
         raise error(f"{where} is {shown}; wanted {key.wants}", hint=hint) from cause
 
 
-def _unknown(what: str, name: str, known: Mapping[str, Key]) -> Key:
+def _instead(name: str, known: Mapping[str, Key]) -> str:
+    """What to do about a name that is no setting."""
     elsewhere = next((key for key in KEYS if key.name == name and not key.in_file), None)
     if elsewhere:
-        raise ConfigError(f"{what} {_show(name)}", hint=f"set {elsewhere.variable} in the environment instead")
+        return f"set {elsewhere.variable} in the environment instead"
     nearest = _nearest(name, known)
-    hint = f"did you mean {nearest}?" if nearest else f"known are {', '.join(known)}"
-    raise ConfigError(f"{what} {_show(name)}", hint=hint)
+    return f"did you mean {nearest}?" if nearest else _LISTED
 
 
 def _nearest_zone(key: Key, value: object) -> str:
@@ -262,23 +240,23 @@ def _nearest_zone(key: Key, value: object) -> str:
     return f"; did you mean {nearest}?" if nearest else ""
 
 
-def _nearest(name: str, known: Mapping[str, Key] | list[str]) -> str | None:
+def _nearest(name: str, known: Mapping[str, Key] | list[str], alike: float = 0.6) -> str | None:
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name[:80], known, 1)), None)
+    return next(iter(get_close_matches(name[:80], known, 1, alike)), None)
 
 
-def _flatten(table: Mapping[str, object], sections: set[str], path: Path) -> Iterator[tuple[str, object]]:
-    """Dotted names and values; only the known sections are looked into."""
+def _flatten(table: Mapping[str, object], path: Path) -> Iterator[tuple[str, object]]:
+    """Dotted names and values, one level deep."""
     for name, value in table.items():
-        if name not in sections:
-            yield name, value
-        elif isinstance(value, dict):
+        if isinstance(value, dict) and value and name not in _PLAIN:
             yield from ((f"{name}.{inner}", deep) for inner, deep in value.items())
-        else:
+        elif name in SECTIONS and not isinstance(value, dict):
             raise ConfigError(
                 f"{path}: {name} is {_show(value)}; wanted a table", hint=f"write [{name}] above its keys"
             )
+        elif name not in SECTIONS:
+            yield name, value
 
 
 def _parse(text: str, path: Path) -> dict[str, object]:

@@ -13,7 +13,7 @@ import math
 from enum import StrEnum
 from typing import NamedTuple
 
-from memfolio.tuning import Decay
+from memfolio.settings import Decay
 from memfolio.types import Store
 
 DAY = 86_400_000_000

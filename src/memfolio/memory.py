@@ -465,7 +465,11 @@ class Memory(Life):
             bytes=sizes(vault),
             embedder=embedder.name if embedder else "none",
             recent=tuple(each.item for each in index.read(lambda connection: newest(connection, OWN, RECENT))),
-            degraded=(*self.library.degraded(), *self._troubles()),
+            degraded=(
+                *self.library.degraded(),
+                *self._troubles(),
+                *(f"configuration: {what}; {hint}" for what, hint in vault.config.problems),
+            ),
         )
 
     def _problems(self) -> dict[str, str]:

@@ -1,40 +1,25 @@
-"""What can be set in a home: one table, from which validation, documentation and the default file are made."""
+"""Every setting of a home, declared once: its type, default and bounds, and one sentence on what it is for.
+
+A field made by `setting` (or a shorthand for it) can be set in `memfolio.toml`, in the environment and as an argument:
+`Ranking.vector` is `recall.vector`, `MEMFOLIO_RECALL_VECTOR` and `recall_vector`. Reading, checking, the file of a new
+home and the table in docs/configuration.md derive from that declaration. A plain field cannot be set by users; it is
+there for code that varies it, such as the ablation of recall.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from memfolio import machine
 from memfolio.duration import format_duration, parse_duration
-from memfolio.tuning import (
-    Backup,
-    Consolidation,
-    CoreTuning,
-    Decay,
-    Flush,
-    Governing,
-    KnowledgeTuning,
-    Learning,
-    Minding,
-    Mirroring,
-    Packing,
-    Practising,
-    Proposing,
-    Ranking,
-    Reasoning,
-    Redaction,
-    Reflecting,
-    Retention,
-    StoreTuning,
-    TendTuning,
-    Triggers,
-    Watching,
-)
+from memfolio.policy import PRESETS, are_rows
 from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
 
 FORMAT = 1
@@ -42,129 +27,10 @@ FORMAT = 1
 
 MIB = 1024 * 1024
 
+PERSONAL = ("email", "phone", "iban", "card", "ip")
+"""The kinds of personal data that can be taken out of texts."""
 
-def _whole(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError
-    return int(value)
-
-
-def _number(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError
-    return float(value)
-
-
-_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-
-
-def _flag(value: object) -> object:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in _FLAGS:
-        return _FLAGS[value.lower()]
-    raise ValueError
-
-
-def _text(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
-
-
-def _path(value: object) -> object:
-    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
-        raise ValueError
-    return str(value)
-
-
-def _span(value: object) -> object:
-    if isinstance(value, timedelta):
-        return value
-    if not isinstance(value, str):
-        raise ValueError
-    return parse_duration(value)
-
-
-def _texts(value: object) -> object:
-    if isinstance(value, str):  # as the environment has it
-        return tuple(part.strip() for part in value.split(";") if part.strip())
-    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-        raise ValueError
-    return tuple(value)
-
-
-_KINDS: Mapping[str, Callable[[object], object]] = {
-    "a whole number": _whole,
-    "a number": _number,
-    "true or false": _flag,
-    "text": _text,
-    "a path": _path,
-    "an ISO 8601 duration": _span,
-    "a list of texts": _texts,
-}
-
-
-_NEVER_TEXT = ("a whole number", "a number", "true or false", "a list of texts")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """One setting: its dotted name, what it accepts, and one sentence on what it is for."""
-
-    name: str
-    kind: str
-    default: Any
-    doc: str
-    low: Any = None
-    high: Any = None
-    wanted: str = ""
-    """What is accepted, where kind and range do not say it."""
-    accepts: Callable[[Any], object] = lambda _: True
-    in_file: bool = True
-    in_environment: bool = True
-    is_secret: bool = False
-    """Whether a wrong value must not be repeated in a message."""
-
-    @property
-    def field(self) -> str:
-        """Its name as an argument and in `Config`."""
-        return self.name.replace(".", "_")
-
-    @property
-    def variable(self) -> str:
-        """Its name in the environment."""
-        return f"MEMFOLIO_{self.field.upper()}"
-
-    @property
-    def wants(self) -> str:
-        """What a valid value is, in words."""
-        if self.wanted or self.low is None:
-            return self.wanted or self.kind
-        return f"{self.kind} from {_plain(self.low)} to {_plain(self.high)}"
-
-    def read(self, value: object, *, as_text: bool = False) -> object:
-        """`value` as this setting's type; ValueError or OverflowError where it is not one.
-
-        With `as_text`, text stands for numbers and flags too, as it does in the environment.
-        """
-        if isinstance(value, str) and not as_text and self.kind in _NEVER_TEXT:
-            raise ValueError
-        result: Any = _KINDS[self.kind](value)
-        if (self.low is not None and not self.low <= result <= self.high) or not self.accepts(result):
-            raise ValueError
-        return result
-
-
-def _is_zone(name: str) -> bool:
-    return name == "local" or machine.find_zone(name) is not None
-
-
-def _is_branch(name: str) -> bool:
-    parts = name.split("/")
-    good = all(part and part[0] not in ".-" and not part.endswith((".", ".lock")) for part in parts)
-    return good and name.isascii() and ".." not in name and all(c.isalnum() or c in "._-/" for c in name)
-
+FORMS = ("exponential", "ebbinghaus")
 
 PROVIDERS = ("auto", "local", "openai", "gemini", "voyage", "http", "hashed", "none")
 """What can turn texts into vectors; `auto` takes the best that is there."""
@@ -176,6 +42,68 @@ KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage
 """Where people have the keys of providers that need one."""
 
 MODEL_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+
+
+def setting(
+    default: object,
+    doc: str,
+    low: object = None,
+    high: object = None,
+    *,
+    wanted: str = "",
+    accepts: Callable[[Any], object] = lambda _: True,
+    **more: bool,
+) -> Any:
+    """A field that users can set; `more` are the flags of `Key`."""
+    told = {"doc": doc, "low": low, "high": high, "wanted": wanted, "accepts": accepts, **more}
+    return field(default=default, repr=not more.get("is_secret"), metadata=told)
+
+
+def _share(default: float, doc: str) -> Any:
+    return setting(default, doc, 0.0, 1.0)
+
+
+def _weight(default: float, doc: str) -> Any:
+    return setting(default, doc, 0.0, 10.0)
+
+
+def _span(default: timedelta, doc: str) -> Any:
+    return setting(default, doc, timedelta(0), timedelta(days=36500))
+
+
+def _choice(default: str, choices: tuple[str, ...], doc: str) -> Any:
+    wanted = f"one of {', '.join(choices[:-1])} or {choices[-1]}"
+    return setting(default, doc, wanted=wanted, accepts=choices.__contains__)
+
+
+def _phrases(doc: str) -> Any:
+    wanted = "a list of phrases of 1 to 100 characters"
+    return setting((), doc, wanted=wanted, accepts=lambda given: all(0 < len(each.strip()) <= 100 for each in given))
+
+
+def _name(doc: str) -> Any:
+    wanted = "a name of at most 200 printable characters"
+    return setting("", doc, wanted=wanted, accepts=lambda text: len(text) <= 200 and text.isprintable())
+
+
+def _address(doc: str) -> Any:
+    wanted = 'an address such as "http://localhost:11434/v1", without user name, query or fragment'
+    return setting("", doc, wanted=wanted, accepts=_is_address)
+
+
+def _secret(doc: str) -> Any:
+    wanted = "a key of plain letters, digits and signs, without spaces"
+    return setting("", doc, wanted=wanted, accepts=_is_sendable, in_file=False, is_secret=True)
+
+
+def _is_zone(name: str) -> bool:
+    return name == "local" or machine.find_zone(name) is not None
+
+
+def _is_branch(name: str) -> bool:
+    parts = name.split("/")
+    good = all(part and part[0] not in ".-" and not part.endswith((".", ".lock")) for part in parts)
+    return good and name.isascii() and ".." not in name and all(c.isalnum() or c in "._-/" for c in name)
 
 
 def _is_address(text: str) -> bool:
@@ -190,300 +118,668 @@ def _is_sendable(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-SECTIONS: Mapping[str, type[Any]] = {
-    "recall": Ranking,
-    "decay": Decay,
-    "context": Packing,
-    "stores": StoreTuning,
-    "core": CoreTuning,
-    "consolidate": Consolidation,
-    "learn": Learning,
-    "triggers": Triggers,
-    "flush": Flush,
-    "retention": Retention,
-    "backup": Backup,
-    "tend": TendTuning,
-    "policy": Governing,
-    "proposals": Proposing,
-    "reflection": Reflecting,
-    "redact": Redaction,
-    "alerts": Watching,
-    "knowledge": KnowledgeTuning,
-    "mind": Minding,
-    "procedures": Practising,
-    "reason": Reasoning,
-    "typedb": Mirroring,
-}
-"""Sections whose keys are the fields of a class."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitSettings:
+    """The history of the home."""
 
-_KIND_OF = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "timedelta": "an ISO 8601 duration",
-    "tuple[str, ...]": "a list of texts",
-}
-
-
-def _keys_of(section: str, tuned: type[Any]) -> tuple[Key, ...]:
-    return tuple(
-        Key(name=f"{section}.{each.name}", kind=_KIND_OF[str(each.type)], default=each.default, **each.metadata)
-        for each in fields(tuned)
+    enabled: bool = setting(True, "Whether every change is also committed to git.")
+    branch: str = setting(
+        "main",
+        "The branch that is committed to; on any other branch commits wait.",
+        wanted="the name of a git branch, in plain letters",
+        accepts=_is_branch,
     )
 
 
-KEYS: tuple[Key, ...] = (
-    Key(
-        name="format",
-        kind="a whole number",
-        default=FORMAT,
-        doc="The version of the folder's layout; a home of a newer version is not opened.",
-        low=1,
-        high=FORMAT,
-        wanted=" or ".join(map(str, range(1, FORMAT + 1))),
-        in_environment=False,
-    ),
-    Key(
-        name="timezone",
-        kind="text",
-        default="local",
-        doc="The zone in which days begin and times are written; `local` is the zone of this machine.",
-        wanted='an IANA time zone such as "Europe/Berlin", or "local"',
-        accepts=_is_zone,
-    ),
-    Key(
-        name="max_content_bytes",
-        kind="a whole number",
-        default=MIB,
-        doc="The longest memory that is accepted, in bytes of UTF-8.",
-        low=1,
-        high=16 * MIB,
-    ),
-    Key(
-        name="max_ledger_bytes",
-        kind="a whole number",
-        default=128 * 1024,
-        doc="The size in bytes at which a log or ledger goes on in its next part.",
-        low=4096,
-        high=16 * MIB,
-    ),
-    Key(
-        name="lock_timeout",
-        kind="a number",
-        default=10.0,
-        doc="How many seconds a write waits for another process before it gives up as busy.",
-        low=0,
-        high=3600,
-    ),
-    Key(
-        name="commit_delay",
-        kind="a number",
-        default=0.5,
-        doc="How many seconds appended memories wait for company before they are committed to git.",
-        low=0,
-        high=60,
-    ),
-    Key(
-        name="stale_editor_window",
-        kind="an ISO 8601 duration",
-        default=timedelta(minutes=10),
-        doc="How long memories that an editor overwrote with an older copy of the file are put back by themselves.",
-        low=timedelta(0),
-        high=timedelta(days=7),
-    ),
-    Key(
-        name="watch",
-        kind="true or false",
-        default=True,
-        doc="Whether a process that has the home open notices edits of its files by itself.",
-    ),
-    Key(
-        name="git.enabled",
-        kind="true or false",
-        default=True,
-        doc="Whether every change is also committed to git.",
-    ),
-    Key(
-        name="git.branch",
-        kind="text",
-        default="main",
-        doc="The branch that is committed to; on any other branch commits wait.",
-        wanted="the name of a git branch, in plain letters",
-        accepts=_is_branch,
-    ),
-    Key(
-        name="embedding.provider",
-        kind="text",
-        default="auto",
-        doc="What turns texts into vectors; `auto` is the server at `embedding.url` if there is one, else `local`.",
-        wanted=f"one of {', '.join(PROVIDERS[:-1])} or {PROVIDERS[-1]}",
-        accepts=PROVIDERS.__contains__,
-    ),
-    Key(
-        name="embedding.url",
-        kind="text",
-        default="",
-        doc="The address of a server, up to and without `/embeddings` or `/models`; empty is the provider's own.",
-        wanted='an address such as "http://localhost:11434/v1", without user name, query or fragment',
-        accepts=_is_address,
-    ),
-    Key(
-        name="embedding.model",
-        kind="text",
-        default="",
-        doc="The name of the model that the server is asked for; empty is the provider's default.",
-        wanted="a name of at most 200 printable characters",
-        accepts=lambda text: len(text) <= 200 and text.isprintable(),
-    ),
-    Key(
-        name="embedding.path",
-        kind="text",
-        default="",
-        doc="The folder of a static model for `local`; empty is the model that comes with the installation.",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSettings:
+    """What turns texts into vectors."""
+
+    provider: str = _choice(
+        "auto",
+        PROVIDERS,
+        "What turns texts into vectors; `auto` is the server at `embedding.url` if there is one, else `local`.",
+    )
+    url: str = _address(
+        "The address of a server, up to and without `/embeddings` or `/models`; empty is the provider's own."
+    )
+    url_is_own: bool = True
+    """Whether the address is the user's word, in the environment or as an argument, or there is none but a default."""
+    model: str = _name("The name of the model that the server is asked for; empty is the provider's default.")
+    path: Path | None = setting(
+        None,
+        "The folder of a static model for `local`; by default the model that comes with the installation.",
         wanted="a path, from the home on where it is relative",
-        accepts=lambda text: "\0" not in text,
-    ),
-    Key(
-        name="embedding.dimensions",
-        kind="a whole number",
-        default=0,
-        doc="How many numbers a server's vectors have, where its model lets one choose; 0 is the model's own.",
-        low=0,
-        high=16_384,
-    ),
-    Key(
-        name="embedding.batch",
-        kind="a whole number",
-        default=100,
-        doc="How many texts are sent to a server at once.",
-        low=1,
-        high=100,
-    ),
-    Key(
-        name="embedding.budget",
-        kind="a whole number",
-        default=0,
-        doc="How many tokens, by an estimate, one process sends to a server in a day; 0 is no limit.",
+    )
+    dimensions: int = setting(
+        0, "How many numbers a server's vectors have, where its model lets one choose; 0 is the model's own.", 0, 16_384
+    )
+    batch: int = 100  # texts that are sent to a server at once
+    budget: int = setting(
+        0,
+        "How many tokens, by an estimate, one process sends to a server in a day; 0 is no limit.",
         wanted="0, or a whole number from 10000 on",
         accepts=lambda number: number == 0 or number >= 10_000,
-    ),
-    Key(
-        name="embedding.timeout",
-        kind="a number",
-        default=10.0,
-        doc="How many seconds the server has for one answer.",
-        low=0.1,
-        high=600,
-    ),
-    Key(
-        name="embedding.key",
-        kind="text",
-        default="",
-        doc="The key that the server asks for; it is sent nowhere else and never shown.",
-        wanted="a key of plain letters, digits and signs, without spaces",
-        accepts=_is_sendable,
+    )
+    timeout: float = setting(10.0, "How many seconds the server has for one answer.", 0.1, 600)
+    key: str = _secret("The key that the server asks for; it is sent nowhere else and never shown.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The language model that is asked, where there is one."""
+
+    provider: str = _choice("none", MODELS, "The language model that sums up and learns; without one, rules do.")
+    name: str = _name("The name of the model that the provider is asked for.")
+    url: str = _address(
+        "The address of a server that speaks as OpenAI's does, such as Ollama; empty is the provider's own."
+    )
+    url_is_own: bool = True
+    """Whether the address is the user's word, as that of the embedding server."""
+    timeout: float = setting(60.0, "How many seconds the model has for one answer.", 0.1, 3600)
+    budget: int = setting(
+        200_000, "How many tokens, by an estimate, one process sends to the model in a day; 0 is no limit.", 0, 10**12
+    )
+    key: str = _secret("The key that the provider asks for; it is sent nowhere else and never shown.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """How much each strategy of recall counts beside the others; a weight of 0 switches it off."""
+
+    text: float = 1.0  # has the words
+    spread: float = 0.5  # of a memory's words, for the turn beside it; the next one has half of that
+    vector: float = _weight(0.5, "How much the meaning counts beside the words, which count 1.")
+    session: float = 0.2  # the best words, and once more the best meaning, of a session
+    speaker: float = 0.6  # said by somebody whom the question names
+    date: float = 0.6  # happened when the question says
+    owner: float = 0.5  # against what a machine said, unless that is asked for
+    told: float = 0.1  # for what a machine said where that is asked for
+    when: float = 0.2  # tells a time, where one is asked for
+    time: float = 0.05  # tells a time, in every question
+    name: float = 0.2  # names one, where somebody, something or a place is asked for
+    number: float = 0.2  # tells a number, where one is asked for
+    personal: float = 0.1  # people speak of themselves
+    echo: float = 0.7  # the share of its score a question asked before loses; unless 0, it comes behind what tells
+    standing: float = 0.2  # says how somebody wants things from then on
+    help: float = 0.2  # how much more that counts where help is asked for
+    entity: float = _weight(0.3, "How much it counts that a memory names a person or thing that the question names.")
+    causal: float = 0.3  # cause or effect of the best, where a reason is asked for
+    temporal: float = 0.1  # before or behind the best, where a time is asked for
+    link: float = 0.5  # tied to a hit of the hop before, in a hop of `depth`
+    digest: float = 0.1  # lies in the time of a digest that fits
+    procedure: float = 0.2  # is a way to do something, where one is asked for
+    latest: float = 0.5  # recent, where the latest is asked for
+    recency: float = _weight(0.0, "How much being recent counts where the latest is not asked for.")
+    recency_days: float = 30.0  # after which half of being recent is gone
+    importance: float = 0.2  # the share by which the most important ranks higher, and the least important lower
+    confidence: float = 0.3  # the share by which the least certain ranks lower
+    trust: float = 0.1  # the share by which what no person and no agent of theirs wrote ranks lower
+    expired: float = 0.3  # the share by which what is no longer true, or not yet, ranks lower
+    fading: float = 0.2  # the share by which a fading memory ranks lower
+    dormant: float = 1.0  # the part of a dormant memory's score an awake one must reach to keep it out of sight
+    originals: bool = setting(
+        True, "Whether what was learned from a conversation is left to those who ask for its kind, type, tag or entity."
+    )
+    summaries: float = 0.3  # the share by which what only sums up other memories ranks lower
+    diversity: float = _share(0.0, "How much a hit loses by being like those above it: maximal marginal relevance.")
+    cut: float = _share(0.35, "The part of the best score that a hit without a word of the question must have.")
+    breadth: int = 100  # candidates that words bring, and as many that meaning brings
+    breadth_complex: int = 150  # the same for a question of many parts
+    reach: int = setting(2, "How many ties of cause or time are followed from the best.", 0, 8)
+    reach_complex: int = 4  # the same for a question of many parts
+    hop_terms: int = 5  # words that each hop of `depth` looks for
+    hop_share: float = 0.25  # the share of the hits that each hop of `depth` may fill
+    intent: bool = True  # questions are sorted by what they ask for, such as a reason, a time or a person
+    inline: bool = setting(True, "Whether `type:decision` or `since:last_week` inside a question are filters.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decay:
+    """How memories fade: each rate is the share lost a day, and half is gone after 0.69 divided by it days."""
+
+    episodic: float = _weight(0.0375, "How quickly events fade.")
+    semantic: float = _weight(0.025, "How quickly facts fade.")
+    procedural: float = _weight(0.03, "How quickly ways to do things fade.")
+    opinion: float = _weight(0.03, "How quickly opinions fade.")
+    explicit: float = 1.0  # the relevance with which what is remembered on purpose begins
+    detected: float = 0.7  # the same for what is only overheard
+    inferred: float = 0.5  # the same for what was concluded from other memories
+    use: float = 10.0  # the more, the less being used keeps a memory awake
+    active: float = _share(0.5, "The relevance below which a memory is fading.")
+    dormant: float = _share(0.2, "The relevance below which a memory is dormant.")
+    archived: float = _share(0.05, "The relevance below which a memory may be archived.")
+    form: str = _choice(
+        "exponential",
+        FORMS,
+        "How relevance falls with the days: by a constant share, or ever slower as Ebbinghaus found.",
+    )
+    weak: float = 0.4  # the confidence, faded, below which a fact is shown as weak
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """What goes into a context, and how much of it."""
+
+    simple: int = setting(1000, "Tokens for a simple prompt where no budget is given.", 50, 1_000_000)
+    complex: int = setting(3000, "Tokens for a prompt of many parts where no budget is given.", 50, 1_000_000)
+    facts: float = 0.4  # the share of facts, decisions and preferences
+    entities: float = 0.25  # the share of what is known about the people and things in question
+    temporal: float = 0.25  # the share of what happened, in order
+    evidence: float = 0.1  # the share of what the facts were concluded from
+    least: float = 0.15  # the score below which a hit is not worth its tokens
+    anchor: float = 0.45  # how much of a prompt the best hits must answer, by words and meaning, to be shown
+    task: float = 0.5  # the part of its score that what only the task or the topics at hand find has
+    user: float = 0.2  # the share by which a memory about the user at hand ranks higher
+    topic: float = 0.1  # the same for every topic at hand that it is about
+    time: float = 1.0  # the same for a memory of this very moment
+    time_days: float = 7.0  # after which half of that is gone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreTuning:
+    """How much each store holds, and for how long."""
+
+    working: int = setting(7, "How many memories are in working memory; the next one sends one to short-term.", 1, 1000)
+    short_term: int = setting(
+        200, "How many memories are in short-term memory; the least important leave first.", 1, 10**6
+    )
+    short_term_ttl: timedelta = _span(timedelta(hours=2), "How long a memory stays in short-term memory.")
+    least_used: bool = False  # the least recently used leaves working memory, else the oldest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreTuning:
+    """How long core memory, MEMORY.md, may be: all of it, and as a guide each of its blocks."""
+
+    tokens: int = setting(
+        3000, "Tokens, by estimate, that MEMORY.md may have; an edit past that is refused.", 100, 10**6
+    )
+    identity: int = 500  # tokens meant for who the user is
+    active: int = 1000  # for what goes on at the moment
+    persona: int = 500  # for how to behave with the user
+    critical: int = 1000  # for what must never be forgotten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidation:
+    """Which memories become long-term ones, and which of them belong together."""
+
+    importance: float = _share(0.6, "From which importance on a memory is promoted.")
+    uses: int = 2  # from which on a memory is promoted, whatever its importance
+    similarity: float = 0.3  # how alike the tags of two memories must be to be summed up together
+    text_similarity: float = 0.3  # the same for the words of memories that have no tags
+    summarize: bool = True  # memories that belong together are summed up, else promoted one by one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """What is learned from conversations once they are over."""
+
+    enabled: bool = setting(True, "Whether facts, preferences, people and things are learned from conversations.")
+    idle: timedelta = _span(timedelta(minutes=30), "After which silence a conversation counts as over.")
+    conflicts: str = _choice(
+        "supersede",
+        ("supersede", "keep", "ask"),
+        "What happens to a fact that a later one contradicts: it is replaced, both stay, or a person is asked.",
+    )
+    merge: float = 0.9  # how alike the names of two entities must be to be proposed as one
+    mentions: int = 3  # how often something must be mentioned to get a summary
+    pages: int = 2  # how often something must be mentioned to get a page of its own
+    transcripts: bool = setting(True, "Whether a page about each conversation is written to sessions/.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triggers:
+    """Phrases, beside the English ones, with which a person asks for something to be remembered or forgotten."""
+
+    remember: tuple[str, ...] = _phrases("Further phrases that begin what is to be remembered.")
+    forget: tuple[str, ...] = _phrases("Further phrases that begin what is to be forgotten.")
+    reflect: tuple[str, ...] = _phrases("Further phrases that ask for memories to be looked through.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flush:
+    """When an agent whose context fills up should save what it knows."""
+
+    window: int = setting(200_000, "Tokens that the context of the agent's model holds.", 1000, 10**8)
+    reserve: int = 20_000  # tokens kept free for the answer; never more than a quarter of the window
+    soft: int = 4000  # how many tokens before that the time has come
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """After which time without use memories are archived; a span of zero is never. Nothing is deleted.
+
+    What is pinned stays, whatever its age; importance counts before the kind.
+    """
+
+    episodic: timedelta = _span(timedelta(days=365), "After which time without use events are archived; zero is never.")
+    semantic: timedelta = _span(timedelta(0), "After which time facts are archived.")
+    procedural: timedelta = _span(timedelta(0), "After which time ways to do things are archived.")
+    opinion: timedelta = _span(timedelta(0), "After which time opinions are archived.")
+    low: timedelta = _span(timedelta(days=90), "After which time what is of importance below 0.3 is archived.")
+    low_importance: float = 0.3
+    high: timedelta = _span(timedelta(0), "After which time what is of importance 0.8 or more is archived.")
+    high_importance: float = 0.8
+    faded: bool = setting(False, "Whether whatever has faded below `decay.archived` is archived as well.")
+    sessions: timedelta = _span(timedelta(days=365), "After which time pages about conversations are archived.")
+    checkpoints: timedelta = _span(timedelta(days=90), "After which time checkpoints are archived.")
+    compress: timedelta = _span(timedelta(days=90), "After which time in the archive a log is compressed.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """Copies of the whole home beside it."""
+
+    folder: str = setting(
+        "",
+        "The folder for backups; empty is none, and a relative path begins beside the home.",
+        wanted="a path outside of the home",
+        accepts=lambda text: "\0" not in text,
+    )
+    keep: int = setting(7, "How many backups are kept.", 1, 1000)
+    every: timedelta = _span(timedelta(days=30), "How often `tend` makes one.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TendTuning:
+    """When and how long the home is looked after."""
+
+    hour: int = setting(3, "The hour after which the jobs of a day are due.", 0, 23)
+    seconds: float = setting(600.0, "After how many seconds no further job is begun.", 1.0, 86400.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governing:
+    """Who may do what."""
+
+    preset: str = _choice("balanced", tuple(PRESETS), "The table of who may do what.")
+    rows: tuple[str, ...] = setting(
+        (),
+        "Rows before those of the preset, as in `forget by agent from owner: propose`; the first decides.",
+        wanted="a list of rows of the form `DEED by ROLE [from ORIGIN]: apply, propose or refuse`",
+        accepts=are_rows,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposing:
+    """How proposals are decided on."""
+
+    review: str = _choice(
+        "batch",
+        ("batch", "automatic", "manual"),
+        "Who decides: the agent when a session starts, nobody for trusted agents that are sure, or only a person.",
+    )
+    confidence: float = _share(0.8, "From which confidence on a trusted agent's proposal is committed automatically.")
+    expire: timedelta = _span(timedelta(days=30), "After which time an undecided proposal is dropped; zero is never.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflecting:
+    """When an agent reflects, and how much it may say."""
+
+    enabled: bool = setting(True, "Whether `tend` makes reflections; each waits for approval.")
+    threshold: int = setting(50, "From how many entries since the last reflection on `tend` makes one.", 1, 10**6)
+    session: int = 40  # turns from which on a conversation is reflected on at its end; 0 is never
+    tokens: int = setting(8000, "Tokens, by estimate, that a reflection may have.", 500, 10**6)
+    items: int = 7  # proposals that each of its sections has at most
+    evolution: int = 2000  # tokens, by estimate, that meta/evolution.md may have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """What is taken out of a text before it is written or sent anywhere."""
+
+    secrets: bool = setting(True, "Whether keys, tokens, passwords and private keys are taken out.")
+    personal: tuple[str, ...] = setting(
+        (),
+        "Which personal data is taken out of texts before they are written or sent.",
+        wanted="a list of email, phone, iban, card or ip",
+        accepts=lambda given: set(given) <= set(PERSONAL),
+    )
+    allow: tuple[str, ...] = _phrases("Texts that look like secrets and are none.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """What the owner is told about without asking."""
+
+    bytes: int = setting(10**9, "From how many bytes of files on a home has grown past its budget.", 10**4, 10**15)
+    confidence: float = 0.9  # from which on two facts that contradict each other raise an alert
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeTuning:
+    """How far is concluded, and how cases are compared."""
+
+    most: int = setting(1_000_000, "How many facts may follow from rules at once; more is an error.", 1, 10**8)
+    depth: int = 10  # how many rules deep a proof is shown
+    cases: int = setting(10_000, "How many cases are kept; beyond, the least important go.", 1, 10**7)
+    beliefs: float = 0.6  # how much common beliefs count when cases are compared; common desires are the rest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minding:
+    """How the mind of an agent is kept up to date by its heartbeat."""
+
+    every: timedelta = _span(timedelta(minutes=30), "How often `tend` runs the heartbeat.")
+    chunk: int = 50  # beliefs that are looked at together
+    certainty: float = 0.6  # from which on two beliefs can be in conflict
+    open_minded: timedelta = timedelta(days=7)  # the silence after which an open-minded agent drops an intention
+    cautious: timedelta = timedelta(days=3)  # the same for a cautious agent
+    facts: float = 0.9  # the confidence from which on a confirmed fact becomes a belief
+    ahead: timedelta = _span(timedelta(days=1), "How long before its deadline something comes up by itself.")
+    reminders: int = 5  # such things that a context has at most
+    keep: timedelta = timedelta(days=30)  # how long what is over stays on its page before it is archived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Practising:
+    """How ways to do things are learned, and when they are given up."""
+
+    learn: bool = setting(True, "Whether `tend` learns procedures from what went well.")
+    window: int = 20  # the latest runs, which decide how well a procedure works
+    runs: int = 5  # that there must be before a failing procedure is retired
+    failing: float = 0.3  # the share of runs that went well below which it is retired
+    retries: int = 2  # of a step that fails, where its page does not say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """How far problems are thought through."""
+
+    samples: int = setting(10_000, "How many times a Monte Carlo method draws.", 100, 10**7)
+    work: int = setting(1_000_000, "How many cases an exact method looks at before it gives up.", 1000, 10**9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirroring:
+    """A TypeDB server that holds a copy of what is known; without an address there is none."""
+
+    url: str = setting(
+        "",
+        "The address of the server's HTTP API, such as http://localhost:8000; empty is none.",
+        wanted="an http or https address without user name, query or fragment",
+        accepts=lambda text: not text or re.fullmatch(r"https?://[\w.\[\]:-]+(?:/[\w./-]*)?", text, re.ASCII),
+    )
+    database: str = setting(
+        "memfolio",
+        "The database on the server.",
+        wanted="a name of letters, digits, _ and -",
+        accepts=lambda text: 0 < len(text) <= 64 and re.fullmatch(r"[A-Za-z0-9_-]*[A-Za-z0-9][A-Za-z0-9_-]*", text),
+    )
+    username: str = setting(
+        "", "Who signs in there.", wanted="a name", accepts=lambda text: text.isprintable() and len(text) <= 128
+    )
+    password: str = setting(
+        "",
+        "The password for the TypeDB server; it is sent nowhere else and never shown.",
         in_file=False,
         is_secret=True,
-    ),
-    Key(
-        name="model.provider",
-        kind="text",
-        default="none",
-        doc="The language model that sums up and learns; without one, rules do.",
-        wanted=f"one of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
-        accepts=MODELS.__contains__,
-    ),
-    Key(
-        name="model.name",
-        kind="text",
-        default="",
-        doc="The name of the model that the provider is asked for.",
-        wanted="a name of at most 200 printable characters",
-        accepts=lambda text: len(text) <= 200 and text.isprintable(),
-    ),
-    Key(
-        name="model.url",
-        kind="text",
-        default="",
-        doc="The address of a server that speaks as OpenAI's does, such as Ollama; empty is the provider's own.",
-        wanted='an address such as "http://localhost:11434/v1", without user name, query or fragment',
-        accepts=_is_address,
-    ),
-    Key(
-        name="model.timeout",
-        kind="a number",
-        default=60.0,
-        doc="How many seconds the model has for one answer.",
-        low=0.1,
-        high=3600,
-    ),
-    Key(
-        name="model.budget",
-        kind="a whole number",
-        default=200_000,
-        doc="How many tokens, by an estimate, one process sends to the model in a day; 0 is no limit.",
-        low=0,
-        high=10**12,
-    ),
-    Key(
-        name="model.key",
-        kind="text",
-        default="",
-        doc="The key that the provider asks for; it is sent nowhere else and never shown.",
-        wanted="a key of plain letters, digits and signs, without spaces",
-        accepts=_is_sendable,
-        in_file=False,
-        is_secret=True,
-    ),
-    *(key for section, tuned in SECTIONS.items() for key in _keys_of(section, tuned)),
-    Key(
-        name="agent",
-        kind="text",
-        default="main",
-        doc="The agent whose memory is meant when none is named.",
+    )
+    timeout: float = setting(5.0, "Seconds to wait for an answer.", 0.1, 600.0)
+    bytes: int = setting(4096, "How many bytes of a raw query's answer are shown.", 256, 10**7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Every setting of one home, valid and complete."""
+
+    home: Path
+    format: int = setting(
+        FORMAT,
+        "The version of the folder's layout; a home of a newer version is not opened.",
+        1,
+        FORMAT,
+        wanted=" or ".join(map(str, range(1, FORMAT + 1))),
+        in_environment=False,
+    )
+    timezone: str = setting(
+        "local",
+        "The zone in which days begin and times are written; `local` is the zone of this machine.",
+        wanted='an IANA time zone such as "Europe/Berlin", or "local"',
+        accepts=_is_zone,
+    )
+    """An IANA name in what `load_config` gives: `local` has become the machine's own."""
+    max_content_bytes: int = setting(MIB, "The longest memory that is accepted, in bytes of UTF-8.", 1, 16 * MIB)
+    max_ledger_bytes: int = setting(
+        128 * 1024, "The size in bytes at which a log or ledger goes on in its next part.", 4096, 16 * MIB
+    )
+    lock_timeout: float = setting(
+        10.0, "How many seconds a write waits for another process before it gives up as busy.", 0, 3600
+    )
+    commit_delay: float = setting(
+        0.5, "How many seconds appended memories wait for company before they are committed to git.", 0, 60
+    )
+    stale_editor_window: timedelta = timedelta(minutes=10)
+    """How long memories that an editor overwrote with an older copy of the file are put back by themselves."""
+    watch: bool = setting(True, "Whether a process that has the home open notices edits of its files by itself.")
+    git: GitSettings = field(default_factory=GitSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    recall: Ranking = field(default_factory=Ranking)
+    decay: Decay = field(default_factory=Decay)
+    context: Packing = field(default_factory=Packing)
+    stores: StoreTuning = field(default_factory=StoreTuning)
+    core: CoreTuning = field(default_factory=CoreTuning)
+    consolidate: Consolidation = field(default_factory=Consolidation)
+    learn: Learning = field(default_factory=Learning)
+    triggers: Triggers = field(default_factory=Triggers)
+    flush: Flush = field(default_factory=Flush)
+    retention: Retention = field(default_factory=Retention)
+    backup: Backup = field(default_factory=Backup)
+    tend: TendTuning = field(default_factory=TendTuning)
+    policy: Governing = field(default_factory=Governing)
+    proposals: Proposing = field(default_factory=Proposing)
+    reflection: Reflecting = field(default_factory=Reflecting)
+    redact: Redaction = field(default_factory=Redaction)
+    alerts: Watching = field(default_factory=Watching)
+    knowledge: KnowledgeTuning = field(default_factory=KnowledgeTuning)
+    mind: Minding = field(default_factory=Minding)
+    procedures: Practising = field(default_factory=Practising)
+    reason: Reasoning = field(default_factory=Reasoning)
+    typedb: Mirroring = field(default_factory=Mirroring)
+    agent: str = setting(
+        "main",
+        "The agent whose memory is meant when none is named.",
         wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash",
         accepts=AGENT_PATTERN.fullmatch,
         in_file=False,
-    ),
-    Key(
-        name="speaker",
-        kind="text",
-        default="",
-        doc="Who speaks through this process; by default a person at the command line, and the agent in a program.",
+    )
+    speaker: str = setting(
+        "",
+        "Who speaks through this process; by default a person at the command line, and the agent in a program.",
         wanted="owner or agent",
         accepts=("", "owner", "agent").__contains__,
         in_file=False,
-    ),
-    Key(
-        name="cache",
-        kind="a path",
-        default=None,
-        doc="The folder for what can be rebuilt; by default the user's cache folder.",
-        in_file=False,
-    ),
-    Key(
-        name="machine",
-        kind="text",
-        default=None,
-        doc="The name under which this machine owns a home; by default derived from the machine's own id.",
+    )
+    """`owner` or `agent`; empty where nobody said."""
+    cache: Path = setting(
+        None, "The folder for what can be rebuilt; by default the user's cache folder.", in_file=False
+    )
+    machine: str = setting(
+        None,
+        "The name under which this machine owns a home; by default derived from the machine's own id.",
         wanted="1 to 128 characters without spaces",
         accepts=TOKEN_PATTERN.fullmatch,
         in_file=False,
-    ),
+    )
+    machine_name: str
+    """What a person would call the machine, for messages."""
+    retired: tuple[str, ...] = ()
+    """What the file or the environment sets though it is no setting any more."""
+    problems: tuple[tuple[str, str], ...] = ()
+    """What they set though it never was one: where it stands, and what was probably meant."""
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+
+RETIRED = frozenset(
+    f"{section}.{name}".removeprefix(".")
+    for section, names in {
+        "": "stale_editor_window",
+        "embedding": "batch",
+        "recall": "text spread session speaker date owner told when time name number personal echo standing help causal"
+        " temporal link digest procedure latest recency_days importance confidence trust expired fading dormant"
+        " summaries breadth breadth_complex reach_complex hop_terms hop_share intent",
+        "decay": "explicit detected inferred use weak",
+        "context": "facts entities temporal evidence least anchor task user topic time time_days",
+        "stores": "least_used",
+        "core": "identity active persona critical",
+        "consolidate": "uses similarity text_similarity summarize",
+        "learn": "merge mentions pages",
+        "flush": "reserve soft",
+        "retention": "low_importance high_importance",
+        "reflection": "session items evolution",
+        "alerts": "confidence",
+        "knowledge": "depth beliefs",
+        "mind": "chunk certainty open_minded cautious facts reminders keep",
+        "procedures": "window runs failing retries",
+    }.items()
+    for name in names.split()
 )
+"""Settings of earlier versions: a file that has them opens, and they change nothing."""
+
+
+_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+def _flag(value: bool | str) -> bool:
+    if isinstance(value, str) and value.lower() not in _FLAGS:
+        raise ValueError
+    return _FLAGS[value.lower()] if isinstance(value, str) else value
+
+
+def _path(value: str | Path) -> str | None:
+    if "\0" in str(value):
+        raise ValueError
+    return str(value) or None
+
+
+def _duration(value: timedelta | str) -> timedelta:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _texts(value: list[str] | tuple[str, ...] | str) -> tuple[str, ...]:
+    if isinstance(value, str):  # as the environment has it
+        return tuple(part.strip() for part in value.split(";") if part.strip())
+    if not all(isinstance(each, str) for each in value):
+        raise ValueError
+    return tuple(value)
+
+
+_TYPES: Mapping[str, tuple[str, tuple[type, ...], Callable[[Any], object]]] = {
+    "bool": ("true or false", (bool, str), _flag),
+    "int": ("a whole number", (int, str), int),
+    "float": ("a number", (int, float, str), float),
+    "str": ("text", (str,), str),
+    "timedelta": ("an ISO 8601 duration", (timedelta, str), _duration),
+    "tuple[str, ...]": ("a list of texts", (list, tuple, str), _texts),
+    "Path": ("a path", (str, Path), _path),
+    "Path | None": ("a path", (str, Path), _path),
+}
+"""By the type of a field: what it is in words, what may stand for it, and how that is read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One setting as it was declared, with its dotted name."""
+
+    name: str
+    type: str
+    default: Any
+    doc: str
+    low: Any
+    high: Any
+    wanted: str
+    """What is accepted, where type and range do not say it."""
+    accepts: Callable[[Any], object]
+    in_file: bool = True
+    in_environment: bool = True
+    is_secret: bool = False
+    """Whether a wrong value must not be repeated in a message."""
+
+    @property
+    def field(self) -> str:
+        """Its name as an argument."""
+        return self.name.replace(".", "_")
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return variable_of(self.name)
+
+    @property
+    def wants(self) -> str:
+        """What a valid value is, in words."""
+        kind = _TYPES[self.type][0]
+        if self.wanted or self.low is None:
+            return self.wanted or kind
+        return f"{kind} from {_plain(self.low)} to {_plain(self.high)}"
+
+    def read(self, value: object, *, as_text: bool = False) -> object:
+        """`value` as this setting's type; ValueError or OverflowError where it is not one.
+
+        With `as_text`, text stands for numbers and flags too, as it does in the environment.
+        """
+        _, types, convert = _TYPES[self.type]
+        is_text = isinstance(value, str) and self.type in ("bool", "int", "float", "tuple[str, ...]")
+        is_flag = isinstance(value, bool) and self.type != "bool"  # which Python takes for a number
+        if not isinstance(value, types) or is_flag or (is_text and not as_text):
+            raise ValueError
+        result: Any = convert(value)
+        if (self.low is not None and not self.low <= result <= self.high) or not self.accepts(result):
+            raise ValueError
+        return result
+
+
+def variable_of(name: str) -> str:
+    """The environment variable of a setting."""
+    return f"MEMFOLIO_{name.replace('.', '_').upper()}"
+
+
+_FACTORIES: dict[str, Any] = {each.name: each.default_factory for each in fields(Config)}
+
+SECTIONS: Mapping[str, Any] = {name: table for name, table in _FACTORIES.items() if is_dataclass(table)}
+"""The tables of the file, by their headings."""
+
+
+def _keys(table: type[Any], prefix: str = "") -> Iterator[Key]:
+    for each in fields(table):
+        if each.metadata:
+            yield Key(name=prefix + each.name, type=str(each.type), default=each.default, **each.metadata)
+        elif each.name in SECTIONS and not prefix:
+            yield from _keys(SECTIONS[each.name], f"{each.name}.")
+
+
+KEYS = tuple(_keys(Config))
+
+
+SHOWN = frozenset(
+    "timezone git.enabled embedding.provider embedding.url model.provider model.name model.url core.tokens"
+    " learn.enabled learn.conflicts retention.episodic backup.folder tend.hour policy.preset proposals.review"
+    " redact.personal".split()
+)
+"""What the file of a new home has."""
 
 
 def default_toml() -> str:
-    """The text of a new home's `memfolio.toml`: every key with its default, commented out.
+    """The text of a new home's `memfolio.toml`: what people change most, with its default and commented out.
 
     Keys have their full names, so that sections can be written below them.
     """
-    lines = ["# Configuration of this home. Every key is optional; remove the # to change one.", ""]
-    lines.append(f"format = {FORMAT}")
-    for key in (key for key in KEYS if key.in_file and key.name != "format"):
-        wants = f"{key.wants[0].upper()}{key.wants[1:]}"
-        lines += ["", f"# {key.doc}", f"# {wants}.", f"# {key.name} = {toml(key.default)}"]
+    lines = [
+        "# Configuration of this home. Every key is optional; remove the # in front of one to change it.",
+        "# These are the ones that people change most. docs/configuration.md of memfolio has all of them.",
+        "",
+        f"format = {FORMAT}",
+    ]
+    for key in (key for key in KEYS if key.name in SHOWN):
+        lines += ["", f"# {key.doc}", f"# {key.name} = {toml(key.default)}  # {key.wants}"]
     return "\n".join(lines) + "\n"
 
 

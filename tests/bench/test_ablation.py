@@ -10,7 +10,7 @@ import pytest
 from memfolio.bench.ablation import RECALL, ablated, table, variants, weighed
 from memfolio.bench.retrieval import measure, recalled
 from memfolio.serve.cli.app import run
-from memfolio.tuning import Ranking
+from memfolio.settings import Ranking
 from tests.bench.examples import SESSIONS, TALK, question, turns, written
 from tools import ablation
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memfolio.graph.entities import distance, likeness, propose
 from memfolio.index.graph import EntityRelation, Node
-from memfolio.tuning import Learning
+from memfolio.settings import Learning
 from tests.graph.pairs import DIFFERENT, LATER_DIFFERENT, LATER_SAME, SAME, read
 from tests.graph.world import World, person
 

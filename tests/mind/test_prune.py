@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memfolio.index.mind_pages import BY_PAGE, MindPage
 from memfolio.mind.beliefs import Ground, prune, validate
 from memfolio.mind.heartbeat import ranked
-from memfolio.tuning import Minding
+from memfolio.settings import Minding
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 MINDING = Minding()

@@ -9,7 +9,7 @@ import pytest
 
 from memfolio.procedures.procedure import Procedure, Refinement, Step
 from memfolio.procedures.run import Run, RunOutcome, Tried, failing, findings, measure
-from memfolio.tuning import Practising
+from memfolio.settings import Practising
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 

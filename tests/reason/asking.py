@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from memfolio import Memory
 from memfolio.reason.inputs import Given, Result, World
-from memfolio.tuning import Reasoning
+from memfolio.settings import Reasoning
 
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
 NOTHING = cast(Any, None)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memfolio.reason.inputs import World
-from memfolio.tuning import Reasoning
+from memfolio.settings import Reasoning
 
 NO_ROOM: Any = None
 

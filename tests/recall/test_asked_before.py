@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +11,8 @@ import pytest
 
 from memfolio import Hits, Memory
 from memfolio.clock import SettableClock
+from memfolio.config import load_config
+from memfolio.vault.vault import Vault
 
 START = datetime(2026, 5, 4, 9, tzinfo=UTC)
 OTHERS = ("Dana likes long walks", "The heating was repaired in May", "Kim plays the cello")
@@ -133,10 +135,11 @@ def test_question_alone_is_found_where_nothing_else_is(home: Path) -> None:
         assert memory.context("Which tea should I buy then?") is None
 
 
-def test_without_the_setting_questions_count_like_everything_else(home: Path) -> None:
+def test_without_the_weight_questions_count_like_everything_else(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
         memory.remember("I drink oolong tea every morning")
         memory.observe("user", "What do I drink?", session="s-1", at=START + timedelta(days=1))
-    (home / "memfolio.toml").write_text("[recall]\necho = 0.0\n", encoding="utf-8")
-    with Memory.open(home, background=False) as memory:
+    config = load_config(home)
+    config = replace(config, recall=replace(config.recall, echo=0.0))
+    with Memory(Vault.open(config=config), "main", background=False) as memory:
         assert contents(memory.recall("What do I drink?"))[0] == "What do I drink?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 
 from memfolio import InputError, Memory
 from memfolio.clock import SettableClock
+from memfolio.config import load_config
 from memfolio.recall.context import Context
 from memfolio.recall.fence import strip_fences
 from memfolio.text import estimate_tokens
 from memfolio.types import Attribution, Type
 from memfolio.vault.fields import Draft
-from memfolio.vault.vault import OWNER
+from memfolio.vault.vault import OWNER, Vault
 
 START = datetime(2026, 11, 1, 9, tzinfo=UTC)
 ALEX = (
@@ -366,8 +368,10 @@ def test_prompt_of_many_parts_gets_more_room(known: Memory) -> None:
 def test_budgets_and_shares_are_configured(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
         fill(memory)
-    (home / "memfolio.toml").write_text("[context]\nsimple = 77\nleast = 1.0\nanchor = 1.0\n")
-    with Memory.open(home, background=False) as memory:
+    (home / "memfolio.toml").write_text("[context]\nsimple = 77\n")
+    config = load_config(home)
+    config = replace(config, context=replace(config.context, least=1.0, anchor=1.0))
+    with Memory(Vault.open(config=config), "main", background=False) as memory:
         assert composed(memory, "What does Alex drink?") == Context(text=None, tokens=0, budget=77)
 
 

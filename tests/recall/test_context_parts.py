@@ -12,8 +12,8 @@ from memfolio import MemoryItem
 from memfolio.recall.context import Situation, StandingPage, asked, fit, share_room
 from memfolio.recall.hit import Hit, Reason, snippet
 from memfolio.recall.pack import ContextLine, ContextSection, pack
+from memfolio.settings import Packing
 from memfolio.text import estimate_tokens
-from memfolio.tuning import Packing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 LONG = (

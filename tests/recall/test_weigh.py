@@ -11,7 +11,7 @@ from memfolio.index.search import TurnColumns
 from memfolio.recall.candidates import Candidates
 from memfolio.recall.question import Intent, Question, understand
 from memfolio.recall.rank import SURE, Weighing, weigh
-from memfolio.tuning import Ranking
+from memfolio.settings import Ranking
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

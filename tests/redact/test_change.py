@@ -8,7 +8,7 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.redact.redactor import Redactor
-from memfolio.tuning import Redaction
+from memfolio.settings import Redaction
 from memfolio.types import Action, Attribution
 from memfolio.vault.access import NAMES, clean_change
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage

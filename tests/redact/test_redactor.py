@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from memfolio.redact.redactor import Redactor, Secret
 from memfolio.redact.rules import SECRETS
-from memfolio.tuning import PERSONAL, Redaction
+from memfolio.settings import PERSONAL, Redaction
 from tests.redact.generated import FRAMES, Sample, generated
 
 EVERYDAY = (Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines()

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memfolio import Action, Memory, errors
-from memfolio.serve.cli.app import app, run
+from memfolio.serve.cli.app import app
 from memfolio.serve.cli.errors import exit_code
 from memfolio.serve.cli.output import safe
 from memfolio.serve.cli.times import find_time
@@ -376,8 +376,16 @@ def test_bad_usage_is_explained_and_writes_nothing(cli: Run, cli_json: RunJson, 
 
 def test_wrong_configuration_is_an_error_with_a_hint(cli: Run, home: Path) -> None:
     cli("init")
+    (home / "memfolio.toml").write_text("timezone = 'Europe/Berln'\n")
+    assert "did you mean Europe/Berlin?" in cli("status", status=1)
+
+
+def test_status_names_a_misspelt_setting_and_the_home_opens(cli: Run, home: Path) -> None:
+    cli("init")
     (home / "memfolio.toml").write_text("timezon = 'UTC'\n")
-    assert "did you mean timezone?" in cli("status", status=1)
+    cli("remember", "one")
+    told = "configuration: memfolio.toml, line 1: unknown key 'timezon'; did you mean timezone?"
+    assert told in " ".join(cli("status").split())
 
 
 def test_home_that_is_a_file_is_said_to_be_one(cli: Run, home: Path) -> None:

@@ -110,11 +110,25 @@ def test_help_has_a_short_name(cli: Run, args: list[str]) -> None:
 
 def test_doctor_diagnoses_a_wrong_configuration(cli: Run, cli_json: RunJson, home: Path) -> None:
     cli("init")
-    (home / "memfolio.toml").write_text("format = 1\ntimezon = 'UTC'\n")
+    (home / "memfolio.toml").write_text("format = 1\ntimezone = 'Mars/Olympus'\n")
     document = cli_json("doctor", status=1)
     assert [(each["level"], each["where"]) for each in document["findings"]] == [("error", "configuration")]
     assert "line 2" in document["findings"][0]["message"]
-    assert document["findings"][0]["hint"] == "did you mean timezone?"
+
+
+def test_doctor_names_unknown_settings_one_by_one_and_retired_ones_once(
+    cli: Run, cli_json: RunJson, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("init")
+    (home / "memfolio.toml").write_text("timezon = 'UTC'\n[recall]\necho = 0\n[mind]\nchunk = 'many'\n")
+    monkeypatch.setenv("MEMFOLIO_LEARN_PAGES", "3")
+    found = [each for each in cli_json("doctor")["findings"] if each["where"] == "configuration"]
+    assert [each["level"] for each in found] == ["warning", "note"]
+    assert (found[0]["message"], found[0]["hint"]) == (
+        "memfolio.toml, line 1: unknown key 'timezon'",
+        "did you mean timezone?",
+    )
+    assert found[1]["message"].endswith(": recall.echo, mind.chunk, MEMFOLIO_LEARN_PAGES")
 
 
 def test_unknown_type_in_a_heading_is_reported(cli: Run, cli_json: RunJson, home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
+from memfolio.config import load_config
 from memfolio.errors import ConflictError, ContentError, InputError, NotFoundError, RefusedError
 from memfolio.memory import Memory
 from memfolio.stores.core import BLOCKS, TEMPLATE, Core, CorePage
 from memfolio.types import HUMAN
+from memfolio.vault.vault import Vault
 
 BY_HAND = (
     "---\ntitle: mine\n---\r\n# About us  \r\n\r\nWords.\r\n\r\n## identity\r\n* Name: **Alex**\r\n  goes by Al\r\n"
@@ -263,9 +266,9 @@ def test_what_looks_like_an_id_and_is_none_is_not_pinned(core: Core, page: Path,
 
 
 def test_block_that_is_longer_than_meant_is_told(home: Path, clock: SettableClock) -> None:
-    home.mkdir()
-    (home / "memfolio.toml").write_text("[core]\npersona = 20\n")
-    with Memory.open(home, clock=clock, background=False) as memory:
+    config = load_config(home)
+    vault = Vault.open(config=replace(config, core=replace(config.core, persona=20)), clock=clock)
+    with Memory(vault, "main", background=False) as memory:
         memory.core.add("Persona", "Be brief")
         assert memory.core.read().notice is None
         memory.core.add("Persona", "and always say please, as one does among friends " * 3)

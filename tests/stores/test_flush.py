@@ -17,9 +17,9 @@ from memfolio.errors import InputError, ModelError
 from memfolio.index.lookup import edges_of
 from memfolio.learn.learned import Learned, Turn
 from memfolio.memory import Memory
+from memfolio.settings import Flush
 from memfolio.stores.checkpoint import latest
 from memfolio.stores.flush import Flushed, flush, flush_due, flush_prompt, should_flush
-from memfolio.tuning import Flush
 
 TALK = [
     {"role": "user", "content": "I live in Oslo. Please fix the login loop."},

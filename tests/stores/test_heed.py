@@ -9,8 +9,8 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import ModelError
 from memfolio.memory import Memory
+from memfolio.settings import Triggers
 from memfolio.stores.triggers import Heeded, detect, heed
-from memfolio.tuning import Triggers
 from memfolio.types import MemoryItem
 
 

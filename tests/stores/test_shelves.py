@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from memfolio.clock import SettableClock
+from memfolio.config import load_config
 from memfolio.memory import Memory
 from memfolio.types import Store
-from memfolio.vault.vault import OWNER
+from memfolio.vault.vault import OWNER, Vault
 
 
 def held(memory: Memory, store: str) -> list[str]:
@@ -39,9 +41,9 @@ def test_adding_and_sending_on_are_one_change(memory: Memory) -> None:
 
 
 def test_least_recently_used_leaves_where_that_is_set(home: Path, clock: SettableClock) -> None:
-    home.mkdir()
-    (home / "memfolio.toml").write_text("[stores]\nworking = 2\nleast_used = true\n")
-    memory = Memory.open(home, clock=clock, background=False)
+    config = load_config(home)
+    config = replace(config, stores=replace(config.stores, working=2, least_used=True))
+    memory = Memory(Vault.open(config=config, clock=clock), "main", background=False)
     first, _ = (memory.remember(text, store="working") for text in ("first", "second"))
     clock.advance(minutes=1)
     memory.confirm(first.id)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memfolio.settings import Triggers
 from memfolio.stores.triggers import TriggerRequest, detect
-from memfolio.tuning import Triggers
 
 ENGLISH = Triggers()
 

@@ -9,7 +9,7 @@ from memfolio.bench.retrieval import DEPTH, BenchCase, Find, Measured, Way
 from memfolio.bench.scratch import scratch
 from memfolio.memory import Memory
 from memfolio.recall.query import Query
-from memfolio.tuning import Ranking
+from memfolio.settings import Ranking
 
 RECALL = "recall"
 TOGETHER = {"owner": "owner, told", "told": "owner, told"}

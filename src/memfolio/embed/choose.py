@@ -25,7 +25,7 @@ def open_embedder(config: Config) -> Embedder | None:
     """
     match _provider(config):
         case "local":
-            return _local(config.embedding_path)
+            return _local(config.embedding.path)
         case "hashed":
             return HashedEmbedder()
         case "none":
@@ -62,28 +62,28 @@ def _stamp(path: Path) -> _Stamp:
 
 
 def _provider(config: Config) -> str:
-    if config.embedding_provider != "auto":
-        return config.embedding_provider
-    if config.embedding_url:
+    if config.embedding.provider != "auto":
+        return config.embedding.provider
+    if config.embedding.url:
         return "http"
-    return "local" if config.embedding_path or local.is_installed() else "none"
+    return "local" if config.embedding.path or local.is_installed() else "none"
 
 
 def _http(provider: str, config: Config) -> HttpEmbedder:
-    if provider == "http" and not config.embedding_url:
+    if provider == "http" and not config.embedding.url:
         raise ConfigError(
             'embedding.provider is "http", but there is no embedding.url',
             hint='set it to the address of the server, such as "http://localhost:11434/v1"',
         )
     return HttpEmbedder(
-        config.embedding_url,
+        config.embedding.url,
         dialect=DIALECTS[provider],
-        model=config.embedding_model,
-        key=config.embedding_key,
-        dimensions=config.embedding_dimensions,
-        batch=config.embedding_batch,
-        budget=config.embedding_budget,
-        timeout=config.embedding_timeout,
+        model=config.embedding.model,
+        key=config.embedding.key,
+        dimensions=config.embedding.dimensions,
+        batch=config.embedding.batch,
+        budget=config.embedding.budget,
+        timeout=config.embedding.timeout,
         may_have_key=_may_have_key(config, DIALECTS[provider].address),
         clean=Redactor(config.redact).clean,
     )
@@ -91,5 +91,5 @@ def _http(provider: str, config: Config) -> HttpEmbedder:
 
 def _may_have_key(config: Config, address: str) -> bool:
     """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
-    url = config.embedding_url
-    return config.embedding_url_is_own or url.rstrip("/") == address or is_loopback(url)
+    url = config.embedding.url
+    return config.embedding.url_is_own or url.rstrip("/") == address or is_loopback(url)

@@ -20,10 +20,10 @@ from memfolio.index.graph import Material, material, successor
 from memfolio.index.lookup import DERIVED, LIFE, Located, by_id, by_rows, located
 from memfolio.index.rows import MICROSECOND, ROLES, clean, from_us, to_us
 from memfolio.index.search import ARCHIVED, LEVELS, Filter
+from memfolio.settings import Decay, Retention
 from memfolio.sources import LEARNED, OVERHEARD, PATTERN
 from memfolio.state import moment
 from memfolio.text import match_expression, terms
-from memfolio.tuning import Decay, Retention
 from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import local

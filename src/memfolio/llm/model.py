@@ -205,17 +205,17 @@ def open_model(config: Config) -> Model | None:
 
     Loads nothing and connects to nothing: what is missing or does not answer is a ModelError when it is asked.
     """
-    if config.model_provider == "none":
+    if config.model.provider == "none":
         return None
     endpoint = Endpoint(
-        provider=config.model_provider,
-        model=config.model_name,
-        url=config.model_url,
-        url_is_own=config.model_url_is_own,
-        key=config.model_key,
+        provider=config.model.provider,
+        model=config.model.name,
+        url=config.model.url,
+        url_is_own=config.model.url_is_own,
+        key=config.model.key,
     )
     clean = Redactor(config.redact).clean
-    return ServedModel(endpoint, timeout=config.model_timeout, budget=config.model_budget, clean=clean)
+    return ServedModel(endpoint, timeout=config.model.timeout, budget=config.model.budget, clean=clean)
 
 
 # One text in place of several.

@@ -13,8 +13,8 @@ from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 from memfolio.index.mind_pages import ItemStatus, MindItem
+from memfolio.settings import Minding
 from memfolio.text import counted
-from memfolio.tuning import Minding
 from memfolio.vault.fields import local
 
 # Letting go of what is over: intentions that expired or stalled, promises that were broken. Pure.

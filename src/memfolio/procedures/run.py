@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from memfolio.clock import EPOCH
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
+from memfolio.settings import Practising
 from memfolio.state import moment
-from memfolio.tuning import Practising
 
 # One run of a procedure, as the lines about it tell it. Values, and a fold without side effects.
 

@@ -15,7 +15,7 @@ from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.rules import Rules
-from memfolio.tuning import Reasoning
+from memfolio.settings import Reasoning
 from memfolio.types import EMPTY
 from memfolio.vault.fields import without_surrogates
 

@@ -17,7 +17,7 @@ from memfolio.index.search import Sieve, TurnColumns, matches, matches_any
 from memfolio.index.vectors import is_identity
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
-from memfolio.tuning import Ranking
+from memfolio.settings import Ranking
 
 NEIGHBOURLY = 40
 """How many of the best by words share with their neighbours."""

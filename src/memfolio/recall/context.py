@@ -20,8 +20,8 @@ from memfolio.recall.library import Library
 from memfolio.recall.pack import ContextLine, ContextSection, Drawing, about, is_fact, is_shown, pack
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, by_words, is_complex, names_in
+from memfolio.settings import Packing
 from memfolio.text import estimate_tokens, terms
-from memfolio.tuning import Packing
 from memfolio.types import MemoryItem
 from memfolio.vault.alerts import changes_of, note_seen, unseen
 from memfolio.vault.disk import disk_errors

@@ -27,8 +27,8 @@ from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.recall.recall import Search
+from memfolio.settings import Ranking
 from memfolio.text import every_word
-from memfolio.tuning import Ranking
 from memfolio.types import ID_PATTERN, MemoryItem
 from memfolio.vault.agents import EVERYBODY, agent_file
 from memfolio.vault.fields import local

@@ -20,8 +20,8 @@ from memfolio.index.search import TurnColumns
 from memfolio.recall.candidates import Candidates
 from memfolio.recall.hit import Hit, Reason, stem
 from memfolio.recall.question import Intent, Question, by_words
+from memfolio.settings import Decay, Ranking
 from memfolio.text import terms
-from memfolio.tuning import Decay, Ranking
 from memfolio.types import Kind, Origin
 
 # What a memory's own words say about its use: that they tell a time, a name, a number or a wish that stands.

@@ -33,7 +33,7 @@ from memfolio.recall.rank import (
     weigh,
     with_hops,
 )
-from memfolio.tuning import Decay, Ranking
+from memfolio.settings import Decay, Ranking
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from memfolio.redact.rules import MIXTURE, PLAIN, SECRETS, SecretRule, by_literal
 from memfolio.redact.rules import RULES as PERSONAL
-from memfolio.tuning import PERSONAL as PERSONAL_KINDS
-from memfolio.tuning import Redaction
+from memfolio.settings import PERSONAL as PERSONAL_KINDS
+from memfolio.settings import Redaction
 
 _KINDS = "|".join({rule.kind: None for rule in (*SECRETS, *PERSONAL)})
 _MARKER = rf"\[redacted:(?:{_KINDS}):[0-9a-f]{{8}}\]"

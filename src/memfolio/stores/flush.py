@@ -21,11 +21,11 @@ from memfolio.learn.resolve import Knowledge, KnownStatementAbout, Reference, Re
 from memfolio.recall import query
 from memfolio.recall.context import CHECKPOINTS
 from memfolio.recall.fence import strip_fences
+from memfolio.settings import Flush
 from memfolio.state import Op
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core, CorePage
 from memfolio.stores.transcript import TranscriptTurn, read_transcript
-from memfolio.tuning import Flush
 from memfolio.types import Action, Attribution, MemoryItem, Type, default_kind
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import Draft, local, normalise_content, without_surrogates

@@ -12,10 +12,10 @@ from memfolio.index.lookup import working
 from memfolio.learn.learned import Statement, Turn, drafted
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
+from memfolio.settings import StoreTuning
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY
 from memfolio.text import terms
-from memfolio.tuning import StoreTuning
 from memfolio.types import Kind, Store, Type, default_kind
 from memfolio.vault.change import AddLines, NewId, Operation
 from memfolio.vault.fields import Draft, check_text, normalise_content

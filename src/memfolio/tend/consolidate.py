@@ -14,11 +14,11 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import ripe
 from memfolio.learn.learned import least_trusted
 from memfolio.llm.model import Model
+from memfolio.settings import Consolidation
 from memfolio.state import Op
 from memfolio.tend.extract import clipped, extract
 from memfolio.tend.hand import Hand, tender
 from memfolio.text import terms
-from memfolio.tuning import Consolidation
 from memfolio.types import Action, Kind, MemoryItem, Store
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.fields import Draft

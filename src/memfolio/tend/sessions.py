@@ -21,6 +21,7 @@ from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.recall.fence import strip_fences
+from memfolio.settings import Learning
 from memfolio.state import Op
 from memfolio.stores import flush
 from memfolio.stores.flush import resolved
@@ -28,7 +29,6 @@ from memfolio.tend.digest import inline
 from memfolio.tend.extract import clipped, extract
 from memfolio.tend.hand import Hand, is_ours, marked, renewed, tender
 from memfolio.text import counted
-from memfolio.tuning import Learning
 from memfolio.types import Action, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import local

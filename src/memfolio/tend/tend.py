@@ -250,7 +250,7 @@ def _procedures(tended: Tended) -> str:
 def _embed(tended: Tended) -> str:
     """Make the vectors that are missing; what cannot be embedded is told, and found by its words."""
     hand, library = tended.hand, tended.library
-    if library.meaning.embedder is None and hand.vault.config.embedding_provider == "none":
+    if library.meaning.embedder is None and hand.vault.config.embedding.provider == "none":
         return ""
     is_shown = hand.dry_run and library.meaning.embedder is not None
     found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(tended.told, tended.enough)

@@ -82,7 +82,7 @@ def broken_seals(vault: Vault) -> str | None:
             previous = raw[-len(GENESIS) - 2 : -2].decode("ascii", "replace")
             seals.add(previous)
     with suppress(HistoryError):
-        anchors = vault.history.anchors(merged=True) if vault.config.git_enabled else ()
+        anchors = vault.history.anchors(merged=True) if vault.config.git.enabled else ()
         found += [anchor.commit.encode() for anchor in anchors if anchor.chain not in seals]
     return blake2b(b"\n".join(found), digest_size=8).hexdigest() if found else None
 

@@ -170,7 +170,7 @@ class Committer:
 
     def _refresh(self) -> int:
         home, git = self._books.home, self._books.home.root / ".git"
-        if git.exists() and not is_current(home.disk, git, home.config.git_branch):
+        if git.exists() and not is_current(home.disk, git, home.config.git.branch):
             self._history.refresh_index()
             # Packing takes seconds: it is put off while somebody waits for this process to end.
             if self._history.is_crowded(MANY_LOOSE * 4 if self._stopping.is_set() else MANY_LOOSE):
@@ -179,7 +179,7 @@ class Committer:
 
     def _commit_all(self) -> int:
         waiting, home = self._waiting(), self._books.home
-        if not waiting and is_led_by_us(home.disk, home.root / ".git", home.config.git_branch):
+        if not waiting and is_led_by_us(home.disk, home.root / ".git", home.config.git.branch):
             self.obstacle = None
             return 0
         self._history.prepare()

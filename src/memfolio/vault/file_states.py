@@ -99,7 +99,7 @@ class Books:
         if self._history is None:
             from memfolio.vault.git.history import History
 
-            self._history = History(self.home.root, branch=self.home.config.git_branch, disk=self.home.disk)
+            self._history = History(self.home.root, branch=self.home.config.git.branch, disk=self.home.disk)
         return self._history
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class Books:
     def await_git(self) -> None:
         """Wait for a git command that is under way: half of what it does to the files is nobody's edit."""
         path, end = self.home.root / ".git" / "index.lock", time.monotonic() + GIT_SECONDS
-        while self.home.config.git_enabled and (lock := self.home.disk.stamp(path)) and lock != self._git_lock:
+        while self.home.config.git.enabled and (lock := self.home.disk.stamp(path)) and lock != self._git_lock:
             if time.monotonic() > end:
                 self._git_lock = lock
                 return

@@ -321,7 +321,7 @@ class Settler:
     def _move(self, path: str, content: bytes | None) -> GitMove | None:
         """How git changed a file, if it was git."""
         home = self._books.home
-        if not home.config.git_enabled or home.has_new_key or not can_hold(path):
+        if not home.config.git.enabled or home.has_new_key or not can_hold(path):
             return None
         try:
             standing = self._books.history.standing(path)

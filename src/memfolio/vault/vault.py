@@ -155,7 +155,7 @@ class Vault:
         self.trail = Trail(config.home, self.home.disk)
         self._condition = Condition()
         self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
-        window = None if config.git_enabled else config.stale_editor_window
+        window = None if config.git.enabled else config.stale_editor_window
         recent = Recent(self.home.internal, self.home.disk, window=window)
         self.books = Books(self.home, recent, self.trail)
         self._settler = Settler(self.books, self._committed)
@@ -167,7 +167,7 @@ class Vault:
         self.committer = Committer(self.books, self.writer, self._locks[1], delay=config.commit_delay)
         self._past: Past | None = None
         self._has_left = False
-        if config.git_enabled:
+        if config.git.enabled:
             self.books.when_entered = self.committer.notify
 
     def under(self, guard: Guard, scope: Shows | None = None, *, speaker: str | None = None) -> Self:
@@ -674,7 +674,7 @@ class Vault:
         if self.trouble is not None and self.may_pass:
             self.committer.obstacle, self.committer.failure = self.trouble.message, self.trouble
             return -1
-        if not self.config.git_enabled or self.trouble is not None or self._is_closed:
+        if not self.config.git.enabled or self.trouble is not None or self._is_closed:
             return 0
         waiting = self.committer.commit_now()
         self.committer.tidy()
@@ -696,7 +696,7 @@ class Vault:
         was_closed, self._condition.is_closed = self._is_closed, True
         # Books that were never read have nothing that waits: whoever holds the home is not waited for.
         is_ours = self.trouble is None or (self.may_pass and self.books.recent.head.seq > 0)
-        if is_ours and self.config.git_enabled and not was_closed:
+        if is_ours and self.config.git.enabled and not was_closed:
             self.committer.close()
         self.books.close()
         for lock in self._locks:

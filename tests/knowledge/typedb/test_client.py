@@ -12,7 +12,7 @@ import pytest
 from memfolio.errors import MirrorError
 from memfolio.knowledge.typedb import client as module
 from memfolio.knowledge.typedb.client import TypeDBClient
-from memfolio.tuning import Mirroring
+from memfolio.settings import Mirroring
 from tests.knowledge.typedb.server import PASSWORD, USER, Before, Handler, TypeDBServer, serving
 
 

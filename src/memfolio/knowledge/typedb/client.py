@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from memfolio.errors import MirrorError
 
 if TYPE_CHECKING:
-    from memfolio.tuning import Mirroring
+    from memfolio.settings import Mirroring
 
 MOST_BYTES = 16 << 20
 """How long an answer may be."""

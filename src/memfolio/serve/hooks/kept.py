@@ -20,7 +20,7 @@ from memfolio.errors import MemfolioError
 from memfolio.redact.redactor import Redactor
 from memfolio.serve.hooks.door import FOLDER, INSIDE, KEPT, LOG, START
 from memfolio.serve.hooks.event import HookEvent
-from memfolio.tuning import PERSONAL, Redaction
+from memfolio.settings import PERSONAL, Redaction
 from memfolio.vault.disk import Disk, Stamp, full_error
 from memfolio.vault.home import Home
 

@@ -202,7 +202,7 @@ class Past:
         """Take back changes by number, or all of an actor, session or source, as one change."""
         check_attribution(by)
         wanted = UndoTarget(seqs=_numbers(seqs), actor=actor, session=session, source=source)
-        if self._vault.config.git_enabled:
+        if self._vault.config.git.enabled:
             self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
         for _ in range(ATTEMPTS):
             with suppress(PageChangedError):

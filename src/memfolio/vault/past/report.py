@@ -71,6 +71,7 @@ def doctor(vault: Vault) -> list[Finding]:
         *_check_waiting(vault),
         *_check_litter(vault),
         *_check_machine(vault),
+        *_check_configuration(vault),
     ]
 
 
@@ -228,7 +229,7 @@ def _check_agents(vault: Vault) -> Iterator[Finding]:
 
 
 def _check_git(vault: Vault) -> Iterator[Finding]:
-    if not vault.config.git_enabled:
+    if not vault.config.git.enabled:
         yield Finding(
             "note", "git", "is switched off: there is a trail, but nothing can be undone", "set git.enabled = true"
         )
@@ -292,3 +293,13 @@ def _check_machine(vault: Vault) -> Iterator[Finding]:
         yield Finding(
             "note", "user", "runs as root: files it makes belong to root", "run as the user whose memory it is"
         )
+
+
+def _check_configuration(vault: Vault) -> Iterator[Finding]:
+    """What the file or the environment sets in vain."""
+    config = vault.config
+    yield from (Finding("warning", "configuration", what, hint) for what, hint in config.problems)
+    if config.retired:
+        names = ", ".join(dict.fromkeys(config.retired))
+        message = f"set, but no settings any more, and without effect: {names}"
+        yield Finding("note", "configuration", message, "remove them; docs/configuration.md lists what there is")

@@ -319,7 +319,7 @@ def _begun() -> Iterator[None]:
 
 def _without_git(vault: Vault) -> str:
     """Why git is left alone, if there is none; raises RefusedError where there is and it cannot be rewritten."""
-    if not vault.config.git_enabled:
+    if not vault.config.git.enabled:
         return "git is switched off for this home"
     _commit(vault)
     check_reach(vault.history)
