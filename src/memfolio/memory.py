@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -317,7 +318,8 @@ class Memory(Life):
     def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
         """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
 
-        What was made of it alone goes along, and so does a summary that tells of it.
+        What was made of it alone goes along, and so do a summary that tells of it and the lines of pages that cite it,
+        all as one change.
 
         `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
         a shared one only where none of the agent's own fits. To an agent a description only shows all that fit, until
@@ -336,12 +338,8 @@ class Memory(Life):
         once |= {name: found for name in kin.going if (found := self.library.locate(name))}
         with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
         lifted = [old for _, each in once.values() for old in self._replaced_by(each) if old not in once]
-        mended = edit.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, dry_run=dry_run)
-        pages = without_citations(self.vault, meant[0][0], [*once], by)
-        if pages is not None:
-            mended = replace(mended, diff=mended.diff + self.vault.preview(pages))
-        if pages is not None and not dry_run:
-            self.vault.apply(pages)
+        pages = partial(without_citations, self.vault, meant[0][0], [*once])
+        mended = edit.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, pages=pages, dry_run=dry_run)
         return replace(mended, hint=edit.BY_ID) if is_shown else mended
 
     def _replaced_by(self, found: Located) -> list[str]:

@@ -276,7 +276,9 @@ def _compare(time: int | None, wanted: int | None) -> int:
 
 def with_heading(path: str, text: str, id: str, body: str, at: int | None = None) -> str:
     """The log with an entry that has no mark at `at`, if that is between two entries; else at the end."""
-    return joined(text, at if at in {entry.lo for entry in _entries(path, text)} and at is not None else len(text), body)
+    return joined(
+        text, at if at in {entry.lo for entry in _entries(path, text)} and at is not None else len(text), body
+    )
 
 
 def with_note(path: str, text: str, id: str, body: str, at: int | None = None) -> str:

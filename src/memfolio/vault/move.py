@@ -88,6 +88,7 @@ def cut_out(
     vault: Vault,
     places: Places,
     *,
+    agent: str | None = None,
     by: Attribution,
     action: Action = Action.DELETE,
     records: Records = (),
@@ -96,11 +97,13 @@ def cut_out(
 ) -> UndoResult:
     """Move these memories from the daily logs to the archive and append `records` to the agent's state, as one change.
 
-    A record with the `memory` that it is about also gets the places that a return needs. The pages that `beside`
-    composes are put by the same change. Raises NotFoundError when a memory is not in its file.
+    `agent` says whose state, where no log is named. A record with the `memory` that it is about also gets the places
+    that a return needs. The pages that `beside` composes are put by the same change. Raises NotFoundError when a memory
+    is not in its file.
     """
     compose = partial(_cut, vault, places, records)
-    return _make(vault, compose, agent=_agent_of(places), by=by, action=action, beside=beside, dry_run=dry_run)
+    agent = agent if agent and not places else _agent_of(places)
+    return _make(vault, compose, agent=agent, by=by, action=action, beside=beside, dry_run=dry_run)
 
 
 def departure(vault: Vault, agent: str, places: Places, records: Records) -> tuple[list[Operation], str]:
@@ -221,7 +224,7 @@ def _with(path: str, text: str, item: _Returning, hash: Hash) -> str:
 
 
 def _note_places(move: Move, path: str, text: str, taken: list[Excerpt], hash: Hash) -> None:
-    """Note where hand-written text stood, and entries that stand more than once: the time in an id says it of others."""
+    """Note where hand-written text stood, and entries that stand more than once; of others the time in an id tells."""
     often = Counter(each.id for each in taken)
     if all(each.startswith("M-") and often[each] == 1 for each in often):
         return
