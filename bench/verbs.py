@@ -22,6 +22,7 @@ import apsw
 from bench.board import Board, a_folder, bare_append, run, sentence, timed
 from memfolio.embed.local import LocalEmbedder
 from memfolio.memory import Memory
+from memfolio.vault.vault import OWNER
 
 ROUNDS = 500
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
@@ -92,6 +93,29 @@ def bench_remember(board: Board) -> None:
     floor, cost = statistics.median(bare), statistics.median(ours)
     note = f"{cost * 1e3:.2f} ms over {floor * 1e3:.2f} ms bare, median of {ROUNDS}"
     board.show("remember", cost / floor, 6, note=note)
+
+
+def bench_forget(board: Board) -> None:
+    """Forgetting, restoring and undoing a memory in a log of 110 KB, against one remembered sentence."""
+    with a_folder() as folder, Memory.open(folder / "home") as memory:
+        items = [memory.remember(sentence(number)) for number in range(395)]
+        log = next((folder / "home").glob("agents/main/memory/*.md"))
+        memory.recall("warm up")
+        memory.forget(items[0].id)
+        costs: dict[str, list[float]] = {"remember": [], "forget": [], "restore": [], "undo": []}
+        for number in range(40):
+            id, other = items[9 * number + 5].id, items[9 * number + 10].id
+            costs["remember"].append(timed(lambda text=sentence(number + 500): memory.remember(text)))  # type: ignore[misc]
+            costs["forget"].append(timed(lambda id=id: memory.forget(id)))  # type: ignore[misc]
+            costs["restore"].append(timed(lambda id=id: memory.restore(id)))  # type: ignore[misc]
+            done = memory.forget(other).receipt
+            assert done is not None
+            costs["undo"].append(timed(lambda seq=done.seq: memory.audit.undo(seq, by=OWNER)))  # type: ignore[misc]
+        size = log.stat().st_size
+    floor, *others = (statistics.median(each) for each in costs.values())
+    for name, cost in zip(("forget", "restore", "undo"), others, strict=True):
+        note = f"{cost * 1e3:.1f} ms over {floor * 1e3:.2f} ms for remember, median of 40, log of {size // 1000} KB"
+        board.show(f"{name} in a large log", cost / floor, 10, note=note)
 
 
 def bench_visible(board: Board) -> None:
@@ -211,6 +235,7 @@ def installed_bytes(site: Path, names: Sequence[str]) -> int:
 
 BENCHES = {
     "remember": bench_remember,
+    "forget": bench_forget,
     "visible": bench_visible,
     "bulk": bench_bulk,
     "large": bench_large,

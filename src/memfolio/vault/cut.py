@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC
-from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import MARK
@@ -64,13 +63,7 @@ def by_hand(path: str, text: str) -> list[LogEntry]:
 
 
 def _blocks(path: str, text: str) -> tuple[Block, ...]:
-    return _split(text, agent_of(path) or "")
-
-
-@lru_cache(maxsize=8)
-def _split(text: str, agent: str) -> tuple[Block, ...]:
-    """The blocks of a log: whoever moves a memory asks for those of the same few texts several times."""
-    return tuple(split_log(text, agent))
+    return split_log(text, agent_of(path) or "")
 
 
 def memories_in(path: str, content: bytes | None) -> set[str]:
@@ -162,8 +155,7 @@ def cut_from_archive(path: str, text: str, taken: Collection[Excerpt]) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """An entry with a heading: where that starts, and what `ledger_blocks` counts as the entry's own.
 
     Text right below it is set off by the blank line above it once it is gone.
@@ -276,9 +268,8 @@ def _compare(time: int | None, wanted: int | None) -> int:
 
 def with_heading(path: str, text: str, id: str, body: str, at: int | None = None) -> str:
     """The log with an entry that has no mark at `at`, if that is between two entries; else at the end."""
-    return joined(
-        text, at if at in {entry.lo for entry in _entries(path, text)} and at is not None else len(text), body
-    )
+    between = {entry.lo for entry in _entries(path, text)}
+    return joined(text, at if at is not None and at in between else len(text), body)
 
 
 def with_note(path: str, text: str, id: str, body: str, at: int | None = None) -> str:

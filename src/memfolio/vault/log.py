@@ -401,8 +401,7 @@ _FRONT_MATTER = r"---[ \t\r]*\n(?:(?:[\w-]+:|[ \t]+|- )[^\n]*\n)+---[ \t\r]*(?:\
 _PREAMBLE = rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(NamedTuple):
     """A stretch of a log: its exact text, where it starts, and the block id if it has one.
 
     The preamble is title, front matter and blank lines; an entry starts with a heading; text is all else.
@@ -436,9 +435,13 @@ def title_line(day: date, part: int = 1) -> str:
     return title if part == 1 else f"{title} ({part})"
 
 
-def split_log(text: str, agent: str) -> list[Block]:
-    """The log of an agent cut into blocks that together are exactly `text`."""
-    return [Block(text=text[lo:hi], start=lo, id=mark, kind=kind) for lo, hi, kind, mark in _cuts(text, agent)]
+@lru_cache(maxsize=8)
+def split_log(text: str, agent: str) -> tuple[Block, ...]:
+    """The log of an agent cut into blocks that together are exactly `text`.
+
+    The last few are kept: a change looks at the same text several times, and the next one at what this one left.
+    """
+    return tuple([Block(text[lo:hi], lo, mark, kind) for lo, hi, kind, mark in _cuts(text, agent)])
 
 
 def read_log(text: str, *, day: date, tz: tzinfo, agent: str, marked: bool = True) -> LogReading:

@@ -125,6 +125,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 
 Files = dict[str, bytes | None]
+_REVERTS = f'"{Action.REVERT.value}"'.encode()
 ATTEMPTS = 3
 """How often an undo is composed without holding up other writers, before it is composed under the lock."""
 
@@ -198,7 +199,8 @@ class Past:
         """Take back changes by number, or all of an actor, session or source, as one change."""
         check_attribution(by)
         wanted = UndoTarget(seqs=_numbers(seqs), actor=actor, session=session, source=source)
-        if self._vault.config.git_enabled:
+        waiting = {record.line.seq for record in self._vault.books.recent.pending}
+        if self._vault.config.git_enabled and not (wanted.seqs and waiting.issuperset(wanted.seqs)):
             self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
         for _ in range(ATTEMPTS):
             with suppress(PageChangedError):
@@ -229,7 +231,9 @@ class Past:
         with self._vault.writer.ready():
             versions, newest = self._versions(), self._vault.books.recent.head.seq
         reversal = Reversal(self._now)
-        told = self._vault.told(self._vault.trail.lines())
+        # Beside the changes that are named, only reverts matter: they say what is undone already.
+        named = [f'"seq":{seq},'.encode() for seq in wanted.seqs]
+        told = self._vault.told(self._vault.trail.lines(containing=[*named, _REVERTS] if named else ()))
         chosen = choose((line for line in told if line.seq <= newest), wanted)
         versions.look_at([choice.line for choice in chosen], reversal.load, self._vault.home.hasher)
         for choice in chosen:
