@@ -19,7 +19,7 @@ from memfolio.govern.once import once_for_agents
 from memfolio.govern.proposal import proposable
 from memfolio.governed import FORGETTER
 from memfolio.index.index import Index, Progress
-from memfolio.index.lookup import Located, count_memories, newest
+from memfolio.index.lookup import Located, count_memories, newest, replaced_by
 from memfolio.index.search import Filter
 from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
 from memfolio.life import Life
@@ -29,6 +29,7 @@ from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.recall.query import Query
 from memfolio.redact.redactor import Redactor
+from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.status import Status, changes, sizes
 from memfolio.stores import edit
@@ -337,17 +338,12 @@ class Memory(Life):
         kin = kin_of(meant[0][0], [*once])
         once |= {name: found for name in kin.going if (found := self.library.locate(name))}
         with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
-        lifted = [old for _, each in once.values() for old in self._replaced_by(each) if old not in once]
+        # What one of them took the place of without being its correction holds again.
+        newer = [each.item.id for _, each in once.values() if each.item.source != CORRECTION]
+        lifted = [old for old in meant[0][0].read(partial(replaced_by, ids=newer)) if old not in once]
         pages = partial(without_citations, self.vault, meant[0][0], [*once])
         mended = edit.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, pages=pages, dry_run=dry_run)
         return replace(mended, hint=edit.BY_ID) if is_shown else mended
-
-    def _replaced_by(self, found: Located) -> list[str]:
-        """What a memory took the place of without being its correction: that holds again."""
-        if found.item.source == "correction":
-            return []
-        edges = self.library.explain(*self._located(found.item.id)).edges
-        return [edge.target for edge in edges if edge.type == "supersedes" and edge.source == found.item.id]
 
     def _versions(self, index: Index, found: Located) -> list[tuple[Index, Located]]:
         """A memory and all that it corrected: who forgets a thing does not want its old form back."""
@@ -355,10 +351,9 @@ class Memory(Life):
         return [(index, found), *(each for each in earlier if each and each[1].item.forgotten_at is None)]
 
     def _corrected(self, index: Index, found: Located) -> list[MemoryItem]:
-        before = self.library.explain(index, found).supersedes
         kept, newer = list[MemoryItem](), found.item
-        for item in before:
-            if newer.source != "correction":
+        for item in self.library.explain(index, found).supersedes if newer.source == CORRECTION else ():
+            if newer.source != CORRECTION:
                 break
             kept.append(item)
             newer = item

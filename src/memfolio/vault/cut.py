@@ -81,11 +81,13 @@ def _counted(path: str, text: str) -> Counter[str]:
 
 def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
     """Every place of these memories, in order. All entries with the same mark go together."""
-    entries = {entry.start: entry for entry in _entries(path, text)}
-    marked = [entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids]
-    found = {taken.start: taken for taken in marked}
     hands = [memory for memory in by_hand(path, text) if memory.entry.item.id in ids]
     places = sorted(((*place, memory.entry.item.id) for memory in hands for place in memory.places), reverse=True)
+    starts = {place[0] for place in places}
+    chosen = _entries(path, text, lambda block: block.start in starts or (block.id is not None and block.id in ids))
+    entries = {entry.start: entry for entry in chosen}
+    marked = [entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids]
+    found = {taken.start: taken for taken in marked}
     rest, at = "", len(text)
     for start, end, named in places:
         if start in entries:
@@ -173,15 +175,22 @@ class _Entry(NamedTuple):
         return Excerpt(id=id, start=start, raw=raw, body=raw.strip("\n"), is_note=False)
 
 
-def _entries(path: str, text: str) -> Iterator[_Entry]:
+def _entries(path: str, text: str, wanted: Callable[[Block], bool] = bool) -> Iterator[_Entry]:
+    """The entries of a log, or those that are wanted."""
     blocks = _blocks(path, text)
-    followed = {block.start for block in blocks if block.kind == "text" and not block.text.startswith("\n")}
-    lo = 0
-    for block in blocks:
-        hi = len(text) if block is blocks[-1] else block.start + min(len(block.text.rstrip("\n")) + 1, len(block.text))
-        if block.kind == "entry":
-            yield _Entry(block.start, block.id, lo, hi, hi in followed)
-        lo = hi
+    for nth, block in enumerate(blocks):
+        if block.kind == "entry" and wanted(block):
+            lo, hi = _end(blocks, nth - 1) if nth else 0, _end(blocks, nth)
+            after = blocks[nth + 1] if nth + 1 < len(blocks) else None
+            is_followed = after is not None and after.kind == "text" and after.start == hi and after.text[0] != "\n"
+            yield _Entry(block.start, block.id, lo, hi, is_followed)
+
+
+def _end(blocks: Sequence[Block], nth: int) -> int:
+    """Where a block ends together with its last line end; the blank lines behind that belong to the next one."""
+    start, text = blocks[nth].start, blocks[nth].text
+    own = len(text) if nth + 1 == len(blocks) else len(text.rstrip("\n")) + 1
+    return start + min(own, len(text))
 
 
 def _note(path: str, text: str, id: str, start: int, rest: str) -> Excerpt:
