@@ -122,8 +122,7 @@ class Filing:
         is_odd = any(each.problems or len(each.entries) != 1 for each in readings)
         if is_odd or any(was[each] != now[each] for each in stayed):
             return False
-        filed = self._rows.value(_PLAIN_LOG, path, len(was), first, first + len(was) - 1)
-        if filed is None:
+        if self._rows.value(_PLAIN_LOG, path, len(was), first, first + len(was) - 1) is None:
             return False
         number, order = self._known_number(path, state), [*was]
         for each in gone:
@@ -366,25 +365,21 @@ class Filing:
             self._add_line(number, ordinal, line)
         told = "SELECT DISTINCT memory FROM states WHERE file = ? AND ordinal >= ?"
         after = {memory for (memory,) in self._db.execute(told, (number, same))}
-        for memory in sorted(({memory for memory, _ in before[same:]} | after) - {None}):
-            self._read_owner_again(memory)
+        about = sorted(({memory for memory, _ in before[same:]} | after) - {None})
+        for memory in about:
+            sql = "SELECT f.path, f.number, m.ordinal FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
+            found = self._db.execute(sql, (memory,)).fetchone()
+            if found and not (len(about) <= FEW and self._read_entry_again(memory, *found)):
+                self._again[found[0]] = None
 
-    def _read_owner_again(self, memory: str) -> None:
-        sql = "SELECT f.path, m.ordinal FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
-        if found := self._db.execute(sql, (memory,)).fetchone():
-            path, ordinal = found
-            if path not in self._again and not self._read_entry_again(path, memory, ordinal):
-                self._again[path] = None
-
-    def _read_entry_again(self, path: str, id: str, ordinal: int) -> bool:
+    def _read_entry_again(self, id: str, path: str, number: int, ordinal: int) -> bool:
         """File an entry of a log as it is; False where that takes a look at the whole file."""
         day, row = day_of(path), self._rows.find(id)
         entries = _marked(self._read(path) or b"", self._agent) if is_log(path) and not is_packed_log(path) else None
-        if day is None or row is None or entries is None or id not in entries:
+        if day is None or entries is None or id not in entries:
             return False
-        found = read_log(entries[id], day=day, tz=self._zone, agent=self._agent).entries[0].entry.item
-        number = self._rows.value("SELECT number FROM files WHERE path = ?", path)
-        self._file(number, Searchable(item=found, ordinal=ordinal), row, archived=is_archived(path))
+        item = read_log(entries[id], day=day, tz=self._zone, agent=self._agent).entries[0].entry.item
+        self._file(number, Searchable(item=item, ordinal=ordinal), row, archived=is_archived(path))
         return True
 
     def _add_line(self, number: int, ordinal: int, line: Line) -> None:
