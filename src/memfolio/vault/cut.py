@@ -20,6 +20,7 @@ from memfolio.vault.paths import agent_of, day_of, ledger_of
 RULE = "\n---\n"
 """Keeps an archived note apart from the one before it where a blank line would not."""
 
+_BULLET = re.compile(r"\s*[-*+]\s")
 _MARK = re.compile(r"M-([0-9]{1,15})-.+")
 
 
@@ -292,7 +293,8 @@ def with_note(path: str, text: str, id: str, body: str, at: int | None = None) -
 
 def _ways_in(text: str, at: int, body: str) -> Iterator[str]:
     """The text with a note at `at`, by as little as may do first."""
-    if text[:at].endswith("\n"):
+    above = text[:at].rstrip("\n").rpartition("\n")[2]
+    if text[:at].endswith("\n") and _BULLET.match(body) and (_BULLET.match(above) or above.startswith("#")):
         yield f"{text[:at]}{body}\n{text[at:]}"
     yield joined(text, at, body)
     yield f"{text[:at]}{RULE}\n{body}\n{text[at:]}"
