@@ -12,18 +12,22 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from bench.board import Board, a_folder, bare_append, run, sentence, timed
 from memfolio.embed.local import LocalEmbedder
 from memfolio.memory import Memory
+from memfolio.vault.vault import OWNER
 
 ROUNDS = 500
+ROUNDS_OF_FORGETTING = 30
+T = TypeVar("T")
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 MANY = 100_000
 LENGTHS = {"user": 120, "assistant": 480}
@@ -92,6 +96,37 @@ def bench_remember(board: Board) -> None:
     floor, cost = statistics.median(bare), statistics.median(ours)
     note = f"{cost * 1e3:.2f} ms over {floor * 1e3:.2f} ms bare, median of {ROUNDS}"
     board.show("remember", cost / floor, 6, note=note)
+
+
+def bench_forget(board: Board) -> None:
+    """Forgetting, restoring and undoing a memory in a log of 110 KB, against one remembered sentence."""
+    with a_folder() as folder, Memory.open(folder / "home") as memory:
+        items = [memory.remember(sentence(number)) for number in range(365)]
+        log = next((folder / "home").glob("agents/main/memory/*.md"))
+        memory.recall("warm up")
+        memory.forget(items[0].id)
+        costs: dict[str, list[float]] = {"remember": [], "forget": [], "restore": [], "undo": []}
+
+        def measure(name: str, verb: Callable[[], T]) -> T:
+            memory.vault.commit()  # git's work on what came before is not part of this
+            began = time.perf_counter()
+            done = verb()
+            costs[name].append(time.perf_counter() - began)
+            return done
+
+        for number in range(ROUNDS_OF_FORGETTING):
+            one = items[9 * number + 5].id
+            measure("remember", partial(memory.remember, sentence(number + 500)))
+            done = measure("forget", partial(memory.forget, one)).receipt
+            assert done is not None
+            measure("undo", partial(memory.audit.undo, done.seq, by=OWNER))
+            memory.forget(one)
+            measure("restore", partial(memory.restore, one))
+        size = log.stat().st_size
+    floor = statistics.median(costs.pop("remember"))
+    for name, cost in ((name, statistics.median(each)) for name, each in costs.items()):
+        note = f"{cost * 1e3:.1f} ms over {floor * 1e3:.2f} ms, median of {ROUNDS_OF_FORGETTING}, {size // 1000} KB"
+        board.show(f"{name} in a large log", cost / floor, 10, note=note)
 
 
 def bench_visible(board: Board) -> None:
@@ -211,6 +246,7 @@ def installed_bytes(site: Path, names: Sequence[str]) -> int:
 
 BENCHES = {
     "remember": bench_remember,
+    "forget": bench_forget,
     "visible": bench_visible,
     "bulk": bench_bulk,
     "large": bench_large,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +19,7 @@ from memfolio.govern.once import once_for_agents
 from memfolio.govern.proposal import proposable
 from memfolio.governed import FORGETTER
 from memfolio.index.index import Index, Progress
-from memfolio.index.lookup import Located, count_memories, newest
+from memfolio.index.lookup import Located, count_memories, newest, replaced_by
 from memfolio.index.search import Filter
 from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
 from memfolio.life import Life
@@ -27,6 +28,7 @@ from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.recall.query import Query
+from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.status import Status, changes, sizes
 from memfolio.stores import edit
@@ -326,7 +328,8 @@ class Memory(Life):
     def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
         """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
 
-        What was made of it alone goes along, and so does a summary that tells of it.
+        What was made of it alone goes along, and so do a summary that tells of it and the lines of pages that cite it,
+        all as one change.
 
         `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
         a shared one only where none of the agent's own fits. To an agent a description only shows all that fit, until
@@ -344,21 +347,12 @@ class Memory(Life):
         kin = kin_of(meant[0][0], [*once])
         once |= {name: found for name in kin.going if (found := self.library.locate(name))}
         with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
-        lifted = [old for _, each in once.values() for old in self._replaced_by(each) if old not in once]
-        mended = edit.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, dry_run=dry_run)
-        pages = without_citations(self.vault, meant[0][0], [*once], by)
-        if pages is not None:
-            mended = replace(mended, diff=mended.diff + self.vault.preview(pages))
-        if pages is not None and not dry_run:
-            self.vault.apply(pages)
+        # What one of them took the place of without being its correction holds again.
+        newer = [each.item.id for _, each in once.values() if each.item.source != CORRECTION]
+        lifted = [old for old in meant[0][0].read(partial(replaced_by, ids=newer)) if old not in once]
+        pages = partial(without_citations, self.vault, meant[0][0], [*once])
+        mended = edit.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, pages=pages, dry_run=dry_run)
         return replace(mended, hint=edit.BY_ID) if is_shown else mended
-
-    def _replaced_by(self, found: Located) -> list[str]:
-        """What a memory took the place of without being its correction: that holds again."""
-        if found.item.source == "correction":
-            return []
-        edges = self.library.explain(*self._located(found.item.id)).edges
-        return [edge.target for edge in edges if edge.type == "supersedes" and edge.source == found.item.id]
 
     def _versions(self, index: Index, found: Located) -> list[tuple[Index, Located]]:
         """A memory and all that it corrected: who forgets a thing does not want its old form back."""
@@ -366,10 +360,9 @@ class Memory(Life):
         return [(index, found), *(each for each in earlier if each and each[1].item.forgotten_at is None)]
 
     def _corrected(self, index: Index, found: Located) -> list[MemoryItem]:
-        before = self.library.explain(index, found).supersedes
         kept, newer = list[MemoryItem](), found.item
-        for item in before:
-            if newer.source != "correction":
+        for item in self.library.explain(index, found).supersedes if newer.source == CORRECTION else ():
+            if newer.source != CORRECTION:
                 break
             kept.append(item)
             newer = item

@@ -7,7 +7,6 @@ import re
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -214,7 +213,7 @@ class Mind(RuleBasedStateMachine):
     def edit_an_entry(self, data: st.DataObject, number: int) -> None:
         path, blocks, nth = self.entry(data)
         head = blocks[nth].text.split("\n\n", 1)[0]
-        self.put(path, [*blocks[:nth], replace(blocks[nth], text=f"{head}\n\nedited {number}\n\n"), *blocks[nth + 1 :]])
+        self.put(path, [*blocks[:nth], blocks[nth]._replace(text=f"{head}\n\nedited {number}\n\n"), *blocks[nth + 1 :]])
 
     @rule(data=st.data())
     def delete_an_entry(self, data: st.DataObject) -> None:
@@ -265,9 +264,7 @@ class Mind(RuleBasedStateMachine):
 
     def entry(self, data: st.DataObject) -> tuple[str, list[Block], int]:
         path = self.log(data)
-        blocks = split_log((self.home / path).read_text(), "main") or [
-            Block(text="- tea\n", start=0, id=None, kind="text")
-        ]
+        blocks = [*split_log((self.home / path).read_text(), "main")] or [Block("- tea\n", 0, None, "text")]
         return path, blocks, data.draw(st.integers(0, len(blocks) - 1))
 
     def put(self, path: str, blocks: list[Block]) -> None:

@@ -10,6 +10,7 @@ from memfolio.clock import SettableClock
 from memfolio.memory import Memory
 from memfolio.tend.tend import JOBS
 from memfolio.types import MemoryItem, Store
+from memfolio.vault.vault import OWNER
 
 SECRET = "Quendolina hides the key under the mat"
 
@@ -45,6 +46,28 @@ def test_forgotten_turn_is_on_no_page_and_in_no_context(memory: Memory, clock: S
     assert "Quendolina" not in read(home)
     assert not any("Quendolina" in hit.memory.content for hit in memory.recall("Quendolina key"))
     assert "Quendolina" not in (memory.context("Where does Quendolina hide the key?", include=["core"]) or "")
+
+
+def test_forgetting_is_one_change_with_the_pages_that_cite_it_and_its_undo_brings_back_both(
+    memory: Memory, clock: SettableClock, home: Path
+) -> None:
+    turn = talk(memory)
+    memory.core.pin(turn.id)
+    tended(memory, clock)
+    before, head = read(home), memory.vault.head
+    shown = memory.forget(turn.id, dry_run=True)
+    assert shown.diff.count(f"-{SECRET}") == 1
+    assert "b/agents/main/MEMORY.md" in shown.diff
+    assert (read(home), memory.vault.head) == (before, head)
+    done = memory.forget(turn.id)
+    assert done.diff == shown.diff
+    assert done.receipt is not None
+    assert "agents/main/MEMORY.md" in done.receipt.paths
+    lines = [line for line in memory.vault.trail.lines() if line.seq > head]
+    assert [line.seq for line in lines if line.paths] == [done.receipt.seq]
+    memory.audit.undo([done.receipt.seq], by=OWNER)
+    assert read(home) == before
+    assert [hit.memory.id for hit in memory.recall("Quendolina key", limit=1)] == [turn.id]
 
 
 def test_forgetting_a_turn_leaves_what_was_remembered_on_purpose(memory: Memory, clock: SettableClock) -> None:

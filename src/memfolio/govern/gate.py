@@ -229,18 +229,18 @@ def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iter
     moved = [raw for each in change.operations if isinstance(each, AddBlocks) for raw in _log_blocks(each)]
     if whole in RENEWING or (not puts and not moved):
         return
-    before = {line for put in puts for line in _said(put.path, read(put.path))}
-    after = {line for put in puts for line in _said(put.path, put.content)}
+    before = {line for put in puts for line in _lines_in(put.path, read(put.path))}
+    after = {line for put in puts for line in _lines_in(put.path, put.content)}
     if whole is Deed.UNDO:
-        confirmed = [each for each in _records(after - before) if each.get("op") == Op.CONFIRM.value]
+        confirmed = [each for each in _records(_said_more(after, before)) if each.get("op") == Op.CONFIRM.value]
         yield from (
             ChangePart(Deed.CONFIRM, item.origin) for each in confirmed if (item := find(str(each.get("memory"))))
         )
         return
-    after |= {line for raw in moved for line in _said("", raw)}
-    if after - before:
+    after |= {line for raw in moved for line in raw.splitlines()}
+    if _said_more(after, before):
         yield ChangePart(Deed.REWRITE)
-    elif whole is None or before - after:
+    elif whole is None or _said_more(before, after):
         yield ChangePart(Deed.FORGET)
 
 
@@ -252,13 +252,23 @@ def _log_blocks(operation: AddBlocks) -> tuple[bytes, ...]:
     return operation.blocks if operation.ledger.form is Form.LOG else ()
 
 
-def _said(path: str, content: bytes | None) -> Iterator[bytes]:
-    """The lines of entries and records in a file; one that cannot be unpacked has those that it seems to have."""
+def _lines_in(path: str, content: bytes | None) -> list[bytes]:
+    """The lines of a file; one that cannot be unpacked has those that it seems to have."""
     text = content or b""
     with suppress(DiskError):
         text = text_of(path, text) if text else b""
-    lines = (_MARK.sub(b"", line) for line in text.splitlines())
-    return (line for line in lines if not _AROUND.fullmatch(line))
+    return text.splitlines()
+
+
+def _said_more(lines: set[bytes], others: set[bytes]) -> set[bytes]:
+    """What lines of entries and records say that others do not; nearly all lines of two states of a log are equal."""
+    more = _said(lines - others)
+    return more - _said(others) if more else more
+
+
+def _said(lines: Iterable[bytes]) -> set[bytes]:
+    said = (_MARK.sub(b"", line) for line in lines)
+    return {line for line in said if not _AROUND.fullmatch(line)}
 
 
 def _is_one_line(after: bytes, before: bytes) -> bool:

@@ -124,8 +124,8 @@ _ID = re.compile(r"M-\d{1,15}-[0-9a-f]{8}")
 _ADDED = re.compile(rf"(?m)^\+## .*\^({_ID.pattern})$")
 """The heading of an entry in the difference that a change made."""
 FACTS = "/knowledge/facts"
-Cut = Callable[[Vault, Index, Collection[str], Attribution], Change | None]
-"""`tend.cited.without_citations`."""
+Cut = Callable[[Vault, Index, Collection[str]], list[PutPage]]
+"""`tend.digest.without_citations`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,9 +271,7 @@ class _Undo:
         if not going:
             return []
         graph = shrink(self.vault, index, going)
-        other = self.cut(self.vault, index, going, self.by)
-        rest = [each for each in (other.operations if other else ()) if isinstance(each, PutPage)]
-        return list({page.path: page for page in (*rest, *graph)}.values())
+        return list({page.path: page for page in (*self.cut(self.vault, index, going), *graph)}.values())
 
     def _retracted(self, index: Index, going: Collection[str]) -> list[AddLines]:
         """The facts that the source told, and those that came from nothing but memories that go."""

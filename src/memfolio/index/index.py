@@ -38,7 +38,7 @@ from memfolio.index.database import (
     set_head,
     set_meta,
 )
-from memfolio.index.read_files import is_searched, is_state, knowledge_of, precedence
+from memfolio.index.read_files import is_log, is_searched, is_state, knowledge_of, precedence
 from memfolio.index.vectors import carry_over, text_hash
 from memfolio.index.write import Filing, stored_state
 from memfolio.types import MemoryItem
@@ -107,14 +107,25 @@ class Keeper:
     def take(self, connection: apsw.Connection, record: Record) -> None:
         """File a change that follows what is filed."""
         filing, added = self._filing(connection), _by_path(record)
-        for write in record.writes:
+        was = {mark.path: mark.was for mark in record.line.files}
+        # What leaves a file is filed before what comes into another, and what is said about both at the end.
+        writes = sorted(record.writes, key=lambda each: (is_state(each.path), _growth(each, record.before)))
+        for write in writes:
             if self._is_ours(write.path):
-                self._take(connection, filing, write, added)
+                self._take(connection, filing, write, added, (was.get(write.path), record.before.get(write.path)))
 
     def _take(
-        self, connection: apsw.Connection, filing: Filing, write: Written, added: Mapping[str, list[MemoryItem]]
+        self,
+        connection: apsw.Connection,
+        filing: Filing,
+        write: Written,
+        added: Mapping[str, list[MemoryItem]],
+        before: tuple[str | None, bytes | None],
     ) -> None:
-        """File one file's share of a change: only what is added, where that is all that happened."""
+        """File one file's share of a change: only what is added or moved, where that is all that happened.
+
+        `before` is the hash and the content of a file that was replaced.
+        """
         state = write.state
         if state is None:
             return filing.drop(write.path)
@@ -130,6 +141,9 @@ class Keeper:
                 return filing.extend(write.path, lines, state)
             if knowledge_of(write.path) and filing.append_knowledge(write.path, write.data, state):
                 return None
+        is_moved = is_log(write.path) and before[0] == filed_hash and None not in (before[1], write.data)
+        if is_moved and filing.amend(write.path, before[1] or b"", write.data or b"", state):
+            return None
         return self._put(filing, write.path, state)
 
     def _is_newest(self, connection: apsw.Connection, path: str) -> bool:
@@ -156,6 +170,10 @@ class Keeper:
 
     def _filing(self, connection: apsw.Connection) -> Filing:
         return Filing(connection, self._agent, self._vault.home.zone, self._vault.read)
+
+
+def _growth(write: Written, before: Mapping[str, bytes]) -> int:
+    return len(write.data or b"") - (0 if write.start is not None else len(before.get(write.path, b"")))
 
 
 def _by_path(record: Record) -> dict[str, list[MemoryItem]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from itertools import takewhile
 from typing import Any
 
 import apsw
@@ -20,6 +21,7 @@ from memfolio.index.read_files import (
     entity_id,
     first_ordinal,
     is_archived,
+    is_log,
     is_state,
     knowledge_of,
     name_key,
@@ -44,8 +46,10 @@ from memfolio.text import searchable
 from memfolio.types import MemoryItem
 from memfolio.vault.disk import Stamp
 from memfolio.vault.fields import text_id
-from memfolio.vault.journal import FileState
+from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.lines import read_lines
+from memfolio.vault.log import read_log, split_log
+from memfolio.vault.paths import day_of, is_packed_log
 
 # Filing what stands in the files into the tables, so that the same files always end as the same tables.
 #
@@ -55,6 +59,15 @@ from memfolio.vault.lines import read_lines
 
 Line = Mapping[str, Any]
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
+FEW = 8
+"""How many entries may come and go for a log to be filed without reading all of it."""
+_PLAIN_LOG = """
+SELECT number FROM files f WHERE path = ?1 AND problems IS NULL
+AND NOT EXISTS (SELECT 1 FROM places p WHERE p.file = f.number)
+AND (SELECT count(*) = ?2 AND coalesce(min(ordinal), ?3) = ?3 AND coalesce(max(ordinal), ?4) = ?4
+     FROM memories m WHERE m.file = f.number)
+"""
+"""A log whose entries are all filed under their own ids, one after the other."""
 OF_ENTITY = -2
 """Stands in place of an ordinal where an edge is drawn by the page of an entity."""
 
@@ -100,6 +113,44 @@ class Filing:
         first = first_ordinal(path) if last is None else last + 1
         found = [Searchable(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
         self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
+
+    def amend(self, path: str, before: bytes, after: bytes, state: FileState) -> bool:
+        """File what left a log and what came into it; False where that is not all that happened to its entries."""
+        was, now = _marked(before, self._agent), _marked(after, self._agent)
+        day, first = day_of(path), first_ordinal(path)
+        if was is None or now is None or day is None or is_packed_log(path):
+            return False
+        gone, come = [each for each in was if each not in now], [each for each in now if each not in was]
+        stayed = [each for each in now if each in was]
+        if len(gone) + len(come) > FEW or [each for each in was if each in now] != stayed:
+            return False
+        readings = [read_log(now[each], day=day, tz=self._zone, agent=self._agent) for each in come]
+        is_odd = any(each.problems or len(each.entries) != 1 for each in readings)
+        if is_odd or any(was[each] != now[each] for each in stayed):
+            return False
+        if self._rows.value(_PLAIN_LOG, path, len(was), first, first + len(was) - 1) is None:
+            return False
+        number, order = self._known_number(path, state), [*was]
+        for each in gone:
+            if row := self._rows.find(each):
+                self._rows.remove(*row)
+            self._shift(number, first + order.index(each), -1)
+            order.remove(each)
+            self._hand_on(each)
+        for each, reading in zip(come, readings, strict=True):
+            ordinal = first + [*now].index(each)
+            self._shift(number, ordinal, 1)
+            mine = self._claim(path, number, Searchable(item=reading.entries[0].entry.item, ordinal=ordinal))
+            if mine:
+                self._file(number, mine, None, archived=is_archived(path))
+        self._settle()
+        return True
+
+    def _shift(self, number: int, ordinal: int, by: int) -> None:
+        """Count the memories of a file from this one on differently."""
+        self._db.execute(
+            "UPDATE memories SET ordinal = ordinal + ? WHERE file = ? AND ordinal >= ?", (by, number, ordinal)
+        )
 
     def extend(self, path: str, lines: Sequence[Line], state: FileState) -> None:
         """File state lines that were just appended to the newest part of their ledger."""
@@ -310,21 +361,32 @@ class Filing:
     # What state lines say
 
     def _refile_states(self, number: int, lines: Sequence[Line]) -> None:
-        """Replace the lines of a state file; the memories they speak about are read again."""
-        told = "SELECT DISTINCT memory FROM states WHERE file = ? AND memory IS NOT NULL"
-        before = {memory for (memory,) in self._db.execute(told, (number,))}
-        self._db.execute("DELETE FROM states WHERE file = ?", (number,))
-        self._db.execute("DELETE FROM edges WHERE file = ?", (number,))
-        for ordinal, line in enumerate(lines):
+        """Replace the lines of a state file from the first that differs; the memories they are about are read again."""
+        before = list(self._db.execute("SELECT memory, line FROM states WHERE file = ? ORDER BY ordinal", (number,)))
+        wanted = [clean((json.dumps(dict(line)),))[0] for line in lines]
+        same = len(list(takewhile(lambda pair: pair[0][1] == pair[1], zip(before, wanted, strict=False))))
+        self._db.execute("DELETE FROM states WHERE file = ? AND ordinal >= ?", (number, same))
+        self._db.execute("DELETE FROM edges WHERE file = ? AND ordinal >= ?", (number, same))
+        for ordinal, line in enumerate(lines[same:], same):
             self._add_line(number, ordinal, line)
-        after = {memory for (memory,) in self._db.execute(told, (number,))}
-        for memory in sorted(before | after):
-            self._read_owner_again(memory)
+        told = "SELECT DISTINCT memory FROM states WHERE file = ? AND ordinal >= ?"
+        after = {memory for (memory,) in self._db.execute(told, (number, same))}
+        about = sorted(({memory for memory, _ in before[same:]} | after) - {None})
+        for memory in about:
+            sql = "SELECT f.path, f.number, m.ordinal FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
+            found = self._db.execute(sql, (memory,)).fetchone()
+            if found and not (len(about) <= FEW and self._read_entry_again(memory, *found)):
+                self._again[found[0]] = None
 
-    def _read_owner_again(self, memory: str) -> None:
-        sql = "SELECT f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
-        if path := self._rows.value(sql, memory):
-            self._again[path] = None
+    def _read_entry_again(self, id: str, path: str, number: int, ordinal: int) -> bool:
+        """File an entry of a log as it is; False where that takes a look at the whole file."""
+        day, row = day_of(path), self._rows.find(id)
+        entries = _marked(self._read(path) or b"", self._agent) if is_log(path) and not is_packed_log(path) else None
+        if day is None or entries is None or id not in entries:
+            return False
+        item = read_log(entries[id], day=day, tz=self._zone, agent=self._agent).entries[0].entry.item
+        self._file(number, Searchable(item=item, ordinal=ordinal), row, archived=is_archived(path))
+        return True
 
     def _add_line(self, number: int, ordinal: int, line: Line) -> None:
         memory = line.get("memory")
@@ -339,6 +401,13 @@ class Filing:
     def _rewrite(self, found: tuple[int, Row], state: State) -> None:
         key, old = found
         self._rows.rewrite(key, old, row_of(state.item, spot_of(old), state.superseded_at))
+
+
+def _marked(data: bytes, agent: str) -> dict[str, str] | None:
+    """The entries of a log by their ids; None where it has anything else."""
+    blocks = [block for block in split_log(to_text(data), agent) if block.kind != "preamble"]
+    entries = {block.id: block.text.rstrip("\n") for block in blocks if block.id}
+    return entries if len(entries) == len(blocks) else None
 
 
 def _as_unmarked(found: Searchable, agent: str) -> Searchable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from memfolio.recall.library import Library
 from memfolio.sources import CORRECTION, OVERHEARD, REFLECTION, SUMMED_UP, sums_up
 from memfolio.state import Op
 from memfolio.types import ID_PATTERN, Action, Attribution, MemoryItem, Origin, Store, Type
-from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage, Receipt
 from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
 from memfolio.vault.purge.plan import Quotes
 from memfolio.vault.purge.purge import Purged
@@ -110,12 +110,14 @@ def forget(
     *,
     freed: Sequence[str] = (),
     lifted: Sequence[str] = (),
+    pages: Callable[[], Iterable[PutPage]] = tuple,
     dry_run: bool,
 ) -> Mended:
-    """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each.
+    """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each, as one change.
 
     What is `freed` was summed up together with them, and waits to be summed up again; what is `lifted` was replaced by
-    one of them, and holds again.
+    one of them, and holds again. `pages` composes the pages that cite them, without those lines. What lies in the
+    archive already stays there.
     """
     from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
 
@@ -124,15 +126,12 @@ def forget(
     places: dict[str, list[str]] = {}
     for located, paths in found:
         for path in paths:
-            if ledger_of(path):  # what lies in the archive already stays there
+            if ledger_of(path):
                 places.setdefault(path, []).append(located.item.id)
     records = leaving_lines([each.item.id for each, _ in found], freed, dict.fromkeys(lifted))
-    memories = tuple(each.item for each, _ in found)
-    if not places:  # all lie in the archive, where they stay
-        receipt = None if dry_run else vault.add_lines(state_ledger(_agent(found[0][0])), records, by)
-        return Mended(memories=memories, diff="", receipt=receipt)
-    outcome = cut_out(vault, places, by=by, records=records, dry_run=dry_run)
-    return Mended(memories=memories, diff=outcome.diff, receipt=outcome.receipt)
+    agent = _agent(found[0][0])
+    outcome = cut_out(vault, places, agent=agent, by=by, records=records, beside=pages, dry_run=dry_run)
+    return Mended(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
 
 
 def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:

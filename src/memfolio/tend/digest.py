@@ -29,7 +29,7 @@ from memfolio.tend.extract import extract, is_secret, key_of, keys, sentences_of
 from memfolio.tend.hand import BEGIN, Hand, is_ours, marked, renewed, tender, within
 from memfolio.tend.hand import renewed as with_ours
 from memfolio.text import counted, terms
-from memfolio.types import Action, Attribution, Type
+from memfolio.types import Action, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import Draft, encoded, local
@@ -769,16 +769,15 @@ _CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def without_citations(vault: Vault, index: Index, ids: Collection[str], by: Attribution) -> Change | None:
-    """The change that cuts every line that cites one of these ids; None where no page has one.
+def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> list[PutPage]:
+    """The pages that cite one of these ids, without the lines that do.
 
     Digests of the days of these memories also lose what they say of many memories together, until they are written
     anew.
     """
     found = index.read(lambda db: by_ids(db, [*ids]))
     days = {local_day(each.item.event_time or each.item.created_at, vault.home.zone) for each in found}
-    pages = tuple(_cut(vault, index, frozenset(ids), days))
-    return Change(operations=pages, by=by, action=Action.EDIT) if pages else None
+    return list(_cut(vault, index, frozenset(ids), days))
 
 
 def _cut(vault: Vault, index: Index, ids: frozenset[str], days: Collection[date]) -> Iterator[PutPage]:

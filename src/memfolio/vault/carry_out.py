@@ -139,7 +139,7 @@ class Finisher:
             return self._stand_aside(planned)
         if planned.was is None and planned.data is not None:
             return self._create(planned, planned.data, gives_way=gives_way)
-        return WrittenFile(planned, self._replace(planned))
+        return WrittenFile(planned, self._replace(planned), content)
 
     def _finish_append(self, planned: Planned) -> WrittenFile:
         disk, path = self._home.disk, self._home.path(planned.path)

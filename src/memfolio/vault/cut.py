@@ -9,21 +9,20 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import asdict, dataclass
 from datetime import UTC
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import MARK
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.log import Block, LogEntry, read_log, split_log, title_line
-from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import agent_of, day_of, ledger_of
-from memfolio.vault.reconcile import blocks_of
 
 # Single memories of a log: where their exact text lies, how it is cut out, and how it is put in. Pure.
 
 RULE = "\n---\n"
 """Keeps an archived note apart from the one before it where a blank line would not."""
 
+_BULLET = re.compile(r"\s*[-*+]\s")
 _MARK = re.compile(r"M-([0-9]{1,15})-.+")
 
 
@@ -58,19 +57,23 @@ def by_hand(path: str, text: str) -> list[LogEntry]:
     day, agent = day_of(path), agent_of(path)
     if day is None or agent is None:
         return []
+    told = [block for block in _blocks(path, text) if block.kind != "preamble"]
+    marks = [block.id for block in told if block.kind == "entry" or block.text.strip()]
+    if None not in marks and len(set(marks)) == len(marks):
+        return []
     # The zone only tells when something was, never what its id is.
-    entries = read_log(text, day=day, tz=UTC, agent=agent).entries
-    return [found for found in entries if found.entry.item.id.startswith("H-")]
+    return list(read_log(text, day=day, tz=UTC, agent=agent, marked=False).entries)
 
 
-def _blocks(path: str, text: str) -> list[Block]:
+def _blocks(path: str, text: str) -> tuple[Block, ...]:
     return split_log(text, agent_of(path) or "")
 
 
 def memories_in(path: str, content: bytes | None) -> set[str]:
     """The ids of a log's memories, of hand-written text too."""
-    marked = {each for each, _ in blocks_of(path, content or b"") if each}
-    return marked | {found.entry.item.id for found in by_hand(path, to_text(content or b""))}
+    text = to_text(content or b"")
+    marked = {block.id for block in _blocks(path, text) if block.id}
+    return marked | {found.entry.item.id for found in by_hand(path, text)}
 
 
 def _counted(path: str, text: str) -> Counter[str]:
@@ -81,11 +84,13 @@ def _counted(path: str, text: str) -> Counter[str]:
 
 def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
     """Every place of these memories, in order. All entries with the same mark go together."""
-    entries = {entry.start: entry for entry in _entries(path, text)}
-    marked = [entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids]
-    found = {taken.start: taken for taken in marked}
     hands = [memory for memory in by_hand(path, text) if memory.entry.item.id in ids]
     places = sorted(((*place, memory.entry.item.id) for memory in hands for place in memory.places), reverse=True)
+    starts = {place[0] for place in places}
+    chosen = _entries(path, text, lambda block: block.start in starts or (block.id is not None and block.id in ids))
+    entries = {entry.start: entry for entry in chosen}
+    marked = [entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids]
+    found = {taken.start: taken for taken in marked}
     rest, at = "", len(text)
     for start, end, named in places:
         if start in entries:
@@ -145,6 +150,8 @@ def gaps(text: str, taken: Iterable[Excerpt]) -> Iterator[str]:
 def cut_from_archive(path: str, text: str, taken: Collection[Excerpt]) -> str:
     """The text without these excerpts; a rule takes the place of notes between others that would run together."""
     rest = cut(text, taken)
+    if not any(each.is_note for each in taken):
+        return rest
     left = _counted(path, text) - Counter(each.id for each in taken)
     if left <= _counted(path, rest):
         return rest
@@ -153,8 +160,7 @@ def cut_from_archive(path: str, text: str, taken: Collection[Excerpt]) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """An entry with a heading: where that starts, and what `ledger_blocks` counts as the entry's own.
 
     Text right below it is set off by the blank line above it once it is gone.
@@ -172,15 +178,22 @@ class _Entry:
         return Excerpt(id=id, start=start, raw=raw, body=raw.strip("\n"), is_note=False)
 
 
-def _entries(path: str, text: str) -> Iterator[_Entry]:
-    ends = accumulate(map(len, ledger_blocks(path, to_bytes(text))))
+def _entries(path: str, text: str, wanted: Callable[[Block], bool] = bool) -> Iterator[_Entry]:
+    """The entries of a log, or those that are wanted."""
     blocks = _blocks(path, text)
-    followed = {block.start for block in blocks if block.kind == "text" and not block.text.startswith("\n")}
-    lo = 0
-    for block, hi in zip(blocks, ends, strict=True):
-        if block.kind == "entry":
-            yield _Entry(block.start, block.id, lo, hi, hi in followed)
-        lo = hi
+    for nth, block in enumerate(blocks):
+        if block.kind == "entry" and wanted(block):
+            lo, hi = _end(blocks, nth - 1) if nth else 0, _end(blocks, nth)
+            after = blocks[nth + 1] if nth + 1 < len(blocks) else None
+            is_followed = after is not None and after.kind == "text" and after.start == hi and after.text[0] != "\n"
+            yield _Entry(block.start, block.id, lo, hi, is_followed)
+
+
+def _end(blocks: Sequence[Block], nth: int) -> int:
+    """Where a block ends together with its last line end; the blank lines behind that belong to the next one."""
+    start, text = blocks[nth].start, blocks[nth].text
+    own = len(text) if nth + 1 == len(blocks) else len(text.rstrip("\n")) + 1
+    return start + min(own, len(text))
 
 
 def _note(path: str, text: str, id: str, start: int, rest: str) -> Excerpt:
@@ -265,29 +278,26 @@ def _compare(time: int | None, wanted: int | None) -> int:
     return 0 if time is None or wanted is None else (time > wanted) - (time < wanted)
 
 
-def with_heading(path: str, text: str, body: str, at: int | None = None) -> str:
+def with_heading(path: str, text: str, id: str, body: str, at: int | None = None) -> str:
     """The log with an entry that has no mark at `at`, if that is between two entries; else at the end."""
-    return joined(
-        text, at if at is not None and at in {entry.lo for entry in _entries(path, text)} else len(text), body
-    )
+    between = {entry.lo for entry in _entries(path, text)}
+    return joined(text, at if at is not None and at in between else len(text), body)
 
 
-def with_note(path: str, text: str, id: str, body: str, *, at: int | None = None, tight: str | None = None) -> str:
-    """The log with a note at `at`, else behind the notes at its top, set off so that all of them are read as before.
-
-    `tight` is the note with as many line ends around it as it had; blank lines or a rule come only where it needs them.
-    """
+def with_note(path: str, text: str, id: str, body: str, at: int | None = None) -> str:
+    """The log with a note at `at`, else behind the notes at its top, set off only as far as all of them need it."""
     end = _end_of_notes(path, text)
     places = [end] if at is None else [at] if at <= end else [at, end]
     wanted = _counted(path, text) + Counter([id])
-    ways = (way for place in places for way in _ways_in(text, place, body, tight))
+    ways = (way for place in places for way in _ways_in(text, place, body))
     return next((way for way in ways if wanted <= _counted(path, way)), joined(text, places[-1], body))
 
 
-def _ways_in(text: str, at: int, body: str, tight: str | None) -> Iterator[str]:
+def _ways_in(text: str, at: int, body: str) -> Iterator[str]:
     """The text with a note at `at`, by as little as may do first."""
-    if tight is not None and text[:at].endswith("\n") and (tight.endswith("\n") or not text[at:]):
-        yield f"{text[:at]}{tight}{text[at:]}"
+    above = text[:at].rstrip("\n").rpartition("\n")[2]
+    if text[:at].endswith("\n") and _BULLET.match(body) and (_BULLET.match(above) or above.startswith("#")):
+        yield f"{text[:at]}{body}\n{text[at:]}"
     yield joined(text, at, body)
     yield f"{text[:at]}{RULE}\n{body}\n{text[at:]}"
 
@@ -343,66 +353,44 @@ def _with_notes(path: str, text: str, notes: list[Excerpt]) -> str:
 
 Hash = Callable[[bytes], str]
 DIGITS = 16
-MAX_BLANKS = 1000
-"""More line ends than this around a memory are not put back: the number may be anybody's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPlace:
-    """An offset in the text with the hash of what stood before it, the line ends around the memory, and the hashes
-    of the lines before and behind it. Content is only in the archive."""
+    """Where text that has no time of its own stood in a log: behind how many characters, and the hashes of all that,
+    of the line before it and of the line behind it. Content is only in the archive."""
 
     path: str
     start: int
     head: str
-    lead: int
-    trail: int
     before: str | None = None
     behind: str | None = None
 
     @classmethod
-    def of(cls, path: str, text: str, taken: Excerpt, rest: tuple[str, str], hash: Hash) -> LogPlace:
-        """The place of `taken` in `text`; `rest` is what remains before and behind it when all that leaves is gone."""
-        before = [line for line in rest[0].split("\n") if line.strip()]
+    def of(cls, path: str, head: str, rest: tuple[str, str], hash: Hash) -> LogPlace:
+        """The place behind `head`; `rest` is what remains before and behind it when all that leaves is gone."""
         return cls(
             path=path,
-            start=taken.start,
-            head=_short(text[: taken.start], hash),
-            lead=len(taken.raw) - len(taken.raw.lstrip("\n")),
-            trail=len(taken.raw) - len(taken.raw.rstrip("\n")),
-            before=_short(before[-1], hash) if before else None,
-            behind=_first_line(rest[1], hash),
+            start=len(head),
+            head=_short(head, hash),
+            before=next((_short(line, hash) for line in reversed(rest[0].split("\n")) if line.strip()), None),
+            behind=next((_short(line, hash) for line in rest[1].split("\n") if line.strip()), None),
         )
 
     @classmethod
     def from_record(cls, record: Any) -> LogPlace | None:
         """The place as a state line tells of it; None when that makes no sense."""
         try:
-            place = cls(**record)
+            place = cls(**{name: record[name] for name in cls.__slots__ if name in record})
         except TypeError:
             return None
-        numbers: list[Any] = [place.start, place.lead, place.trail]
-        is_sound = all(type(each) is int and each >= 0 for each in numbers)
-        return place if is_sound and place.lead + place.trail <= MAX_BLANKS else None
+        return place if type(place.start) is int and place.start >= 0 else None
 
     def as_record(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
-    def fits(self, text: str, hash: Hash) -> bool:
-        """Whether everything before the place is as it was, and the same line follows."""
-        return self._has_head(text, hash) and _first_line(text[self.start :], hash) == self.behind
-
-    def put(self, text: str, body: str) -> str:
-        """The text with the memory exactly where it was."""
-        return text[: self.start] + self.spaced(body) + text[self.start :]
-
-    def spaced(self, body: str) -> str:
-        """The memory with as many line ends around it as it had."""
-        return "\n" * self.lead + body + "\n" * self.trail
-
     def point(self, text: str, hash: Hash) -> int | None:
-        """Where the place is in a text that changed: by the line behind it, by all that is before it, by the last of
-        that."""
+        """Where the place is: before the line behind it, behind all that was before it, or behind the last of that."""
         lines: dict[str, list[tuple[int, int]]] = {}
         at = 0
         for line in text.split("\n"):
@@ -412,19 +400,9 @@ class LogPlace:
         if len(behind) == 1:
             end = len(text[: behind[0][0]].rstrip("\n"))
             return min(end + 1, behind[0][0]) if end else 0
-        if self._has_head(text, hash):
+        if self.start <= len(text) and _short(text[: self.start], hash) == self.head:
             return self.start
         return min(before[0][1] + 1, len(text)) if len(before) == 1 else None
-
-    def _has_head(self, text: str, hash: Hash) -> bool:
-        return self.start <= len(text) and _short(text[: self.start], hash) == self.head
-
-
-def _first_line(text: str, hash: Hash) -> str | None:
-    """The hash of the first line that is not blank."""
-    rest = text.lstrip()
-    start = text.rfind("\n", 0, len(text) - len(rest)) + 1
-    return _short(text[start:].partition("\n")[0], hash) if rest else None
 
 
 def _short(text: str, hash: Hash) -> str:

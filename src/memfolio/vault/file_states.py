@@ -46,6 +46,8 @@ class WrittenFile:
 
     planned: Planned
     stamp: Stamp | None
+    before: bytes | None = None
+    """What a file that was replaced held."""
 
     @property
     def state(self) -> FileState | None:
@@ -256,7 +258,8 @@ class Books:
             return line
         if not self._is_told(head):
             self.epoch += 1
-        self._tell(replace(record, items=items) if items and self.listeners else record)
+        before = {each.planned.path: each.before for each in done if each.before is not None}
+        self._tell(replace(record, items=items, before=before) if (items or before) and self.listeners else record)
         self.when_entered()
         return line
 

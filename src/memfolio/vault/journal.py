@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +70,8 @@ class Record:
 
     Only listeners get them: they are not kept, and a change that is read from the file has none.
     """
+    before: Mapping[str, bytes] = field(default_factory=dict)
+    """What the files that the change replaced held, as far as this process saw it; only listeners get that, too."""
 
     @property
     def moment(self) -> datetime:

@@ -425,8 +425,7 @@ _FRONT_MATTER = r"---[ \t\r]*\n(?:(?:[\w-]+:|[ \t]+|- )[^\n]*\n)+---[ \t\r]*(?:\
 _PREAMBLE = rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(NamedTuple):
     """A stretch of a log: its exact text, where it starts, and the block id if it has one.
 
     The preamble is title, front matter and blank lines; an entry starts with a heading; text is all else.
@@ -460,19 +459,23 @@ def title_line(day: date, part: int = 1) -> str:
     return title if part == 1 else f"{title} ({part})"
 
 
-def split_log(text: str, agent: str) -> list[Block]:
-    """The log of an agent cut into blocks that together are exactly `text`."""
-    return [Block(text=text[lo:hi], start=lo, id=mark, kind=kind) for lo, hi, kind, mark in _cuts(text, agent)]
+@lru_cache(maxsize=8)
+def split_log(text: str, agent: str) -> tuple[Block, ...]:
+    """The log of an agent cut into blocks that together are exactly `text`.
+
+    The last few are kept: a change looks at the same text several times, and the next one at what this one left.
+    """
+    return tuple([Block(text[lo:hi], lo, mark, kind) for lo, hi, kind, mark in _cuts(text, agent)])
 
 
-def read_log(text: str, *, day: date, tz: tzinfo, agent: str) -> LogReading:
-    """The memories of a log: entries with and without a block id, and hand-written text.
+def read_log(text: str, *, day: date, tz: tzinfo, agent: str, marked: bool = True) -> LogReading:
+    """The memories of a log: entries with (unless not `marked`) and without a block id, and hand-written text.
 
     The first entry with an id has it; others with the same id are read as hand-written and reported. Equal hand-written
     texts are one memory. Nothing raises.
     """
     clean = without_surrogates(text)
-    reader = _Reader(clean, day, tz, agent)
+    reader = _Reader(clean, day, tz, agent, marked=marked)
     if clean != text:
         reader.problems.append("the file has bytes that are not UTF-8")
     for cut in _cuts(text, agent):
@@ -538,11 +541,13 @@ def _is_inside(at: int, spans: list[Span]) -> bool:
 class _Reader:
     """Gathers what is found, by id."""
 
-    def __init__(self, text: str, day: date, tz: tzinfo, agent: str) -> None:
+    def __init__(self, text: str, day: date, tz: tzinfo, agent: str, *, marked: bool) -> None:
         self.text = text
         self.day = day
         self.tz = tz
         self.agent = agent
+        self.marked = marked
+        self.marks: set[str | None] = set()
         self.quick = QuickReader(text, day=day, tz=tz)
         self.found: dict[str, tuple[Entry, list[Span]]] = {}
         self.problems: list[str] = []
@@ -555,7 +560,10 @@ class _Reader:
                 self._add(self._entry_of(note), start + note.start, start + note.end)
 
     def _take_entry(self, start: int, end: int, id: str | None) -> None:
-        repeated = id in self.found
+        repeated = id is not None and id in self.marks
+        self.marks.add(id)
+        if id and not repeated and not self.marked:
+            return
         entry = self.quick.read(start, end) if id and not repeated else None
         if entry is None:
             entry = self._read_tolerantly(start, end, id, repeated)

@@ -1,13 +1,16 @@
 """Moving memories out of the daily logs into their archives, and back.
 
-What is cut is kept byte for byte. The files of a move and the state lines that tell of it are one change.
+What is cut is kept byte for byte. The files of a move, the state lines that tell of it and whatever else goes with it
+are one change.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -58,7 +61,7 @@ Records = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departure:
-    """When a memory left its logs, and where it stood if that is not clear from its id."""
+    """When a memory left its logs, and where it stood if its id does not say so."""
 
     at: str = ""
     places: tuple[LogPlace, ...] = ()
@@ -69,11 +72,13 @@ STAYED = Departure()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """What files must become, and where each memory stood if it would not return there by itself."""
+    """What files must become, and where each memory stood whose id does not say so."""
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     stood: dict[str, list[LogPlace]] = field(default_factory=dict)
 
+
+Beside = Callable[[], Iterable[PutPage]]
 
 Composed = tuple[Files, Move, Records]
 """Files as they are, what becomes of them, and the state lines that tell of it."""
@@ -83,19 +88,22 @@ def cut_out(
     vault: Vault,
     places: Places,
     *,
+    agent: str | None = None,
     by: Attribution,
     action: Action = Action.DELETE,
     records: Records = (),
+    beside: Beside = tuple,
     dry_run: bool = False,
 ) -> UndoResult:
     """Move these memories from the daily logs to the archive and append `records` to the agent's state, as one change.
 
-    A record with the `memory` that it is about also gets the places that a return needs. Raises NotFoundError when a
-    memory is not in its file.
+    `agent` says whose state, where no log is named. A record with the `memory` that it is about also gets the places
+    that a return needs. The pages that `beside` composes are put by the same change. Raises NotFoundError when a memory
+    is not in its file.
     """
-    return _make(
-        vault, lambda: _cut(vault, places, records), agent=_agent_of(places), by=by, action=action, dry_run=dry_run
-    )
+    compose = partial(_cut, vault, places, records)
+    agent = agent if agent and not places else _agent_of(places)
+    return _make(vault, compose, agent=agent, by=by, action=action, beside=beside, dry_run=dry_run)
 
 
 def departure(vault: Vault, agent: str, places: Places, records: Records) -> tuple[list[Operation], str]:
@@ -143,18 +151,9 @@ def compose_cut(files: Files, places: Places, hash: Hash) -> Move:
         after = {path: to_bytes(cut(text, taken))}
         if taken:
             after[target] = into_archive(target, files.get(target), taken)
-        if any(each.is_note for each in taken) or not _returns_by_itself(files, after, {path: ids}, hash):
-            _note_places(move, path, text, taken, hash)
+        _note_places(move, path, text, taken, hash)
         move.files.update(after)
     return move
-
-
-def _returns_by_itself(before: Files, after: Files, places: Places, hash: Hash) -> bool:
-    try:
-        back = compose_return(after, places, {}, hash).files
-    except NotFoundError:
-        return False
-    return all(back.get(path) == before.get(path) for path in after)
 
 
 def compose_return(files: Files, places: Places, left: Mapping[str, Departure], hash: Hash) -> Move:
@@ -196,10 +195,6 @@ class _Returning:
     at: str
     place: LogPlace | None
 
-    @property
-    def order(self) -> tuple[int, int]:
-        return (self.place.start if self.place else 0, self.taken.start)
-
 
 def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list[_Returning]:
     """The first excerpts of a memory, as many as left; those behind them are earlier states of it."""
@@ -212,43 +207,34 @@ def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list
 
 def _with_all(path: str, text: str, items: Iterable[_Returning], hash: Hash) -> str:
     """The log with all items; what left last returns first, so that each finds the text as it was when it left."""
-    waiting = sorted(sorted(items, key=lambda item: item.order), key=lambda item: item.at, reverse=True)
+    waiting = sorted(items, key=lambda item: (item.place.start if item.place else 0, item.taken.start))
+    waiting.sort(key=lambda item: item.at, reverse=True)
     if all(item.place is None and item.taken.id.startswith("M-") for item in waiting):
         return with_entries(path, text, [(item.taken.id, item.taken.body) for item in waiting])
-    while waiting:
-        fitting = (item for item in waiting if item.place is None or item.place.fits(text, hash))
-        item = next(fitting, waiting[0])
+    for item in waiting:
         text = _with(path, text, item, hash)
-        waiting.remove(item)
     return text
 
 
 def _with(path: str, text: str, item: _Returning, hash: Hash) -> str:
-    taken, place = item.taken, item.place
-    if place and place.fits(text, hash):
-        return place.put(text, taken.body)
-    point = place.point(text, hash) if place else None
+    taken, at = item.taken, item.place.point(text, hash) if item.place else None
     if taken.id.startswith("M-"):
-        return with_entry(path, text, taken.id, taken.body, point)
-    if taken.is_note:
-        tight = place.spaced(taken.body) if place and point is not None else None
-        return with_note(path, text, taken.id, taken.body, at=point, tight=tight)
-    return with_heading(path, text, taken.body, point)
+        return with_entry(path, text, taken.id, taken.body, at)
+    return (with_note if taken.is_note else with_heading)(path, text, taken.id, taken.body, at)
 
 
 def _note_places(move: Move, path: str, text: str, taken: list[Excerpt], hash: Hash) -> None:
+    """Note where hand-written text stood, and entries that stand more than once; of others the time in an id tells."""
+    often = Counter(each.id for each in taken)
+    if all(each.startswith("M-") and often[each] == 1 for each in often):
+        return
     rest = list(gaps(text, taken))
     left, ends = "".join(rest), accumulate(map(len, rest))
     # In the order of the archive, where a memory that stands as a note and as an entry has its notes first.
     for each, at in sorted(zip(taken, ends, strict=False), key=lambda found: not found[0].is_note):
-        around = _last_line(left[:at]), left[at:]
-        move.stood.setdefault(each.id, []).append(LogPlace.of(path, text, each, around, hash))
-
-
-def _last_line(text: str) -> str:
-    """The last line of a text that is not blank."""
-    end = len(text.rstrip())
-    return text[text.rfind("\n", 0, end) + 1 :].partition("\n")[0]
+        if not each.id.startswith("M-") or often[each.id] > 1:
+            place = LogPlace.of(path, text[: each.start], (left[:at], left[at:]), hash)
+            move.stood.setdefault(each.id, []).append(place)
 
 
 def _with_places(record: Mapping[str, Any], move: Move) -> Mapping[str, Any]:
@@ -287,12 +273,17 @@ def _make(
     agent: str,
     by: Attribution,
     action: Action,
+    beside: Beside = tuple,
     dry_run: bool,
 ) -> UndoResult:
     """Compose a move and make it; again when somebody wrote meanwhile, and in the end without letting them."""
 
     def attempt() -> UndoResult:
         operations, changed, diff = _steps(vault, agent, compose())
+        pages = list(beside())
+        operations += pages
+        changed += tuple(page.path for page in pages)
+        diff += "".join(difference(page.path, vault.content(page.path), page.content) for page in pages)
         if dry_run or not operations:
             return UndoResult(diff=diff, paths=changed)
         receipt = vault.apply(Change(operations=tuple(operations), by=by, action=action))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,8 @@ def forget_all(memory: Memory, ids: Sequence[str], by: Attribution) -> None:
     kin = kin_of(library.index, ids)
     going = [found[1] for name in (*ids, *kin.going) if (found := library.locate(name))]
     with_places = [(each, library.places(library.index, each.item.id)) for each in going]
-    edit.forget(vault, with_places, by, freed=kin.freed, dry_run=False)
-    if pages := without_citations(vault, library.index, [each.item.id for each in going], by):
-        vault.apply(pages)
+    pages = partial(without_citations, vault, library.index, [each.item.id for each in going])
+    edit.forget(vault, with_places, by, freed=kin.freed, pages=pages, dry_run=False)
 
 
 def check_size(memory: Memory, value: Any) -> None:

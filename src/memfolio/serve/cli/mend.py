@@ -46,7 +46,7 @@ def forget(
 
 
 def restore(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
-    """Bring back a memory that was forgotten or archived, to where it stood."""
+    """Bring back a memory that was forgotten or archived, to the log of its day."""
     with options.memory() as memory:
         zone = memory.vault.home.zone
         mended = memory.restore(id, dry_run=dry_run, by=PERSON)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from memfolio.vault.reconcile import blocks_of
 
@@ -14,6 +16,9 @@ MAX_PAIRS = 100_000
 """With more pairs of lines than this and no landmark, a stretch counts as rewritten: a closer look takes too long."""
 
 MAX_DEPTH = 40
+CONTEXT = 3
+"""Lines that a difference shows around what changed."""
+_HUNK = re.compile(r"(?<=[ ])([-+])(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,19 @@ def ledger_blocks(path: str, content: bytes | None) -> list[str]:
 
 def unified(path: str, before: str, after: str) -> str:
     """The difference of two texts as `diff -u` shows it; empty when they are equal."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    base, side = _lines(before), _lines(after)
+    # Only what differs is compared, with the lines around it that are shown: a log may have thousands of others.
+    lo, hi, _, end = _trim(base, side, (0, len(base), 0, len(side)))
+    skipped = max(0, lo - CONTEXT)
+    lines = difflib.unified_diff(
+        base[skipped : hi + CONTEXT], side[skipped : end + CONTEXT], f"a/{path}", f"b/{path}", n=CONTEXT
+    )
+    shifted = (_HUNK.sub(partial(_further, by=skipped), line) if line.startswith("@@") else line for line in lines)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shifted)
+
+
+def _further(start: re.Match[str], by: int) -> str:
+    return f"{start[1]}{int(start[2]) + by}"
 
 
 def _lines(text: str) -> list[str]:

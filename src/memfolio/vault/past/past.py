@@ -129,6 +129,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 # The past of a home: what happened, what it looked like, and how to go back.
 
 Files = dict[str, bytes | None]
+_REVERTS = f'"{Action.REVERT.value}"'.encode()
 ATTEMPTS = 3
 """How often an undo is composed without holding up other writers, before it is composed under the lock."""
 
@@ -202,7 +203,8 @@ class Past:
         """Take back changes by number, or all of an actor, session or source, as one change."""
         check_attribution(by)
         wanted = UndoTarget(seqs=_numbers(seqs), actor=actor, session=session, source=source)
-        if self._vault.config.git.enabled:
+        waiting = {record.line.seq for record in self._vault.books.recent.pending}
+        if self._vault.config.git.enabled and not (wanted.seqs and waiting.issuperset(wanted.seqs)):
             self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
         for _ in range(ATTEMPTS):
             with suppress(PageChangedError):
@@ -233,7 +235,9 @@ class Past:
         with self._vault.writer.ready():
             versions, newest = self._versions(), self._vault.books.recent.head.seq
         reversal = Reversal(self._now)
-        told = self._vault.told(self._vault.trail.lines())
+        # Beside the changes that are named, only reverts matter: they say what is undone already.
+        named = [f'"seq":{seq},'.encode() for seq in wanted.seqs]
+        told = self._vault.told(self._vault.trail.lines(containing=[*named, _REVERTS] if named else ()))
         chosen = choose((line for line in told if line.seq <= newest), wanted)
         versions.look_at([choice.line for choice in chosen], reversal.load, self._vault.home.hasher)
         for choice in chosen:
