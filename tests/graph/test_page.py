@@ -187,9 +187,9 @@ def test_links_lead_to_the_other_and_stand_there_once() -> None:
     ],
 )
 def test_hostile_lines_are_read_in_moments(line: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     page = grown(f"{line}\n## Facts\n{line}")
     page.relink("person--a", "person--b")
     read_vocabulary(f"- `a` {line}\n{'a' * 50_000}\n- `b` {'c' * 50_000} →")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert page.text.count(line) >= 2

@@ -237,9 +237,9 @@ def test_no_entity_page_raises_or_runs_away(text: str) -> None:
     ],
 )
 def test_a_hostile_entity_page_is_read_within_bounds(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     page = alex(text)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(page.aliases) <= 64
     assert len(page.properties) <= 64
     assert len(page.name) <= 200
@@ -267,6 +267,6 @@ def test_links_to_entities_are_mentions(text: str, expected: list[str]) -> None:
     "text", ["[[" * 500_000, "[[a--b" * 150_000, "[[" + "a-" * 500_000 + "]]", "[[a--b]]" * 100_000]
 )
 def test_hostile_links_are_read_in_moments(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(mentions(text)) <= 1
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

@@ -240,7 +240,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_of_anything_is_cut_in_moments(name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     passages = cut_passages(HOSTILE[name])
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert all(estimate_tokens(passage.text) <= 400 for passage in passages)

@@ -200,6 +200,6 @@ def test_many_sections_are_read_in_a_moment() -> None:
     section = (
         "## Belief {0} ^B-{0}-a3f2c91d\ncertainty: 0.9 · updated: 2026-11-15 · from: M-1-0c11a2b3\n\nText {0}.\n\n"
     )
-    text, started = "".join(map(section.format, range(5000))), time.perf_counter()
+    text, started = "".join(map(section.format, range(5000))), time.process_time()
     assert len(page(text).items) == 5000
-    assert timedelta(seconds=time.perf_counter() - started) < timedelta(seconds=1.5)
+    assert timedelta(seconds=time.process_time() - started) < timedelta(seconds=1.5)

@@ -352,7 +352,7 @@ def test_hand_written_text_is_a_persons_on_the_files_day() -> None:
     ],
 )
 def test_hostile_files_are_read_quickly(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     read(text)
     read("## 14:30\n" + text)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

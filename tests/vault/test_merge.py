@@ -116,7 +116,7 @@ def test_difference_is_shown_as_people_know_it() -> None:
 
 def test_long_repetitive_texts_merge_quickly() -> None:
     base = "a\nb\n" * 5_000
-    start = time.perf_counter()
+    start = time.process_time()
     merge_text(base, "b\na\na\n" * 5_000, base + "c\n")
     assert merge_text(base, "x\n" + base, base + "y\n") == "x\n" + base + "y\n"
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

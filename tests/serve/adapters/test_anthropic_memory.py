@@ -183,9 +183,9 @@ def test_bad_fields_and_huge_files_are_refused(tool: MemfolioMemoryTool, memory:
 
 def test_text_that_stands_everywhere_in_a_large_file_is_told_at_once(tool: MemfolioMemoryTool) -> None:
     tool.call(create("/memories/large.md", "a\n" * 200_000))
-    started = time.perf_counter()
+    started = time.process_time()
     _, reply = told(tool, replaced("/memories/large.md", "a", "b"))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert f"in lines: {', '.join(map(str, range(1, 200_001)))}. Please" in reply
 
 
