@@ -16,7 +16,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from memfolio.recall.fence import fenced
-from memfolio.serve.cli.output import as_json
+from memfolio.verbs.documents import as_json
 
 _ID = r'"id"\s*:\s*(?P<id>\d{1,15}|"[^"\\]{1,80}")'
 _PLACES = (re.compile(rf'\A\s*\{{(?:(?!"params").){{0,200}}?{_ID}'), re.compile(rf"{_ID}\s*\}}\s*\Z"))
@@ -99,8 +99,8 @@ class Progress:
         self._began = time.monotonic()
         self.words: str | None = None
 
-    def __call__(self, words: str) -> None:
-        self.words = words
+    def __call__(self, job: str, done: int, total: int) -> None:
+        self.words = f"{job}: {done:,} of {total:,}" if total else job
 
     async def report(self, report: Report) -> None:
         """Tell every moment how long it has taken, which only ever grows, and what it says."""
