@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from math import log
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from memfolio.errors import InputError, NotFoundError
@@ -10,7 +11,7 @@ from memfolio.govern.once import kept_once
 from memfolio.intake import ANY_ID, nearest
 from memfolio.types import MemoryItem
 from memfolio.verbs import documents
-from memfolio.verbs.documents import ForgottenDocument, HitsDocument
+from memfolio.verbs.documents import ForgottenDocument, HitsDocument, ProposalDocument
 from memfolio.verbs.verb import AGENT, Told, Verb, table, tools_of
 
 if TYPE_CHECKING:
@@ -235,6 +236,11 @@ def checkpoint(
     return {"path": memory.checkpoint(context, session=session, **lists)}
 
 
+def propose(memory: Memory, text: str, to: str | None = None, **fields: Any) -> ProposalDocument:
+    """Propose that something is remembered, where it is not yours to decide; whoever decides sees it as it is here."""
+    return documents.proposal(memory.propose(text, to=to, **fields))
+
+
 def context(
     memory: Memory,
     prompt: str,
@@ -274,8 +280,11 @@ def find_tool(memory: Memory, wanted: str, limit: int = 5) -> list[ToolDocument]
         raise InputError("wanted has no words", hint="say what you want to do, such as: remind me of something")
     tools = {name: verb for name, verb in tools_of("all").items() if not verb.wraps}
     told = {name: _words(verb) for name, verb in tools.items()}
-    weights = {word: 1 / (1 + sum(_fits(word, each) > 0 for each in told.values())) for word in asked}
-    scores = {name: sum(weights[word] * _fits(word, words) for word in asked) for name, words in told.items()}
+    fitting = {word: sum(_fits(word, each) > 0 for each in told.values()) for word in asked}
+    weights = {word: log(1 + len(tools) / count) for word, count in fitting.items() if count}
+    scores = {
+        name: sum(weight * _fits(word, words) for word, weight in weights.items()) for name, words in told.items()
+    }
     best = sorted((name for name in tools if scores[name]), key=lambda name: -scores[name])[: max(limit, 1)]
     return [
         {
@@ -350,11 +359,10 @@ VERBS = (
     Verb(does=explain, effect="read", set="core"),
     Verb(does=checkpoint, effect="add", set="core", once=True),
     Verb(
-        does="propose",
+        does=propose,
         effect="add",
         set="core",
         once=True,
-        shows=documents.proposal,
         short=("text", "type", "importance", "tags", "to"),
     ),
     Verb(does=status, effect="read", set="core"),
