@@ -32,7 +32,7 @@ from tests.serve.mcp_life import furnish, live
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
 ALL = table()
 DOORS = ("python", "http", "mcp")
-VARYING = {"took_ms", "bytes", "shown", "key", "score", "at", "path", "line", "seconds", "elapsed", "diff"}
+VARYING = {"took_ms", "seconds", "bytes", "shown", "key", "at"}
 """What differs from home to home and from moment to moment."""
 MARKS = re.compile(
     r"\b[A-Z]{1,2}-\d+-[0-9a-f]{8}\b|\b[0-9a-f]{16,64}\b|\d{4}-\d\d-\d\d[T-][\d:.]+Z?|\d\d:\d\d:\d\d(?:\.\d+)?"
