@@ -10,8 +10,10 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
-from memfolio.serve.tools.all import TOOLS
+from memfolio.verbs.verb import tools_of
 from tests.index.proof import dump_of
+
+TOOLS = tools_of("all")
 
 
 def test_what_was_to_be_done_comes_up_with_its_topic_and_with_its_time(memory: Memory, clock: SettableClock) -> None:

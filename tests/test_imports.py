@@ -43,6 +43,7 @@ LEVELS = (
         "doing",
         "life",
         "memory",
+        "verbs",
         "aio",
         "bench",
         "exchange",

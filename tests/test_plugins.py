@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, ValidationError  # type: ignore[imp
 
 from memfolio.serve.hooks.door import ACTS
 from memfolio.serve.install.hosts import HOSTS, Program
-from memfolio.serve.tools.sets import tools_of
+from memfolio.verbs.verb import tools_of
 from tools import plugins
 
 SCHEMAS = json.loads(Path(__file__).with_name("host_schemas.json").read_text(encoding="utf-8"))

@@ -1,16 +1,18 @@
-"""The table of settings in docs/configuration.md, made from the one in the code.
+"""The tables of settings, routes and tools in docs, made from those in the code.
 
-`python -m tools.reference` writes it; a test checks that it is up to date.
+`python -m tools.reference` writes them; tests check that they are up to date.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from memfolio.settings import KEYS, RETIRED, Key, toml
+from memfolio.verbs.verb import MODULES, Verb, tools_of, verbs_at
 
-PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
-BEGIN, END = "<!-- settings: begin -->\n", "<!-- settings: end -->\n"
+DOCS = Path(__file__).parent.parent / "docs"
+FURTHER = {"read": "`GET /v1/events`", "admin": "`GET /metrics`"}
 
 
 def row(key: Key) -> str:
@@ -20,9 +22,9 @@ def row(key: Key) -> str:
     return f"| {name} | {variable} | {default} | {key.wants} | {key.doc} |\n"
 
 
-def table() -> str:
+def settings() -> str:
     head = "| in the file | in the environment | default | accepts | what it is for |\n|---|---|---|---|---|\n"
-    return head + "".join(map(row, KEYS))
+    return f"{head}{''.join(map(row, KEYS))}\n{retired()}"
 
 
 def retired() -> str:
@@ -30,11 +32,48 @@ def retired() -> str:
     return f"Keys of earlier versions, which are accepted and have no effect: {names}.\n"
 
 
-def updated(text: str) -> str:
+def routes() -> str:
+    """The routes by the scope that a token needs for them."""
+    lines = ["| scope | routes |", "|---|---|"]
+    for scope in ("read", "write", "admin"):
+        names = [each.route.removeprefix("/v1/") for each in verbs_at("http").values() if each.scope == scope]
+        told = [f"`{' '.join(names)}`", *([FURTHER[scope]] if scope in FURTHER else [])]
+        lines.append(f"| {scope} | {', '.join(told)} |")
+    return "\n".join([*lines, "| none needed | `GET /health`, `GET /openapi.json` |", ""])
+
+
+def tools() -> str:
+    """The tools of every day, and the names of the others by set."""
+    core = tools_of("core")
+    lines = ["| tool | what it does |", "|---|---|", *(f"| `{each.name}` | {_first(each)} |" for each in core.values())]
+    lines += ["", "`--tools SET` offers more, always beside these:", "", "| set | tools |", "|---|---|"]
+    for name in MODULES:
+        if name not in ("core", "all"):
+            lines.append(f"| `{name}` | {', '.join(f'`{each}`' for each in tools_of(name) if each not in core)} |")
+    return "\n".join([*lines, "| `all` | all of them |", ""])
+
+
+def _first(verb: Verb) -> str:
+    """The first sentence of what a verb says of itself."""
+    return verb.description.partition("\n")[0].partition(". ")[0].rstrip(".")
+
+
+TABLES: Mapping[str, tuple[str, Callable[[], str]]] = {
+    "configuration.md": ("settings", settings),
+    "http.md": ("routes", routes),
+    "mcp.md": ("tools", tools),
+}
+"""The page of each table, and what its marks are called."""
+
+
+def updated(page: str) -> str:
     """The page's text with a current table between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n{retired()}\n{END}{rest.partition(END)[2]}"
+    mark, table = TABLES[page]
+    begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->\n"
+    before, _, rest = (DOCS / page).read_text(encoding="utf-8").partition(begin)
+    return f"{before}{begin}\n{table()}\n{end}{rest.partition(end)[2]}"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(updated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in TABLES:
+        (DOCS / page).write_text(updated(page), encoding="utf-8")

@@ -1,14 +1,15 @@
-"""The same verbs, awaited: each runs on a worker thread, so that an event loop never waits for the disk."""
+"""The verbs of the table, awaited: each runs on a worker thread, so that an event loop never waits for the disk."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
@@ -29,6 +30,7 @@ from memfolio.reason.reason import Reasoner
 from memfolio.stores.core import Core
 from memfolio.vault.past.past import Past
 from memfolio.vault.trail import TrailLine
+from memfolio.verbs.verb import table
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,50 +78,64 @@ class AsyncMemory:
         finally:
             thread.shutdown(wait=False)
 
-    observe = _awaited(Memory.observe)
-    observe_many = _awaited(Memory.observe_many)
-    remember = _awaited(Memory.remember)
-    recall = _awaited(Memory.recall)
-    context = _awaited(Memory.context)
-    compose = _awaited(Memory.compose)
-    get = _awaited(Memory.get)
-    find = _awaited(Memory.find)
-    forget = _awaited(Memory.forget)
-    restore = _awaited(Memory.restore)
-    correct = _awaited(Memory.correct)
-    update = _awaited(Memory.update)
-    confirm = _awaited(Memory.confirm)
-    pin = _awaited(Memory.pin)
-    explain = _awaited(Memory.explain)
-    consolidate = _awaited(Memory.consolidate)
-    tend = _awaited(Memory.tend)
-    digest = _awaited(Memory.digest)
-    heartbeat = _awaited(Memory.heartbeat)
-    end_session = _awaited(Memory.end_session)
-    checkpoint = _awaited(Memory.checkpoint)
-    should_flush = _awaited(Memory.should_flush)
-    flush = _awaited(Memory.flush)
-    load_context = _awaited(Memory.load_context)
-    save_context = _awaited(Memory.save_context)
-    episode = _awaited(Memory.episode)
-    heed = _awaited(Memory.heed)
-    used = _awaited(Memory.used)
-    weak = _awaited(Memory.weak)
-    archive = _awaited(Memory.archive)
-    backup = _awaited(Memory.backup)
-    purge = _awaited(Memory.purge)
-    propose = _awaited(Memory.propose)
-    scaffold = _awaited(Memory.scaffold)
-    propose_term = _awaited(Memory.propose_term)
-    verify_fact = _awaited(Memory.verify_fact)
-    infer = _awaited(Memory.infer)
-    reflect = _awaited(Memory.reflect)
-    undo = _awaited(Memory.undo)
-    watch = _awaited(Memory.watch)
-    acknowledge = _awaited(Memory.acknowledge)
-    status = _awaited(Memory.status)
-    sync = _awaited(Memory.sync)
-    reindex = _awaited(Memory.reindex)
+    if TYPE_CHECKING:  # what the loop below does, for those who check types
+        observe = _awaited(Memory.observe)
+        observe_many = _awaited(Memory.observe_many)
+        remember = _awaited(Memory.remember)
+        recall = _awaited(Memory.recall)
+        context = _awaited(Memory.context)
+        compose = _awaited(Memory.compose)
+        get = _awaited(Memory.get)
+        find = _awaited(Memory.find)
+        forget = _awaited(Memory.forget)
+        restore = _awaited(Memory.restore)
+        correct = _awaited(Memory.correct)
+        update = _awaited(Memory.update)
+        confirm = _awaited(Memory.confirm)
+        pin = _awaited(Memory.pin)
+        explain = _awaited(Memory.explain)
+        consolidate = _awaited(Memory.consolidate)
+        tend = _awaited(Memory.tend)
+        digest = _awaited(Memory.digest)
+        heartbeat = _awaited(Memory.heartbeat)
+        end_session = _awaited(Memory.end_session)
+        checkpoint = _awaited(Memory.checkpoint)
+        should_flush = _awaited(Memory.should_flush)
+        flush = _awaited(Memory.flush)
+        load_context = _awaited(Memory.load_context)
+        save_context = _awaited(Memory.save_context)
+        episode = _awaited(Memory.episode)
+        heed = _awaited(Memory.heed)
+        used = _awaited(Memory.used)
+        weak = _awaited(Memory.weak)
+        archive = _awaited(Memory.archive)
+        backup = _awaited(Memory.backup)
+        purge = _awaited(Memory.purge)
+        propose = _awaited(Memory.propose)
+        scaffold = _awaited(Memory.scaffold)
+        propose_term = _awaited(Memory.propose_term)
+        verify_fact = _awaited(Memory.verify_fact)
+        infer = _awaited(Memory.infer)
+        reflect = _awaited(Memory.reflect)
+        undo = _awaited(Memory.undo)
+        watch = _awaited(Memory.watch)
+        acknowledge = _awaited(Memory.acknowledge)
+        status = _awaited(Memory.status)
+        sync = _awaited(Memory.sync)
+        reindex = _awaited(Memory.reindex)
+    else:
+
+        def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+            """A verb of the table that is no method of `Memory`, such as `fact_assert`; what is given is named."""
+            verb = None if name.startswith("_") else table().get(name)
+            if verb is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+            async def call(**given: Any) -> Any:
+                return await asyncio.to_thread(verb, self.memory, given)
+
+            return call
+
     close = _awaited(Memory.close)
 
     @property
@@ -204,3 +220,8 @@ class AsyncMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+for _verb in table().values():
+    if inspect.isfunction(_method := getattr(Memory, _verb.method, None)):
+        setattr(AsyncMemory, _verb.method, _awaited(_method))

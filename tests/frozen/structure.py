@@ -21,8 +21,8 @@ from memfolio.serve.http.errors import STATUS
 from memfolio.serve.http.gate import ServerNames
 from memfolio.serve.http.server import Limits
 from memfolio.serve.mcp.server import PROPOSED, described
-from memfolio.serve.tools.sets import SETS, tools_of
 from memfolio.settings import KEYS, toml
+from memfolio.verbs.verb import MODULES, tools_of, verbs_at
 
 EVERYWHERE = ("--home", "--agent", "--json")
 PROSE = frozenset({"description", "title", "summary", "examples"})
@@ -83,7 +83,7 @@ def tools() -> dict[str, Any]:
             "output": _or_proposed(told["outputSchema"]),
             "annotations": told["annotations"],
         }
-    return {"PROPOSED": PROPOSED, "sets": {name: sorted(tools_of(name)) for name in SETS}, "tools": found}
+    return {"PROPOSED": PROPOSED, "sets": {name: sorted(tools_of(name)) for name in MODULES}, "tools": found}
 
 
 def _or_proposed(schema: Any) -> Any:
@@ -113,7 +113,7 @@ def _route(path: str, told: Mapping[str, Any]) -> dict[str, Any]:
     body = without_prose(told.get("requestBody", {}).get("content", {}))
     answers: dict[str, Any] = {status: _short(each.get("content", {})) for status, each in told["responses"].items()}
     if path.startswith("/v1/tools/"):
-        tool = tools_of("all")[path.removeprefix("/v1/tools/")]
+        tool = verbs_at("http")[path.removeprefix("/v1/tools/")]
         body = "as the tool" if body == _json(without_prose(tool.schema)) else body
         output = {"type": "object", "properties": {"result": tool.output}, "required": ["result"]}
         answers["200"] = "as the tool" if answers["200"] == _json(without_prose(output)) else answers["200"]

@@ -21,8 +21,8 @@ from mcp.client.stdio import stdio_client
 
 from memfolio.memory import Memory
 from memfolio.serve.mcp.server import listed
-from memfolio.serve.tools.sets import tools_of
 from memfolio.types import HUMAN
+from memfolio.verbs.verb import tools_of
 from tests.serve.mcp_life import furnish, live, told
 
 PROGRAM = [sys.executable, "-c", "from memfolio.serve.cli import main; main()"]

@@ -130,7 +130,7 @@ def test_each_token_sees_its_own_agent(door: Door) -> None:
             told_of = told(await scout.call_tool("memory_status", {}))["result"]
             assert str(door.home.parent) not in str(told_of)
             assert told(await scout.call_tool("recall", {"query": "lanterns"}))["result"]["hits"]
-            assert "lanterns" not in str(told(await main.call_tool("recall", {"query": "lanterns"}))["result"])
+            assert "lanterns" not in str(told(await main.call_tool("recall", {"query": "lanterns"}))["result"]["hits"])
             result = await scout.call_tool("recall", {"query": "lanterns", "agent_id": "main"})
             assert told(result)["error"]["code"] == "policy"
 

@@ -21,10 +21,13 @@ from memfolio.recall.fence import strip_fences
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.messages import marked
 from memfolio.serve.mcp.server import as_result, described
-from memfolio.serve.tools.sets import ONCE, OUTSIDE, READING, REMOVING, SETS, tools_of
+from memfolio.verbs.verb import MODULES, tools_of
 from tests.serve.mcp_life import furnish, live
 
 ALL = tools_of("all")
+READING = {name for name, verb in ALL.items() if verb.is_reading and not verb.wraps}
+ONCE = {name for name, verb in ALL.items() if verb.once}
+CORE = "remember recall context forget correct confirm explain checkpoint propose status find_tool use_tool"
 BAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("remember", {"text": "x" * (4 << 20)}),
     ("remember", {"text": ""}),
@@ -66,16 +69,19 @@ def content(home: Path) -> dict[str, bytes]:
 
 
 def test_few_tools_are_offered_by_default_and_none_under_a_name_that_a_host_takes() -> None:
-    assert list(tools_of("core")) == "remember recall forget correct confirm explain checkpoint propose status".split()
+    assert list(tools_of("core")) == CORE.split()
     assert not {"memory_search", "memory_get"} & set(ALL)
-    assert set(ALL) >= READING | REMOVING | ONCE | OUTSIDE
-    assert not READING & (REMOVING | ONCE)
-    assert all(set(tools_of("core")) <= set(tools_of(name)) for name in SETS)
+    assert all(set(tools_of("core")) <= set(tools_of(name)) for name in MODULES)
+
+
+def test_an_agent_reads_at_most_16_kb_before_it_begins() -> None:
+    told = [described(each).model_dump_json(by_alias=True, exclude_none=True) for each in tools_of("core").values()]
+    assert len(f"[{','.join(told)}]".encode()) <= 16 * 1024
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_argument_is_described_and_no_callback_is_offered(name: str) -> None:
-    properties = described(ALL[name]).input_schema["properties"]
+    properties = ALL[name].schema["properties"]
     assert all(each["description"].endswith((".", "?")) for each in properties.values()), properties
     assert "told" not in properties
 
@@ -98,7 +104,7 @@ def test_hints_are_true_and_answers_have_the_form_that_is_promised(home: Path, c
 
 
 def test_every_tool_of_the_default_set_that_writes_may_be_called_again() -> None:
-    assert set(tools_of("core")) <= READING | ONCE
+    assert set(tools_of("core")) <= READING | ONCE | {"use_tool"}
 
 
 def test_what_was_forgotten_can_be_remembered_again_once(memory: Memory) -> None:
@@ -187,4 +193,4 @@ def test_registry_is_told_of_this_version() -> None:
     assert [told["version"], *(each["version"] for each in told["packages"])] == [__version__] * 2
     assert len(told["description"]) <= 100
     [choices] = (each["choices"] for each in told["packages"][0]["packageArguments"] if "choices" in each)
-    assert choices == list(SETS)
+    assert choices == list(MODULES)

@@ -16,8 +16,8 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError
 from memfolio.serve.cli.output import as_json, fields_of
 from memfolio.serve.mcp.caller import Caller
-from memfolio.serve.tools.sets import tools_of
 from memfolio.types import Attribution
+from memfolio.verbs.verb import tools_of
 from tests.serve.calls import Json, RunJson
 from tests.serve.http.conftest import Served, serving
 

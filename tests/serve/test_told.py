@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from memfolio.memory import Memory
-from memfolio.serve.tools.all import TOOLS
+from memfolio.verbs.verb import tools_of
 from tests.serve.calls import Run, RunJson
 
+TOOLS = tools_of("all")
 TOLD = {
     "What does Alex prefer?": "Alex prefers tea over coffee",
     "What revenue does Acme have?": "Acme has revenue $50,000.",

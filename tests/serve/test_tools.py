@@ -10,8 +10,9 @@ import pytest
 from memfolio.errors import InputError, RuleError
 from memfolio.memory import Memory
 from memfolio.serve.cli.app import run
-from memfolio.serve.tools.all import TOOLS
+from memfolio.verbs.verb import tools_of
 
+TOOLS = tools_of("all")
 NAMED = """
 memory_store_item memory_recall memory_consolidate memory_checkpoint memory_build_hierarchy memory_hierarchy_search
 memory_status fact_assert fact_retract fact_query fact_explain rule_create rule_list rule_toggle constraint_check
@@ -51,9 +52,9 @@ def test_every_tool_says_what_it_does_and_what_it_takes(name: str) -> None:
 
 def test_what_a_tool_stores_another_finds(memory: Memory) -> None:
     item = TOOLS["memory_store_item"](memory, {"content": "Alex drinks tea", "type": "fact", "importance": 0.8})
-    assert item.store == "short_term"
+    assert item["store"] == "short_term"
     found = TOOLS["memory_recall"](memory, {"query": "tea", "agent_id": "main"})
-    assert [hit["id"] for hit in found["hits"]] == [item.id]
+    assert [hit["id"] for hit in found["hits"]] == [item["id"]]
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,15 @@ from starlette.datastructures import Headers
 
 from memfolio.serve.http.errors import Refusal
 from memfolio.serve.http.gate import ServerNames
-from memfolio.serve.http.verbs import VERBS
 from memfolio.serve.tokens import SCOPES
-from memfolio.serve.tools.sets import READING, tools_of
+from memfolio.verbs.verb import verbs_at
 from tests.serve.http.conftest import Served
 
-PLACES = {name: name.replace("_", "-").replace(".", "-") for verbs in VERBS.values() for name in verbs}
 ROUTES = [
-    *(("POST", f"/v1/{PLACES[name]}", scope) for scope, verbs in VERBS.items() for name in verbs),
-    *(("POST", f"/v1/tools/{name}", "read" if name in READING else "write") for name in tools_of("all")),
+    *(("POST", verb.route, verb.scope) for verb in verbs_at("http").values()),
     *(("GET", "/v1/events", "read"), ("GET", "/metrics", "admin")),
 ]
+ALIASES = [("POST", f"/v1/tools/{name}", verb.scope) for name, verb in verbs_at("http").items()]
 STATES = {
     "none": None,
     "malformed": "Basic bWFpbjpzZWNyZXQ=",
@@ -54,7 +52,7 @@ def answers(served: Served, method: str, path: str, scope: str) -> Iterator[tupl
         yield f"foreign {foreign}", head_only(served, method, path + foreign, bearer["other"]), 403
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ROUTES, ids=lambda each: str(each))
+@pytest.mark.parametrize(("method", "path", "scope"), [*ROUTES, *ALIASES], ids=lambda each: str(each))
 def test_route_turns_away_whoever_may_not_come_in(served: Served, method: str, path: str, scope: str) -> None:
     for state, answer, status in answers(served, method, path, scope):
         assert answer.startswith(f"HTTP/1.1 {status} "), (state, answer)
@@ -62,7 +60,7 @@ def test_route_turns_away_whoever_may_not_come_in(served: Served, method: str, p
         assert ("www-authenticate: Bearer" in answer) == (status == 401)
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ROUTES, ids=lambda each: str(each))
+@pytest.mark.parametrize(("method", "path", "scope"), [*ROUTES, *ALIASES], ids=lambda each: str(each))
 def test_route_lets_in_whoever_may(served: Served, method: str, path: str, scope: str) -> None:
     for good in SCOPES[SCOPES.index(scope) :]:
         headers = {"Authorization": f"bearer {served.secrets[good]}"}

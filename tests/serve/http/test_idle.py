@@ -17,9 +17,9 @@ from memfolio.memory import Memory
 from memfolio.serve import idle
 from memfolio.serve.http.app import Room
 from memfolio.serve.mcp.http import callers_of
-from memfolio.serve.tools.sets import tools_of
 from memfolio.vault.disk import Disk
 from memfolio.vault.lock import FileLock
+from memfolio.verbs.verb import tools_of
 from tests.serve.http.conftest import Served, serving, until
 
 

@@ -47,7 +47,7 @@ def test_verbs_do_over_http_what_they_do_in_python(served: Served) -> None:
     client = served.client()
     kept = client.remember(text="Kim plays the cello", type="fact", key="k-1", attributes={"ref": 7})
     assert kept == client.remember(text="Kim plays the cello", type="fact", key="k-1", attributes={"ref": 7})
-    hit = client.recall(query="Who plays the cello?", types=["fact"], limit=3)["hits"][0]
+    hit = client.recall(query="Who plays the cello?", types=["fact"], limit=3, explain=True)["hits"][0]
     assert (hit["id"], hit["attributes"], hit["why"][0]["strategy"]) == (kept["id"], {"ref": 7}, "text")
     assert kept["id"] in client.context(prompt="Which instrument does Kim play?")
     corrected = client.correct(id=kept["id"], text="Kim plays the viola")
@@ -55,14 +55,14 @@ def test_verbs_do_over_http_what_they_do_in_python(served: Served) -> None:
     assert client.confirm(id=corrected["id"])["confidence"] == 1
     assert client.pin(id=corrected["id"])["pinned"]
     assert client.explain(id=corrected["id"])["supersedes"][0]["id"] == kept["id"]
-    assert client.forget(what="Kim viola", dry_run=True)["receipt"] is None
+    assert client.forget(what="Kim viola", dry_run=True)["seq"] is None
     assert len(client.forget(what=corrected["id"])["memories"]) == 2
     turn = {"role": "user", "content": "Let us meet", "session": "s-1", "at": "2026-11-01T10:00:00+01:00"}
-    assert client.observe(**turn)["event_time"] == "2026-11-01T09:00:00Z"
+    assert client.observe(**turn)["event_time"] == "2026-11-01T09:00:00.000Z"
     assert [each["session"] for each in client.observe_many(turns=[turn, turn])] == ["s-1", "s-1"]
     assert client.tool("recall", query="meet", limit=1)["hits"]
     assert client.propose(text="Kim moved", importance=0.9)["to"] == "main"
-    assert client.checkpoint(context="Half done", decisions=["Go on"]).endswith(".md")
+    assert client.checkpoint(context="Half done", decisions=["Go on"])["path"].endswith(".md")
     assert client.should_flush(tokens=10) is False
     assert client.flush(transcript="user: We decided to use files.", session="s-2")["path"]
     client.save_context(task="Testing", session="s-1")
@@ -91,7 +91,7 @@ def test_what_needs_leave_is_proposed_and_what_is_forbidden_is_refused(home: Pat
         headers = {"Authorization": f"Bearer {served.secrets['admin']}"}
         answer = httpx.post(f"{served.address}/v1/forget", headers=headers, json={"what": served.ids[0]})
         assert (answer.status_code, set(answer.json())) == (202, {"proposed", "policy", "hint"})
-        assert served.client().get(id=served.ids[0])["forgotten_at"] is None
+        assert served.client().get(id=served.ids[0]).get("forgotten_at") is None
         with pytest.raises(ServerError) as caught:
             served.client("admin").purge(what=[served.ids[0]])
         assert (caught.value.status, caught.value.code) == (403, "policy")

@@ -11,12 +11,11 @@ from typing import Any
 from memfolio.errors import ContentError, MemfolioError
 from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
-from memfolio.serve.tools.sets import tools_of
-from memfolio.serve.tools.tool import AGENT, Tool
 from memfolio.stores import edit
 from memfolio.stores.edit import kin_of
 from memfolio.tend.digest import without_citations
 from memfolio.types import Attribution
+from memfolio.verbs.verb import AGENT, Verb, tools_of
 
 Given = Memory | str | Path | None
 """A memory, or the home of one to open; None is the home of the configuration."""
@@ -34,13 +33,13 @@ def memory_of(given: Given) -> Memory:
 
 def caller_of(memory: Memory, names: Sequence[str]) -> Caller:
     """What calls the tools with these names; the name of a set stands for all of its tools."""
-    known, offered = tools_of("all"), dict[str, Tool]()
+    known, offered = tools_of("all"), dict[str, Verb]()
     for name in names:
         offered |= {name: known[name]} if name in known else tools_of(name)
     return Caller(offered, lambda: memory)
 
 
-def schema_of(tool: Tool) -> dict[str, Any]:
+def schema_of(tool: Verb) -> dict[str, Any]:
     """The arguments of a tool where only one agent's memory can be meant."""
     properties = {name: each for name, each in tool.schema["properties"].items() if name != AGENT}
     return {**tool.schema, "properties": properties}

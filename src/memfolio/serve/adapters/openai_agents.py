@@ -14,11 +14,11 @@ from memfolio.index.lookup import ALL, AdapterItem, session_items
 from memfolio.index.rows import from_us
 from memfolio.memory import Memory
 from memfolio.serve.adapters import Given, caller_of, check_size, forget_all, memory_of, missing, schema_of
-from memfolio.serve.cli.output import as_json
 from memfolio.serve.mcp.caller import Caller
-from memfolio.serve.tools.tool import Tool
 from memfolio.types import Attribution, check_token
 from memfolio.vault.fields import normalise_content
+from memfolio.verbs.documents import as_json
+from memfolio.verbs.verb import Verb
 
 try:
     from agents import FunctionTool, SessionSettings, TResponseInputItem
@@ -128,7 +128,7 @@ def _item(held: AdapterItem) -> Any:
     return given["item"] if "item" in given else {**given["message"], "content": held.text}
 
 
-def _function(tool: Tool, caller: Caller) -> FunctionTool:
+def _function(tool: Verb, caller: Caller) -> FunctionTool:
     async def invoke(_: ToolContext[Any], arguments: str) -> str:
         try:
             given = dict(json.loads(arguments or "{}"))

@@ -48,7 +48,7 @@ def mcp(options: Options, tools: Tools = "core", http: Http = None, allow_host: 
 
 
 def _serve_host(config: Config, tools: str) -> None:
-    from memfolio.serve.tools.sets import tools_of
+    from memfolio.verbs.verb import tools_of
 
     offered = tools_of(tools)
     from memfolio.serve.mcp.caller import Caller
@@ -60,7 +60,7 @@ def _serve_host(config: Config, tools: str) -> None:
 def _serve_all(options: Options, config: Config, tools: str, address: str, names: list[str]) -> None:
     from memfolio.serve.mcp.http import callers_of, serve
     from memfolio.serve.tokens import Tokens
-    from memfolio.serve.tools.sets import tools_of
+    from memfolio.verbs.verb import tools_of
 
     with options.memory(create=in_empty_folder) as memory:  # which makes the home, where there is none
         home = memory.vault.home
@@ -70,7 +70,7 @@ def _serve_all(options: Options, config: Config, tools: str, address: str, names
 
 def _opened(config: Config, agent: str) -> Memory:
     from memfolio.memory import Memory
-    from memfolio.serve.tools.place import told_inside
+    from memfolio.verbs.documents import told_inside
 
     with told_inside(config.home):
         memory = Memory.open(config.home, agent, speaker="agent")

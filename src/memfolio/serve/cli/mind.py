@@ -12,6 +12,7 @@ import typer
 from memfolio.errors import InputError
 from memfolio.index.mind_pages import KINDS, WANTED, MindItemKind, Value, show_value
 from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
+from memfolio.verbs.documents import mind_item
 
 if TYPE_CHECKING:
     from memfolio.index.mind_pages import MindItem
@@ -76,7 +77,7 @@ def list_(options: Options, page: Page = None, all: All = False) -> Answer:
         for problem in problems:
             screen.say(problem, "yellow")
 
-    return Answer({"items": [*map(document, items)], "problems": problems}, draw)
+    return Answer({"items": [*map(mind_item, items)], "problems": problems}, draw)
 
 
 def show(options: Options, name: Name) -> Answer:
@@ -93,7 +94,7 @@ def show(options: Options, name: Name) -> Answer:
         lines.append(f"{link.field:<10} {link.id}{state}  {link.says}".rstrip())
     lines += [*item.problems, f"{path}:{item.line}"]
     tied = [asdict(link) | {"holds": link.holds} for link in links]
-    return Answer(document(item) | {"path": path, "links": tied}, lambda screen: screen.say("\n".join(lines)))
+    return Answer(mind_item(item) | {"path": path, "links": tied}, lambda screen: screen.say("\n".join(lines)))
 
 
 def update(
@@ -127,18 +128,13 @@ def due(options: Options, about: About = "") -> Answer:
     with options.memory() as memory:
         found = memory.mind.due(read_text(about))
     lines = [f"{each.item.title}: {each.why}  {each.item.id}" for each in found] or ["Nothing comes up."]
-    reminders = [document(each.item) | {"why": each.why, "at": each.at} for each in found]
+    reminders = [mind_item(each.item) | {"why": each.why, "at": each.at} for each in found]
     return Answer({"reminders": reminders}, lambda screen: screen.say("\n".join(lines)))
-
-
-def document(item: MindItem) -> dict[str, Any]:
-    own = {name: getattr(item, name) for name in ("id", "title", "text", "status", "line", "problems")}
-    return own | {"kind": item.kind.name, "fields": dict(item.fields)}
 
 
 def told(item: MindItem, done: str, *, dry_run: bool) -> Answer:
     line = f"{item.id} {'would be' if dry_run else 'is'} {done}: {item.title}"
-    return Answer(document(item), lambda screen: screen.say(line, "bold"))
+    return Answer(mind_item(item), lambda screen: screen.say(line, "bold"))
 
 
 list_.__name__ = "list"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memfolio.clock import iso
-from memfolio.types import MemoryItem
+from memfolio.verbs.documents import as_document as as_document
+from memfolio.verbs.documents import as_json as as_json
+from memfolio.verbs.documents import fields_of as fields_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -37,38 +35,12 @@ def safe(text: str) -> str:
     return text.translate(_CONTROL)
 
 
-def as_json(document: dict[str, Any]) -> str:
-    """A document as text."""
-    return json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
-
-
 def print_json(document: dict[str, Any]) -> None:
     text = as_json(document)
     # Bytes, so that neither the system's encoding nor its line ends have a say.
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
-
-
-def _plain(value: object) -> object:
-    """What JSON has no form for, in the nearest that it has."""
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, MemoryItem):
-        return as_document(value)
-    if dataclasses.is_dataclass(value):
-        return fields_of(value)
-    return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-def fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by their names."""
-    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
-
-
-def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
-    """A memory for programs: what it has, times in UTC."""
-    return {name: value for name, value in fields_of(item).items() if value is not None} | more
 
 
 class Screen:

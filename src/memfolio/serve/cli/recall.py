@@ -15,6 +15,7 @@ from memfolio.serve.cli.call import Answer, Command, Options, read_text
 from memfolio.serve.cli.importance import SCALE, read_importance
 from memfolio.serve.cli.output import LONG, Screen, safe
 from memfolio.types import Kind, MemoryItem, Origin, Store, Type
+from memfolio.verbs.documents import hits_document, phase
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,11 +29,6 @@ FURTHERED = frozenset("when name number personal standing role recent procedure 
 """Strategies that find nothing by themselves."""
 TYPED = {"kinds": "kind", "types": "type", "tags": "tag", "min_importance": "importance"}
 """How filters are called inside a question, where that is not their name."""
-FURTHER = (
-    *("event_time", "role", "session", "user", "importance", "confidence"),
-    *("origin", "valid_from", "valid_until", "superseded_by"),
-)
-"""What else programs get of a memory."""
 FACTS = 52
 """Columns for the facts about a memory, so that the ids beside them stand below each other."""
 
@@ -120,47 +116,7 @@ def recall(
         )
         home = memory.vault.home
         findings = HitsView(query=asked, hits=hits, zone=home.zone, now=home.now(), explained=explain)
-    return Answer(document(asked, hits), findings.draw)
-
-
-def document(query: str, hits: Hits) -> dict[str, Any]:
-    found = [hit_document(hit) for hit in hits]
-    return {
-        "query": query,
-        "took_ms": hits.took_ms,
-        "intent": hits.intent,
-        "filters": dict(hits.filters),
-        "degraded": list(hits.degraded),
-        "hits": found,
-    }
-
-
-def hit_document(hit: Hit) -> dict[str, Any]:
-    item = hit.memory
-    return {
-        "id": item.id,
-        "content": item.content,
-        "kind": item.kind,
-        "type": item.type,
-        "store": item.store,
-        "score": hit.score,
-        "depth": hit.depth,
-        "why": [reason._asdict() for reason in hit.why],
-        "created_at": item.created_at,
-        "tags": item.tags,
-        "agent": hit.agent,
-        "path": hit.path,
-        "heading": hit.heading,
-        "snippet": hit.snippet,
-        "phase": phase(hit),
-        "replaced": hit.replaced,
-        **{name: getattr(item, name) for name in FURTHER},
-    }
-
-
-def phase(hit: Hit) -> str:
-    """How far it has faded; `archived` is a place and not a phase here, so what may be archived is dormant."""
-    return "dormant" if hit.phase == "archived" else hit.phase
+    return Answer(hits_document(asked, hits), findings.draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

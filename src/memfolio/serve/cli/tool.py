@@ -19,9 +19,9 @@ LIKE = 'write them like {"query": "tea"}'
 
 def list_(options: Options) -> Answer:
     """List the tools."""
-    from memfolio.serve.tools.all import TOOLS
+    from memfolio.verbs.verb import tools_of
 
-    rows = [(tool.name, tool.description.partition("\n")[0]) for tool in TOOLS.values()]
+    rows = [(tool.name, tool.description.partition("\n")[0]) for tool in tools_of("all").values()]
     document = {"tools": [{"name": name, "description": told} for name, told in rows]}
     return Answer(document, lambda screen: screen.table(("tool", "what it does"), rows, wide="what it does"))
 
@@ -35,7 +35,7 @@ def show(options: Options, name: Name) -> Answer:
         screen.say(tool.description)
         for each, schema in tool.schema["properties"].items():
             needed = ", needed" if each in tool.schema["required"] else ""
-            form = " | ".join(schema["enum"]) if "enum" in schema else schema["type"]
+            form = " | ".join(schema["enum"]) if "enum" in schema else schema.get("type", "any")
             screen.say(f"  {each} ({form}{needed}): {schema['description']}")
 
     return Answer(document, draw)
@@ -64,13 +64,14 @@ def _whose(options: Options, agent: object) -> Options:
 
 
 def _tool(name: str) -> Any:
-    from memfolio.serve.tools.all import TOOLS
+    from memfolio.verbs.verb import tools_of
 
-    if name not in TOOLS:
+    tools = tools_of("all")
+    if name not in tools:
         from memfolio.intake import nearest
 
-        raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(TOOLS)))
-    return TOOLS[name]
+        raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(tools)))
+    return tools[name]
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import typer
 
 from memfolio.serve.cli.call import Answer, Command, Options
 from memfolio.serve.cli.times import read_moment
+from memfolio.verbs import documents
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -67,12 +68,8 @@ def count(options: Options, conditions: Conditions, by: By = "agent", valid_at: 
     """Count what meets conditions, by agent or by a variable."""
     with _asking(options, valid_at) as (ask, at):
         found = ask.aggregate(conditions, by=by, valid_at=at)
-        ids = ask.ids(cited for members in found.groups.values() for each in members for cited in each.facts)
-    groups = {
-        value: [each._asdict() | {"facts": [ids[cited] for cited in each.facts]} for each in members]
-        for value, members in found.groups.items()
-    }
-    rows = [(value, len(told), ", ".join(each["node"] for each in told)) for value, told in groups.items()]
+        document = documents.groups(ask, found)
+    rows = [(value, len(told), ", ".join(each["node"] for each in told)) for value, told in document["groups"].items()]
 
     def draw(screen: Screen) -> None:
         if rows:
@@ -82,7 +79,7 @@ def count(options: Options, conditions: Conditions, by: By = "agent", valid_at: 
         for problem in (*found.problems, *["There is more than was counted."] * found.is_cut):
             screen.say(problem, "yellow")
 
-    return Answer({"groups": groups, "problems": list(found.problems), "is_cut": found.is_cut}, draw)
+    return Answer(document, draw)
 
 
 def misfits(options: Options, strict: Strict = False, valid_at: At = None) -> Answer:

@@ -10,7 +10,8 @@ import typer
 
 from memfolio.errors import InputError
 from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group
-from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.serve.cli.output import Screen
+from memfolio.verbs import documents
 
 if TYPE_CHECKING:
     from memfolio.procedures.run import Run
@@ -69,7 +70,7 @@ def list_(options: Options, name: Of = None, open_: Open = False) -> Answer:
         found = memory.runs.list(name, open_only=open_)
     rows = [(run.id, run.procedure, f"{run.began:%Y-%m-%d %H:%M}", run.state) for run in found]
     columns = ("run", "procedure", "began", "state")
-    return Answer({"runs": [*map(document, found)]}, lambda screen: screen.table(columns, rows, wide="procedure"))
+    return Answer({"runs": [*map(documents.run, found)]}, lambda screen: screen.table(columns, rows, wide="procedure"))
 
 
 def stats(options: Options, name: Name) -> Answer:
@@ -88,7 +89,7 @@ def stats(options: Options, name: Name) -> Answer:
         *(f"failed at step {step}: {count}" for step, count in seen.failing_steps.items()),
         *(f"{each.kind}: {each.text} (up to {each.seconds:g} s a run)" for each in found),
     ]
-    return Answer(fields_of(seen) | {"findings": found}, lambda screen: screen.say("\n".join(lines)))
+    return Answer(documents.fields_of(seen) | {"findings": found}, lambda screen: screen.say("\n".join(lines)))
 
 
 def after(options: Options, act: Callable[[Runs], Run], *, in_full: bool = False) -> Answer:
@@ -107,13 +108,7 @@ def after(options: Options, act: Callable[[Runs], Run], *, in_full: bool = False
             told |= {"Needs": ", ".join(waits.names), **run.errors}
             screen.say("\n".join(f"{label}: {each}" for label, each in told.items() if each))
 
-    return Answer(document(run), draw)
-
-
-def document(run: Run) -> dict[str, Any]:
-    """A run for programs, with `failure` for its error: a document with an `error` is that of a command that failed."""
-    fields = fields_of(run) | {"state": run.state, "failure": run.error}
-    return {name: value for name, value in fields.items() if name != "error"}
+    return Answer(documents.run(run), draw)
 
 
 def pairs(given: list[str] | None) -> dict[str, Any]:

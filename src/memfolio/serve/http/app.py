@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import os
 import time
@@ -19,7 +18,6 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -29,18 +27,15 @@ from memfolio import __version__
 from memfolio.config import Config
 from memfolio.errors import MemfolioError
 from memfolio.memory import Memory
-from memfolio.serve.cli.output import as_json
 from memfolio.serve.http.errors import RESPONSES, answer_to, document_of, reply, told
-from memfolio.serve.http.gate import AGENT, Metrics, RequestGate, ServerNames, admitted, foreign
+from memfolio.serve.http.gate import AGENT, Metrics, RequestGate, ServerNames, admitted, foreign, too_small
 from memfolio.serve.http.server import Limits
-from memfolio.serve.http.verbs import LONG, VERBS, body_of, call, check, packed, verb
 from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.tokens import Token, Tokens
-from memfolio.serve.tools.place import told_inside
-from memfolio.serve.tools.sets import READING, SLOW, tools_of
-from memfolio.serve.tools.tool import AGENT as AGENT_ID
-from memfolio.serve.tools.tool import Tool
 from memfolio.vault.trail import TrailLine
+from memfolio.verbs.documents import packed, told_inside
+from memfolio.verbs.verb import AGENT as AGENT_ID
+from memfolio.verbs.verb import Told, Verb, verbs_at
 
 # Streams of events: changes as they come, and how far a long call is.
 
@@ -49,7 +44,6 @@ PING = b": still here\n\n"
 PING_SECONDS = 10.0
 WAITING = 1000
 """Events that wait for a reader; one who is slower is let go, and one who was away for longer hears of that alone."""
-Told = Callable[[str, int, int], None]
 
 
 def event(name: str, data: bytes | dict[str, Any], id: int | None = None) -> bytes:
@@ -267,7 +261,6 @@ def add(
 # The application: all routes behind the gate, and what they say of themselves as OpenAPI.
 
 BEARER = {"type": "http", "scheme": "bearer", "description": "The secret that `memfolio token create` showed."}
-TOOLS = tools_of("all")
 JSON = "application/json"
 
 
@@ -296,17 +289,14 @@ def build(config: Config, limits: Limits, names: ServerNames, now: Callable[[], 
 
 
 def _furnish(app: FastAPI, hall: Hall) -> None:
-    for scope, verbs in VERBS.items():
-        for name, kind in verbs.items():
-            path = f"/v1/{name.replace('_', '-').replace('.', '-')}"
-            answer = create_model(f"{body_of(name).__name__}Answer", result=(kind, ...))
-            told = {"response_model": answer, "description": inspect.getdoc(verb(name)) or ""}
-            add(app, path, _verb(hall, name), scope, {MEDIA: {}} if name in LONG else {}, **told)
-    for name, tool in TOOLS.items():
-        answer_shape = {"type": "object", "properties": {"result": tool.output}, "required": ["result"]}
-        extra = {"requestBody": {"content": {JSON: {"schema": tool.schema}}}}
-        scope, content = "read" if name in READING else "write", {JSON: {"schema": answer_shape}}
-        add(app, f"/v1/tools/{name}", _tool(hall, tool), scope, content, extra=extra, description=tool.description)
+    for verb in verbs_at("http").values():
+        answer = {"type": "object", "properties": {"result": verb.output}, "required": ["result"]}
+        content = {JSON: {"schema": answer}} | ({MEDIA: {}} if verb.slow else {})
+        extra = {"requestBody": {"content": {JSON: {"schema": verb.schema}}}}
+        endpoint = _verb(hall, verb)
+        add(app, verb.route, endpoint, verb.scope, content, extra=extra, description=verb.description)
+        for alias in {f"/v1/tools/{verb.name}", f"/v1/{verb.name}"} - {verb.route}:
+            add(app, alias, endpoint, verb.scope, content, extra=extra, include_in_schema=False)
     add(app, "/v1/events", events, "read", {MEDIA: {}}, methods=["GET"])
     add(app, "/metrics", metrics, "admin", {"text/plain": {}}, methods=["GET"])
     app.add_api_route("/health", health, response_model=dict[str, str], operation_id="health")
@@ -322,39 +312,25 @@ async def answered(_: Request, error: Exception) -> Response:
     return reply(422, told("input", f"{place}: {first['msg'][:200]}", hint))
 
 
-def _verb(hall: Hall, name: str) -> Callable[..., Any]:
-    """The endpoint of a verb, with a body of the type that the verb takes."""
-
-    async def endpoint(request: Request, given: BaseModel) -> Response:
-        agent, arguments = request.state.token.agent, given.model_dump(exclude_unset=True)
-        check(arguments)
-
-        def begin(told: Told | None = None) -> asyncio.Future[bytes]:
-            more = {"told": told} if told is not None and name == "tend" else {}
-            return hall.run(agent, lambda memory: packed(call(memory, name, arguments | more)), is_long=name in LONG)
-
-        if name in LONG and MEDIA in request.headers.get("accept", ""):
-            return Stream(progress(name, begin))
-        return Response(await begin(), media_type=JSON)
-
-    endpoint.__annotations__ |= {"request": Request, "given": body_of(name)}
-    return endpoint
-
-
-def _tool(hall: Hall, tool: Tool) -> Callable[..., Any]:
-    """The endpoint of a tool, which checks its arguments itself."""
+def _verb(hall: Hall, verb: Verb) -> Callable[..., Any]:
+    """The endpoint of a verb, which checks its arguments itself."""
 
     async def endpoint(request: Request, arguments: dict[str, Any]) -> Response:
-        agent = request.state.token.agent
-        if arguments.get(AGENT_ID, agent) != agent:
-            raise foreign(agent)
-        check(arguments)
+        token = request.state.token
+        if arguments.get(AGENT_ID, token.agent) != token.agent:
+            raise foreign(token.agent)
+        if not token.lets(scope := verb.scope_for(arguments)):
+            raise too_small(token, scope)
 
-        def work(memory: Memory) -> str:
-            return as_json({"result": tool(memory, arguments)})
+        def begin(told: Told | None = None) -> asyncio.Future[bytes]:
+            def work(memory: Memory) -> bytes:
+                return packed({"result": verb(memory, arguments, told)})
 
-        told = await hall.run(agent, work, is_long=tool.name in SLOW)
-        return Response(told.encode("utf-8", "replace"), media_type=JSON)
+            return hall.run(token.agent, work, is_long=verb.slow)
+
+        if verb.slow and MEDIA in request.headers.get("accept", ""):
+            return Stream(progress(verb.name, begin))
+        return Response(await begin(), media_type=JSON)
 
     return endpoint
 

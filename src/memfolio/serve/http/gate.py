@@ -148,9 +148,14 @@ def admitted(request: HTTPConnection, tokens: Tokens, scope: str = "read") -> To
     if any(each != token.agent for each in request.query_params.getlist(AGENT)):
         raise foreign(token.agent)
     if not token.lets(scope):
-        hint = f'`memfolio token create "…" --scope {scope}` makes one that is enough'
-        raise Refusal(403, "scope", f"this needs a token that may {scope}; yours may {token.scope}", hint)
+        raise too_small(token, scope)
     return token
+
+
+def too_small(token: Token, scope: str) -> Refusal:
+    """What is said to somebody whose token does not allow what they ask for."""
+    hint = f'`memfolio token create "…" --scope {scope}` makes one that is enough'
+    return Refusal(403, "scope", f"this needs a token that may {scope}; yours may {token.scope}", hint)
 
 
 def foreign(agent: str) -> Refusal:

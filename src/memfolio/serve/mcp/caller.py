@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
 from memfolio.intake import nearest
-from memfolio.serve.cli.output import as_json
-from memfolio.serve.tools.place import told_inside
-from memfolio.serve.tools.sets import READING
-from memfolio.serve.tools.tool import AGENT, Told, Tool
+from memfolio.verbs.documents import as_json, told_inside
+from memfolio.verbs.verb import Told, Verb
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -36,7 +34,7 @@ class CallResult(NamedTuple):
 class Caller:
     """The tools that are offered, and the memory that they are called on; threads may share it."""
 
-    def __init__(self, tools: Mapping[str, Tool], open: Open) -> None:
+    def __init__(self, tools: Mapping[str, Verb], open: Open) -> None:
         self.tools = tools
         self._open = open
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="memfolio-open")
@@ -77,17 +75,17 @@ class Caller:
         with told_inside(memory.vault.config.home):
             return function(memory, *args)
 
-    def offered(self, *, may_write: bool) -> dict[str, Tool]:
+    def offered(self, *, may_write: bool) -> dict[str, Verb]:
         """The tools for one who may write, or may not."""
-        return {name: tool for name, tool in self.tools.items() if may_write or name in READING}
+        return {name: tool for name, tool in self.tools.items() if may_write or tool.is_reading}
 
     def call(
         self, name: str, arguments: Mapping[str, Any], told: Told | None = None, *, may_write: bool = True
     ) -> CallResult:
         """Call a tool. What goes wrong is told, not raised; what needs leave was proposed, which is an answer."""
         try:
-            tool = self._tool(name, may_write)
-            return CallResult(json.loads(as_json({"result": self.asked(_called, tool, arguments, told)})))
+            tool = self._tool(name, arguments, may_write)
+            return CallResult(json.loads(as_json({"result": self.asked(tool, arguments, told)})))
         except ProposedError as error:
             return CallResult({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
         except MemfolioError as error:
@@ -96,11 +94,11 @@ class Caller:
             logger.exception("%s failed", name[:40])
             return _failed("internal", f"{name[:40]} failed", "the log of the server has the cause; please report it")
 
-    def _tool(self, name: str, may_write: bool) -> Tool:
+    def _tool(self, name: str, arguments: Mapping[str, Any], may_write: bool) -> Verb:
         tool = self.tools.get(name)
         if tool is None:
             raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(self.tools)))
-        if not may_write and name not in READING:
+        if not may_write and tool.scope_for(arguments) != "read":
             hint = "have the owner make a token with --scope write"
             raise PolicyError(f"this token may only read, and {name} writes", row=SCOPE, hint=hint)
         return tool
@@ -111,16 +109,6 @@ class Caller:
         self._opener.shutdown()
         if not self._opening.exception():
             self._opening.result().close()
-
-
-def _called(memory: Memory, tool: Tool, arguments: Mapping[str, Any], told: Told | None) -> Any:
-    agent = arguments.get(AGENT)
-    if agent not in (None, memory.agent):
-        from memfolio.govern.gate import SELF
-
-        hint = "leave agent_id out: this door is open for one agent"
-        raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
-    return tool(memory, arguments, told)
 
 
 def _failed(code: str, message: str, hint: str) -> CallResult:

@@ -21,7 +21,7 @@ from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import Guest, build
 from memfolio.serve.tokens import Tokens
-from memfolio.serve.tools.tool import Tool
+from memfolio.verbs.verb import Verb
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -49,7 +49,7 @@ class Guarded:
 
 
 def callers_of(
-    tools: Mapping[str, Tool], opened: Callable[[str], Memory], now: Callable[[], float] = time.monotonic
+    tools: Mapping[str, Verb], opened: Callable[[str], Memory], now: Callable[[], float] = time.monotonic
 ) -> Callers:
     """The memory of each agent that asks, opened when it first does, and closed when nobody uses it."""
     return OpenByAgent(lambda agent: Caller(tools, lambda: opened(agent)), now)

@@ -16,7 +16,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from memfolio.recall.fence import fenced
-from memfolio.serve.cli.output import as_json
+from memfolio.verbs.documents import as_json
 
 # Lines of a host that the SDK cannot read, and leaves without an answer: mended, or answered with an error.
 
@@ -105,8 +105,8 @@ class Progress:
         self._began = time.monotonic()
         self.words: str | None = None
 
-    def __call__(self, words: str) -> None:
-        self.words = words
+    def __call__(self, job: str, done: int, total: int) -> None:
+        self.words = f"{job}: {done:,} of {total:,}" if total else job
 
     async def report(self, report: Report) -> None:
         """Tell every moment how long it has taken, which only ever grows, and what it says."""

@@ -20,11 +20,10 @@ from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.intake import nearest
-from memfolio.serve.cli.output import as_json
 from memfolio.serve.mcp.caller import Caller, CallResult
 from memfolio.serve.mcp.messages import Progress, hear, waited_for
-from memfolio.serve.tools.sets import ONCE, OUTSIDE, READING, REMOVING
-from memfolio.serve.tools.tool import Tool
+from memfolio.verbs.documents import as_json
+from memfolio.verbs.verb import Verb
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -40,22 +39,36 @@ PROPOSED = {
 """What a writing tool answers where the policy of the home wants somebody's leave."""
 
 
-def described(tool: Tool) -> types.Tool:
-    """A tool with its schemas, and what it does to the memory."""
-    is_reading = tool.name in READING
+LONG = 120
+"""Characters of a schema that is told as it is."""
+
+
+def described(tool: Verb) -> types.Tool:
+    """A verb as a tool: its schemas, and what it does to the memory; one that calls others may do what they do."""
+    is_reading = tool.is_reading and not tool.wraps
     hints = types.ToolAnnotations(
         read_only_hint=is_reading,
-        destructive_hint=tool.name in REMOVING,
-        idempotent_hint=is_reading or tool.name in ONCE,
-        open_world_hint=tool.name in OUTSIDE,
+        destructive_hint=tool.needs_confirmation or tool.wraps,
+        idempotent_hint=is_reading or tool.once,
+        open_world_hint=tool.outside or tool.wraps,
     )
     return types.Tool(
         name=tool.name,
         description=tool.description,
-        input_schema=tool.schema,
-        output_schema=_output(tool.output if is_reading else _or_proposed(tool.output)),
+        input_schema=tool.listed,
+        output_schema=_output(_brief(tool.output) if is_reading else _or_proposed(_brief(tool.output))),
         annotations=hints,
     )
+
+
+def _brief(shape: dict[str, Any]) -> dict[str, Any]:
+    """What is always there in an answer, without what is below that: every agent reads this before it begins."""
+    if "required" not in shape:
+        return (
+            {"type": shape["type"]} if "type" in shape else shape if "anyOf" in shape and len(str(shape)) < LONG else {}
+        )
+    inside = {name: _brief(each) for name, each in shape["properties"].items() if name in shape["required"]}
+    return {"type": "object", "properties": inside, "required": shape["required"]}
 
 
 def _or_proposed(shape: dict[str, Any]) -> dict[str, Any]:

@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from memfolio.govern.once import kept_once
 from memfolio.graph.graph import Entity
 from memfolio.index.lookup import Counts
 from memfolio.memory import Memory
-from memfolio.serve.tools import core
-from memfolio.serve.tools.core import Explained, MemoryDocument, Named, Recalled, Saved
-from memfolio.serve.tools.place import status_inside
-from memfolio.serve.tools.tool import as_moment
 from memfolio.status import Status
 from memfolio.types import MemoryItem
+from memfolio.verbs import daily, documents
+from memfolio.verbs.daily import CheckpointDocument, ExplanationDocument, Kind, Store
+from memfolio.verbs.documents import HitsDocument, WeakDocument
+from memfolio.verbs.verb import Verb
 
-Store = Literal["working", "short_term", "long_term"]
 Level = Literal["daily", "weekly", "monthly", "quarterly"]
-Kind = Literal["episodic", "semantic", "procedural", "opinion"]
 SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
-
-
-class StoredDocument(TypedDict):
-    id: str
-    content: str
-    type: str
-    store: str
-    score: float
-    depth: int
-    created_at: str
-    tags: list[str]
-
-
-class HitsDocument(TypedDict):
-    hits: list[StoredDocument]
-    degraded: list[str]
 
 
 class BuiltDigests(TypedDict):
     digests: list[str]
     edited: list[str]
     fresh: int
-
-
-class Weakened(Named):
-    certainty: float
-    dormant_in: float | None
-    archived_in: float | None
 
 
 def memory_store_item(
@@ -84,7 +61,7 @@ def memory_recall(
         min_importance=min_importance,
         depth=min(recursive_depth, 3),
     )
-    return _hits(hits)
+    return documents.hits(query, hits)
 
 
 def memory_consolidate(
@@ -98,12 +75,10 @@ def memory_consolidate(
 
     This happens by itself in time; call it when a large piece of work is done.
     """
-    from memfolio.serve.cli.output import fields_of
-
     done = memory.consolidate(
         dry_run=dry_run, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize
     )
-    return fields_of(done)
+    return documents.fields_of(done)
 
 
 def memory_checkpoint(
@@ -113,31 +88,30 @@ def memory_checkpoint(
     findings: list[str] | None = None,
     next_steps: list[str] | None = None,
     open_questions: list[str] | None = None,
-) -> Saved:
+) -> CheckpointDocument:
     """Write down where work stands, so that it can be taken up again; the same as `checkpoint`."""
-    return core.checkpoint(memory, context, decisions, findings, next_steps, open_questions)
+    return daily.checkpoint(memory, context, decisions, findings, next_steps, open_questions)
 
 
 def memory_build_hierarchy(
-    memory: Memory, scope: Literal["week", "month", "quarter", "all"] = "all", since: str | None = None
+    memory: Memory, scope: Literal["week", "month", "quarter", "all"] = "all", since: datetime | None = None
 ) -> BuiltDigests:
     """Write the digests of weeks, months and quarters that are missing or differ from their days.
 
     Answers with the paths of those that were written, and of those that a person edited and that were left alone.
     """
-    begins = as_moment(memory, "since", since)
-    built, _ = memory.digest(SCOPES.values() if scope == "all" else (SCOPES[scope],), since=begins)
+    built, _ = memory.digest(SCOPES.values() if scope == "all" else (SCOPES[scope],), since=since)
     return {"digests": list(built.paths), "edited": list(built.edited), "fresh": built.fresh}
 
 
 def memory_hierarchy_search(memory: Memory, query: str, level: Level, limit: int = 10) -> HitsDocument:
     """Search days, or their digests of weeks, months or quarters, for what went on over a longer time."""
-    return _hits(memory.recall(query, level=level, limit=limit))
+    return documents.hits(query, memory.recall(query, level=level, limit=limit))
 
 
 def memory_status(memory: Memory) -> Status:
     """How many memories each store holds, which are the newest, and what does not work."""
-    return status_inside(memory)
+    return documents.status(memory)
 
 
 def search_memory(
@@ -145,42 +119,40 @@ def search_memory(
     query: str,
     type: Kind | None = None,
     entity_name: str | None = None,
-    after: str | None = None,
-    before: str | None = None,
+    after: datetime | None = None,
+    before: datetime | None = None,
     limit: int = 10,
-) -> Recalled:
+) -> HitsDocument:
     """Search what is remembered, like `recall`, by how it is held, whom or what it is about, and when it happened."""
     hits = memory.recall(
         query,
         limit=limit,
         kinds=type,
         entity=entity_name,
-        since=as_moment(memory, "after", after),
-        until=as_moment(memory, "before", before),
+        since=after,
+        until=before,
     )
-    return core.recalled(hits)
+    return documents.hits(query, hits)
 
 
-def remember_fact(
-    memory: Memory, content: str, importance: float = 0.5, tags: list[str] | None = None
-) -> MemoryDocument:
+def remember_fact(memory: Memory, content: str, importance: float = 0.5, tags: list[str] | None = None) -> MemoryItem:
     """Keep a fact that will matter later; the same as `remember` with the type fact."""
-    return core.remember(memory, content, "fact", importance, tags)
+    return daily.remember(memory, content, "fact", importance, tags)
 
 
-def correct_fact(memory: Memory, id: str, content: str) -> Named:
+def correct_fact(memory: Memory, id: str, content: str) -> MemoryItem:
     """Replace a memory that is wrong with what is right; the same as `correct`."""
-    return core.correct(memory, id, content)
+    return daily.correct(memory, id, content)
 
 
-def confirm_fact(memory: Memory, id: str) -> Named:
+def confirm_fact(memory: Memory, id: str) -> MemoryItem:
     """Say that a memory is right, which keeps it from fading; the same as `confirm`."""
-    return core.confirm(memory, id)
+    return daily.confirm(memory, id)
 
 
-def explain_fact(memory: Memory, id: str) -> Explained:
+def explain_fact(memory: Memory, id: str) -> ExplanationDocument:
     """Tell where a memory comes from and what became of it; the same as `explain`."""
-    return core.explain(memory, id)
+    return daily.explain(memory, id)
 
 
 def get_entity_info(memory: Memory, name: str) -> Entity:
@@ -193,44 +165,28 @@ def memory_stats(memory: Memory) -> Counts | None:
     return memory.status().counts
 
 
-def weak_facts(memory: Memory, limit: int = 20) -> list[Weakened]:
+def weak_facts(memory: Memory, limit: int = 20) -> list[WeakDocument]:
     """List facts that are little certain by now, the weakest first, and in how many days they fall out of sight.
 
     Ask the person about them: `confirm` keeps one, `correct` mends it, `forget` lets it go.
     """
-    return [
-        {
-            "id": each.located.item.id,
-            "content": each.located.item.content,
-            "certainty": each.certainty,
-            "dormant_in": each.dormant_in,
-            "archived_in": each.archived_in,
-        }
-        for each in memory.weak(limit)
-    ]
+    return [documents.weak(each) for each in memory.weak(limit)]
 
 
-def _hits(found: Any) -> HitsDocument:
-    return {"hits": [_hit(each) for each in found], "degraded": list(found.degraded)}
-
-
-def _hit(hit: Any) -> StoredDocument:
-    item = hit.memory
-    return {
-        "id": item.id,
-        "content": item.content,
-        "type": item.type,
-        "store": item.store,
-        "score": hit.score,
-        "depth": hit.depth,
-        "created_at": item.created_at,
-        "tags": list(item.tags),
-    }
-
-
-TOOLS = (
-    *(memory_store_item, memory_recall, memory_consolidate, memory_checkpoint),
-    *(memory_build_hierarchy, memory_hierarchy_search, memory_status),
-    *(search_memory, remember_fact, correct_fact, confirm_fact, explain_fact),
-    *(get_entity_info, memory_stats, weak_facts),
+VERBS = (
+    Verb(does=memory_store_item, effect="add", once=True),
+    Verb(does=memory_recall, effect="read"),
+    Verb(does=memory_consolidate, effect="change", slow=True),
+    Verb(does=memory_checkpoint, effect="add", once=True),
+    Verb(does=memory_build_hierarchy, effect="change", once=True, slow=True, words="digest summary week month"),
+    Verb(does=memory_hierarchy_search, effect="read", words="digest summary week month"),
+    Verb(does=memory_status, effect="read"),
+    Verb(does=search_memory, effect="read"),
+    Verb(does=remember_fact, effect="add", once=True),
+    Verb(does=correct_fact, effect="remove", once=True),
+    Verb(does=confirm_fact, effect="change", once=True),
+    Verb(does=explain_fact, effect="read"),
+    Verb(does=get_entity_info, effect="read", words="who person people project about"),
+    Verb(does=memory_stats, effect="read", words="count how many"),
+    Verb(does=weak_facts, effect="read", words="uncertain doubtful fading review"),
 )

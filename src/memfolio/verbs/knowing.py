@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, cast
+from datetime import datetime
+from typing import Any, Literal, TypedDict
 
 from memfolio.errors import InputError
-from memfolio.govern.proposal import Proposal
-from memfolio.index.facts import Fact as KnownFact
 from memfolio.knowledge.cases import Case
 from memfolio.knowledge.engine import as_triple
-from memfolio.knowledge.facts import fact_json
 from memfolio.knowledge.goals import seed_goals
 from memfolio.knowledge.ontology.term import Term, term_from
 from memfolio.knowledge.ontology.validate import Report
-from memfolio.knowledge.tree import as_document
 from memfolio.knowledge.typedb.mirror import MirrorStatus
 from memfolio.memory import Memory
 from memfolio.recall.query import check_number
-from memfolio.serve.tools.tool import as_moment
 from memfolio.types import Attribution
+from memfolio.verbs import documents
+from memfolio.verbs.documents import FactDocument
+from memfolio.verbs.verb import Verb, only_in_python
 
 Method = Literal["user_confirmation", "cross_reference", "temporal_check", "consistency_check"]
 RuleType = Literal["inference", "constraint", "policy"]
 REVIEWER = Attribution(actor="bot:review", trigger="review")
 MANY = 10_000
 """How many facts one answer may have."""
+FAR = 100
+"""How many steps a path may have."""
 TERMS = "ontology."
 """How the verbs begin that are about terms."""
 NodeType = Literal["class", "object_property", "datatype_property"]
-
-
-class FactDocument(TypedDict):
-    """The main of a fact; what it rests on comes beside."""
-
-    id: str
-    subject: str
-    predicate: str
-    object: Any
-    confidence: float
-    source: str
-    origin: str
-    valid_from: str | None
-    valid_until: str | None
-    derived: bool
 
 
 class FactsDocument(TypedDict):
@@ -71,14 +57,14 @@ def fact_assert(
     fact = memory.facts.assert_(
         subject, predicate, object, confidence=confidence, source=source, valid_from=valid_from, valid_until=valid_until
     )
-    return _fact(fact)
+    return documents.fact(fact)
 
 
 def fact_retract(
     memory: Memory, fact_id: str | None = None, subject: str | None = None, predicate: str | None = None
 ) -> list[FactDocument]:
     """Retract facts by id, subject or predicate, and answer with them; what is given must all fit."""
-    return [_fact(each) for each in memory.facts.retract(fact_id, subject=subject, predicate=predicate)]
+    return [documents.fact(each) for each in memory.facts.retract(fact_id, subject=subject, predicate=predicate)]
 
 
 def fact_query(
@@ -87,8 +73,8 @@ def fact_query(
     predicate: str | None = None,
     object: str | None = None,
     min_confidence: float = 0.0,
-    valid_at: str | None = None,
-    as_of: str | None = None,
+    valid_at: datetime | None = None,
+    as_of: datetime | None = None,
     include_derived: bool = True,
     limit: int = 50,
 ) -> FactsDocument:
@@ -99,27 +85,53 @@ def fact_query(
         predicate,
         object,
         min_confidence=min_confidence,
-        valid_at=as_moment(memory, "valid_at", valid_at),
-        as_of=as_moment(memory, "as_of", as_of),
+        valid_at=valid_at,
+        as_of=as_of,
         include_derived=include_derived,
         limit=most + 1,
     )
-    return {"facts": [_fact(each) for each in found[:most]], "is_cut": len(found) > most}
+    return {"facts": [documents.fact(each) for each in found[:most]], "is_cut": len(found) > most}
 
 
 def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> dict[str, Any]:
     """Tell from which facts and by which rules a fact follows, as a tree."""
-    return _document(memory.facts.explain(fact_id, depth=depth))
+    return documents.knowledge(memory.facts.explain(fact_id, depth=depth))
 
 
 def fact_verify(memory: Memory, fact_id: str, method: Method, confirmed: bool | None = None) -> dict[str, Any]:
     """Check a fact with the person's answer, other sources, the calendar or the other facts; that is noted with it."""
-    return _document(memory.verify_fact(fact_id, method, confirmed=confirmed))
+    return documents.knowledge(memory.verify_fact(fact_id, method, confirmed=confirmed))
 
 
 def fact_infer(memory: Memory, premise: str, limit: int = 10) -> list[dict[str, Any]]:
     """Guess what might follow from a premise; nothing of that is stored."""
-    return [_document(each) for each in memory.infer(premise, limit=limit)]
+    return [documents.knowledge(each) for each in memory.infer(premise, limit=limit)]
+
+
+def fact_traverse(
+    memory: Memory,
+    start: str,
+    path: list[str] | str,
+    hops: int = 6,
+    limit: int = 100,
+    valid_at: datetime | None = None,
+) -> dict[str, Any]:
+    """Follow predicates from one thing to others, over all facts that you may read; `start` * stands for any thing."""
+    ask, begin = memory.questions, None if start == "*" else start
+    hops, most = check_number("hops", hops, 1, FAR), check_number("limit", limit, 1, MANY)
+    return documents.paths(ask, ask.traverse(begin, path, valid_at=valid_at, limit=most, hops=hops))
+
+
+def fact_impact(memory: Memory, what: str, hops: int = 6, valid_at: datetime | None = None) -> dict[str, Any]:
+    """What is in doubt when a belief or a fact is: goals, plans, steps, and the conclusions that fall with it."""
+    ask = memory.questions
+    return documents.impact(ask, ask.impact(what, valid_at=valid_at, hops=check_number("hops", hops, 1, FAR)))
+
+
+def fact_count(memory: Memory, conditions: str, by: str = "agent", valid_at: datetime | None = None) -> dict[str, Any]:
+    """Count what meets conditions such as `?g isA Goal and ?g status behind`, by agent or by a ?variable of them."""
+    ask = memory.questions
+    return documents.groups(ask, ask.aggregate(conditions, by=by, valid_at=valid_at))
 
 
 def rule_create(
@@ -164,19 +176,19 @@ def rule_toggle(memory: Memory, rule_id: str, enabled: bool | None = None) -> di
 
 def constraint_check(memory: Memory, domain: str | None = None) -> dict[str, Any]:
     """Which constraints are violated by what is known, the worst first."""
-    return _document(memory.inference.check(domain=domain))
+    return documents.knowledge(memory.inference.check(domain=domain))
 
 
 def policy_eval(memory: Memory, context: list[list[str]] | None = None, domain: str | None = None) -> dict[str, Any]:
     """What the policy rules ask for in a situation; ask before you act on somebody's behalf."""
     given = [as_triple(tuple(each)) for each in context or ()]
-    return _document(memory.inference.evaluate(given, domain=domain))
+    return documents.knowledge(memory.inference.evaluate(given, domain=domain))
 
 
 def infer_forward(memory: Memory, persist: bool = False, domain: str | None = None, limit: int = 100) -> dict[str, Any]:
     """What follows from the facts by the rules; with `persist` it is kept, for as long as it follows."""
     most = check_number("limit", limit, 1, MANY)
-    return _document(memory.inference.forward(persist=persist, domain=domain, limit=most))
+    return documents.knowledge(memory.inference.forward(persist=persist, domain=domain, limit=most))
 
 
 def infer_backward(memory: Memory, subject: str, predicate: str, object: str) -> dict[str, Any]:
@@ -184,18 +196,18 @@ def infer_backward(memory: Memory, subject: str, predicate: str, object: str) ->
 
     With the verdict not-decided, `undecided` names the limit that ended the search: it may follow or not.
     """
-    return _document(memory.inference.backward(subject, predicate, object))
+    return documents.knowledge(memory.inference.backward(subject, predicate, object))
 
 
 def infer_abductive(memory: Memory, subject: str, predicate: str, object: str) -> list[dict[str, Any]]:
     """What would explain an observation, the best supported first; each names what it assumes."""
-    return [_document(each) for each in memory.inference.abduce(subject, predicate, object)]
+    return [documents.knowledge(each) for each in memory.inference.abduce(subject, predicate, object)]
 
 
 def knowledge_explain(memory: Memory, question: str) -> dict[str, Any]:
     """Answer a question from facts and rules, with sources and what is missing; `text` says it in words."""
     found = memory.inference.explain(question)
-    return _document(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
+    return documents.knowledge(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
 
 
 def cbr_store(
@@ -250,7 +262,7 @@ def ontology_propose_concept(
         "definition": sbvr_definition,
         "synonyms": sbvr_synonyms,
     }
-    return _proposal(memory.propose_term(term_from(fields), rationale=rationale))
+    return documents.term_proposal(memory.propose_term(term_from(fields), rationale=rationale))
 
 
 def ontology_validate_proposal(memory: Memory, proposal_id: str) -> Report:
@@ -268,7 +280,7 @@ def ontology_merge_approved(memory: Memory, proposal_id: str, shown: str) -> Ter
 def ontology_list_proposals(memory: Memory) -> list[dict[str, Any]]:
     """List the terms that wait for a decision."""
     waiting = memory.proposals.pending(all=True)
-    return [_proposal(each) for each in waiting if each.intent.verb.startswith(TERMS)]
+    return [documents.term_proposal(each) for each in waiting if each.intent.verb.startswith(TERMS)]
 
 
 def ontology_scaffold_domain(
@@ -304,14 +316,6 @@ def goal_seed_business(memory: Memory, goals: dict[str, Any], dry_run: bool = Fa
     return seed_goals(memory.facts, goals, agent=memory.agent, dry_run=dry_run)
 
 
-def _fact(fact: KnownFact) -> FactDocument:
-    return cast("FactDocument", fact_json(fact))
-
-
-def _document(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", as_document(value))
-
-
 def _term(memory: Memory, proposal_id: str) -> Term:
     proposal = memory.proposals.get(proposal_id)
     if not proposal.intent.verb.startswith(TERMS):
@@ -319,23 +323,44 @@ def _term(memory: Memory, proposal_id: str) -> Term:
     return term_from(proposal.intent.arguments)
 
 
-def _proposal(proposal: Proposal) -> dict[str, Any]:
-    return {
-        "id": proposal.id,
-        "title": proposal.title,
-        "shown": proposal.shown,
-        "status": proposal.status,
-        "note": proposal.note,
-        **proposal.intent.arguments,
-    }
-
-
-TOOLS = (
-    *(fact_assert, fact_retract, fact_query, fact_explain, fact_verify, fact_infer),
-    *(rule_create, rule_list, rule_toggle, constraint_check, policy_eval),
-    *(infer_forward, infer_backward, infer_abductive, knowledge_explain),
-    *(cbr_store, cbr_retrieve),
-    *(ontology_propose_concept, ontology_validate_proposal, ontology_merge_approved, ontology_list_proposals),
-    *(ontology_scaffold_domain, typedb_status, typedb_sync_schema, typedb_query, typedb_sync_agent_data),
-    goal_seed_business,
+KNOWLEDGE = "knowledge"
+VERBS = (
+    Verb(does=fact_assert, effect="add", set=KNOWLEDGE, once=True, words="triple knowledge graph store"),
+    Verb(does=fact_retract, effect="remove", set=KNOWLEDGE, once=True, words="delete withdraw triple"),
+    Verb(does=fact_query, effect="read", set=KNOWLEDGE, words="search triples list knowledge"),
+    Verb(does=fact_explain, effect="read", set=KNOWLEDGE, words="why proof derived"),
+    Verb(does=fact_verify, effect="change", set=KNOWLEDGE, words="check true"),
+    Verb(does=fact_infer, effect="read", set=KNOWLEDGE, words="hypothesis suppose"),
+    Verb(does=fact_traverse, effect="read", set=KNOWLEDGE, words="graph connected path hops related depends"),
+    Verb(does=fact_impact, effect="read", set=KNOWLEDGE, words="depends affected consequences break change"),
+    Verb(does=fact_count, effect="read", set=KNOWLEDGE, words="how many aggregate number group"),
+    Verb(does=rule_create, effect="add", set=KNOWLEDGE, once=True, words="if then policy constraint"),
+    Verb(does=rule_list, effect="read", set=KNOWLEDGE),
+    Verb(does=rule_toggle, effect="remove", set=KNOWLEDGE, words="enable disable"),
+    Verb(does=constraint_check, effect="read", set=KNOWLEDGE, words="violations consistent contradiction"),
+    Verb(does=policy_eval, effect="read", set=KNOWLEDGE, words="allowed permitted may should"),
+    Verb(does=infer_forward, effect="change", set=KNOWLEDGE, words="derive conclude deduce"),
+    Verb(does=infer_backward, effect="read", set=KNOWLEDGE, words="prove goal whether true"),
+    Verb(does=infer_abductive, effect="read", set=KNOWLEDGE, words="why cause diagnose explanation"),
+    Verb(does=knowledge_explain, effect="read", set=KNOWLEDGE, words="answer question why"),
+    Verb(does=cbr_store, effect="add", set=KNOWLEDGE, words="case solved problem solution experience"),
+    Verb(does=cbr_retrieve, effect="read", set=KNOWLEDGE, words="case similar problem before solved experience failed"),
+    Verb(does=ontology_propose_concept, effect="add", set=KNOWLEDGE, once=True, words="term vocabulary class"),
+    Verb(does=ontology_validate_proposal, effect="read", set=KNOWLEDGE),
+    Verb(does=ontology_merge_approved, effect="add", set=KNOWLEDGE, once=True),
+    Verb(does=ontology_list_proposals, effect="read", set=KNOWLEDGE),
+    Verb(does=ontology_scaffold_domain, effect="add", set=KNOWLEDGE, once=True, words="vocabulary template"),
+    Verb(does=typedb_status, effect="read", set=KNOWLEDGE, outside=True, slow=True),
+    Verb(does=typedb_sync_schema, effect="change", set=KNOWLEDGE, once=True, outside=True, slow=True),
+    Verb(does=typedb_query, effect="read", set=KNOWLEDGE, outside=True, slow=True),
+    Verb(does=typedb_sync_agent_data, effect="remove", set=KNOWLEDGE, once=True, outside=True, slow=True),
+    Verb(does=goal_seed_business, effect="add", set=KNOWLEDGE, once=True, words="goals strategy plan"),
+    Verb(does="graph.entities", effect="read", set=KNOWLEDGE, words="people things list who"),
+    Verb(does="graph.entity", effect="read", set=KNOWLEDGE, words="who person page about"),
+    Verb(does="graph.neighbours", effect="read", set=KNOWLEDGE, words="related connected"),
+    Verb(does="graph.path", effect="read", set=KNOWLEDGE, words="connected between how"),
+    only_in_python("verify_fact", "change", "elsewhere it is called fact_verify"),
+    only_in_python("infer", "read", "elsewhere it is called fact_infer"),
+    only_in_python("scaffold", "add", "elsewhere it is called ontology_scaffold_domain"),
+    only_in_python("propose_term", "add", "elsewhere it is called ontology_propose_concept"),
 )

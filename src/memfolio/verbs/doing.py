@@ -1,4 +1,4 @@
-"""The tools about an agent's mind, and about what it knows how to do."""
+"""The verbs about an agent's mind, what it knows how to do, and problems to be thought through."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from memfolio.index.mind_pages import MindItem
 from memfolio.memory import Memory
 from memfolio.mind.heartbeat import BdiCycleResult
 from memfolio.procedures.page import TreeDecision
-from memfolio.serve.cli.mind import document
-from memfolio.serve.cli.workflow import document as run_document
+from memfolio.reason.reason import Judgement, Reasoned
+from memfolio.verbs import documents
+from memfolio.verbs.documents import mind_item
+from memfolio.verbs.verb import Verb
 
 Kind = Literal["persona", "capability", "belief", "desire", "goal", "intention", "plan", "commitment", "learning"]
 Ending = Literal["done", "dropped", "retired"]
@@ -26,14 +28,14 @@ def mind_add(
     given = {f"{name}_": value for name, value in (fields or {}).items()}
     if known := _known(memory, kind, text, title):
         is_said = all(known.fields.get(name) == value for name, value in (fields or {}).items())
-        return document(known if is_said else memory.mind.update(known.id, **given))
-    return document(memory.mind.add(kind, text, title=title, **given))
+        return mind_item(known if is_said else memory.mind.update(known.id, **given))
+    return mind_item(memory.mind.add(kind, text, title=title, **given))
 
 
 def mind_list(memory: Memory, kind: Kind | None = None, all: bool = False) -> dict[str, Any]:
     """List what the agent believes, wants and has taken on, with what on its pages makes no sense."""
     found = memory.mind.items(kind, live=not all)
-    return {"items": [document(each) for each in found], "problems": memory.mind.problems()}
+    return {"items": [mind_item(each) for each in found], "problems": memory.mind.problems()}
 
 
 def mind_update(
@@ -41,12 +43,12 @@ def mind_update(
 ) -> dict[str, Any]:
     """Change the text or the fields of an item of the mind; a field of null is taken away."""
     given = {f"{name}_": value for name, value in (fields or {}).items()}
-    return document(memory.mind.update(item, text=text, **given))
+    return mind_item(memory.mind.update(item, text=text, **given))
 
 
 def mind_end(memory: Memory, item: str, status: Ending = "done", reason: str | None = None) -> dict[str, Any]:
     """End an item of the mind that is done, dropped, or does not hold any more; it stays readable on its page."""
-    return document(memory.mind.retire(item, status, reason=reason))
+    return mind_item(memory.mind.retire(item, status, reason=reason))
 
 
 def mind_due(memory: Memory, about: str = "") -> list[dict[str, Any]]:
@@ -72,7 +74,7 @@ def procedure_decide(memory: Memory, name: str, answers: dict[str, Any] | None =
 
 def workflow_start(memory: Memory, name: str, values: dict[str, Any] | None = None) -> dict[str, Any]:
     """Begin a procedure; the answer says which step is to be done first. Call workflow_done after each step."""
-    return run_document(memory.runs.run(name, values or {}, checklist=True))
+    return documents.run(memory.runs.run(name, values or {}, checklist=True))
 
 
 def workflow_done(
@@ -87,7 +89,7 @@ def workflow_done(
 
     With turn, that of the step that waits, a call which is repeated does not count for the next step.
     """
-    return run_document(memory.runs.done(run, ok=ok, error=error or "", result=result, turn=turn))
+    return documents.run(memory.runs.done(run, ok=ok, error=error or "", result=result, turn=turn))
 
 
 def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> MindItem | None:
@@ -96,7 +98,48 @@ def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> MindItem
     return next((each for each in said if title in (None, each.title)), None)
 
 
-TOOLS = (
-    *(mind_add, mind_list, mind_update, mind_end, mind_due, bdi_heartbeat),
-    *(procedure_match, procedure_decide, workflow_start, workflow_done),
+def reason(
+    memory: Memory,
+    problem: str,
+    method: str | None = None,
+    given: dict[str, Any] | None = None,
+    problem_classification: dict[str, Any] | None = None,
+    multi_method: bool = False,
+    methods: list[str] | None = None,
+    store: bool = False,
+) -> Reasoned:
+    """Think a problem through: by a method, by the one that fits its classification, or by several that are weighed.
+
+    The answer has a conclusion, its confidence and the steps to it. A method that computes needs its inputs in given;
+    without them it answers with what it needs and the steps to take.
+    """
+    return memory.reason(
+        problem,
+        method=method,
+        given=given,
+        problem_classification=problem_classification,
+        multi_method=multi_method,
+        methods=methods or (),
+        store=store,
+    )
+
+
+def reason_outcome(memory: Memory, judgement: str, came_true: float) -> Judgement:
+    """Say whether a conclusion that was stored came true, as 1, 0 or a share; methods are calibrated by it."""
+    return memory.reason.outcome(judgement, came_true)
+
+
+VERBS = (
+    Verb(does=mind_add, effect="add", set="mind", once=True, words="remind todo goal promise intend later due"),
+    Verb(does=mind_list, effect="read", set="mind", words="goals beliefs plans intentions todos"),
+    Verb(does=mind_update, effect="remove", set="mind", once=True, words="change goal belief priority"),
+    Verb(does=mind_end, effect="remove", set="mind", once=True, words="finish complete done drop goal"),
+    Verb(does=mind_due, effect="read", set="mind", words="reminders deadlines today agenda"),
+    Verb(does=bdi_heartbeat, effect="remove", set="mind"),
+    Verb(does=procedure_match, effect="read", set="mind", words="how to steps instructions checklist recipe"),
+    Verb(does=procedure_decide, effect="read", set="mind", words="decision choose"),
+    Verb(does=workflow_start, effect="add", set="mind", words="run follow steps checklist procedure begin"),
+    Verb(does=workflow_done, effect="change", set="mind", words="next step checklist"),
+    Verb(does=reason, effect="change", set="reason", words="decide choose weigh options probability logic argument"),
+    Verb(does=reason_outcome, effect="change", set="reason", words="result prediction right wrong"),
 )

@@ -1,1 +1,0 @@
-"""What agents call by name: functions of a `Memory` and plain values, for every door that offers tools."""

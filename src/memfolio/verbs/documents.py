@@ -1,0 +1,327 @@
+"""Things as JSON documents, one function for each type; what every door answers with."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+from memfolio.clock import iso
+from memfolio.errors import MemfolioError
+from memfolio.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memfolio.govern.proposal import Proposal
+    from memfolio.index.facts import Fact
+    from memfolio.index.maintenance import Weak
+    from memfolio.index.mind_pages import MindItem
+    from memfolio.knowledge.traverse import Cited, Groups, Impact, Paths, Questions
+    from memfolio.knowledge.traverse import Path as FactPath
+    from memfolio.memory import Memory
+    from memfolio.procedures.run import Run
+    from memfolio.recall.hit import Hit, Hits
+    from memfolio.status import Status
+    from memfolio.stores.edit import Mended
+
+
+class Named(TypedDict):
+    """A memory by its id, and what it says."""
+
+    id: str
+    content: str
+
+
+class HitDocument(Named):
+    """A memory that was found, as far as it has each of these."""
+
+    kind: str
+    type: str
+    store: str
+    origin: str
+    at: str
+    score: float
+    depth: int
+    path: str
+    created_at: str
+    tags: list[str]
+    importance: float
+    agent: str
+
+
+class HitsDocument(TypedDict):
+    query: str
+    took_ms: float
+    intent: str
+    filters: dict[str, Any]
+    degraded: list[str]
+    hits: list[HitDocument]
+
+
+class MendedDocument(TypedDict):
+    """What a change of memories did or would do; `seq` is the change, null where nothing was done."""
+
+    memories: list[MemoryItem]
+    diff: str
+    seq: int | None
+    hint: str
+
+
+class ForgottenDocument(MendedDocument):
+    """The same with whether it is forgotten by now."""
+
+    forgotten: bool
+
+
+class FactDocument(TypedDict):
+    """The main of a fact; what it rests on comes beside."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: Any
+    confidence: float
+    source: str
+    origin: str
+    valid_from: str | None
+    valid_until: str | None
+    derived: bool
+
+
+class ProposalDocument(TypedDict):
+    id: str
+    to: str
+    title: str
+    path: str
+    shown: str
+
+
+class WeakDocument(Named):
+    certainty: float
+    dormant_in: float | None
+    archived_in: float | None
+
+
+def as_json(document: dict[str, Any]) -> str:
+    """A document as text."""
+    return json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
+
+
+def packed(document: dict[str, Any]) -> bytes:
+    """The same in few bytes."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=_plain).encode("utf-8", "replace")
+
+
+def _plain(value: object) -> object:
+    """What JSON has no form for, in the nearest that it has."""
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, MemoryItem):
+        return as_document(value)
+    if dataclasses.is_dataclass(value):
+        return fields_of(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by their names."""
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+
+
+def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
+    """A memory for programs: what it has, times in UTC."""
+    return {name: value for name, value in fields_of(item).items() if value is not None} | more
+
+
+FURTHER = (
+    *("event_time", "role", "session", "user", "importance", "confidence"),
+    *("origin", "valid_from", "valid_until", "superseded_by"),
+)
+"""What else programs get of a memory that was found."""
+WHY = ("why", "snippet", "confidence", "heading", "replaced", "phase")
+"""What a hit tells only where somebody asks why it was found, or where it is out of the ordinary."""
+USUAL: tuple[Any, ...] = (None, "", "active", [], (), {})
+
+
+def hits(query: str, found: Hits, *, explain: bool = False) -> HitsDocument:
+    """What answers a question, best first; with `explain` also why each was found."""
+    told = [_hit(each, explain=explain) for each in found]
+    return cast("HitsDocument", hits_document(query, found) | {"hits": told})
+
+
+def _hit(hit: Hit, *, explain: bool) -> dict[str, Any]:
+    item = hit.memory
+    full = hit_document(hit) | {"attributes": item.attributes, "at": item.event_time or item.created_at}
+    if explain:
+        return full
+    always = (*HitDocument.__annotations__,)
+    left_out = {name for name, value in full.items() if value in USUAL and name not in always}
+    return {name: value for name, value in full.items() if name not in left_out | set(WHY[:3])}
+
+
+def hits_document(query: str, found: Hits) -> dict[str, Any]:
+    """Hits as the command line tells programs of them."""
+    return {
+        "query": query,
+        "took_ms": found.took_ms,
+        "intent": found.intent,
+        "filters": dict(found.filters),
+        "degraded": list(found.degraded),
+        "hits": [hit_document(hit) for hit in found],
+    }
+
+
+def hit_document(hit: Hit) -> dict[str, Any]:
+    """All that is known of a hit."""
+    item = hit.memory
+    return {
+        "id": item.id,
+        "content": item.content,
+        "kind": item.kind,
+        "type": item.type,
+        "store": item.store,
+        "score": hit.score,
+        "depth": hit.depth,
+        "why": [reason._asdict() for reason in hit.why],
+        "created_at": item.created_at,
+        "tags": item.tags,
+        "agent": hit.agent,
+        "path": hit.path,
+        "heading": hit.heading,
+        "snippet": hit.snippet,
+        "phase": phase(hit),
+        "replaced": hit.replaced,
+        **{name: getattr(item, name) for name in FURTHER},
+    }
+
+
+def phase(hit: Hit) -> str:
+    """How far it has faded; `archived` is a place and not a phase here, so what may be archived is dormant."""
+    return "dormant" if hit.phase == "archived" else hit.phase
+
+
+def mended(value: Mended) -> MendedDocument:
+    return {
+        "memories": list(value.memories),
+        "diff": value.diff,
+        "seq": value.receipt.seq if value.receipt else None,
+        "hint": value.hint,
+    }
+
+
+def proposal(value: Proposal) -> ProposalDocument:
+    """A proposal with the mark that an approval of it must name."""
+    own = {name: each for name, each in fields_of(value).items() if name != "hash"}
+    return cast("ProposalDocument", own | {"title": value.title, "path": value.path, "shown": value.shown})
+
+
+def proposals(values: Iterable[Proposal]) -> list[ProposalDocument]:
+    return [proposal(each) for each in values]
+
+
+def term_proposal(value: Proposal) -> dict[str, Any]:
+    """The proposal of a term, with the fields of the term."""
+    own = {name: getattr(value, name) for name in ("id", "title", "shown", "status", "note")}
+    return own | dict(value.intent.arguments)
+
+
+def weak(value: Weak) -> WeakDocument:
+    item = value.located.item
+    return {
+        "id": item.id,
+        "content": item.content,
+        "certainty": value.certainty,
+        "dormant_in": value.dormant_in,
+        "archived_in": value.archived_in,
+    }
+
+
+def fact(value: Fact) -> FactDocument:
+    from memfolio.knowledge.facts import fact_json
+
+    return cast("FactDocument", fact_json(value))
+
+
+def knowledge(value: object) -> dict[str, Any]:
+    """A finding, proof or explanation with what it rests on."""
+    from memfolio.knowledge.tree import as_document
+
+    return cast("dict[str, Any]", as_document(value))
+
+
+def paths(ask: Questions, found: Paths) -> dict[str, Any]:
+    """Paths along facts."""
+    return {"paths": _paths(ask, found.paths), "is_cut": found.is_cut}
+
+
+def impact(ask: Questions, found: Impact) -> dict[str, Any]:
+    """What hangs on something: the ends by kind, the paths to them, and the conclusions that fall with it."""
+    ids = ask.ids(found.conclusions)
+    return {
+        "paths": _paths(ask, [path for each in found.kinds.values() for path in each]),
+        "kinds": {kind: [path.nodes[-1] for path in each] for kind, each in found.kinds.items()},
+        "conclusions": [{"id": name, "fact": " ".join(each.atom.triple)} for each, name in ids.items()],
+        "is_cut": found.is_cut,
+    }
+
+
+def groups(ask: Questions, found: Groups) -> dict[str, Any]:
+    """What was counted, each with the facts by which it counts."""
+    ids = ask.ids(cited for members in found.groups.values() for each in members for cited in each.facts)
+    told = {
+        value: [each._asdict() | {"facts": [ids[cited] for cited in each.facts]} for each in members]
+        for value, members in found.groups.items()
+    }
+    return {"groups": told, "problems": list(found.problems), "is_cut": found.is_cut}
+
+
+def _paths(ask: Questions, found: Sequence[FactPath]) -> list[dict[str, Any]]:
+    from memfolio.knowledge.traverse import as_document
+
+    ids: Mapping[Cited, str] = ask.ids(hop.cited for path in found for hop in path.hops)
+    return [as_document(path, ids.__getitem__) for path in found]
+
+
+def mind_item(item: MindItem) -> dict[str, Any]:
+    own = {name: getattr(item, name) for name in ("id", "title", "text", "status", "line", "problems")}
+    return own | {"kind": item.kind.name, "fields": dict(item.fields)}
+
+
+def run(value: Run) -> dict[str, Any]:
+    """A run for programs, with `failure` for its error: a document with an `error` is that of a call that failed."""
+    fields = fields_of(value) | {"state": value.state, "failure": value.error}
+    return {name: each for name, each in fields.items() if name != "error"}
+
+
+def status(memory: Memory) -> Status:
+    """How a home is doing, under its own name: where it is on its machine is nobody's business elsewhere."""
+    found, home = memory.status(), memory.vault.config.home
+    return replace(
+        found,
+        home=Path(home.name),
+        obstacle=found.obstacle and inside(home, found.obstacle),
+        problems={path: inside(home, each) for path, each in found.problems.items()},
+        trouble=found.trouble and inside(home, found.trouble),
+        degraded=tuple(inside(home, each) for each in found.degraded),
+    )
+
+
+def inside(home: Path, words: str) -> str:
+    """Words without the folder that a home is in."""
+    return words.replace(f"{home}/", "").replace(str(home), home.name)
+
+
+@contextmanager
+def told_inside(home: Path) -> Iterator[None]:
+    """Errors from in here say nothing of where the home is."""
+    try:
+        yield
+    except MemfolioError as error:
+        error.message, error.hint = inside(home, error.message), inside(home, error.hint)
+        raise

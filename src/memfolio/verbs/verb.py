@@ -1,0 +1,408 @@
+"""A verb: one row of the table, from which its schemas, scope and hints at every door are derived."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import inspect
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
+from enum import Enum
+from functools import cache, cached_property, reduce
+from importlib import import_module
+from math import isfinite
+from operator import attrgetter, or_
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from memfolio.errors import InputError, PolicyError
+from memfolio.intake import nearest
+from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.verbs.documents import as_document
+
+if TYPE_CHECKING:
+    from memfolio.memory import Memory
+
+Effect = Literal["read", "add", "change", "remove"]
+Scope = Literal["read", "write", "admin"]
+Told = Callable[[str, int, int], None]
+"""How far a call is: what it does, how much of it is done, and of how much."""
+
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "core": ("daily",),
+    "memory": ("daily", "life", "trust", "seeds"),
+    "knowledge": ("daily", "knowing"),
+    "mind": ("daily", "doing"),
+    "reason": ("daily", "doing"),
+    "all": ("daily", "life", "trust", "seeds", "knowing", "doing"),
+}
+"""The sets of tools, each with the modules that have its rows; they are loaded when the set is asked for."""
+ROOMS = {
+    "core": "memfolio.stores.core:Core",
+    "graph": "memfolio.graph.graph:Graph",
+    "proposals": "memfolio.govern.proposals:Proposals",
+    "audit": "memfolio.vault.past.past:Past",
+}
+"""The classes of the rooms whose methods are verbs."""
+AGENT = "agent_id"
+"""Whose memory is meant; whoever calls a verb opens that one."""
+TOLD = "told"
+LEFT_OUT = ("self", "by", TOLD, "origin", "tier", "wanted")
+"""What of a method a caller has no say in: who speaks, and whose word it is, follow from who is let in."""
+UNSOUND = re.compile("[\0\ud800-\udfff]")
+MOST = 10**15
+"""No whole number is larger; more digits than any count or id needs."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Verb:
+    """What a memory can do, under its name.
+
+    `does` is a function of a memory and plain values, or the path of a method such as "core.read". What the method
+    gives is told as `shows` tells it. `set` is the set of tools that it belongs to; those of "core" are in all.
+    """
+
+    does: Callable[..., Any] | str
+    effect: Effect
+    set: str = "memory"
+    name: str = ""
+    shows: Callable[[Any], Any] | None = None
+    once: bool = False
+    """Whether a second call with the same arguments has no further effect."""
+    outside: bool = False
+    """Whether it asks another server."""
+    slow: bool = False
+    admin: bool = False
+    renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Older spellings of arguments, which are accepted."""
+    short: tuple[str, ...] = ()
+    """The arguments that its tool is listed with, where those are not all that it takes."""
+    words: str = ""
+    """Words that people use for it, by which it is found beside those of its description."""
+    lacks: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The doors, of "http" and "mcp", at which it is not, each with the reason."""
+    wraps: bool = False
+    """Whether it calls the verb that its argument `name` names, whose scope it needs then."""
+
+    def __post_init__(self) -> None:
+        default = self.does.replace(".", "_") if isinstance(self.does, str) else self.does.__name__
+        object.__setattr__(self, "name", self.name or default)
+
+    @property
+    def is_reading(self) -> bool:
+        return self.effect == "read"
+
+    @property
+    def scope(self) -> Scope:
+        """What a token must allow."""
+        if self.admin:
+            return "admin"
+        return "read" if self.is_reading else "write"
+
+    def scope_for(self, arguments: Mapping[str, Any]) -> Scope:
+        """What a token must allow for a call with these arguments."""
+        inner = table("all").get(str(arguments.get("name"))) if self.wraps else None
+        return inner.scope if inner else self.scope
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether somebody should agree to each call: it takes something away or puts something in its place."""
+        return self.effect == "remove"
+
+    @property
+    def method(self) -> str:
+        """The method of `Memory` that it is, where it is one."""
+        return self.does if isinstance(self.does, str) else self.name
+
+    @property
+    def route(self) -> str:
+        return f"/v1/{self.name.replace('_', '-')}"
+
+    @cached_property
+    def _function(self) -> Callable[..., Any]:
+        if not isinstance(self.does, str):
+            return self.does
+        room, _, method = self.does.rpartition(".")
+        module, _, name = ROOMS.get(room, "memfolio.memory:Memory").partition(":")
+        found: Callable[..., Any] = getattr(getattr(import_module(module), name), method)
+        return found
+
+    @property
+    def description(self) -> str:
+        return inspect.cleandoc(self._function.__doc__ or "")
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        if isinstance(self.does, str):
+            return inspect.signature(self._function, eval_str=True, locals=_FORMS)
+        # Rows name the memory for type checkers only, so that listing them does not load it.
+        return inspect.signature(self.does, eval_str=True, locals={"Memory": Any})
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """What it takes, by name; the types are those of values that are given at all."""
+        left_out = LEFT_OUT if isinstance(self.does, str) else ("memory", TOLD)
+        taken = {each.name: each for each in self._signature.parameters.values() if each.name not in left_out}
+        if more := next((name for name, each in taken.items() if each.kind is each.VAR_KEYWORD), None):
+            del taken[more]  # the fields of `remember`
+            taken |= {name: each for name, each in table("core")["remember"].parameters.items() if name not in taken}
+        return {name: each.replace(annotation=_needed(each.annotation)) for name, each in taken.items()}
+
+    @cached_property
+    def required(self) -> list[str]:
+        return [name for name, each in self.parameters.items() if each.default is each.empty]
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        properties = {AGENT: {"type": "string", "description": words_for(self.name, AGENT)}}
+        for name, each in self.parameters.items():
+            default = {} if each.default in (None, "", (), each.empty) else {"default": each.default}
+            properties[name] = self._shape(each) | {"description": words_for(self.name, name)} | default
+        return {"type": "object", "properties": properties, "required": self.required, "additionalProperties": False}
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        """The schema as a list of tools has it, where every agent reads it before it begins; `find_tool` tells all."""
+        if not self.short:
+            return self.schema
+        properties = {name: each for name, each in self.schema["properties"].items() if name in (AGENT, *self.short)}
+        return {"type": "object", "properties": properties, "required": self.required}
+
+    def _shape(self, parameter: inspect.Parameter) -> dict[str, Any]:
+        shape = shape_of(parameter.annotation)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return {"type": "array", "items": shape, "minItems": 1}
+        return shape
+
+    @cached_property
+    def output(self) -> dict[str, Any]:
+        """The JSON schema of what it answers, as far as its signature tells."""
+        function = self.shows or self._function
+        names = {"Memory": Any} if function is self.does else _Names(inspect.unwrap(function).__globals__)
+        return shape_of(inspect.signature(function, eval_str=True, locals=names).return_annotation)
+
+    def __call__(self, memory: Memory, arguments: Mapping[str, Any], told: Told | None = None) -> Any:
+        """Call it with checked arguments; InputError says which of them makes no sense."""
+        agent = arguments.get(AGENT)
+        if agent not in (None, memory.agent):
+            from memfolio.govern.gate import SELF
+
+            hint = "leave agent_id out: this door is open for one agent"
+            raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
+        given = self.checked(memory, arguments)
+        if told is not None and TOLD in self._signature.parameters:
+            given[TOLD] = told
+        value = self._done(memory, given)
+        return as_document(value) if isinstance(value, MemoryItem) else value
+
+    def _done(self, memory: Memory, given: dict[str, Any]) -> Any:
+        if not isinstance(self.does, str):
+            return self.does(memory, **given)
+        in_order = list[Any]()
+        for name, each in self.parameters.items():
+            if each.kind is each.VAR_POSITIONAL:
+                in_order += given.pop(name)
+            elif each.kind is each.POSITIONAL_ONLY:
+                in_order.append(given.pop(name))
+        value = attrgetter(self.does)(memory)(*in_order, **given)
+        return self.shows(value) if self.shows else value
+
+    def checked(self, memory: Memory, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments by the names that they have today, times read."""
+        given: dict[str, Any] = {}
+        for told, value in arguments.items():
+            name = self.renamed.get(told, told)
+            if told == AGENT or value is None:
+                continue
+            if name not in self.parameters:
+                raise InputError(f"{self.name} has no {name[:40]!r}", hint=nearest(name, list(self.parameters)))
+            if name in given:
+                raise InputError(f"{told} of {self.name} is another name for {name}", hint="give one of the two")
+            given[name] = self._read(memory, name, value)
+        for name in self.required:
+            if name not in given:
+                raise InputError(f"{self.name} lacks its {name}", hint="`memfolio tool show` lists what it takes")
+        return given
+
+    def _read(self, memory: Memory, name: str, value: Any) -> Any:
+        parameter = self.parameters[name]
+        kind: Any = parameter.annotation
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            kind = list[kind]
+        if not _fits(value, kind) or (parameter.kind is parameter.VAR_POSITIONAL and not value):
+            hint = f"pass {_told(self._shape(parameter))}"
+            raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=hint)
+        check_sound(f"{name} of {self.name}", value)
+        return as_moment(memory, name, value) if kind is datetime else value
+
+
+def table(name: str = "all") -> dict[str, Verb]:
+    """The verbs of a set by their names."""
+    if name not in MODULES:
+        raise InputError(f"there is no set of tools {name[:40]!r}", hint=nearest(name, list(MODULES)))
+    rows = (row for each in MODULES[name] for row in import_module(f"memfolio.verbs.{each}").VERBS)
+    return {row.name: row for row in rows if name == "all" or row.set in ("core", name)}
+
+
+def verbs_at(door: str, name: str = "all") -> dict[str, Verb]:
+    """The verbs of a set that a door has, by their names."""
+    return {each: verb for each, verb in table(name).items() if door not in verb.lacks}
+
+
+def only_in_python(method: str, effect: Effect, reason: str) -> Verb:
+    """The row of a method that is at no other door."""
+    return Verb(does=method, effect=effect, lacks={"http": reason, "mcp": reason})
+
+
+def tools_of(name: str) -> dict[str, Verb]:
+    """The tools of a set by their names."""
+    return verbs_at("mcp", name)
+
+
+def as_moment(memory: Memory, name: str, text: str) -> datetime:
+    """The time that an argument names, in the home's time zone.
+
+    For one that looks back from a time, a day stands for its end: what happened on it counts.
+    """
+    from memfolio.recall.dates import moment_of
+
+    home = memory.vault.home
+    moment = moment_of(text, home.now(), home.zone, end=name in ("until", "before", "as_of", "valid_at"))
+    if moment is None:
+        raise InputError(f"{text[:40]!r} is not a time", hint="write it like 2026-11-15, 2026-11-15T14:30 or yesterday")
+    return moment
+
+
+def check_sound(what: str, value: Any) -> None:
+    """Raise InputError for text and numbers that JSON may name and no memory can hold."""
+    for each in _leaves(value):
+        if isinstance(each, str) and UNSOUND.search(each):
+            raise InputError(f"{what} has a NUL byte or half a character", hint="leave it out; text has none")
+        if isinstance(each, float) and not isfinite(each):
+            raise InputError(f"{what} has NaN or Infinity", hint="leave it out; JSON has neither")
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list):
+            waiting += each
+        else:
+            yield each
+
+
+@cache
+def _arguments() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "data" / "arguments.toml").read_text("utf-8"))
+
+
+def words_for(verb: str, argument: str) -> str:
+    """What an argument of a verb means, in a sentence; empty where nobody said."""
+    told = _arguments()
+    return str(told["tool"].get(verb, {}).get(argument) or told.get(argument, ""))
+
+
+class _Names(dict[str, Any]):
+    """The names of a module; one that it knows for type checkers only stands for anything."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, Any)
+
+
+def _literal(kind: type[Enum]) -> Any:
+    return Literal[tuple(each.value for each in kind)]
+
+
+_FORMS = _Names(
+    Iterable=list,
+    Sequence=list,
+    Mapping=dict,
+    object=str | list[dict[str, Any]],
+    datetime=datetime,
+    Type=_literal(Type),
+    Kind=_literal(Kind),
+    Store=_literal(Store),
+)
+"""What the names in the signature of a method stand for in JSON."""
+
+_PLAIN: Mapping[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    float: {"type": "number"},
+    int: {"type": "integer"},
+    bool: {"type": "boolean"},
+    dict: {"type": "object"},
+    NoneType: {"type": "null"},
+}
+
+
+def shape_of(annotation: Any) -> dict[str, Any]:
+    """The JSON schema of a type that a signature names; where it says nothing that JSON knows, anything fits."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        shapes = [shape_of(each) for each in args]
+        return {"anyOf": shapes} if all(shapes) else {}
+    if origin is Literal:
+        return {"type": "string", "enum": list(args)}
+    if origin in (list, tuple):
+        return {"type": "array", "items": shape_of(args[0])}
+    if dataclasses.is_dataclass(annotation) or is_typeddict(annotation):
+        return _fields(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum | date):
+        return {"type": "string"}
+    return dict(_PLAIN.get(origin or annotation, {}))
+
+
+def _fields(annotation: Any) -> dict[str, Any]:
+    """An object; a dataclass may leave out what it has not, a TypedDict has everything that it requires."""
+    try:
+        hints = get_type_hints(annotation)
+    except NameError:  # a type that its module knows for type checkers only
+        return {"type": "object"}
+    needed = {"required": sorted(annotation.__required_keys__)} if is_typeddict(annotation) else {}
+    return {"type": "object", "properties": {name: shape_of(each) for name, each in hints.items()}, **needed}
+
+
+def _needed(annotation: Any) -> Any:
+    """What a value must be that is given at all; who takes a name or a time takes no other text."""
+    if get_origin(annotation) is list:
+        return list[_needed(get_args(annotation)[0])]  # type: ignore[misc]
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    args = [each for each in get_args(annotation) if each is not NoneType]
+    if any(get_origin(each) is Literal or each is datetime for each in args):
+        args = [each for each in args if each is not str]
+    return reduce(or_, map(_needed, args))
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in args)
+    if origin is Literal:
+        return isinstance(value, str) and value in args
+    if origin is list:
+        return isinstance(value, list) and all(_fits(each, args[0]) for each in value)
+    if annotation is datetime:
+        return isinstance(value, str)
+    if annotation in (int, float):
+        return isinstance(value, int | annotation) and not isinstance(value, bool) and abs(value) <= MOST
+    return isinstance(value, origin or annotation)
+
+
+def _told(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(map(_told, schema["anyOf"]))
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if schema.get("type") == "array":
+        return f"a list, each {_told(schema['items'])}" if schema["items"] else "a list"
+    return f"a value of type {schema['type']}" if "type" in schema else "another value"

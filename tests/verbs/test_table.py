@@ -1,0 +1,139 @@
+"""One row is enough: a verb of the table is a route, a tool and an awaited method, and can be found."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memfolio import aio
+from memfolio.aio import AsyncMemory
+from memfolio.memory import Memory
+from memfolio.serve.mcp.caller import Caller
+from memfolio.serve.mcp.server import described
+from memfolio.verbs import daily
+from memfolio.verbs.verb import Verb, table, tools_of
+from tests.serve.http.conftest import serving
+
+ALL = table()
+
+
+def shout(memory: Memory, text: str, times: int = 1) -> dict[str, str]:
+    """Say something loudly."""
+    return {"said": text.upper() * times, "by": memory.agent}
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daily, "VERBS", (*daily.VERBS, Verb(does=shout, effect="read", renamed={"words": "text"})))
+
+
+@pytest.fixture
+def caller(home: Path) -> Iterator[Caller]:
+    caller = Caller(tools_of("core"), lambda: Memory.open(home, background=False, speaker="agent"))
+    yield caller
+    caller.close()
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_verb_of_one_row_is_at_every_door(home: Path) -> None:
+    given, said = {"text": "tea", "times": 2}, {"said": "TEATEA", "by": "main"}
+    with serving(home) as served:
+        assert served.client("read").shout(**given) == served.client("read").tool("shout", words="tea", times=2) == said
+        with Memory.open(home, background=False) as memory:
+            tool = tools_of("memory")["shout"]
+            assert tool(memory, given) == said
+            assert asyncio.run(AsyncMemory(memory).shout(**given)) == said  # type: ignore[attr-defined]
+    assert "shout" not in tools_of("core")
+    told = described(tool)
+    assert told.input_schema["required"] == ["text"]
+    assert told.input_schema["properties"]["times"]["default"] == 1
+    assert told.annotations is not None
+    assert told.annotations.read_only_hint
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [
+        ("remind me to call Bob on Friday", "mind_add"),
+        ("what is due today", "mind_due"),
+        ("how did we solve a similar problem before", "cbr_retrieve"),
+        ("is there a checklist with steps for this task", "procedure_match"),
+        ("store a fact as a triple", "fact_assert"),
+        ("what depends on this and breaks if it is wrong", "fact_impact"),
+        ("how are these two connected in the graph of facts", "fact_traverse"),
+        ("count how many goals are behind", "fact_count"),
+        ("weigh options and decide under uncertainty", "reason"),
+        ("what am I allowed to do by policy", "policy_eval"),
+        ("who changed this, history of changes", "audit_log"),
+        ("bring back a forgotten memory", "restore"),
+    ],
+)
+def test_a_tool_is_found_by_what_one_wants_to_do(caller: Caller, wanted: str, name: str) -> None:
+    found = caller.call("find_tool", {"wanted": wanted}).document["result"]
+    assert name in [each["name"] for each in found]
+    assert all({"description", "effect", "arguments"} < set(each) for each in found)
+
+
+def test_a_tool_that_is_not_listed_is_used_through_another(caller: Caller) -> None:
+    fact = {"subject": "Acme", "predicate": "locatedIn", "object": "Lisbon"}
+    made = caller.call("use_tool", {"name": "fact_assert", "arguments": fact}).document["result"]
+    retract = {"name": "fact_retract", "arguments": {"fact_id": made["id"]}}
+    shown = caller.call("use_tool", retract).document["result"]
+    assert (shown["done"], shown["would"]) == (False, "fact_retract")
+    query = {"name": "fact_query", "arguments": {"subject": "Acme"}}
+    assert len(caller.call("use_tool", query).document["result"]["facts"]) == 1
+    assert caller.call("use_tool", retract | {"confirmed": True}).document["result"][0]["id"] == made["id"]
+    assert caller.call("use_tool", query).document["result"]["facts"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"name": "purge", "arguments": {"what": ["M-1-00000000"]}}, "not-found"),
+        ({"name": "nothing"}, "not-found"),
+        ({"name": "use_tool", "arguments": {"name": "status"}}, "input"),
+        ({"name": "fact_query", "arguments": {"limits": 1}}, "input"),
+        ({"name": "fact_query", "arguments": {"agent_id": "other"}}, "policy"),
+    ],
+)
+def test_a_tool_is_not_used_through_another_in_a_way_that_it_refuses(
+    caller: Caller, given: dict[str, Any], code: str
+) -> None:
+    assert caller.call("use_tool", given).document["error"]["code"] == code
+
+
+def test_who_may_only_read_writes_through_no_other_tool(home: Path, caller: Caller) -> None:
+    given = {"name": "fact_assert", "arguments": {"subject": "a", "predicate": "b", "object": "c"}}
+    assert caller.call("use_tool", given, may_write=False).document["error"]["code"] == "policy"
+    assert not caller.call("use_tool", {"name": "fact_query"}, may_write=False).is_error
+    with serving(home) as served:
+        answer = served.client("read")
+        with pytest.raises(Exception, match="needs a token that may write"):
+            answer.use_tool(**given)
+        assert answer.use_tool(name="fact_query")["facts"] == []
+
+
+def test_async_methods_are_the_verbs_that_memory_has() -> None:
+    tree = ast.parse(Path(aio.__file__).read_text("utf-8"))
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    typed = {
+        target.id
+        for block in blocks
+        for each in block.body
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    assert typed == {verb.method for verb in ALL.values() if inspect.isfunction(getattr(Memory, verb.method, None))}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_verb_that_a_door_lacks_says_why(name: str) -> None:
+    assert set(ALL[name].lacks) <= {"http", "mcp"}
+    assert all(ALL[name].lacks.values())
