@@ -116,6 +116,7 @@ class Folio(RuleBasedStateMachine):
     @rule(data=st.data())
     def delete_by_hand(self, data: st.DataObject) -> None:
         path = data.draw(st.sampled_from(sorted(self.pages)))
+        self.vault.commit()  # what git's index lacks comes back, since `git clean` deletes just that
         (self.home / path).unlink()
         del self.pages[path]
 

@@ -35,7 +35,7 @@ DOORS = ("python", "http", "mcp")
 VARYING = {"took_ms", "seconds", "bytes", "shown", "key", "at"}
 """What differs from home to home and from moment to moment."""
 MARKS = re.compile(
-    r"\b[A-Z]{1,2}-\d+-[0-9a-f]{8}\b|\b[0-9a-f]{16,64}\b|\d{4}-\d\d-\d\d[T-][\d:.]+Z?|\d\d:\d\d:\d\d(?:\.\d+)?"
+    r"\d{4}-\d\d-\d\d-\d{6}(?:-\d+)?(?=\.md)|\b[A-Z]{1,2}-\d+-[0-9a-f]{8}\b|\b[0-9a-f]{16,64}\b|\d{4}-\d\d-\d\d[T-][\d:.]+Z?|\d\d:\d\d:\d\d(?:\.\d+)?"
     r"|\b\d{4}-\d\d-\d\d\b|\bonce-[0-9a-f]+|memfolio-[0-9a-f]+"
 )
 

@@ -227,7 +227,9 @@ class Vault:
             vault.survey(accept_missing=accept_missing, patience=PATIENCE)
             vault._finish_purge()
         except (HomeReadOnlyError, NotOwnerError, *PASSING) as error:
-            if not vault._is_home() or (isinstance(error, PASSING) and not vault.home.is_founded()):
+            with disk_errors(vault.home.root):
+                is_usable = vault._is_home() and (not isinstance(error, PASSING) or vault.home.is_founded())
+            if not is_usable:
                 raise
             vault._only_read(error)
         return vault
@@ -677,7 +679,8 @@ class Vault:
         if not self.config.git.enabled or self.trouble is not None or self._is_closed:
             return 0
         waiting = self.committer.commit_now()
-        self.committer.tidy()
+        if not waiting:  # else why they wait would be forgotten
+            self.committer.tidy()
         return waiting
 
     def close(self) -> None:
