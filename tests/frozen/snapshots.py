@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.frozen import structure
+from tests.frozen import life, structure
 
 FOLDER = Path(__file__).parent
 WIDTH = 118
 SNAPSHOTS: Mapping[str, Callable[[], Any]] = {
+    "answers": life.shapes,
     "commands": structure.commands,
     "errors": structure.failures,
     "http": structure.routes,
