@@ -16,7 +16,7 @@ from unittest.mock import patch
 from memfolio.serve.cli.app import run
 from tests.pages import surroundings
 
-SETTLED = {"MEMFOLIO_EMBED_PROVIDER": "hashed", "MEMFOLIO_SPEAKER": "owner"}
+SETTLED = {"MEMFOLIO_EMBEDDING_PROVIDER": "hashed", "MEMFOLIO_SPEAKER": "owner"}
 NAME = re.compile(r"[a-z][A-Za-z_]*(-[a-z]+)*")
 TYPES = {str: "text", bool: "flag", int: "number", float: "number", type(None): "null"}
 TALK = "I live in Berlin and I love hiking. My sister Mia works at Acme."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.frozen import life, structure
+from tests.frozen import home, life, structure
 
 FOLDER = Path(__file__).parent
 WIDTH = 118
@@ -15,6 +15,7 @@ SNAPSHOTS: Mapping[str, Callable[[], Any]] = {
     "answers": life.shapes,
     "commands": structure.commands,
     "errors": structure.failures,
+    "home-0.1": home.asked,
     "http": structure.routes,
     "python": structure.names,
     "settings": structure.settings,
