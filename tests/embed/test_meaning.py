@@ -139,7 +139,7 @@ def test_batches_before_a_failure_are_kept(home: Path, costly: bool) -> None:
         assert_index_equals_rebuilt(memory)
 
 
-@pytest.mark.parametrize("other", [Unsteady(16, name="two"), Unsteady(24), Unsteady(8, name="two")], ids=str)
+@pytest.mark.parametrize("other", [Unsteady(16, name="two"), Unsteady(24), Unsteady(8, name="two")])
 def test_vectors_of_another_embedder_are_made_anew_and_never_compared(home: Path, other: Unsteady) -> None:
     with opened(home, embedder=Unsteady(16)) as memory:
         fill_up(memory)
