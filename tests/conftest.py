@@ -75,6 +75,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in (each for reports in terminalreporter.stats.values() for each in reports):
         if isinstance(report, pytest.TestReport) and report.when == "call":
             for name, trials in report.user_properties:
-                counts[name] += trials if name.startswith(TRIALS) else 0
-    for name, trials in sorted((+counts).items()):
+                if isinstance(trials, int) and name.startswith(TRIALS):
+                    counts[name] += trials
+    for name, trials in sorted(counts.items()):
         terminalreporter.write_line(f"{name.removeprefix(TRIALS)}: {trials:,} trials")
