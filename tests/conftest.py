@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,8 @@ settings.load_profile("quick")
 
 START = datetime(2026, 11, 15, 14, 30, 5, 123000, tzinfo=UTC)
 SHARED_MEMORY = Path("/dev/shm")
+TRIALS = "trials of "
+"""How the number of trials of a fault is called among what a test reports."""
 ROOM = 4 << 30
 """Bytes that the folders of all tests may take, with plenty to spare."""
 
@@ -82,3 +85,14 @@ def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
     """The memory of the main agent in a new home, which nothing but the test works at."""
     with Memory.open(home, clock=clock, background=False) as memory:
         yield memory
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    counts: Counter[str] = Counter()
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        if isinstance(report, pytest.TestReport) and report.when == "call":
+            for name, trials in report.user_properties:
+                if isinstance(trials, int) and name.startswith(TRIALS):
+                    counts[name] += trials
+    for name, trials in sorted(counts.items()):
+        terminalreporter.write_line(f"{name.removeprefix(TRIALS)}: {trials:,} trials")
