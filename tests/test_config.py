@@ -510,3 +510,10 @@ def test_any_arguments_give_a_config_or_a_typed_error(home: Path, overrides: dic
 @pytest.mark.parametrize("key", ["embedding.url", "model.url"])
 def test_password_in_an_address_is_never_shown(home: Path, key: str) -> None:
     assert "hunter2" not in refusal(home, f'{key} = "https://user:hunter2@example.org/v1"\n')
+
+
+@pytest.mark.parametrize("text", ['[redact]\npersonl = ["email"]\n', '[policy]\nprest = "strict"\n'])
+def test_a_slip_that_would_leave_a_home_unprotected_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "memfolio.toml").write_text(text)
+    with pytest.raises(ConfigError, match="unknown key"):
+        load_config(tmp_path)

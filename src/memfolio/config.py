@@ -46,6 +46,9 @@ _LISTED = "docs/configuration.md lists what there is"
 MOST = 20
 """How many unknown keys are told one by one."""
 
+_PROTECTING = ("redact", "policy")
+"""Sections in which a slip would leave the home unprotected: an unknown key there is refused."""
+
 _PLAIN = {key.name for key in KEYS if "." not in key.name}
 
 _ALIKE = 0.9
@@ -143,6 +146,9 @@ def _from_file(path: Path) -> _Given:
             found.values[key.field] = _valid(key, value, f"{path}{_line_of(name, text)}: {name}")
         elif name in RETIRED:
             found.retired.append(name)
+        elif name.partition(".")[0] in _PROTECTING:
+            what = f"{path}{_line_of(name, text)}: unknown key {_show(name)}"
+            raise ConfigError(what, hint=_instead(name, known))
         elif (unknown := unknown + 1) <= MOST:
             what = f"{path.name}{_line_of(name, text)}: unknown key {_show(name)}"
             found.problems.append((what, _instead(name, known)))
