@@ -434,7 +434,8 @@ class MindPage:
         whole = self._whole(start, end)
         first, last = self.text.rfind("\n", 0, start) + 1, (self.text.find("\n", end) + 1 or len(self.text))
         rest = self._forms.mark.sub("", self.text[first : whole[0]] + self.text[whole[1] : last])
-        if start < section.heading or whole[1] >= last or not self._forms.begins.match(rest):
+        is_mark = self.text[start] == "["  # a field that is none stands before one, which keeps the line as it is
+        if not is_mark or start < section.heading or whole[1] >= last or not self._forms.begins.match(rest):
             return whole, ""
         return (self.text.index(":", start) + 1, end - 1), ""
 
