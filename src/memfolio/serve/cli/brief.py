@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.output import safe
 from memfolio.types import MemoryItem
-from memfolio.vault.fields import local as in_zone
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,6 +25,8 @@ def happened(item: MemoryItem, zone: tzinfo) -> str:
 
 
 def local(moment: datetime, zone: tzinfo) -> str:
+    from memfolio.vault.fields import local as in_zone
+
     return f"{in_zone(moment, zone):%Y-%m-%d %H:%M}"
 
 
