@@ -333,8 +333,8 @@ class Settler:
 
     def _is_persons(self, path: str) -> bool:
         """Whether a person was the last to write a file."""
-        lines = [line for line in self._books.trail.lines(containing=[path.encode()]) if path in line.paths]
-        return bool(lines) and lines[-1].by == HUMAN
+        lines = self._books.trail.newest_first(containing=[path.encode()])
+        return next((line.by == HUMAN for line in lines if path in line.paths), False)
 
     def _is_former(self, path: str, content: bytes) -> bool:
         """Whether the trail has the content as a state of the file."""
