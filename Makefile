@@ -44,6 +44,7 @@ bench: $(VENV)/.installed-dev ## Measure speed and size, each figure beside its 
 	$(BIN)/python -m bench.mcp
 	$(BIN)/python -m bench.http
 	$(BIN)/python -m bench.hooks
+	$(BIN)/python -m bench.homes
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)
