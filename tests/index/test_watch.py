@@ -294,6 +294,17 @@ def test_lack_of_handles_is_said_and_got_over(home: Path) -> None:
     assert later == ""
 
 
+def test_edit_is_found_where_the_system_has_no_watcher_left(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("watchfiles._rust_notify.RustNotify", refuse)
+    with Memory.open(home, "main") as memory:
+        assert soon(lambda: "within a minute" in complaint(memory))
+        write(home / PAGES / "first.md", "nobody tells of this page")
+        assert soon(lambda: human_changes(memory, f"{PAGES}/first.md") == 1, seconds=10)
+
+
 def test_vanished_home_ends_watching_and_is_said(memory: Memory, home: Path, caplog: pytest.LogCaptureFixture) -> None:
     shutil.move(home, home.with_name("away"))
     assert soon(lambda: "is not the folder that was opened" in complaint(memory))

@@ -86,7 +86,14 @@ class Watcher:
                 self._say(error.message)
                 return
             except (OSError, UnicodeError, WatchfilesRustInternalError) as error:
-                self._fail(str(error))
+                self._compare(f"{error}; edits are noticed within a minute")
+
+    def _compare(self, why: str) -> None:
+        """Look over the home, where the system does not tell of changes: most allow a user 128 watchers in all."""
+        pause = self._pause
+        self._attend(None)
+        self._pause = pause
+        self._fail(why)
 
     def _watch(self, notify: type[RustNotify]) -> None:
         """Watch the folders that there are; returns when there are others, and when watching is to end."""
