@@ -109,7 +109,7 @@ def promises(folder: Path) -> tuple[dict[str, str], set[str], set[str], set[str]
     return added, deeds["forgotten"], deeds["corrected"], deeds["begun"]
 
 
-@pytest.mark.parametrize("seconds", [9.0, pytest.param(300.0, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [4.0, pytest.param(300.0, marks=pytest.mark.long)])
 def test_eight_processes_share_a_home_and_its_index(seconds: float, quick_path: Path, tally: Tally) -> None:
     home, until = quick_path / "home", time.monotonic() + seconds
     with opened(home) as memory:
