@@ -447,3 +447,9 @@ def _json(values: Line) -> dict[str, Any]:
 
 def _needed(line: Line) -> tuple[Any, ...]:
     return line.get("values"), [step.get("arguments") for step in line.get("steps", ())]
+
+
+def scheduled(procedures: Procedures, runs: Runs) -> Iterator[str]:
+    """The procedures whose time of day has come since they were last done, in words."""
+    last = {run.procedure: run.began for run in reversed(runs.list())} if procedures.due() else {}
+    return (f"{each.procedure.title} (at {each.at:%H:%M})" for each in procedures.due(last=last))

@@ -21,14 +21,14 @@ from memfolio.index.lookup import Located, by_id, by_ids, by_rows, lines_about, 
 from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, is_known, matches
 from memfolio.index.vectors import count_pending
 from memfolio.index.watch import Watcher
-from memfolio.intake import ANY_ID
+from memfolio.intake import ANY_ID, one_id
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.recall.recall import Search
 from memfolio.settings import Ranking
-from memfolio.text import every_word
+from memfolio.text import counted, every_word
 from memfolio.types import ID_PATTERN, MemoryItem
 from memfolio.vault.agents import EVERYBODY, agent_file
 from memfolio.vault.fields import local
@@ -261,6 +261,18 @@ class Library:
                 return index, found
         return None
 
+    def require(self, id: str) -> tuple[Index, Located]:
+        """`locate`, of what must be there; else NotFoundError says whether it ever was."""
+        found = self.locate(one_id(id))
+        if found is None:
+            raise self.not_found(id)
+        return found
+
+    def find(self, id: str) -> Located | None:
+        """A memory and the file it stands in, wherever this agent may look; None where there is none such."""
+        found = self.locate(id)
+        return found[1] if found else None
+
     def known(self, ids: Collection[str]) -> dict[str, MemoryItem]:
         """The memories with these ids that this agent may see; its own counts before another's of the same id."""
         found: dict[str, MemoryItem] = {}
@@ -328,6 +340,11 @@ class Library:
         change = f" in change {event.seq}" if event.seq else ""
         return f"{event.deed} by {event.actor}{change} on {at:%Y-%m-%d %H:%M}"
 
+    def catch_up(self) -> None:
+        """Bring every index up to date with the files."""
+        for index in self.indexes():
+            index.catch_up()
+
     def rebuild(self, progress: Progress) -> int:
         """Build the indexes anew, vectors included; returns how many files they hold."""
         files = sum(index.rebuild(progress=progress) for index in self.indexes())
@@ -350,6 +367,15 @@ class Library:
         trouble = self.meaning.trouble.message if self.meaning.trouble else None
         why = NO_EMBEDDER if self.meaning.embedder is None else trouble
         return Embedded(made=max(0, total - missing), missing=missing, degraded=why if missing else None)
+
+    def embed_all(self) -> None:
+        """`embed`, of which EmbedderError says why it could not be done; without an embedder there is nothing to do."""
+        done = self.embed() if self.meaning.embedder is not None else None
+        if done and done.missing:
+            raise EmbedderError(
+                f"{counted(done.missing, 'memory', 'memories')} could not be embedded: {done.degraded or 'try again'}",
+                hint="they are found by their words; `memfolio tend` embeds what is missing",
+            )
 
     @property
     def is_embedding(self) -> bool:

@@ -769,6 +769,11 @@ _CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
+def sum_up_weeks(hand: Hand, index: Index, since: date) -> str:
+    """Write the digests of weeks that ended since a day; how many, in words."""
+    return counted(len(build(hand, index, levels=("weekly",), since=since).paths), "digest")
+
+
 def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> list[PutPage]:
     """The pages that cite one of these ids, without the lines that do.
 

@@ -21,6 +21,7 @@ from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.recall.fence import strip_fences
+from memfolio.recall.library import Library
 from memfolio.settings import Learning
 from memfolio.state import Op
 from memfolio.stores import flush
@@ -28,11 +29,13 @@ from memfolio.stores.flush import resolved
 from memfolio.tend.digest import inline
 from memfolio.tend.extract import clipped, extract
 from memfolio.tend.hand import Hand, is_ours, marked, renewed, tender
+from memfolio.tend.tend import tending
 from memfolio.text import counted
 from memfolio.types import Action, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
+from memfolio.vault.vault import Vault
 
 # The pages that conversations leave behind: one about each, and one about the conflicts of a day.
 #
@@ -246,6 +249,15 @@ def hear_out(
         if found is not None:
             heard.append(found)
     return heard
+
+
+def hear_others(
+    vault: Vault, library: Library, current: str, *, model: Model | None, enough: Callable[[], bool]
+) -> None:
+    """Learn from the conversations that are over since this one has begun, unless somebody is at it."""
+    with tending(vault, library, patience=0) as hand:
+        ended = Ended(besides=current, is_over=True)
+        hear_out(hand, library.index, vault.config.learn, ended, model=model, enough=enough)
 
 
 def _due(hand: Hand, index: Index, settings: Learning, ended: Ended) -> list[Conversation]:

@@ -336,7 +336,6 @@ class Tending:
 def tend(
     vault: Vault,
     library: Library,
-    agent: str,
     *,
     proposals: Proposals,
     reflect: Callable[[bool], str],
@@ -344,13 +343,14 @@ def tend(
     jobs: Sequence[str] = (),
     sessions: Sequence[str] = (),
     dry_run: bool = False,
-    told: Told = lambda job, done, total: None,
+    told: Told | None = None,
 ) -> Tending:
     """Run what is due, or these jobs whether they are due or not. Raises HomeBusyError where another process tends.
 
     With `sessions`, these conversations are over, and are learned from.
     """
     now, end = vault.home.now(), time.monotonic() + vault.config.tend.seconds
+    agent, tell = library.agent, told or (lambda job, done, total: None)
     asked = query.words("session", sessions)
     wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *query.words("job", jobs)))]
     done, waiting = list[JobResult](), list[str]()
@@ -370,7 +370,7 @@ def tend(
                 is_asked_for=bool(wanted),
                 sessions=asked,
                 enough=lambda: time.monotonic() > end,
-                told=partial(told, job.name),
+                told=partial(tell, job.name),
             )
             done.append(_run(job, tended))
         if not dry_run:
@@ -405,6 +405,19 @@ def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterat
             yield
     finally:
         lock.close()
+
+
+@contextmanager
+def tending(vault: Vault, library: Library, *, dry_run: bool = False, patience: float | None = None) -> Iterator[Hand]:
+    """A hand for the agent of a library that nobody else's comes in the way of; by default as patient as a writer."""
+    with alone(vault, dry_run=dry_run, patience=vault.config.lock_timeout if patience is None else patience):
+        yield hand_of(vault, library, dry_run=dry_run)
+
+
+def hand_of(vault: Vault, library: Library, *, dry_run: bool) -> Hand:
+    """A hand for the agent of a library, whose index will follow what it does."""
+    library.attend()
+    return Hand(vault=vault, agent=library.agent, now=vault.home.now(), dry_run=dry_run)
 
 
 def _named(name: str) -> Job:
