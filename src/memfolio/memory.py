@@ -196,7 +196,7 @@ class Memory:
     ) -> None:
         self.close()
 
-    @property
+    @cached_property
     def audit(self) -> Past:
         """What happened, and how to go back."""
         return self.vault.past
