@@ -18,10 +18,8 @@ LEVELS = (
     *(
         "errors",
         "types",
-        "sources",
         "clock",
         "text",
-        "duration",
         "machine",
         "policy",
         "settings",

@@ -28,9 +28,21 @@ from memfolio.errors import (
     ProposedError,
 )
 from memfolio.policy import Deed, Policy, PolicyRow, Role, Verdict, strictest
-from memfolio.sources import CORRECTION, FLUSHED, OVERHEARD, REFLECTION, SUMMED_UP
 from memfolio.state import Op
-from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Store, Type
+from memfolio.types import (
+    CORRECTION,
+    FLUSHED,
+    OVERHEARD,
+    REFLECTION,
+    SUMMED_UP,
+    Action,
+    Approval,
+    Attribution,
+    MemoryItem,
+    Origin,
+    Store,
+    Type,
+)
 from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file
 from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import Draft

@@ -18,10 +18,9 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import Located, by_ids, lines_of, of_source, places_of, replaced_by
 from memfolio.knowledge.facts import triple_of
 from memfolio.recall.library import Library
-from memfolio.sources import CORRECTION, sums_up
 from memfolio.state import Op
 from memfolio.stores.edit import MADE, leaving_lines
-from memfolio.types import Action, Attribution, MemoryItem, Store, check_attribution, check_token
+from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, Store, check_attribution, check_token, sums_up
 from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.home import agents_of
 from memfolio.vault.journal import to_text

@@ -17,13 +17,12 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import Located
 from memfolio.intake import text_of
 from memfolio.recall.library import Library
-from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.stores import edit
 from memfolio.stores.core import CRITICAL, Core, CorePage
 from memfolio.stores.edit import kin_of
 from memfolio.stores.flush import resolved, stated
-from memfolio.types import Attribution, MemoryItem, Origin
+from memfolio.types import CORRECTION, Attribution, MemoryItem, Origin
 from memfolio.vault.change import NewId, Receipt
 from memfolio.vault.past.merge import merge_blocks, unified
 from memfolio.vault.vault import Vault

@@ -13,9 +13,21 @@ from memfolio.index.index import Index, rebuilder
 from memfolio.index.lookup import Located, by_id, lines_about, replaced_by
 from memfolio.intake import one_id
 from memfolio.recall.library import Library
-from memfolio.sources import CORRECTION, OVERHEARD, REFLECTION, SUMMED_UP, sums_up
 from memfolio.state import Op
-from memfolio.types import ID_PATTERN, Action, Attribution, MemoryItem, Origin, Store, Type
+from memfolio.types import (
+    CORRECTION,
+    ID_PATTERN,
+    OVERHEARD,
+    REFLECTION,
+    SUMMED_UP,
+    Action,
+    Attribution,
+    MemoryItem,
+    Origin,
+    Store,
+    Type,
+    sums_up,
+)
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage, Receipt
 from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
 from memfolio.vault.purge.plan import Quotes

@@ -13,12 +13,11 @@ from memfolio.errors import ConflictError, ModelError, PolicyError, RefusedError
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
 from memfolio.settings import Triggers
-from memfolio.sources import OVERHEARD
 from memfolio.state import Op
 from memfolio.stores.core import Core
 from memfolio.stores.flush import lines, resolved, stated
 from memfolio.stores.route import Routed, draft, route, route_by_model
-from memfolio.types import Action, Attribution, MemoryItem, Store
+from memfolio.types import OVERHEARD, Action, Attribution, MemoryItem, Store
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
 from memfolio.vault.fields import Draft, check_text
 from memfolio.vault.paths import state_ledger

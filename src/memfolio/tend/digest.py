@@ -23,13 +23,12 @@ from memfolio.index.lookup import by_ids, written_pages
 from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, DayMark, DayMemory, local_day
 from memfolio.index.read_files import front_matter
 from memfolio.llm.model import Model
-from memfolio.sources import LEARNED, PATTERN
 from memfolio.state import Op
 from memfolio.tend.extract import extract, is_secret, key_of, keys, sentences_of, shortened
 from memfolio.tend.hand import BEGIN, Hand, is_ours, marked, renewed, tender, within
 from memfolio.tend.hand import renewed as with_ours
 from memfolio.text import counted, terms
-from memfolio.types import Action, Type
+from memfolio.types import LEARNED, PATTERN, Action, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import Draft, encoded, local
