@@ -13,7 +13,7 @@ from memfolio.index.search import Filter
 from memfolio.recall.library import Library
 from memfolio.types import MemoryItem
 from memfolio.vault.paths import AUDIT, INTERNAL
-from memfolio.vault.vault import Vault, count_known_to
+from memfolio.vault.vault import Vault
 
 RECENT = 5
 OWN = Filter(forms=("memory",))
@@ -71,7 +71,7 @@ def status_of(
         home=vault.config.home,
         agent=library.agent,
         memories=counts.memories,
-        changes=_changes(vault),
+        changes=vault.count_changes(),
         waiting=len(vault.waiting()) if waiting else 0,
         obstacle=vault.obstacle if waiting else None,
         alerts=len(vault.alerts()),
@@ -98,13 +98,6 @@ def _by_path(problems: Iterable[str]) -> dict[str, str]:
         path, _, what = problem.partition(": ")
         found[path] = f"{found[path]}; {what}" if path in found else what
     return found
-
-
-def _changes(vault: Vault) -> int:
-    """How many changes there were, as far as whoever speaks here may know of them."""
-    if vault.scope is None:
-        return vault.head
-    return count_known_to(vault.scope, vault.trail)
 
 
 def _sizes(vault: Vault) -> dict[str, int]:

@@ -37,7 +37,6 @@ from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store
 from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import check_content
-from memfolio.vault.home import agents_of
 from memfolio.vault.lines import new_id, read_lines, split_lines
 from memfolio.vault.paths import SHARED, agent_of, state_ledger
 from memfolio.vault.vault import Vault
@@ -111,7 +110,7 @@ class Proposals:
 
     def _target(self, to: str | None) -> str:
         settings = self._gate.settings
-        if to and to not in (*agents_of(self._vault.home.root), self._agent, settings.proposes_to):
+        if to and to not in (*self._vault.agents(), self._agent, settings.proposes_to):
             raise NotFoundError(f"there is no agent {to[:40]!r}", hint="name one of this home")
         return to or (settings.proposes_to if settings.policy == PROPOSES else self._agent)
 
@@ -262,7 +261,7 @@ class Proposals:
             or intent.arguments.get("confidence", UNSAID) < self._settings.confidence
         ):
             return False
-        line = next(self._vault.trail.newest_first(containing=[proposal.hash.encode()]), None)
+        line = next(self._vault.changes(containing=[proposal.hash.encode()], newest_first=True), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")
 
     def for_context(self) -> tuple[str, ...]:

@@ -151,8 +151,8 @@ class Watcher:
             self._record(altered)
 
     def _suspects(self) -> set[str]:
-        known = self._vault.files
-        survey = look_over(self._vault.home.root, known)
+        vault, known = self._vault, self._vault.files
+        survey = look_over(vault.config.home, known)
         return {*survey.altered, *(set(known) - set(survey.files))}
 
     def _altered(self, paths: Iterable[str]) -> list[str]:

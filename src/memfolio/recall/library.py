@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Collection
@@ -31,18 +30,17 @@ from memfolio.settings import Ranking
 from memfolio.text import counted, every_word
 from memfolio.types import ID_PATTERN, MemoryItem
 from memfolio.vault.agents import EVERYBODY, agent_file
+from memfolio.vault.disk import Stamp
 from memfolio.vault.fields import local
-from memfolio.vault.home import agents_of
 from memfolio.vault.journal import Record
 from memfolio.vault.past.view import PURGED, Event, last_out
-from memfolio.vault.paths import CONFIG, GITIGNORE, SHARED, agent_of, agent_root, day_of
+from memfolio.vault.paths import CONFIG, GITIGNORE, SHARED, agent_of, day_of
 from memfolio.vault.vault import Vault
 
 # Whose memory an agent may read: its own, and that of those whom its `agent.toml` names.
 
 SETTLED = 2 * 10**9
 """Nanoseconds after which a file that changes once more is sure to get another time."""
-Look = tuple[int, int, int]
 
 
 class Scope:
@@ -56,9 +54,7 @@ class Scope:
         self.trouble: str | None = None
         self._vault, self._agent = vault, agent
         self._known: dict[str, Index] = {agent: self.own}
-        self._file = os.fspath(vault.config.home / agent_file(agent))
-        self._folders: dict[str, str] = {}
-        self._seen: tuple[Look | None, tuple[str, ...]] | None = None
+        self._seen: tuple[Stamp | None, tuple[str, ...]] | None = None
 
     def indexes(self) -> list[Index]:
         """Its own index, then those of the others that have a folder at the moment."""
@@ -70,23 +66,24 @@ class Scope:
     def _others(self) -> list[str]:
         reads = self._reads()
         if EVERYBODY in reads:
-            return sorted(agents_of(self._vault.config.home), key=lambda name: (name != SHARED, name))
-        return [name for name in reads if os.path.isdir(self._folder(name))]
-
-    def _folder(self, name: str) -> str:
-        if name not in self._folders:
-            self._folders[name] = f"{self._vault.config.home}/{agent_root(name)}"
-        return self._folders[name]
+            return sorted(self._vault.agents(), key=lambda name: (name != SHARED, name))
+        return [name for name in reads if self._vault.has_agent(name)]
 
     def _reads(self) -> tuple[str, ...]:
         """What the settings say; they are read again when their file has changed, or may have."""
-        look = _look(self._file)
-        if self._seen is None or self._seen[0] != look:
+        stamp = self._stamp()
+        if self._seen is None or self._seen[0] != stamp:
             reads = self._settings()
-            is_settled = look is None or time.time_ns() - look[0] > SETTLED
-            self._seen = (look, reads) if is_settled else None
+            is_settled = stamp is None or time.time_ns() - stamp.mtime_ns > SETTLED
+            self._seen = (stamp, reads) if is_settled else None
             return reads
         return self._seen[1]
+
+    def _stamp(self) -> Stamp | None:
+        try:
+            return self._vault.stamp(agent_file(self._agent))
+        except OSError:
+            return None
 
     def _settings(self) -> tuple[str, ...]:
         try:
@@ -105,14 +102,6 @@ class Scope:
     def close(self) -> None:
         for index in tuple(self._known.values()):
             index.close()
-
-
-def _look(path: str) -> Look | None:
-    try:
-        found = os.stat(path, follow_symlinks=False)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 NO_EMBEDDER = "there is no embedder, so only words are compared"

@@ -610,7 +610,7 @@ class _Job:
 
     def _was_purged(self, page: Page) -> bool:
         """Whether the last one who changed a page was a purge, which leaves the rest of it for us to put right."""
-        newest = next(self.hand.vault.trail.newest_first(containing=[page.path.encode()]), None)
+        newest = next(self.hand.vault.changes(containing=[page.path.encode()], newest_first=True), None)
         return newest is not None and newest.action is Action.PURGE
 
     def _paragraph(self, gists: Sequence[Gist]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -373,7 +372,7 @@ def _page(hand: Hand, conversation: Conversation, whole: Sequence[MemoryItem]) -
         page, trouble = hand.vault.page(path), f"{path} is a folder"
     except MemfolioError as error:
         page, trouble = None, error.message
-    if page is None and os.path.lexists(hand.vault.home.path(path)):
+    if page is None and hand.vault.is_taken(path):
         hand.notes.append(f"there is no page about conversation {conversation.session}: {trouble}")
         return None
     text = compose_page(conversation.session, whole, zone, page.text if page else None)

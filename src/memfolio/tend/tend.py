@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
@@ -26,8 +25,6 @@ from memfolio.recall.library import Library
 from memfolio.state import moment
 from memfolio.tend.hand import Hand, tender
 from memfolio.text import counted
-from memfolio.vault.disk import disk_errors
-from memfolio.vault.lock import FileLock
 from memfolio.vault.vault import Vault
 
 # When a job is due: by the clock on the wall of the home, once in each period, and late rather than never. Pure.
@@ -303,7 +300,6 @@ JOBS = (
 
 # Tending: runs what is due for one agent, one process at a time, each job on its own and within its time.
 
-LOCK = "tend.lock"
 LOOKED = "tended"
 """In the home's inside: when each job was last looked after, by agent. Only a hint: what a job did is in the trail."""
 
@@ -393,18 +389,13 @@ def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterat
         return
     if vault.trouble is not None and not vault.may_pass:
         raise vault.trouble
-    lock = FileLock(vault.home.internal / LOCK, vault.home.disk, timeout=patience)
-    try:
-        with ExitStack() as held:
-            try:
-                with disk_errors(vault.home.root):
-                    held.enter_context(lock())
-            except HomeBusyError as error:
-                hint = "wait until it is done; what is due is done by it, or the next time"
-                raise HomeBusyError("another process is tending this home", hint=hint) from error
-            yield
-    finally:
-        lock.close()
+    with ExitStack() as held:
+        try:
+            held.enter_context(vault.holding("tend", patience=patience))
+        except HomeBusyError as error:
+            hint = "wait until it is done; what is due is done by it, or the next time"
+            raise HomeBusyError("another process is tending this home", hint=hint) from error
+        yield
 
 
 @contextmanager
@@ -464,13 +455,7 @@ def _looked(vault: Vault, index: Index, agent: str, now: datetime) -> dict[str, 
 
 
 def _hints(vault: Vault) -> dict[str, dict[str, str]]:
-    try:
-        with disk_errors(vault.home.root):
-            found = json.loads(vault.home.disk.read(vault.home.internal / LOOKED) or b"{}")
-    except ValueError:
-        return {}
-    agents = found if isinstance(found, dict) else {}
-    return {str(agent): _times(jobs) for agent, jobs in agents.items() if isinstance(jobs, dict)}
+    return {agent: _times(jobs) for agent, jobs in vault.hint(LOOKED).items() if isinstance(jobs, dict)}
 
 
 def _times(jobs: Mapping[str, object]) -> dict[str, str]:
@@ -483,8 +468,7 @@ def _look(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
     periodic = {job.name for job in JOBS if job.period != "always"}
     after = before | {job: now.isoformat() for job in jobs if job in periodic}
     if after != before:
-        with disk_errors(vault.home.root):
-            vault.home.disk.put(vault.home.internal / LOOKED, json.dumps({**hints, agent: after}).encode())
+        vault.note_hint(LOOKED, {**hints, agent: after})
 
 
 # Learning in the background: when a conversation begins, those before it are over and are learned from.
