@@ -319,11 +319,7 @@ class Memory:
     def _add(self, drafts: Sequence[Draft], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
         self.library.attend()
         receipt = self.vault.add(self.agent, drafts, by, key=key, beside=self._demoted(drafts))
-        if not receipt.repeated:
-            return list(receipt.items)
-        from memfolio.stores.route import made_before
-
-        return made_before(self.library, drafts, receipt, key)
+        return edit.made_before(self.library, drafts, receipt, key) if receipt.repeated else list(receipt.items)
 
     def _demoted(self, drafts: Sequence[Draft]) -> tuple[Operation, ...]:
         """What working memory sends on to have room for these."""

@@ -29,6 +29,7 @@ from memfolio.types import (
     sums_up,
 )
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage, Receipt
+from memfolio.vault.fields import Draft
 from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
 from memfolio.vault.purge.plan import Quotes
 from memfolio.vault.purge.purge import Purged
@@ -309,6 +310,25 @@ def _check_is_entry(located: Located, deed: str) -> None:
         )
     if deed == "forgotten" and located.item.forgotten_at:
         raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")
+
+
+def made_before(library: Library, drafts: Sequence[Draft], receipt: Receipt, key: str | None) -> list[MemoryItem]:
+    """The memories that an earlier change under the same key made; ConflictError where they are not these."""
+    found = [library.with_fate(each).item for made in receipt.ids if (each := library.find(made))]
+    if len(found) < len(drafts):
+        raise ConflictError(
+            f"the key {key!r} was used in change {receipt.seq} for a memory that this agent has not",
+            hint="use another key to remember it again",
+        )
+    if lost := next((memory for memory in found if memory.forgotten_at or memory.superseded_by), None):
+        deed = "forgotten" if lost.forgotten_at else "corrected"
+        raise ConflictError(f"the key {key!r} belongs to {lost.id}, which was {deed}", hint="use another key")
+    if [memory.content for memory in found] != [draft.content for draft in drafts]:
+        raise ConflictError(
+            f"the key {key!r} belongs to {found[0].id}, which says something else",
+            hint="use another key, or correct that memory",
+        )
+    return found
 
 
 # Purging memories that are named by an id or a description.

@@ -7,19 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from memfolio.errors import ConflictError
 from memfolio.index.index import Index
 from memfolio.index.lookup import working
 from memfolio.learn.learned import Statement, Turn, drafted
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
-from memfolio.recall.library import Library
 from memfolio.settings import StoreTuning
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY
 from memfolio.text import terms
-from memfolio.types import Kind, MemoryItem, Store, Type, default_kind
-from memfolio.vault.change import AddLines, NewId, Operation, Receipt
+from memfolio.types import Kind, Store, Type, default_kind
+from memfolio.vault.change import AddLines, NewId, Operation
 from memfolio.vault.fields import Draft, check_text, normalise_content
 from memfolio.vault.paths import state_ledger
 
@@ -212,25 +210,6 @@ def _member(choices: type[E], value: str, default: E) -> E:
 def _shortened(text: str) -> str:
     line = " ".join(normalise_content(text).split())
     return line if len(line) <= SUMMARY else f"{line[: SUMMARY - 1].rstrip()}…"
-
-
-def made_before(library: Library, drafts: Sequence[Draft], receipt: Receipt, key: str | None) -> list[MemoryItem]:
-    """The memories that an earlier change under the same key made; ConflictError where they are not these."""
-    found = [library.with_fate(each).item for made in receipt.ids if (each := library.find(made))]
-    if len(found) < len(drafts):
-        raise ConflictError(
-            f"the key {key!r} was used in change {receipt.seq} for a memory that this agent has not",
-            hint="use another key to remember it again",
-        )
-    if lost := next((memory for memory in found if memory.forgotten_at or memory.superseded_by), None):
-        deed = "forgotten" if lost.forgotten_at else "corrected"
-        raise ConflictError(f"the key {key!r} belongs to {lost.id}, which was {deed}", hint="use another key")
-    if [memory.content for memory in found] != [draft.content for draft in drafts]:
-        raise ConflictError(
-            f"the key {key!r} belongs to {found[0].id}, which says something else",
-            hint="use another key, or correct that memory",
-        )
-    return found
 
 
 # Working memory: a few memories at hand. The next one sends one of them to short-term memory; none is dropped.
