@@ -54,6 +54,7 @@ class Scope:
         self.trouble: str | None = None
         self._vault, self._agent = vault, agent
         self._known: dict[str, Index] = {agent: self.own}
+        self._file = agent_file(agent)
         self._seen: tuple[Stamp | None, tuple[str, ...]] | None = None
 
     def indexes(self) -> list[Index]:
@@ -81,7 +82,7 @@ class Scope:
 
     def _stamp(self) -> Stamp | None:
         try:
-            return self._vault.stamp(agent_file(self._agent))
+            return self._vault.stamp(self._file)
         except OSError:
             return None
 

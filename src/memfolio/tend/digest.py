@@ -780,7 +780,7 @@ def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> list[
     anew.
     """
     found = index.read(lambda db: by_ids(db, [*ids]))
-    days = {local_day(each.item.event_time or each.item.created_at, vault.home.zone) for each in found}
+    days = {local(each.item.event_time or each.item.created_at, vault.home.zone).date() for each in found}
     return list(_cut(vault, index, frozenset(ids), days))
 
 
