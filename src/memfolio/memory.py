@@ -88,24 +88,34 @@ CHECKER = Attribution(actor="bot:verify", trigger="verify")
 REFLECTOR = Attribution(actor="system:reflect", trigger="reflect")
 
 
+class Room(cached_property[Any]):
+    """A room of a memory: the class at `where`, opened when it is first asked for."""
+
+    def __init__(self, where: str, made_of: str, more: Mapping[str, str]) -> None:
+        super().__init__(self._open)
+        self._where, self._made_of, self._more = where, made_of.split(), more
+
+    @property
+    def kind(self) -> Any:
+        """The class, which is loaded for that."""
+        module, _, name = self._where.partition(":")
+        return getattr(import_module(f"memfolio.{module}"), name)
+
+    def _open(self, memory: Memory) -> Any:
+        named = {name: attrgetter(path)(memory) for name, path in self._more.items()}
+        return self.kind(*(attrgetter(path)(memory) for path in self._made_of), **named)
+
+
 def room(where: str, made_of: str = "vault library agent", **more: str) -> Any:
-    """A room as an attribute: the class at `where`, opened when it is first asked for.
-
-    `made_of` and `more` name the attributes of the memory that it is given, in order and by name.
-    """
-
-    def opened(memory: Memory) -> Any:
-        module, _, name = where.partition(":")
-        given = [attrgetter(each)(memory) for each in made_of.split()]
-        named = {each: attrgetter(path)(memory) for each, path in more.items()}
-        return getattr(import_module(f"memfolio.{module}"), name)(*given, **named)
-
-    return cached_property(opened)
+    """A room that is given these attributes of the memory, in order and by name."""
+    return Room(where, made_of, more)
 
 
 class Memory:
     """What one agent remembers. Threads may share it, and several processes may have one home open."""
 
+    audit: Past = room("vault.past.past:Past", "vault")
+    """What happened, and how to go back."""
     core: Core = room("govern.rooms:GovernedCore", "vault agent", find="library.find", gate="gate", propose="_propose")
     """Core memory, MEMORY.md: what an agent always has before its eyes."""
     graph: Graph = room("graph.graph:Graph")
@@ -128,6 +138,8 @@ class Memory:
     """What the agent knows how to do: skills, workflows and decision trees."""
     runs: Runs = room("procedures.runs:Runs", "vault library agent procedures")
     """Procedures that are being done, and how earlier runs went."""
+    proposals: Proposals = room("govern.proposals:Proposals", gate="gate", do="_carry_out", elsewhere="_proposals_of")
+    """What is proposed to this agent, and by it."""
     reflections: Reflections = room("govern.reflection.reflections:Reflections", gate="gate", model="_model")
     """What this agent found when it looked back, and what became of it."""
     agents: Agents = room("govern.agents:Agents")
@@ -197,11 +209,6 @@ class Memory:
         self.close()
 
     @cached_property
-    def audit(self) -> Past:
-        """What happened, and how to go back."""
-        return self.vault.past
-
-    @cached_property
     def facts(self) -> GovernedFacts:
         """What is asserted, and what follows from it by the rules that are kept."""
         from memfolio.govern.rooms import GovernedFacts
@@ -226,11 +233,8 @@ class Memory:
             now=now, settings=settings, facts=self.facts, rules=self.rules, inference=inference, cases=self.cases
         )
 
-    @cached_property
-    def proposals(self) -> Proposals:
-        """What is proposed to this agent, and by it."""
-        do = partial(carry_out, self)
-        return Proposals(self.vault, self.library, self.agent, gate=self.gate, do=do, elsewhere=self._proposals_of)
+    def _carry_out(self, intent: ProposedCall) -> object:
+        return carry_out(self, intent)
 
     @contextmanager
     def _proposals_of(self, agent: str) -> Iterator[Proposals]:

@@ -520,6 +520,12 @@ class Vault:
         """How one of the `files` stands on the disk; None where it is gone."""
         return self.home.disk.stamp(self.home.path(path))
 
+    def suspects(self) -> set[str]:
+        """Files that are not as they were last left, by their stamps; nothing of that is recorded."""
+        known = self.files
+        survey = look_over(self.home.root, known)
+        return {*survey.altered, *(set(known) - set(survey.files))}
+
     def is_taken(self, path: str) -> bool:
         """Whether anything has this name on the disk, be it a file or not."""
         return os.path.lexists(self.home.path(path))
