@@ -301,7 +301,7 @@ def flush(
     agent, now, by = library.agent, vault.home.now(), replace(BY, session=session, source=source)
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
     cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
-    told = _told(data, partial(learn_by_model, model) if model else rules.learn, user)
+    told = _told(data, partial(learn_by_model, model) if model else None, user)
 
     def compose() -> tuple[Flushed, Change | None]:
         page, core, rest = _into_core(Core(vault, agent), told.kept)
@@ -351,8 +351,8 @@ class _Told:
         return max(filter(None, (self.turns[nth].at for nth in statement.turns)), default=None)
 
 
-def _told(data: object, learn: Learn, user: str | None) -> _Told:
-    """What it tells; where learning by a model fails, the rules take its place, which is told."""
+def _told(data: object, learn: Learn | None, user: str | None) -> _Told:
+    """What it tells; by rules where nothing else is wanted, or what is wanted fails, which is told."""
     if isinstance(data, str) and is_reply(data):
         reply = read_reply(data, user)
         return _Told(kept=reply.kept, problems=reply.problems)
@@ -361,7 +361,7 @@ def _told(data: object, learn: Learn, user: str | None) -> _Told:
     said = [turn.turn(user) for turn in turns]
     problems = transcript.problems
     try:
-        learned = learn(said) if said else Learned()
+        learned = (learn or rules.learn)(said) if said else Learned()
     except ModelError as error:
         learned = rules.learn(said)
         problems += (f"the rules took the place of the model: {error.message}",)
