@@ -27,7 +27,7 @@ from memfolio.errors import (
     PolicyError,
     ProposedError,
 )
-from memfolio.policy import Deed, Policy, PolicyRow, Role, Verdict, strictest
+from memfolio.policy import Deed, Policy, PolicyRow, Role, Verdict
 from memfolio.state import Op
 from memfolio.types import (
     CORRECTION,
@@ -89,6 +89,14 @@ _AROUND = re.compile(rb"|# .*|---")
 
 Read = Callable[[str], bytes | None]
 Find = Callable[[str], MemoryItem | None]
+
+
+SEVERITY = tuple(Verdict)
+
+
+def strictest(rows: Iterable[PolicyRow]) -> PolicyRow:
+    """The row with the gravest verdict, the first of several: a change is made as a whole or not at all."""
+    return max(rows, key=lambda row: SEVERITY.index(row.verdict))
 
 
 class ChangePart(NamedTuple):
