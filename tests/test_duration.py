@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.duration import format_duration, parse_duration
+from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import InputError
 
 

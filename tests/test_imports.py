@@ -18,10 +18,8 @@ LEVELS = (
     *(
         "errors",
         "types",
-        "sources",
         "clock",
         "text",
-        "duration",
         "machine",
         "policy",
         "settings",
@@ -38,10 +36,6 @@ LEVELS = (
         "tend",
         "reason",
         "status",
-        "governed",
-        "knowing",
-        "doing",
-        "life",
         "memory",
         "verbs",
         "aio",
@@ -90,18 +84,28 @@ beside its target; a workspace that becomes an agent's folder leaves a link; a h
 
 INSIDE = re.compile(r"vault\.(?:writer|books|committer|_\w+)|home\.disk$")
 """What of the vault is its own: other rooms use its methods."""
+KEPT = frozenset({"memfolio.vault.lock", "memfolio.vault.survey"})
+"""How the vault keeps others away and looks at its folder, for it and the doors alone."""
+FOLDER = re.compile(r"vault\.trail$|home\.(?:root|path|internal)$|config\.home$")
+"""How a home is kept in a folder, which only the doors for people may know beside the vault."""
+DOORS = frozenset({"serve", "bench"})
 INSIDES = frozenset(
     f"memfolio.vault.{name}"
     for name in ("writer", "file_states", "committer", "reconcile", "carry_out", "copies", "change.Allowed")
 )
 REACHING_IN = {
-    "govern/alerts.py": {"vault.home.disk"},
-    "procedures/runs.py": {"self._vault.home.disk"},
     "serve/tokens.py": {"self._home.disk"},
-    "tend/backup.py": {"vault.home.disk"},
-    "tend/tend.py": {"vault.home.disk"},
+    "index/index.py": {"self._vault.config.home"},
+    "index/watch.py": {"vault.config.home"},
+    "status.py": {"vault.config.home"},
+    "memory.py": {"self.vault.config.home"},
+    "verbs/documents.py": {"memory.vault.config.home"},
+    "tend/backup.py": {"vault.config.home"},
+    "exchange/export.py": {"vault.config.home"},
+    "exchange/take_in.py": {"memory.vault.config.home"},
 }
-"""Rooms that keep small files and locks of their own beside the vault's, or backups outside. May only become fewer."""
+"""Who keeps tokens without opening the vault; and whoever names the folder of the home: to tell indexes apart, to
+watch it, to show it, to open it for another agent, to copy it, and to keep clear of it. May only become fewer."""
 
 
 def name_of(path: Path) -> str:
@@ -202,22 +206,35 @@ def test_disk_is_changed_only_through_the_seam() -> None:
 
 
 def test_rooms_enter_the_vault_by_its_door() -> None:
-    rooms = [path for path in FILES if room_of(path) != "vault"]
-    reached = {name_of(path): {name for name in read(path).attributes if INSIDE.search(name)} for path in rooms}
+    rooms = [path for path in FILES if room_of(path) not in ("vault", "config")]
+    reached = {name_of(path): {name for name in read(path).attributes if reaches_in(path, name)} for path in rooms}
     assert {name: found for name, found in reached.items() if found} == REACHING_IN
-    imported = {name_of(path): {name for name in read(path).imports if is_inside(name)} for path in rooms}
+    imported = {name_of(path): {name for name in read(path).imports if is_inside(path, name)} for path in rooms}
     assert {name: found for name, found in imported.items() if found} == {}
 
 
-def is_inside(name: str) -> bool:
-    return any(f"{name}.".startswith(f"{each}.") for each in INSIDES)
+def reaches_in(path: Path, name: str) -> bool:
+    return bool(INSIDE.search(name) or (room_of(path) not in DOORS and FOLDER.search(name)))
+
+
+def is_inside(path: Path, name: str) -> bool:
+    closed = INSIDES if room_of(path) in DOORS else INSIDES | KEPT
+    return any(f"{name}.".startswith(f"{each}.") for each in closed)
 
 
 @pytest.mark.parametrize("code", ["vault.writer", "self._vault.books", "f().vault.committer", "memory.vault._access"])
 def test_the_door_test_sees_who_reaches_in(code: str) -> None:
     node = ast.parse(code, mode="eval").body
     assert isinstance(node, ast.Attribute)
-    assert INSIDE.search(dotted(node))
+    assert reaches_in(PACKAGE / "serve" / "any.py", dotted(node))
+
+
+@pytest.mark.parametrize("code", ["vault.trail", "self._vault.home.root", "hand.vault.home.path", "vault.config.home"])
+def test_the_door_test_sees_who_looks_for_the_folder(code: str) -> None:
+    node = ast.parse(code, mode="eval").body
+    assert isinstance(node, ast.Attribute)
+    assert reaches_in(PACKAGE / "tend" / "any.py", dotted(node))
+    assert not reaches_in(PACKAGE / "serve" / "any.py", dotted(node))
 
 
 def test_environment_is_read_only_by_the_configuration() -> None:

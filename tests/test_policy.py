@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memfolio.config import load_config
 from memfolio.errors import ConfigError
-from memfolio.policy import PRESETS, Deed, Policy, PolicyRow, Role, Verdict, read_row, strictest
+from memfolio.govern.gate import strictest
+from memfolio.policy import PRESETS, Deed, Policy, PolicyRow, Role, Verdict, read_row
 from memfolio.types import Origin
 
 ROWS = st.builds(

@@ -6,31 +6,20 @@ import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from functools import wraps
+from functools import cached_property, wraps
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
-from memfolio.govern.agents import Agents
-from memfolio.govern.proposals import Proposals
-from memfolio.govern.reflection.reflections import Reflections
-from memfolio.govern.rooms import GovernedFacts, GovernedOntology, GovernedRules
-from memfolio.graph.graph import Graph
-from memfolio.knowledge.cases import Cases
-from memfolio.knowledge.inference import Inference
-from memfolio.knowledge.traverse import Questions
-from memfolio.knowledge.typedb.mirror import TypeDB
 from memfolio.memory import Memory
-from memfolio.mind.mind import Mind
-from memfolio.procedures.procedures import Procedures
-from memfolio.procedures.runs import Runs
-from memfolio.reason.reason import Reasoner
-from memfolio.stores.core import Core
-from memfolio.vault.past.past import Past
 from memfolio.vault.trail import TrailLine
 from memfolio.verbs.verb import table
+
+if TYPE_CHECKING:
+    _given = cast(Memory, None)  # any one: its rooms have the types of ours
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,7 +38,8 @@ def _awaited(
 class AsyncMemory:
     """What one agent remembers, for code that awaits. Tasks may share it.
 
-    A call that is cancelled is not waited for, but what it began is finished.
+    The verbs of its rooms, such as `core`, are not awaited: call them with `asyncio.to_thread`. A call that is
+    cancelled is not waited for, but what it began is finished.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -78,7 +68,7 @@ class AsyncMemory:
         finally:
             thread.shutdown(wait=False)
 
-    if TYPE_CHECKING:  # what the loop below does, for those who check types
+    if TYPE_CHECKING:  # what the loops below do, for those who check types
         observe = _awaited(Memory.observe)
         observe_many = _awaited(Memory.observe_many)
         remember = _awaited(Memory.remember)
@@ -123,6 +113,23 @@ class AsyncMemory:
         status = _awaited(Memory.status)
         sync = _awaited(Memory.sync)
         reindex = _awaited(Memory.reindex)
+        agents = _given.agents
+        audit = _given.audit
+        cases = _given.cases
+        core = _given.core
+        facts = _given.facts
+        graph = _given.graph
+        inference = _given.inference
+        mind = _given.mind
+        ontology = _given.ontology
+        procedures = _given.procedures
+        proposals = _given.proposals
+        questions = _given.questions
+        reason = _given.reason
+        reflections = _given.reflections
+        rules = _given.rules
+        runs = _given.runs
+        typedb = _given.typedb
     else:
 
         def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
@@ -137,77 +144,6 @@ class AsyncMemory:
             return call
 
     close = _awaited(Memory.close)
-
-    @property
-    def audit(self) -> Past:
-        """As `Memory.audit`; its verbs are not awaited, so call them with `asyncio.to_thread`."""
-        return self.memory.audit
-
-    @property
-    def core(self) -> Core:
-        """As `Memory.core`, whose verbs are not awaited either."""
-        return self.memory.core
-
-    @property
-    def graph(self) -> Graph:
-        """As `Memory.graph`, likewise."""
-        return self.memory.graph
-
-    @property
-    def facts(self) -> GovernedFacts:
-        return self.memory.facts
-
-    @property
-    def rules(self) -> GovernedRules:
-        return self.memory.rules
-
-    @property
-    def inference(self) -> Inference:
-        return self.memory.inference
-
-    @property
-    def questions(self) -> Questions:
-        return self.memory.questions
-
-    @property
-    def cases(self) -> Cases:
-        return self.memory.cases
-
-    @property
-    def ontology(self) -> GovernedOntology:
-        return self.memory.ontology
-
-    @property
-    def typedb(self) -> TypeDB:
-        return self.memory.typedb
-
-    @property
-    def mind(self) -> Mind:
-        return self.memory.mind
-
-    @property
-    def procedures(self) -> Procedures:
-        return self.memory.procedures
-
-    @property
-    def runs(self) -> Runs:
-        return self.memory.runs
-
-    @property
-    def reason(self) -> Reasoner:
-        return self.memory.reason
-
-    @property
-    def proposals(self) -> Proposals:
-        return self.memory.proposals
-
-    @property
-    def reflections(self) -> Reflections:
-        return self.memory.reflections
-
-    @property
-    def agents(self) -> Agents:
-        return self.memory.agents
 
     def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
         """As `Memory.subscribe`; the callback comes on a worker thread."""
@@ -225,3 +161,6 @@ class AsyncMemory:
 for _verb in table().values():
     if inspect.isfunction(_method := getattr(Memory, _verb.method, None)):
         setattr(AsyncMemory, _verb.method, _awaited(_method))
+for _name, _room in vars(Memory).items():
+    if isinstance(_room, cached_property) and not _name.startswith("_"):
+        setattr(AsyncMemory, _name, property(attrgetter(f"memory.{_name}"), doc=_room.__doc__))

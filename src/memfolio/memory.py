@@ -1,11 +1,14 @@
-"""The memory of one agent in one home: verbs of a line or two over the rooms."""
+"""The memory of one agent in one home: verbs of a line or two over the rooms that do the work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -13,49 +16,134 @@ from typing import TYPE_CHECKING, Any, Self
 from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
-from memfolio.errors import ConflictError, EmbedderError, MemfolioError
-from memfolio.govern.gate import OWNER, Gate
-from memfolio.govern.once import once_for_agents
-from memfolio.govern.proposal import proposable
-from memfolio.governed import FORGETTER
-from memfolio.index.index import Index, Progress
-from memfolio.index.lookup import Located, count_memories, newest, replaced_by
-from memfolio.index.search import Filter
-from memfolio.intake import TURN, draft_of, one_id, text_of, turn_of
-from memfolio.life import Life
+from memfolio.errors import MemfolioError, PolicyError, RefusedError
+from memfolio.govern.gate import Gate, once_for_agents, proposable
+from memfolio.govern.proposal import Proposal, ProposedCall, carry_out, intent_of
+from memfolio.govern.proposals import PROPOSER, Proposals, propose_instead
+from memfolio.index.index import Progress
+from memfolio.index.lookup import Located
+from memfolio.index.rows import to_us
+from memfolio.intake import ANY_ID, TURN, draft_of, one_id, text_of, turn_of
+from memfolio.llm.model import Model, open_model
+from memfolio.policy import Deed
 from memfolio.recall.context import Context, Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
-from memfolio.recall.query import Query
-from memfolio.sources import CORRECTION
+from memfolio.recall.query import Query, check_number, check_text
 from memfolio.state import Op
-from memfolio.status import Status, changes, sizes
+from memfolio.status import Status, status_of
 from memfolio.stores import edit
-from memfolio.stores.edit import Mended, kin_of
-from memfolio.tend.tend import Attendant
+from memfolio.stores.edit import ARCHIVER, FORGETTER, PURGER, REMEMBERER, Mended
+from memfolio.tend.tend import Attendant, hand_of, tend, tending
 from memfolio.text import counted
-from memfolio.types import Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution
+from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution, check_token
 from memfolio.vault.change import Operation
 from memfolio.vault.fields import Draft
 from memfolio.vault.journal import Record
 from memfolio.vault.paths import check_agent
 from memfolio.vault.trail import TrailLine
-from memfolio.vault.vault import Vault
+from memfolio.vault.vault import OWNER, Vault
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a room is loaded when somebody asks for it
+    from memfolio.govern.agents import Agents
+    from memfolio.govern.reflection.reflections import Pending, Reflections
+    from memfolio.govern.rooms import GovernedFacts, GovernedOntology, GovernedRules
+    from memfolio.govern.undo import Undone
     from memfolio.govern.update import Updated
+    from memfolio.graph.graph import Graph
+    from memfolio.index.maintenance import Below, Weak
+    from memfolio.knowledge.cases import Cases
+    from memfolio.knowledge.inference import Inference
+    from memfolio.knowledge.ontology.ontology import Added
+    from memfolio.knowledge.ontology.term import Term
+    from memfolio.knowledge.rule import Rule
+    from memfolio.knowledge.traverse import Questions
+    from memfolio.knowledge.typedb.mirror import TypeDB
+    from memfolio.knowledge.verify import GuessedFact, Verification
+    from memfolio.mind.heartbeat import BdiCycleResult
+    from memfolio.mind.mind import Mind
+    from memfolio.procedures.procedures import Procedures
+    from memfolio.procedures.runs import Runs
+    from memfolio.reason.inputs import World
+    from memfolio.reason.reason import Reasoner
+    from memfolio.stores.core import Core
+    from memfolio.stores.flush import Flushed
+    from memfolio.stores.session_context import AgentContext
+    from memfolio.stores.triggers import Heeded
+    from memfolio.tend.backup import BackedUp
+    from memfolio.tend.consolidate import Consolidated
+    from memfolio.tend.digest import Built
+    from memfolio.tend.hand import Hand
+    from memfolio.tend.retention import Retained
+    from memfolio.tend.sessions import SessionResult
+    from memfolio.tend.tend import Tending, Told
     from memfolio.vault.past.past import Past
+    from memfolio.vault.purge.purge import Purged
 
 OBSERVER = Attribution(actor="bot:auto-detect", trigger="observe")
-REMEMBERER = Attribution(actor="bot:trigger-remember", trigger="remember")
-RECENT = 5
-OWN = Filter(forms=("memory",))
-"""Memories that stand for themselves, and are no passages of pages."""
+USER = Attribution(actor="bot:auto-detect", trigger="used")
+TEACHER = Attribution(actor="bot:ontology", trigger="ontology")
+CHECKER = Attribution(actor="bot:verify", trigger="verify")
+REFLECTOR = Attribution(actor="system:reflect", trigger="reflect")
 
 
-class Memory(Life):
+class Room(cached_property[Any]):
+    """A room of a memory: the class at `where`, opened when it is first asked for."""
+
+    def __init__(self, where: str, made_of: str, more: Mapping[str, str]) -> None:
+        super().__init__(self._open)
+        self._where, self._made_of, self._more = where, made_of.split(), more
+
+    @property
+    def kind(self) -> Any:
+        """The class, which is loaded for that."""
+        module, _, name = self._where.partition(":")
+        return getattr(import_module(f"memfolio.{module}"), name)
+
+    def _open(self, memory: Memory) -> Any:
+        named = {name: attrgetter(path)(memory) for name, path in self._more.items()}
+        return self.kind(*(attrgetter(path)(memory) for path in self._made_of), **named)
+
+
+def room(where: str, made_of: str = "vault library agent", **more: str) -> Any:
+    """A room that is given these attributes of the memory, in order and by name."""
+    return Room(where, made_of, more)
+
+
+class Memory:
     """What one agent remembers. Threads may share it, and several processes may have one home open."""
+
+    audit: Past = room("vault.past.past:Past", "vault")
+    """What happened, and how to go back."""
+    core: Core = room("govern.rooms:GovernedCore", "vault agent", find="library.find", gate="gate", propose="_propose")
+    """Core memory, MEMORY.md: what an agent always has before its eyes."""
+    graph: Graph = room("graph.graph:Graph")
+    """People and things, and how they are related."""
+    rules: GovernedRules = room("govern.rooms:GovernedRules", propose="_propose")
+    """What follows from what, what must not be, and what is to be done."""
+    inference: Inference = room("knowledge.inference:Inference", facts="facts", rules="rules")
+    """Conclusions, proofs, explanations and checks."""
+    questions: Questions = room("knowledge.traverse:Questions", "vault library", refresh="inference.refresh")
+    """What facts lead to: paths, effects, counts across agents, and what has the wrong kind."""
+    cases: Cases = room("knowledge.cases:Cases")
+    """What was done in which situation, and how it went."""
+    ontology: GovernedOntology = room("govern.rooms:GovernedOntology", propose="_propose")
+    """The terms in which facts are told."""
+    typedb: TypeDB = room("knowledge.typedb.mirror:TypeDB", background="_is_mirrored")
+    """The copy of all that on a TypeDB server, where one is configured."""
+    mind: Mind = room("mind.mind:Mind")
+    """What the agent is, believes, wants and has taken on."""
+    procedures: Procedures = room("procedures.procedures:Procedures", model="_model")
+    """What the agent knows how to do: skills, workflows and decision trees."""
+    runs: Runs = room("procedures.runs:Runs", "vault library agent procedures")
+    """Procedures that are being done, and how earlier runs went."""
+    proposals: Proposals = room("govern.proposals:Proposals", gate="gate", do="_carry_out", elsewhere="_proposals_of")
+    """What is proposed to this agent, and by it."""
+    reflections: Reflections = room("govern.reflection.reflections:Reflections", gate="gate", model="_model")
+    """What this agent found when it looked back, and what became of it."""
+    agents: Agents = room("govern.agents:Agents")
+    """The agents of the home, as far as this one may know of them."""
 
     def __init__(
         self,
@@ -68,29 +156,15 @@ class Memory(Life):
     ) -> None:
         self.agent = check_agent(agent)
         self.gate = Gate(vault, self.agent, find=lambda ids: self.library.known(ids), speaker=speaker)
-        self.vault = vault.under(self.gate, self._may_read if self._is_limited() else None, speaker=speaker)
+        scope = (lambda path: self.library.may_read(path)) if self.gate.is_limited else None
+        self.vault = vault.under(self.gate, scope, speaker=speaker)
         """The vault as this agent may use it; others may share the one that it was given."""
-        self.library = Library(self.vault, self.agent, embedder=embedder, background=background)
-        self._origin = Origin.OWNER if self.vault.speaker == OWNER else Origin.AGENT
-        is_attended = background and vault.config.learn.enabled
-        self._attendant = Attendant(self._hear_others) if is_attended else None
+        self.library: Library = Library(self.vault, self.agent, embedder=embedder, background=background)
+        self._origin = Origin.OWNER if self.vault.speaker == Origin.OWNER else Origin.AGENT
+        self._attendant = Attendant(self._hear_others) if background and vault.config.learn.enabled else None
         self._is_mirrored = background and bool(vault.config.typedb.url)
+        """Whether changes are sent to a TypeDB server as they come."""
         self._mirror = self.typedb if self._is_mirrored else None
-
-    def _is_limited(self) -> bool:
-        """Whether whoever speaks here may see only what the agent reads; settings that make no sense open nothing."""
-        try:
-            return self.gate.is_agent
-        except MemfolioError:
-            return True
-
-    def _may_read(self, path: str) -> bool:
-        return self.library.may_read(path)
-
-    @property
-    def audit(self) -> Past:
-        """What happened, and how to go back."""
-        return self.vault.past
 
     @classmethod
     def open(
@@ -116,6 +190,64 @@ class Memory(Life):
         except MemfolioError:
             vault.close()
             raise
+
+    def close(self) -> None:
+        """Bring what waits into git and let go of the home."""
+        if self._attendant is not None:
+            self._attendant.close()
+        if self._mirror is not None:
+            self._mirror.close()
+        self.library.close()
+        self.vault.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @cached_property
+    def facts(self) -> GovernedFacts:
+        """What is asserted, and what follows from it by the rules that are kept."""
+        from memfolio.govern.rooms import GovernedFacts
+
+        return GovernedFacts(
+            self.vault, self.library, self.agent, inference=lambda: self.inference, propose=self._propose
+        )
+
+    @cached_property
+    def reason(self) -> Reasoner:
+        """Thinks a problem through: call it with one."""
+        from memfolio.reason.reason import Judgements, Reasoner
+
+        judgements = Judgements(self.vault, self.library, self.agent)
+        return Reasoner(judgements, world=self._world, model=lambda: self._model)
+
+    def _world(self) -> World:
+        from memfolio.reason.inputs import World
+
+        now, settings, inference = self.vault.home.now(), self.vault.config.reason, self.inference
+        return World(
+            now=now, settings=settings, facts=self.facts, rules=self.rules, inference=inference, cases=self.cases
+        )
+
+    def _carry_out(self, intent: ProposedCall) -> object:
+        return carry_out(self, intent)
+
+    @contextmanager
+    def _proposals_of(self, agent: str) -> Iterator[Proposals]:
+        home, clock, speaker = self.vault.config.home, self.vault.home.clock, self.vault.speaker
+        with type(self).open(home, agent, clock=clock, background=False, speaker=speaker) as memory:
+            yield memory.proposals
+
+    @cached_property
+    def _model(self) -> Model | None:
+        """The language model that sums up and learns; None where none is configured."""
+        return open_model(self.vault.config)
+
+    # Noting and finding.
 
     def observe(
         self,
@@ -190,27 +322,13 @@ class Memory(Life):
 
     def _add(self, drafts: Sequence[Draft], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
         self.library.attend()
-        beside = self._demoted(drafts) if any(draft.store is Store.WORKING for draft in drafts) else ()
-        receipt = self.vault.add(self.agent, drafts, by, key=key, beside=beside)
-        if not receipt.repeated:
-            return list(receipt.items)
-        found = [memory for each in receipt.ids if (memory := self.get(each))]
-        if len(found) < len(drafts):
-            raise ConflictError(
-                f"the key {key!r} was used in change {receipt.seq} for a memory that this agent has not",
-                hint="use another key to remember it again",
-            )
-        if lost := next((memory for memory in found if memory.forgotten_at or memory.superseded_by), None):
-            deed = "forgotten" if lost.forgotten_at else "corrected"
-            raise ConflictError(f"the key {key!r} belongs to {lost.id}, which was {deed}", hint="use another key")
-        if [memory.content for memory in found] != [draft.content for draft in drafts]:
-            raise ConflictError(
-                f"the key {key!r} belongs to {found[0].id}, which says something else",
-                hint="use another key, or correct that memory",
-            )
-        return found
+        receipt = self.vault.add(self.agent, drafts, by, key=key, beside=self._demoted(drafts))
+        return edit.made_before(self.library, drafts, receipt, key) if receipt.repeated else list(receipt.items)
 
     def _demoted(self, drafts: Sequence[Draft]) -> tuple[Operation, ...]:
+        """What working memory sends on to have room for these."""
+        if all(draft.store is not Store.WORKING for draft in drafts):
+            return ()
         from memfolio.stores.route import make_room
 
         return make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
@@ -321,8 +439,15 @@ class Memory(Life):
 
     def find(self, id: str) -> Located | None:
         """The memory with this id and the file it stands in; None when this agent has none such."""
-        found = self.library.locate(id)
-        return self.library.with_fate(found[1]) if found else None
+        found = self.library.find(id)
+        return self.library.with_fate(found) if found else None
+
+    def explain(self, id: str) -> Explanation:
+        """Where a memory comes from, what it replaced or what replaced it, and who did what to it since."""
+        index, found = self.library.require(id)
+        return replace(self.library.explain(index, found), events=tuple(self.library.events(found.item.id)))
+
+    # Changing what is remembered.
 
     @proposable("forget")
     def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
@@ -337,55 +462,14 @@ class Memory(Life):
         """
         from memfolio.tend.digest import without_citations
 
-        by = check_attribution(by)
-        named = self.library.locate(one_id(what))
-        is_shown = named is None and self.gate.acts_as_agent
-        described = [named] if named else self._described(what, every=every or is_shown)
-        dry_run = dry_run or is_shown
-        meant = [each for found in described for each in self._versions(*found)]
-        once = {each.item.id: (index, each) for index, each in meant}
-        kin = kin_of(meant[0][0], [*once])
-        once |= {name: found for name in kin.going if (found := self.library.locate(name))}
-        with_places = [(each, self.library.places(index, each.item.id)) for index, each in once.values()]
-        # What one of them took the place of without being its correction holds again.
-        newer = [each.item.id for _, each in once.values() if each.item.source != CORRECTION]
-        lifted = [old for old in meant[0][0].read(partial(replaced_by, ids=newer)) if old not in once]
-        pages = partial(without_citations, self.vault, meant[0][0], [*once])
-        mended = edit.forget(self.vault, with_places, by, freed=kin.freed, lifted=lifted, pages=pages, dry_run=dry_run)
-        return replace(mended, hint=edit.BY_ID) if is_shown else mended
-
-    def _versions(self, index: Index, found: Located) -> list[tuple[Index, Located]]:
-        """A memory and all that it corrected: who forgets a thing does not want its old form back."""
-        earlier = [self.library.locate(item.id) for item in self._corrected(index, found)]
-        return [(index, found), *(each for each in earlier if each and each[1].item.forgotten_at is None)]
-
-    def _corrected(self, index: Index, found: Located) -> list[MemoryItem]:
-        kept, newer = list[MemoryItem](), found.item
-        for item in self.library.explain(index, found).supersedes if newer.source == CORRECTION else ():
-            if newer.source != CORRECTION:
-                break
-            kept.append(item)
-            newer = item
-        return kept
-
-    def _described(self, what: str, *, every: bool) -> list[tuple[Index, Located]]:
-        """The memories that a description means."""
-        described = self.library.described(what)
-        if not described:
-            raise self.library.not_found(what)
-        if len(described) > 1 and not every:
-            ids = ", ".join(each.item.id for _, each in described[:5])
-            raise ConflictError(
-                f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name one of them by its id"
-            )
-        return described
+        by, is_agent = check_attribution(by), lambda: self.gate.acts_as_agent
+        forget = partial(edit.forget_meant, self.vault, self.library, what, by, without_citations=without_citations)
+        return forget(is_agent=is_agent, every=every, dry_run=dry_run)
 
     @proposable("restore")
     def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> Mended:
         """Bring back a memory that was forgotten or archived."""
-        index, found = self._located(id)
-        paths = self.library.places(index, found.item.id)
-        return edit.restore(self.vault, found, paths, _by(by, FORGETTER, "restore"), dry_run=dry_run)
+        return edit.restore(self.vault, self.library, id, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
     def correct(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> MemoryItem:
         """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable.
@@ -403,72 +487,387 @@ class Memory(Life):
         """
         from memfolio.govern.update import update
 
-        text, by = text_of(text), _by(by, REMEMBERER, "correct")
-        _, found = self._located(id)
-        self.library.attend()
-        return update(self.vault, self.library, found, text, by, base=base)
+        return update(self.vault, self.library, id, text, _by(by, REMEMBERER, "correct"), base=base)
 
     @proposable("confirm")
     def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
         """Say that a memory is right: it is certain from then on and does not fade."""
-        return self._note(id, {"op": Op.CONFIRM.value}, _by(by, REMEMBERER, "confirm"))
+        return edit.note(self.vault, self.library, id, {"op": Op.CONFIRM.value}, _by(by, REMEMBERER, "confirm"))
 
     @proposable("pin")
     def pin(self, id: str, *, pinned: bool = True, by: Attribution | None = None) -> MemoryItem:
         """Keep a memory from fading and from being archived, or with `pinned=False` let it go again."""
-        return self._note(id, {"op": Op.PIN.value, "pinned": pinned}, _by(by, REMEMBERER, "pin"))
+        line = {"op": Op.PIN.value, "pinned": pinned}
+        return edit.note(self.vault, self.library, id, line, _by(by, REMEMBERER, "pin"))
 
-    def _note(self, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
-        _, found = self._located(id)
+    @proposable("archive")
+    def archive(
+        self, id: str | None = None, *, below: Below | None = None, dry_run: bool = False, by: Attribution | None = None
+    ) -> Mended | Retained:
+        """Move a memory to the archive, or whatever is past its time or below a score; `restore` brings it back."""
+        from memfolio.tend.retention import RETAINER, archive_one, retain
+
+        if id is None:
+            return retain(hand_of(self.vault, self.library, dry_run=dry_run), self.library.index, below, by or RETAINER)
+        index, found = self.library.require(id)
+        paths = self.library.places(index, found.item.id)
+        return archive_one(self.vault, found, paths, by or ARCHIVER, dry_run=dry_run)
+
+    def purge(self, *what: str, dry_run: bool = False, quotes: str = "refuse", by: Attribution = PURGER) -> Purged:
+        """Destroy memories, named by id or description: in files, archive, history and index; nothing undoes it.
+
+        `quotes` says what happens to other memories that have the same words: "refuse", "purge" or "keep". What is
+        left anywhere is in the proof of the answer. To an agent a description only shows what would go.
+        """
+        self.gate.check(Deed.PURGE, check_attribution(by))
+        is_shown = self.gate.acts_as_agent and not all(ANY_ID.fullmatch(one_id(each)) for each in what)
+        return edit.purge(self.vault, self.library, what, by, dry_run=dry_run or is_shown, quotes=quotes)
+
+    def used(self, ids: Iterable[str] | str, *, by: Attribution = USER) -> None:
+        """Say that these memories were opened, cited or relied on, which keeps them awake; being found does not."""
+        from memfolio.tend.retention import note_used
+
+        note_used(self.vault, self.library, ids, by)
+
+    def weak(self, limit: int = 20) -> list[Weak]:
+        """The facts of which least is left, weakest first; `confirm` keeps one, `forget` lets it go."""
+        from memfolio.index.maintenance import weak
+
+        most, now = check_number("limit", limit, 1, 10**6), to_us(self.vault.home.now())
+        return self.library.index.read(lambda connection: weak(connection, now, self.vault.config.decay, most))
+
+    # A conversation: what it begins with, what is noted on the way, and what is left of it.
+
+    def load_context(self, user: str | None = None, *, session: str | None = None) -> AgentContext:
+        """Everything that an agent should know when a conversation begins."""
+        from memfolio.stores.session_context import load_context
+
+        context = load_context(self.vault, self.library, user=user, session=session)
+        reminders = self._agenda(" ".join(filter(None, (context.task, *context.topics))))
+        return replace(context, proposals=self.proposals.for_context(), reminders=reminders)
+
+    def save_context(
+        self,
+        *,
+        session: str | None = None,
+        user: str | None = None,
+        task: str | None = None,
+        task_history: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        scratchpad: Mapping[str, Any] | None = None,
+    ) -> SessionResult | None:
+        """Keep what the next conversation should begin with, and learn from this one, which is over."""
+        from memfolio.stores.session_context import save_context
+
+        given: dict[str, Any] = {"task": task, "task_history": task_history, "topics": topics, "scratchpad": scratchpad}
+        save_context(self.vault, self.agent, session=session, user=user, **given)
+        return self.end_session(session) if session else None
+
+    def end_session(self, session: str, *, dry_run: bool = False) -> SessionResult | None:
+        """A conversation is over: learn from it. None where there is nothing in it that was not learned from.
+
+        What was learned and undone is learned once more.
+        """
+        from memfolio.govern.reflection.log import due
+        from memfolio.tend.sessions import Ended, hear_out
+
+        ended = Ended(only=[check_token("session", check_text("session", session))], is_over=True, again=True)
+        with tending(self.vault, self.library, dry_run=dry_run) as hand:
+            heard = hear_out(hand, self.library.index, self.vault.config.learn, ended, model=self._model)
+        if heard and not dry_run and due(self.vault, self.library.index, self.agent, self.vault.home.now()):
+            self.reflect()
+        return heard[0] if heard else None
+
+    def checkpoint(
+        self,
+        context: str,
+        *,
+        decisions: Iterable[str] = (),
+        findings: Iterable[str] = (),
+        next_steps: Iterable[str] = (),
+        open_questions: Iterable[str] = (),
+        session: str | None = None,
+    ) -> str:
+        """Note where work stands, so that it can be taken up again; returns the path of the page."""
+        from memfolio.stores.checkpoint import BY, Checkpoint, write
+
+        checkpoint = Checkpoint.from_args(
+            context, decisions=decisions, findings=findings, next_steps=next_steps, open_questions=open_questions
+        )
+        now, by = self.vault.home.now(), replace(BY, session=session)
+        return write(self.vault, self.agent, checkpoint, now=now, by=by).path
+
+    def should_flush(
+        self, tokens: int, *, compaction: int = 0, session: str | None = None, window: int | None = None
+    ) -> bool:
+        """Whether an agent whose context has so many tokens should save what it knows: once before each compaction."""
+        from memfolio.stores.flush import flush_due
+
+        settings = self.vault.config.flush
+        return flush_due(self.library.index, settings, tokens, compaction=compaction, session=session, window=window)
+
+    def flush(
+        self,
+        transcript: object,
+        *,
+        session: str | None = None,
+        user: str | None = None,
+        compaction: int | None = None,
+        source: str | None = None,
+        dry_run: bool = False,
+    ) -> Flushed:
+        """Save what a transcript tells, as memories and a checkpoint, before it is compacted; the same one once.
+
+        `undo` takes all of it back by its `source`.
+        """
+        from memfolio.stores.flush import flush
+
+        save = partial(flush, self.vault, self.library, transcript, model=self._model, dry_run=dry_run)
+        return save(session=session, user=user, compaction=compaction, source=source)
+
+    def episode(
+        self,
+        description: str,
+        *,
+        episode_type: str,
+        importance: float | str | None = None,
+        context: Mapping[str, Any] | None = None,
+        related: Iterable[str] = (),
+        session: str | None = None,
+        at: datetime | None = None,
+        source: str | None = None,
+    ) -> MemoryItem:
+        """Note something that happened, of a type such as `error` or `decision`, with the `context` that it had then.
+
+        The importance may be HIGH, MEDIUM or LOW, 1 to 10, or a share of 1; without one it follows from the type.
+        """
+        from memfolio.stores.episode import episode_of
+
         self.library.attend()
-        edit.note(self.vault, found, line, by)
-        return self._located(id)[1].item
+        further = {"session": session, "at": at, "source": source}
+        found = episode_of(
+            description, episode_type=episode_type, importance=importance, context=context, related=related, **further
+        )
+        return self.vault.apply(found.change(self.agent)).items[0]
 
-    def explain(self, id: str) -> Explanation:
-        """Where a memory comes from, what it replaced or what replaced it, and who did what to it since."""
-        index, found = self._located(id)
-        return replace(self.library.explain(index, found), events=tuple(self.library.events(found.item.id)))
+    def heed(self, text: str, *, session: str | None = None, user: str | None = None) -> Heeded | None:
+        """Do what a person asks for in a message, such as "remember that …"; None where they ask for nothing of it.
 
-    def _located(self, id: str) -> tuple[Index, Located]:
-        found = self.library.locate(one_id(id))
-        if found is None:
-            raise self.library.not_found(id)
-        return found
+        What would be forgotten is only shown: `forget` it by its id once they agree.
+        """
+        from memfolio.stores.triggers import heed
+
+        text, reflect = check_text("text", text), partial(self._reflected, False)
+        done = partial(heed, self.vault, self.library, self.core, text, reflect=reflect, model=self._model)
+        return done(session=session, user=user)
+
+    # Looking after the memory.
+
+    def consolidate(
+        self,
+        *,
+        dry_run: bool = False,
+        min_importance: float | None = None,
+        min_access_count: int | None = None,
+        summarize: bool | None = None,
+    ) -> Consolidated:
+        """Promote what proved important to long-term memory, and sum up what belongs together, as one change.
+
+        Nothing is lost: the sources stay in their logs. What is None is as the home has it set.
+        """
+        from memfolio.tend.consolidate import consolidate, tuned
+
+        usual = self.vault.config.consolidate
+        settings = tuned(usual, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize)
+        with tending(self.vault, self.library, dry_run=dry_run) as hand:
+            return consolidate(hand, self.library.index, settings, self._model)
+
+    def tend(
+        self,
+        *,
+        jobs: Sequence[str] = (),
+        sessions: Sequence[str] = (),
+        dry_run: bool = False,
+        told: Told | None = None,
+    ) -> Tending:
+        """Look after the memory: run what is due by the clock, or these jobs at once; `dry_run` only shows it.
+
+        With `sessions`, these conversations are over, and are learned from.
+        """
+        look_after = partial(tend, self.vault, self.library, proposals=self.proposals, reflect=self._reflected)
+        return look_after(model=self._model, jobs=jobs, sessions=sessions, dry_run=dry_run, told=told)
+
+    def digest(
+        self,
+        levels: Iterable[str] = ("weekly", "monthly", "quarterly"),
+        *,
+        since: datetime | None = None,
+        current: bool = False,
+        dry_run: bool = False,
+    ) -> tuple[Built, Hand]:
+        """Write the digests that are missing or differ from their days, and return them with the hand that did it.
+
+        Only of periods that end at `since` or later; with `current`, also of those that are not over.
+        """
+        from memfolio.index.maintenance import local_day
+        from memfolio.tend.digest import build
+
+        hand = hand_of(self.vault, self.library, dry_run=dry_run)
+        begins = local_day(since, self.vault.home.zone) if since else None
+        model = None if dry_run else self._model
+        built = build(hand, self.library.index, levels=tuple(levels), since=begins, current=current, model=model)
+        return built, hand
+
+    def heartbeat(self, *, dry_run: bool = False) -> BdiCycleResult:
+        """Bring the mind up to date: what is over, what is wanted most, what is believed and contradicts itself.
+
+        Weeks that are over are summed up. `dry_run` only shows what would change.
+        """
+        from memfolio.mind.heartbeat import beat
+        from memfolio.tend.digest import sum_up_weeks
+
+        with tending(self.vault, self.library, dry_run=dry_run) as hand:
+            return replace(beat(hand, self.library, partial(sum_up_weeks, hand, self.library.index)), diff=hand.diff)
+
+    def backup(self, folder: str | Path | None = None, *, keep: int | None = None, dry_run: bool = False) -> BackedUp:
+        """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
+        from memfolio.tend.backup import back_up, backup_folder
+
+        if self.gate.is_agent:
+            raise RefusedError("an agent cannot copy the whole home", hint="let the owner make the backup")
+        target = backup_folder(self.vault, None if folder is None else Path(folder))
+        most = self.vault.config.backup.keep if keep is None else keep
+        return back_up(self.vault, target, most, self.vault.home.now(), dry_run=dry_run)
+
+    def reflect(self, *, dry_run: bool = False, by: Attribution = REFLECTOR) -> Pending:
+        """Look through what is remembered and propose what should change, as a page that waits for approval.
+
+        Where the policy lets the actor apply a reflection, it is applied at once.
+        """
+        self.library.attend()
+        now, applies = self.vault.home.now(), self.gate.lets(Deed.REFLECT, by)
+        return self.reflections.reflect(now, dry_run=dry_run, applies=applies, by=by)
+
+    def _reflected(self, dry_run: bool) -> str:
+        """`reflect` as a job of tending: what came of it, in a few words."""
+        found = self.reflect(dry_run=dry_run)
+        return f"{counted(len(found.items), 'proposal')} in {found.path}" if found.items else ""
+
+    def _hear_others(self, current: str) -> None:
+        """Learn from the conversations before this one."""
+        from memfolio.tend.sessions import hear_others
+
+        attendant, hear = self._attendant, partial(hear_others, self.vault, self.library, model=self._model)
+        hear(current, enough=lambda: attendant is not None and attendant.is_closed)
+
+    # What is known.
+
+    def scaffold(
+        self, domain: str, template: str, *, by: Attribution = TEACHER, dry_run: bool = False
+    ) -> tuple[Added, list[Rule]]:
+        """Begin a domain of the ontology with a template, such as "saas" or "business", and make its rules.
+
+        These are two changes, of which none is made where one cannot be.
+        """
+        from memfolio.govern.rooms import scaffold
+
+        return scaffold(self.ontology, self.rules, domain, template, by=check_attribution(by), dry_run=dry_run)
+
+    def propose_term(self, term: Term, *, rationale: str = "", by: Attribution = PROPOSER) -> Proposal:
+        """Propose a term for the ontology, with what there is to think of; one that does not fit is refused."""
+        from memfolio.govern.rooms import propose_term
+
+        return propose_term(self.proposals, self.ontology, term, rationale, check_attribution(by))
+
+    def verify_fact(
+        self,
+        id: str,
+        method: str = "consistency_check",
+        *,
+        confirmed: bool | None = None,
+        adjust: bool = False,
+        by: Attribution = CHECKER,
+    ) -> Verification:
+        """Check a fact and note that; `adjust` lets the outcome change how sure it is.
+
+        The methods are "user_confirmation", which needs what the person says in `confirmed`, "cross_reference",
+        "temporal_check" and "consistency_check".
+        """
+        from memfolio.govern.rooms import evidence
+        from memfolio.knowledge.verify import verify
+
+        against = evidence(self.vault, self.library, self.ontology, self.inference)
+        now, by = self.vault.home.now(), self.gate.named(check_attribution(by))
+        return verify(self.facts, id, method, now=now, by=by, confirmed=confirmed, evidence=against, adjust=adjust)
+
+    def infer(self, premise: str, *, limit: int = 10) -> list[GuessedFact]:
+        """What might follow from a premise: by a model where there is one, else by rules and likeness.
+
+        These are hypotheses: nothing of them is stored.
+        """
+        from memfolio.knowledge.verify import brought_to_mind, hypothesise, relevant
+
+        recalled = brought_to_mind(self.vault, self.library, text_of(premise), "fact")
+        known = relevant(self.facts, [each.id for each in recalled])
+        return hypothesise(premise, known, self._model, rules=self.rules.list(enabled=True), limit=limit)
+
+    # What is decided, and taken back.
+
+    def propose(self, text: str, /, *, to: str | None = None, by: Attribution = PROPOSER, **fields: Any) -> Proposal:
+        """Propose that something is remembered, with the fields of `remember`, for the agent that decides on it."""
+        intent = intent_of("remember", {"text": text_of(text), **fields})
+        return self.proposals.add(intent, by=check_attribution(by), to=to)
+
+    def _propose(self, intent: ProposedCall, error: PolicyError) -> Proposal:
+        """Propose what a verb was kept from doing, to the agent whose memory it is about."""
+        return propose_instead(self.proposals, self.library, intent, error)
+
+    def undo(
+        self, source: str, *, every_agent: bool = False, dry_run: bool = False, by: Attribution = FORGETTER
+    ) -> Undone:
+        """Take back everything that came from one source, and what was made of it; with `every_agent`, everywhere."""
+        from memfolio.govern.undo import undo_source
+        from memfolio.tend.digest import without_citations
+
+        self.library.attend()
+        by = replace(check_attribution(by), trigger="undo")
+        undone = partial(undo_source, self.vault, self.library, check_token("source", source), by)
+        return undone(without_citations=without_citations, every_agent=every_agent, dry_run=dry_run)
+
+    def watch(self) -> list[TrailLine]:
+        """Look for what the owner must be told: contradictions, growth, what does not work; returns new alerts."""
+        from memfolio.govern.alerts import watch
+
+        return watch(self.vault, self.library, self.agent, self.vault.home.now())
+
+    def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
+        """The owner has seen these alerts."""
+        return self.vault.acknowledge(seqs, replace(check_attribution(by), approval=Approval.APPROVED))
+
+    # The home as a whole.
 
     def status(self) -> Status:
         """How the home is doing, in numbers; to an agent, what it may read of it."""
-        vault, index = self.vault, self.library.index
-        short_term = self.library.short_term(vault.home.now())
-        waiting = vault.commit()
-        embedder = self.library.meaning.embedder
-        return Status(
-            home=vault.config.home,
-            agent=self.agent,
-            memories=(counts := index.read(lambda connection: count_memories(connection, short_term))).memories,
-            changes=changes(vault),
-            waiting=len(vault.waiting()) if waiting else 0,
-            obstacle=vault.obstacle if waiting else None,
-            alerts=len(vault.alerts()),
+        return status_of(
+            self.vault,
+            self.library,
             proposals=len(self.proposals.pending()),
             reflection=self.reflections.pending() is not None,
             due=self._agenda(),
-            problems=self._problems(),
-            trouble=vault.trouble.message if vault.trouble else None,
-            counts=counts,
-            bytes=sizes(vault),
-            embedder=embedder.name if embedder else "none",
-            recent=tuple(each.item for each in index.read(lambda connection: newest(connection, OWN, RECENT))),
-            degraded=(
-                *self.library.degraded(),
-                *self._troubles(),
-                *(f"configuration: {what}; {hint}" for what, hint in vault.config.problems),
-            ),
+            misread=(*self.mind.problems(), *self.procedures.problems()),
+            inference=self.inference.trouble,
+            typedb=self.typedb.trouble() if self.vault.config.typedb.url else None,
         )
 
-    def _problems(self) -> dict[str, str]:
-        """What cannot be read as it should, by its path: files as such first, then what pages say."""
-        vault = self.vault
-        return {**self._misread(), **{path: each for path, each in vault.problems.items() if vault.shows(path)}}
+    def _reminded(self, about: str = "") -> list[tuple[str, str]]:
+        """What is to be done and comes up now, or with what is talked about."""
+        return [(each.item.id, f"{each.item.title} ({each.why})") for each in self.mind.due(about)]
+
+    def _agenda(self, about: str = "") -> tuple[str, ...]:
+        """The same in words, with the procedures whose time of day has come."""
+        from memfolio.procedures.runs import scheduled
+
+        return (*(text for _, text in self._reminded(about)), *scheduled(self.procedures, self.runs))
 
     def sync(self, *, embed: bool = False) -> list[str]:
         """Record what people and other programs did to the files, and index it; returns the files that had changed.
@@ -477,14 +876,9 @@ class Memory(Life):
         Where there is no embedder, there is nothing to make.
         """
         changed = self.vault.survey()
-        for index in self.library.indexes():
-            index.catch_up()
-        done = self.library.embed() if embed and self.library.meaning.embedder is not None else None
-        if done and done.missing:
-            raise EmbedderError(
-                f"{counted(done.missing, 'memory', 'memories')} could not be embedded: {done.degraded or 'try again'}",
-                hint="they are found by their words; `memfolio tend` embeds what is missing",
-            )
+        self.library.catch_up()
+        if embed:
+            self.library.embed_all()
         return list(filter(self.vault.shows, changed))
 
     def reindex(self, progress: Progress | None = None) -> int:
@@ -499,23 +893,6 @@ class Memory(Life):
                 callback(line)
 
         self.vault.subscribe(tell)
-
-    def close(self) -> None:
-        """Bring what waits into git and let go of the home."""
-        if self._attendant is not None:
-            self._attendant.close()
-        if self._mirror is not None:
-            self._mirror.close()
-        self.library.close()
-        self.vault.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _by(given: Attribution | None, default: Attribution, trigger: str) -> Attribution:

@@ -183,8 +183,6 @@ PRESETS = {
 }
 """The tables to choose from; each ends with rows that fit whatever is left."""
 
-SEVERITY = tuple(Verdict)
-
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -200,8 +198,3 @@ class Policy:
     def decide(self, deed: Deed, role: Role, origin: Origin | None = None) -> PolicyRow:
         """The row that decides."""
         return next(row for row in self.rows if row.fits(deed, role, origin))
-
-
-def strictest(rows: Iterable[PolicyRow]) -> PolicyRow:
-    """The row with the gravest verdict, the first of several."""
-    return max(rows, key=lambda row: SEVERITY.index(row.verdict))

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from memfolio import machine
-from memfolio.duration import format_duration, parse_duration
+from memfolio.clock import format_duration, parse_duration
 from memfolio.policy import PRESETS, are_rows
 from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
 

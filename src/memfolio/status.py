@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memfolio.index.lookup import Counts
+from memfolio.index.lookup import Counts, count_memories, newest
+from memfolio.index.search import Filter
+from memfolio.recall.library import Library
 from memfolio.types import MemoryItem
 from memfolio.vault.paths import AUDIT, INTERNAL
-from memfolio.vault.vault import Vault, count_known_to
+from memfolio.vault.vault import Vault
+
+RECENT = 5
+OWN = Filter(forms=("memory",))
+"""Memories that stand for themselves, and are no passages of pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +47,60 @@ class Status:
     """What does not work as it should, each with what to do."""
 
 
-def changes(vault: Vault) -> int:
-    """How many changes there were, as far as whoever speaks here may know of them."""
-    if vault.scope is None:
-        return vault.head
-    return count_known_to(vault.scope, vault.trail)
+def status_of(
+    vault: Vault,
+    library: Library,
+    *,
+    proposals: int,
+    reflection: bool,
+    due: tuple[str, ...],
+    misread: Iterable[str],
+    inference: str | None,
+    typedb: str | None,
+) -> Status:
+    """How a home is doing, for the agent of a library; the rest is what its other rooms say.
+
+    `misread` is what makes no sense on pages, each behind its path; `inference` and `typedb` say why nothing is
+    concluded, and why the copy on that server is not up to date.
+    """
+    index, embedder = library.index, library.meaning.embedder
+    short_term = library.short_term(vault.home.now())
+    counts = index.read(lambda connection: count_memories(connection, short_term))
+    waiting = vault.commit()
+    return Status(
+        home=vault.config.home,
+        agent=library.agent,
+        memories=counts.memories,
+        changes=vault.count_changes(),
+        waiting=len(vault.waiting()) if waiting else 0,
+        obstacle=vault.obstacle if waiting else None,
+        alerts=len(vault.alerts()),
+        proposals=proposals,
+        reflection=reflection,
+        due=due,
+        problems={**_by_path(misread), **{path: each for path, each in vault.problems.items() if vault.shows(path)}},
+        trouble=vault.trouble.message if vault.trouble else None,
+        counts=counts,
+        bytes=_sizes(vault),
+        embedder=embedder.name if embedder else "none",
+        recent=tuple(each.item for each in index.read(lambda connection: newest(connection, OWN, RECENT))),
+        degraded=(
+            *library.degraded(),
+            *(f"{name}: {why}" for name, why in (("typedb", typedb), ("inference", inference)) if why),
+            *(f"configuration: {what}; {hint}" for what, hint in vault.config.problems),
+        ),
+    )
 
 
-def sizes(vault: Vault) -> dict[str, int]:
+def _by_path(problems: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for problem in problems:
+        path, _, what = problem.partition(": ")
+        found[path] = f"{found[path]}; {what}" if path in found else what
+    return found
+
+
+def _sizes(vault: Vault) -> dict[str, int]:
     """How many bytes the parts of a home and its cache take; of what others have, an agent learns nothing."""
     if vault.scope is not None:
         return {"files": sum(state.size for path, state in vault.states().items() if vault.shows(path))}

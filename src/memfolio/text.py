@@ -319,3 +319,8 @@ def _others(word: str) -> Iterator[str]:
     elif _ARABIC.fullmatch(word):
         stem = _ARTICLE.sub("", word, count=1)
         yield from (f'"{article}{stem}"*' for article in _ARTICLES)
+
+
+def name_key(name: str) -> str:
+    """A name as it is looked up: without regard to case, blanks and ways to write the same letters."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

@@ -415,8 +415,9 @@ def test_abandoned_run_ends_where_it_is(runs: Runs, shelf: Shelf, log: list[Any]
 def test_home_in_which_no_lock_can_be_made_is_told_in_words(runs: Runs, shelf: Shelf) -> None:
     shelf.put(step(1, None))
     run = runs.run("deploy")
-    runs._lock(run.id).unlink()
-    runs._lock(run.id).mkdir()
+    [lock] = runs._vault.home.internal.glob("run-*.lock")
+    lock.unlink()
+    lock.mkdir()
     for act in (runs.done, runs.resume, runs.abandon):
         with pytest.raises(DiskError, match=r"run-.*\.lock"):
             act(run.id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC
@@ -15,7 +14,6 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, ModelError
 from memfolio.index.lookup import edges_of
-from memfolio.learn.learned import Learned, Turn
 from memfolio.memory import Memory
 from memfolio.settings import Flush
 from memfolio.stores.checkpoint import latest
@@ -31,8 +29,7 @@ TALK = [
 
 
 def save(memory: Memory, data: object, **further: Any) -> Flushed:
-    now = memory.vault.home.now()
-    return flush(memory.vault, memory.agent, data, now=now, index=memory.library.index, **further)
+    return flush(memory.vault, memory.library, data, **further)
 
 
 @pytest.mark.parametrize(
@@ -198,10 +195,13 @@ def test_several_who_flush_the_same_at_once_save_it_once(home: Path, clock: Sett
 
 
 def test_model_that_fails_loses_nothing_and_is_told(memory: Memory) -> None:
-    def failing(turns: Sequence[Turn]) -> Learned:
-        raise ModelError("it does not answer")
+    class FailingModel:
+        name = "failing"
 
-    saved = save(memory, TALK, learn=failing)
+        def ask(self, task: str, material: str, answer: type[Any]) -> Any:
+            raise ModelError("it does not answer")
+
+    saved = save(memory, TALK, model=FailingModel())
     assert any("Oslo" in each.content for each in saved.memories)
     assert saved.problems == ("the rules took the place of the model: it does not answer",)
 

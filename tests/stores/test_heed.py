@@ -9,8 +9,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import ModelError
 from memfolio.memory import Memory
-from memfolio.settings import Triggers
-from memfolio.stores.triggers import Heeded, detect, heed
+from memfolio.stores.triggers import heed
 from memfolio.types import MemoryItem
 
 
@@ -81,9 +80,9 @@ def test_what_was_forgotten_can_be_asked_for_again(memory: Memory, clock: Settab
 
 
 def test_model_that_fails_is_told_and_loses_nothing(memory: Memory) -> None:
-    trigger = detect("Remember that I like tea", Triggers())
-    assert trigger is not None
-    found: Heeded = heed(memory.vault, memory.library, "main", memory.core, trigger, model=FailingModel())
+    text = "Remember that I like tea"
+    found = heed(memory.vault, memory.library, memory.core, text, reflect=lambda: "", model=FailingModel())
+    assert found is not None
     assert found.remembered is not None
     assert found.notes == ("routed without the model: it is down",)
 

@@ -6,12 +6,12 @@ import ast
 import asyncio
 import inspect
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memfolio import aio
 from memfolio.aio import AsyncMemory
 from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
@@ -119,9 +119,10 @@ def test_who_may_only_read_writes_through_no_other_tool(home: Path, caller: Call
         assert answer.use_tool(name="fact_query")["facts"] == []
 
 
-def test_async_methods_are_the_verbs_that_memory_has() -> None:
-    tree = ast.parse(Path(aio.__file__).read_text("utf-8"))
+def test_type_checkers_see_the_verbs_and_rooms_that_an_async_memory_has() -> None:
+    tree = ast.parse(inspect.getsource(AsyncMemory))
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    rooms = {name for name, each in vars(Memory).items() if isinstance(each, cached_property) and name[0] != "_"}
     typed = {
         target.id
         for block in blocks
@@ -130,7 +131,8 @@ def test_async_methods_are_the_verbs_that_memory_has() -> None:
         for target in each.targets
         if isinstance(target, ast.Name)
     }
-    assert typed == {verb.method for verb in ALL.values() if inspect.isfunction(getattr(Memory, verb.method, None))}
+    verbs = {verb.method for verb in ALL.values() if inspect.isfunction(getattr(Memory, verb.method, None))}
+    assert typed == verbs | rooms
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -27,7 +27,6 @@ from memfolio.knowledge.rule import render, rule_record
 from memfolio.memory import Memory
 from memfolio.types import Store
 from memfolio.vault.disk import Disk, disk_errors
-from memfolio.vault.home import agents_of
 from memfolio.vault.paths import Form, agent_of, agent_root, form_of
 from memfolio.vault.vault import Vault
 
@@ -230,7 +229,7 @@ def export(
 
 
 def _check_target(vault: Vault, target: Path, *, is_folder: bool) -> None:
-    root = vault.home.root.resolve()
+    root = vault.config.home.resolve()
     if target.resolve().is_relative_to(root) or root.is_relative_to(target.resolve()):
         raise InputError(f"{target} and the home lie in one another", hint="export to a place outside of the home")
     if is_folder and target.is_dir() and not target.is_symlink() and next(target.iterdir(), None) is None:
@@ -263,7 +262,7 @@ def _contents(memory: Memory, check: Callable[[], None], told: Told, *, whole_ho
     vault = memory.vault
     indexes = {index.agent: index for index in memory.library.indexes()}
     if whole_home and vault.scope is None:
-        indexes = {name: indexes.get(name) or Index(vault, name) for name in agents_of(vault.home.root)}
+        indexes = {name: indexes.get(name) or Index(vault, name) for name in vault.agents()}
     chosen = dict(sorted(indexes.items())) if whole_home else {memory.agent: memory.library.index}
     owners = {*chosen, *([None] if whole_home else [])}
     files = [path for path in sorted(vault.states()) if agent_of(path) in owners and vault.shows(path)]

@@ -267,7 +267,7 @@ def take_in(
     What strangers wrote is `untrusted`: it comes as memories in quarantine, also where it would be a page.
     """
     began = time.monotonic()
-    check_apart(path, memory.vault.home.root)
+    check_apart(path, memory.vault.config.home)
     intake = _Intake(memory, source.name, untrusted=untrusted, dry_run=dry_run)
     total, done = source.count(path), 0
     for batch in batches(source.read(path), BATCH, WEIGHT, _weight):

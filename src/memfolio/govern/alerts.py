@@ -5,7 +5,6 @@ Looking finds causes; each is raised once as a line of the trail, and not again 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,7 +19,6 @@ from memfolio.recall.library import Library
 from memfolio.state import moment
 from memfolio.types import Attribution, MemoryItem, Origin
 from memfolio.vault.alerts import WATCHMAN, all_alerts, broken_seals
-from memfolio.vault.disk import disk_errors
 from memfolio.vault.paths import AUDIT, SHARED
 from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
@@ -59,10 +57,10 @@ def watch(vault: Vault, library: Library, agent: str, now: datetime) -> list[Tra
         *_contradictions(vault, library, agent, now),
     ]
     with vault.exclusive():
-        told = {(line.by, line.ids) for line in all_alerts(vault.trail)}
+        told = {(line.by, line.ids) for line in all_alerts(vault)}
         for by, ids in [cause for cause in causes if cause not in told][:MOST]:
             vault.raise_alert(by, ids)
-    return [line for line in all_alerts(vault.trail) if line.seq > head]
+    return [line for line in all_alerts(vault) if line.seq > head]
 
 
 def _cause(trigger: str, *, ids: tuple[str, ...] = (), agent: str | None = None) -> Cause:
@@ -80,7 +78,7 @@ def _growth(vault: Vault) -> Iterator[Cause]:
     limit = budget = vault.config.alerts.bytes
     while limit * 2 <= size:
         limit *= 2
-    told = [line.by.trigger.removeprefix("growth:") for line in all_alerts(vault.trail)]
+    told = [line.by.trigger.removeprefix("growth:") for line in all_alerts(vault)]
     if size >= budget and limit > max((int(each) for each in told if each.isdecimal()), default=0):
         yield _cause(f"growth:{limit}")
 
@@ -135,14 +133,11 @@ def _troubles(vault: Vault, library: Library, now: datetime) -> list[str]:
 
 def _lasting(vault: Vault, agent: str, troubles: Sequence[str], now: datetime) -> dict[str, datetime]:
     """Since when each of these parts does not work, by what the looks before this one noted."""
-    disk, file = vault.home.disk, vault.home.internal / TROUBLES
-    noted, before = {}, {}
-    with disk_errors(vault.home.root), suppress(ValueError, TypeError, AttributeError):
-        noted = dict(json.loads(disk.read(file) or b"{}"))
+    noted, before = vault.hint(TROUBLES), {}
+    with suppress(ValueError, TypeError):
         before = dict(noted.get(agent, {}))
     since = {part: moment(before.get(part)) or now for part in troubles}
     after = {part: iso(at) for part, at in since.items()}
     if after != before:
-        with disk_errors(vault.home.root):
-            disk.put(file, json.dumps(noted | {agent: after}).encode())
+        vault.note_hint(TROUBLES, noted | {agent: after})
     return since

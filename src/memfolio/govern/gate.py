@@ -5,18 +5,44 @@ proposed instead."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from functools import partial, wraps
+from hashlib import blake2b
+from itertools import count
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
-from memfolio.errors import ContentError, DiskError, PageChangedError, PolicyError
-from memfolio.policy import Deed, Policy, PolicyRow, Role, Verdict, strictest
-from memfolio.sources import CORRECTION, FLUSHED, OVERHEARD, REFLECTION, SUMMED_UP
+from memfolio.errors import (
+    ConflictError,
+    ContentError,
+    DiskError,
+    InputError,
+    MemfolioError,
+    PageChangedError,
+    PolicyError,
+    ProposedError,
+)
+from memfolio.policy import Deed, Policy, PolicyRow, Role, Verdict
 from memfolio.state import Op
-from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Store
+from memfolio.types import (
+    CORRECTION,
+    FLUSHED,
+    OVERHEARD,
+    REFLECTION,
+    SUMMED_UP,
+    Action,
+    Approval,
+    Attribution,
+    MemoryItem,
+    Origin,
+    Store,
+    Type,
+)
 from memfolio.vault.agents import PROPOSES, AgentSettings, agent_file
 from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import Draft
@@ -63,6 +89,14 @@ _AROUND = re.compile(rb"|# .*|---")
 
 Read = Callable[[str], bytes | None]
 Find = Callable[[str], MemoryItem | None]
+
+
+SEVERITY = tuple(Verdict)
+
+
+def strictest(rows: Iterable[PolicyRow]) -> PolicyRow:
+    """The row with the gravest verdict, the first of several: a change is made as a whole or not at all."""
+    return max(rows, key=lambda row: SEVERITY.index(row.verdict))
 
 
 class ChangePart(NamedTuple):
@@ -407,6 +441,14 @@ class Gate:
         return self._speaker == AGENT or self.is_lesser
 
     @property
+    def is_limited(self) -> bool:
+        """Whether whoever speaks here may see only what the agent reads; settings that make no sense open nothing."""
+        try:
+            return self.is_agent
+        except MemfolioError:
+            return True
+
+    @property
     def acts_as_agent(self) -> bool:
         """Whether it does so of its own accord, and carries out nobody's decision."""
         return self._decision is None and self.is_agent
@@ -543,3 +585,109 @@ def _joined(change: Change, decision: Decision) -> Change:
     action = decision.action if decision.beside and decision.action else change.action
     by = replace(decision.by, session=change.by.session, source=change.by.source)
     return replace(change, operations=(*others, *lines.values()), by=by, action=action)
+
+
+# Verbs under the policy: what an agent is kept from is proposed, and what it sends again is done once.
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Remember = Callable[..., MemoryItem]
+LEFT_OUT = ("self", "by", "dry_run")
+"""What of a call no proposal has."""
+LATE = timedelta(hours=1)
+"""How long after midnight a request may be one of the day before."""
+DISTINCT = ("kind", "user", "at", "valid_from", "valid_until", "attributes")
+"""By what two memories of the same words, type and store differ, where it is given."""
+
+
+def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Propose the call of a method where the policy allows no more; its object has `_propose(intent, error)`.
+
+    What is committed at once is returned as if it had been done; else ProposedError names the proposal.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except PolicyError as error:
+                if not error.can_propose or kwargs.get("dry_run"):
+                    raise
+                from memfolio.govern.proposal import intent_of
+
+                given = inspect.signature(function).bind(*args, **kwargs).arguments
+                try:
+                    intent = intent_of(verb, {name: each for name, each in given.items() if name not in LEFT_OUT})
+                except InputError:  # no page can hold this call
+                    raise error from None
+                proposal = cast(Any, args[0])._propose(intent, error)
+                if proposal.made is None:
+                    raise ProposedError(
+                        proposal.id, row=error.row, to=proposal.to, proposer=proposal.proposer
+                    ) from error
+                return cast(R, proposal.made)
+
+        return call
+
+    return decorate
+
+
+def once_for_agents(remember: Callable[P, R]) -> Callable[P, R]:
+    """`remember`, of which an agent that repeats itself without a key makes one memory a day."""
+
+    @wraps(remember)
+    def call(*args: P.args, **given: P.kwargs) -> R:
+        memory, draft = cast(Any, args[0]), dict(given)
+        text = args[1] if len(args) > 1 else draft.pop("text", None)
+        if draft.pop("key", None) is not None or text is None or not memory.gate.acts_as_agent:
+            return remember(*args, **given)
+        return cast(R, _once(memory, partial(cast(Any, remember), memory), cast(str, text), draft))
+
+    return call
+
+
+def kept_once(memory: Any, text: str, draft: Mapping[str, Any]) -> MemoryItem:
+    """`remember` for what only agents call: once, whoever has opened the memory."""
+    if memory.gate.acts_as_agent:
+        return cast(MemoryItem, memory.remember(text, **draft))
+    return _once(memory, memory.remember, text, draft)
+
+
+def _once(memory: Any, remember: Remember, text: str, draft: Mapping[str, Any]) -> MemoryItem:
+    """The one memory of a text on a day; what was forgotten since is kept again, what was corrected is not."""
+    now = memory.vault.home.now().astimezone(memory.vault.home.zone)
+    before, today = (_mark(memory, text, draft, at) for at in (now - LATE, now))
+    late = _kept_under(memory, f"{before}-0") if before != today else None
+    if late and now - late.created_at < LATE and not late.forgotten_at and not late.superseded_by:
+        return late
+    keys = (f"{today}-{attempt}" for attempt in count())
+    return next(filter(None, (_kept(memory, partial(remember, text, key=key, **draft), key) for key in keys)))
+
+
+def _kept(memory: Any, remember: Remember, key: str) -> MemoryItem | None:
+    """What is kept under a key; None where that was forgotten, so that it takes another one to keep it again."""
+    try:
+        return remember()
+    except ConflictError as error:
+        there = _kept_under(memory, key)
+        if there is None or there.forgotten_at:
+            return None
+        if there.superseded_by:
+            hint = f"{there.superseded_by} has its place; give a key of your own to remember this all the same"
+            raise ConflictError(f"{there.id} says this, and was corrected", hint=hint) from error
+        return there  # in other words than it was sent: what must not be written was taken out
+
+
+def _kept_under(memory: Any, key: str) -> MemoryItem | None:
+    """What was remembered under a key, if it is there in any form."""
+    line = memory.vault.was_made(memory.vault.home.key_mark(memory.agent, key))
+    return cast("MemoryItem | None", memory.get(line.ids[0])) if line and line.ids else None
+
+
+def _mark(memory: Any, text: str, draft: Mapping[str, Any], at: datetime) -> str:
+    kind = draft.get("type") or Type.OBSERVATION
+    store = draft.get("tier") or draft.get("store") or Store.LONG_TERM
+    further = (f"{name}={draft[name]}" for name in DISTINCT if draft.get(name) is not None)
+    said = map(str, (memory.agent, at.date().isoformat(), kind, store, *further, text))
+    return f"once-{blake2b(chr(0).join(said).encode('utf-8', 'replace')).hexdigest()[:24]}"

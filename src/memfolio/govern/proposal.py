@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, partial
 from itertools import dropwhile, takewhile
 from operator import attrgetter
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple
 
-from memfolio.errors import ContentError, InputError, PolicyError, ProposedError
+from memfolio.errors import ContentError, InputError
 from memfolio.intake import CHECKS, choose, nearest
 from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words
 from memfolio.state import moment
@@ -423,48 +423,7 @@ def _claim(text: str) -> KnownStatementAbout:
     return KnownStatementAbout(ref="", text=text, at=datetime.min.replace(tzinfo=UTC), **found)
 
 
-# Verbs that become proposals where the policy wants somebody's leave, and how a proposal is carried out.
-
-P = ParamSpec("P")
-R = TypeVar("R")
-LEFT_OUT = ("self", "by", "dry_run")
-
-
-def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Propose the call of a method where the policy allows no more; its object has `_propose(intent, error)`.
-
-    What is committed at once is returned as if it had been done; else ProposedError names the proposal.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                return function(*args, **kwargs)
-            except PolicyError as error:
-                if not error.can_propose or kwargs.get("dry_run"):
-                    raise
-                import inspect
-
-                given = inspect.signature(function).bind(*args, **kwargs).arguments
-                try:
-                    intent = intent_of(verb, {name: each for name, each in given.items() if name not in LEFT_OUT})
-                except InputError:  # no page can hold this call
-                    raise error from None
-                proposal = cast(Any, args[0])._propose(intent, error)
-                if proposal.made is None:
-                    raise ProposedError(
-                        proposal.id, row=error.row, to=proposal.to, proposer=proposal.proposer
-                    ) from error
-                return cast(R, proposal.made)
-
-        return call
-
-    return decorate
-
-
 def carry_out(memory: object, intent: ProposedCall) -> object:
     """Call the verb of a `Memory` that an intent names."""
-
     given = {name: moment(value) if name in TIMES else value for name, value in intent.arguments.items()}
     return attrgetter(intent.verb)(memory)(**given)

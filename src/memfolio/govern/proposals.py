@@ -37,9 +37,8 @@ from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store
 from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import check_content
-from memfolio.vault.home import agents_of
 from memfolio.vault.lines import new_id, read_lines, split_lines
-from memfolio.vault.paths import agent_of, state_ledger
+from memfolio.vault.paths import SHARED, agent_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # A decision is one change with all that follows from it: what was proposed is done, its page goes, the verdict stands
@@ -51,6 +50,9 @@ ATTEMPTS = 8
 COMMITTED, REJECTED, EXPIRED = "committed", "rejected", "expired"
 TENDER = Attribution(actor="system:tend", trigger="expire")
 REVIEWER = Attribution(actor="system:review", trigger="review")
+PROPOSER = Attribution(actor="bot:propose", approval=Approval.PENDING, trigger="propose")
+ADDING = ("remember", "facts.assert_", "rules.create", "ontology.commit")
+"""Verbs that add something, which is for the agent that decides on it."""
 UNSAID = 0.7
 """How sure an agent counts as that does not say."""
 MOST = 100
@@ -58,6 +60,15 @@ MOST = 100
 LISTED = 20
 """How many proposals stand at the start of a session."""
 HOW = "Decide on each with its hash: proposals.commit(id, shown=hash), .reject(id, reason) or .defer(id)."
+
+
+def propose_instead(proposals: Proposals, library: Library, intent: ProposedCall, error: PolicyError) -> Proposal:
+    """Propose what a verb was kept from doing, to the agent whose memory it is about."""
+    named = intent.arguments.get("id") or intent.arguments.get("what")
+    found = library.find(named) if named else None
+    mine = library.agent if intent.verb.startswith(("core.", "graph.")) or not found else agent_of(found.path)
+    to = None if intent.verb in ADDING or mine == SHARED else mine
+    return proposals.add(intent, by=replace(PROPOSER, trigger=intent.verb), row=error.row, to=to)
 
 
 class Proposals:
@@ -99,7 +110,7 @@ class Proposals:
 
     def _target(self, to: str | None) -> str:
         settings = self._gate.settings
-        if to and to not in (*agents_of(self._vault.home.root), self._agent, settings.proposes_to):
+        if to and to not in (*self._vault.agents(), self._agent, settings.proposes_to):
             raise NotFoundError(f"there is no agent {to[:40]!r}", hint="name one of this home")
         return to or (settings.proposes_to if settings.policy == PROPOSES else self._agent)
 
@@ -250,7 +261,7 @@ class Proposals:
             or intent.arguments.get("confidence", UNSAID) < self._settings.confidence
         ):
             return False
-        line = next(self._vault.trail.newest_first(containing=[proposal.hash.encode()]), None)
+        line = next(self._vault.changes(containing=[proposal.hash.encode()], newest_first=True), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")
 
     def for_context(self) -> tuple[str, ...]:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from memfolio.errors import PolicyError
-from memfolio.govern.gate import Gate
-from memfolio.govern.proposal import Proposal, ProposedCall, proposable
+from memfolio.govern.gate import Gate, proposable
+from memfolio.govern.proposal import Proposal, ProposedCall, intent_of
+from memfolio.govern.proposals import Proposals
+from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
 from memfolio.knowledge.ontology.term import Term, as_fields, term_from
 from memfolio.knowledge.rule import Rule, render
 from memfolio.knowledge.rules import RULER, Rules, Said, as_rule
+from memfolio.knowledge.verify import Evidence, brought_to_mind
 from memfolio.policy import Deed
+from memfolio.recall.library import Library
 from memfolio.stores.core import BY, Core, CoreEdit
 from memfolio.types import Attribution, Origin
+from memfolio.vault.vault import Vault
 
 # Core memory under the policy.
 
@@ -44,16 +52,24 @@ class GovernedCore(Core):
         return super().pin(what, by=by, dry_run=dry_run)
 
 
-# Facts, rules and terms under the policy.
+# Facts, rules and terms under the policy, and what is done with several of them at once.
 
 Propose = Callable[[ProposedCall, PolicyError], Proposal]
 
 
 class GovernedFacts(Facts):
-    """Facts that are proposed where the policy wants somebody's leave."""
+    """Facts that are proposed where the policy wants somebody's leave; `inference` opens what concludes from them."""
 
-    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, vault: Vault, library: Library, agent: str, *, inference: Callable[[], Inference], propose: Propose
+    ) -> None:
+        super().__init__(
+            vault,
+            library,
+            agent,
+            refresh=lambda: inference().refresh(),
+            explainer=lambda named, depth: inference().explain_fact(named, depth),
+        )
         self._propose = propose
 
     assert_ = proposable("facts.assert_")(Facts.assert_)
@@ -122,3 +138,35 @@ class GovernedOntology(Ontology):
             "rule": rule,
         }
         return super().add(term_from(fields), by=by, dry_run=dry_run)
+
+
+def scaffold(
+    ontology: Ontology, rules: Rules, domain: str, template: str, *, by: Attribution, dry_run: bool
+) -> tuple[Added, list[Rule]]:
+    """Begin a domain with a template and make its rules: two changes, of which none is made where one cannot be."""
+    planned = ontology.scaffold(domain, template, by=by, dry_run=True)
+    told = [{"name": each.label, "domain": domain, "text": each.rule} for each in planned.terms if each.rule]
+    made = rules.import_(json.dumps(told), by=by, dry_run=True)
+    if dry_run:
+        return planned, made
+    return ontology.scaffold(domain, template, by=by), rules.import_(json.dumps(told), by=by)
+
+
+def propose_term(proposals: Proposals, ontology: Ontology, term: Term, rationale: str, by: Attribution) -> Proposal:
+    """Propose a term with what there is to think of; one that does not fit is refused."""
+    term = ontology.resolved(term)
+    warnings = ontology.fitting(term).warnings
+    intent = intent_of("ontology.commit", as_fields(term) | {"rationale": rationale or None})
+    return proposals.add(intent, by=by, note="; ".join(warnings))
+
+
+def evidence(vault: Vault, library: Library, ontology: Ontology, inference: Inference) -> Evidence:
+    """Against what a fact is checked: memories, the rules that it may break, and terms that have one value."""
+
+    def violations(fact: Fact) -> list[str]:
+        found = inference.check().findings
+        return [each.text for each in found if any(atom.triple == fact.triple for atom in each.supports)]
+
+    functional = {term.name for term in ontology.terms() if term.functional}
+    memories = partial(brought_to_mind, vault, library)
+    return Evidence(memories=memories, violations=violations, functional=functional)

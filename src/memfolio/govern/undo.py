@@ -18,12 +18,10 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import Located, by_ids, lines_of, of_source, places_of, replaced_by
 from memfolio.knowledge.facts import triple_of
 from memfolio.recall.library import Library
-from memfolio.sources import CORRECTION, sums_up
 from memfolio.state import Op
 from memfolio.stores.edit import MADE, leaving_lines
-from memfolio.types import Action, Attribution, MemoryItem, Store, check_attribution, check_token
+from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, Store, check_attribution, check_token, sums_up
 from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
-from memfolio.vault.home import agents_of
 from memfolio.vault.journal import to_text
 from memfolio.vault.move import departure
 from memfolio.vault.past.past import UndoResult
@@ -80,7 +78,7 @@ class Trace:
         pins = {line["memory"] for line in self._lines(found, Op.PIN) if _is_person(line["actor"])}
         kept |= {each for each in pins if found[each].item.pinned}
         if corrections := {each for each, one in found.items() if one.item.source == CORRECTION}:
-            lines = self._vault.trail.lines(containing=[f'"{HUMAN}'.encode()])
+            lines = self._vault.changes(containing=[f'"{HUMAN}'.encode()])
             kept |= {each for line in lines if _is_person(line.by.actor) for each in line.ids} & corrections
         self.kept |= {each: found[each] for each in kept}
         return {each: one for each, one in found.items() if each not in kept}
@@ -173,7 +171,7 @@ def undo_source(
 def _indexes(vault: Vault, library: Library, *, every_agent: bool) -> Iterator[list[Index]]:
     own = (library.index.agent, SHARED)
     known = {index.agent: index for index in library.indexes() if every_agent or index.agent in own}
-    everybody = agents_of(vault.home.root) if every_agent else []
+    everybody = vault.agents() if every_agent else []
     others = [name for name in everybody if name not in known and vault.shows(f"{agent_root(name)}/")]
     with ExitStack() as opened:
         for name in others:
@@ -221,7 +219,7 @@ class _Undo:
     def _lines(self) -> list[TrailLine]:
         """The changes that were made in the name of the source, in the folders of these agents."""
         owners, taken = {*(index.agent for index in self.indexes), None}, {*FINAL, Action.REVERT}
-        lines = self.vault.trail.lines(containing=[self.source.encode()])
+        lines = self.vault.changes(containing=[self.source.encode()])
         mine = [line for line in lines if line.by.source == self.source and line.action not in taken]
         return [line for line in mine if owners.issuperset(map(agent_of, line.paths))]
 

@@ -17,13 +17,12 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import Located
 from memfolio.intake import text_of
 from memfolio.recall.library import Library
-from memfolio.sources import CORRECTION
 from memfolio.state import Op
 from memfolio.stores import edit
 from memfolio.stores.core import CRITICAL, Core, CorePage
 from memfolio.stores.edit import kin_of
 from memfolio.stores.flush import resolved, stated
-from memfolio.types import Attribution, MemoryItem, Origin
+from memfolio.types import CORRECTION, Attribution, MemoryItem, Origin
 from memfolio.vault.change import NewId, Receipt
 from memfolio.vault.past.merge import merge_blocks, unified
 from memfolio.vault.vault import Vault
@@ -49,15 +48,15 @@ class Updated:
     """None where the memory said so already."""
 
 
-def update(
-    vault: Vault, library: Library, located: Located, text: str, by: Attribution, *, base: str | None = None
-) -> Updated:
+def update(vault: Vault, library: Library, id: str, text: str, by: Attribution, *, base: str | None = None) -> Updated:
     """Have a memory say `text`; `base` is what its writer saw, else what the version says that he names.
 
     What others changed meanwhile is kept: both changes are merged, and EditConflictError is raised where they are of
     the same sentence.
     """
-    wanted, seen = text_of(text), located.item.content if base is None else text_of(base)
+    wanted, (_, located) = text_of(text), library.require(id)
+    seen = located.item.content if base is None else text_of(base)
+    library.attend()
     with vault.exclusive():  # of several who correct it at once, each finds what the one before made of it
         index, newest = _newest(vault, library, located)
         old = newest.item

@@ -13,7 +13,7 @@ from itertools import chain, combinations, count
 from typing import NamedTuple
 
 from memfolio.index.graph import EntityFact, EntityRelation, Node
-from memfolio.index.read_files import name_key
+from memfolio.text import name_key
 
 # Everybody and everything that is spoken of: which entity a name means. Pure.
 

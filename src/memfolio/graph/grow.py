@@ -28,8 +28,8 @@ from memfolio.graph.page import (
 from memfolio.graph.vocabulary import DEFAULT, RelationVocabulary, read_vocabulary
 from memfolio.index.graph import EntityFact, EntityRelation, Material, Node, as_list, material
 from memfolio.index.index import Index
-from memfolio.index.read_files import name_key
 from memfolio.state import Op
+from memfolio.text import name_key
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import local

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from memfolio.graph.entities import Figure
 from memfolio.index.graph import EntityRelation, Node
-from memfolio.index.read_files import FLOW, EntityPage, front_matter, name_key, page_fields, read_entity
+from memfolio.index.read_files import FLOW, EntityPage, front_matter, page_fields, read_entity
+from memfolio.text import name_key
 from memfolio.vault.fields import without_surrogates
 
 SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS = "Summary", "Facts", "Timeline", "Open Questions", "Relations"

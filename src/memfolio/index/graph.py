@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import apsw
 
 from memfolio.index.lookup import state_lines
-from memfolio.index.read_files import name_key
 from memfolio.index.rows import from_us
 from memfolio.index.search import LEVELS, Sieve
+from memfolio.text import name_key
 
 # What memories have to do with each other: causes, corrections, links, the same people and things, digests.
 

@@ -44,7 +44,7 @@ from memfolio.index.write import Filing, stored_state
 from memfolio.types import MemoryItem
 from memfolio.vault.journal import FileState, Record, Written
 from memfolio.vault.lines import read_lines
-from memfolio.vault.paths import agent_of, agent_root, ledger_of
+from memfolio.vault.paths import agent_of, ledger_of
 from memfolio.vault.trail import Head
 from memfolio.vault.vault import Vault
 
@@ -567,7 +567,7 @@ def rebuilder(
         with ExitStack() as others:
             for agent in agents_in(folder):
                 is_meant = agents is None or agent in agents
-                if not is_meant or not (vault.config.home / agent_root(agent)).is_dir():
+                if not is_meant or not vault.has_agent(agent):
                     continue
                 index = ours.get(agent) or Index(vault, agent)
                 if agent not in ours:

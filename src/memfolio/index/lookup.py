@@ -18,8 +18,7 @@ from memfolio.index.read_files import BOOKKEEPING
 from memfolio.index.rows import COLUMNS, ROLES, SELECT, clean, item_of, spot_of
 from memfolio.index.schema import NAMELESS
 from memfolio.index.search import ARCHIVED, QUARANTINED, SUPERSEDED, Filter, ShortTerm, count_within
-from memfolio.sources import OVERHEARD, SUMMED_UP
-from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.types import OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type
 
 # Looking memories up by what they are, not by what they say.
 

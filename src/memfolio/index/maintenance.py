@@ -21,10 +21,9 @@ from memfolio.index.lookup import DERIVED, LIFE, Located, by_id, by_rows, locate
 from memfolio.index.rows import MICROSECOND, ROLES, clean, from_us, to_us
 from memfolio.index.search import ARCHIVED, LEVELS, Filter
 from memfolio.settings import Decay, Retention
-from memfolio.sources import LEARNED, OVERHEARD, PATTERN
 from memfolio.state import moment
 from memfolio.text import match_expression, terms
-from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.types import LEARNED, OVERHEARD, PATTERN, Kind, MemoryItem, Origin, Type
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import local
 

@@ -475,11 +475,6 @@ def entity_id(path: str) -> str | None:
     return _as_id(name) if folder == "memory/graph/entities" and name.endswith(".md") else None
 
 
-def name_key(name: str) -> str:
-    """A name as it is looked up: without regard to case, blanks and ways to write the same letters."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
 def mentions(text: str) -> list[str]:
     """The ids of the entities that `text` links to, as in `[[person--alex|Alex]]`, each once, in order."""
     if "[[" not in text:

@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 import apsw
 
 from memfolio.clock import to_ms
-from memfolio.index.read_files import name_key
 from memfolio.index.rows import clean, to_us
-from memfolio.sources import LEARNED
-from memfolio.text import match_expression
-from memfolio.types import Kind, Store, Type
+from memfolio.text import match_expression, name_key
+from memfolio.types import LEARNED, Kind, Store, Type
 
 # Which memories are within short-term memory: that follows from when they came and how important they are.
 #

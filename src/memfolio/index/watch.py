@@ -14,7 +14,6 @@ from memfolio.errors import DiskError, FileNotHereError, HomeMissingError, Memfo
 from memfolio.index.index import Index
 from memfolio.vault.disk import Stamp
 from memfolio.vault.paths import CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk
-from memfolio.vault.survey import look_over
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -151,16 +150,11 @@ class Watcher:
                 index.mark_behind()
             return
         # Our own writes are in the books, and mostly other processes' too: they are told without taking the lock.
-        altered = self._altered(self._suspects() if paths is None else paths)
+        altered = self._altered(vault.suspects() if paths is None else paths)
         if altered and vault.refresh():
             altered = self._altered(altered)
         if altered:
             self._record(altered)
-
-    def _suspects(self) -> set[str]:
-        known = self._vault.files
-        survey = look_over(self._vault.home.root, known)
-        return {*survey.altered, *(set(known) - set(survey.files))}
 
     def _altered(self, paths: Iterable[str]) -> list[str]:
         """Those that are not as they were last left."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -24,7 +25,6 @@ from memfolio.index.read_files import (
     is_log,
     is_state,
     knowledge_of,
-    name_key,
     precedence,
     read_file,
 )
@@ -42,7 +42,7 @@ from memfolio.index.rows import (
 )
 from memfolio.index.write_rows import RecordFiling, RowFiling
 from memfolio.state import Op, State, apply, fold
-from memfolio.text import searchable
+from memfolio.text import name_key, searchable
 from memfolio.types import MemoryItem
 from memfolio.vault.disk import Stamp
 from memfolio.vault.fields import text_id
@@ -85,8 +85,14 @@ class Filing:
         self._again: dict[str, None] = {}
         """Files to read again, because another file's change decides what their entries are."""
         self._rows = RowFiling(connection)
-        self._facts = FactFiling(connection, self._rows, agent)
-        self._records = RecordFiling(connection, self._rows, agent)
+
+    @cached_property
+    def _facts(self) -> FactFiling:
+        return FactFiling(self._db, self._rows, self._agent)
+
+    @cached_property
+    def _records(self) -> RecordFiling:
+        return RecordFiling(self._db, self._rows, self._agent)
 
     def put(self, path: str, data: bytes, state: FileState) -> None:
         """File the whole content of a file, whatever was known of it before."""

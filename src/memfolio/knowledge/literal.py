@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 
-from memfolio.duration import parse_duration
+from memfolio.clock import parse_duration
 from memfolio.errors import ComparisonError
 
 LONGEST = 100

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memfolio.sources import LEARNED
-from memfolio.types import Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import LEARNED, Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.fields import Draft
 
 # What was learned from a conversation, as values.

@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from memfolio.learn.learned import Statement, Turn
 from memfolio.learn.rules import learn
-from memfolio.sources import OVERHEARD
-from memfolio.types import MemoryItem
+from memfolio.types import OVERHEARD, MemoryItem
 from memfolio.vault.change import NewId
 
 _SIGNS = re.compile(r"[^\w+#]+")

@@ -9,7 +9,7 @@ from datetime import timedelta
 from difflib import SequenceMatcher
 from typing import Any
 
-from memfolio.duration import format_duration, parse_duration
+from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
 from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, read_literal

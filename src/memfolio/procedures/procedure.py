@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
-from memfolio.duration import format_duration
+from memfolio.clock import format_duration
 from memfolio.errors import ComparisonError, InputError
 from memfolio.knowledge.literal import Operator, compare
 

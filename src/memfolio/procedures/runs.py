@@ -11,14 +11,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from itertools import chain, product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from memfolio.errors import ConflictError, HomeBusyError, HomeError, IndexBusyError, InputError, NotFoundError
@@ -31,9 +30,7 @@ from memfolio.recall.library import Library
 from memfolio.recall.query import check_text
 from memfolio.types import EMPTY, Action, Attribution, check_attribution
 from memfolio.vault.change import AddLines, Change
-from memfolio.vault.disk import disk_errors
 from memfolio.vault.fields import plain, plain_object, without_surrogates
-from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 
@@ -380,8 +377,7 @@ class Runs:
     def _add(self, run: Run, line: Line, by: Attribution) -> Run:
         run = after_line(run, self._written({**line, "run": run.id}, by))
         if run.outcome is not None:  # whoever takes the lock from here on finds that it has ended
-            with suppress(OSError):
-                self._vault.home.disk.unlink(self._lock(run.id))
+            self._vault.drop_lock(_lock(run.id))
         return run
 
     def _written(self, line: Line, by: Attribution) -> Line:
@@ -403,17 +399,13 @@ class Runs:
         move = None if run.outcome else following(run, self._procedures.actions, run.began)
         return replace(run, waiting=move if isinstance(move, Waiting) else None)
 
-    def _lock(self, id: str) -> Path:
-        return self._vault.home.internal / f"run-{blake2b(repr(id).encode(), digest_size=8).hexdigest()}.lock"
-
     @contextmanager
     def _alone(self, id: str) -> Iterator[Run]:
         """The run as it is, with which nobody else can go on meanwhile; what of it is on disk is seen whole."""
         self._unended(id)  # before a lock is made for it
-        with closing(FileLock(self._lock(id), self._vault.home.disk, timeout=0)) as lock, ExitStack() as held:
+        with ExitStack() as held:
             try:
-                with disk_errors(self._vault.home.root):
-                    held.enter_context(lock())
+                held.enter_context(self._vault.holding(_lock(id)))
             except HomeBusyError as error:
                 hint = "wait until it has ended or waits, then look at it again"
                 raise ConflictError(f"run {id} is under way in another process or thread", hint=hint) from error
@@ -447,3 +439,13 @@ def _json(values: Line) -> dict[str, Any]:
 
 def _needed(line: Line) -> tuple[Any, ...]:
     return line.get("values"), [step.get("arguments") for step in line.get("steps", ())]
+
+
+def _lock(id: str) -> str:
+    return f"run-{blake2b(repr(id).encode(), digest_size=8).hexdigest()}"
+
+
+def scheduled(procedures: Procedures, runs: Runs) -> Iterator[str]:
+    """The procedures whose time of day has come since they were last done, in words."""
+    last = {run.procedure: run.began for run in reversed(runs.list())} if procedures.due() else {}
+    return (f"{each.procedure.title} (at {each.at:%H:%M})" for each in procedures.due(last=last))

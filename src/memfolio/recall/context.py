@@ -24,7 +24,6 @@ from memfolio.settings import Packing
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import MemoryItem
 from memfolio.vault.alerts import changes_of, note_seen, unseen
-from memfolio.vault.disk import disk_errors
 from memfolio.vault.fields import local
 from memfolio.vault.journal import to_text
 from memfolio.vault.paths import SHARED, Sensitivity, agent_of, agent_root, sensitivity
@@ -290,7 +289,7 @@ Changes = Mapping[int, TrailLine]
 
 def describe(vault: Vault, library: Library, line: TrailLine) -> str:
     """An alert for a person: first what is the matter in one line, then what it is about and what to do."""
-    return _describe(vault, library, line, changes_of(vault.trail, [line]))
+    return _describe(vault, library, line, changes_of(vault, [line]))
 
 
 def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes) -> str:
@@ -344,18 +343,17 @@ def unread(vault: Vault, library: Library, agent: str, room: int) -> tuple[str, 
 
     Those about the files and memories of other agents are not for it.
     """
-    with disk_errors(vault.home.root):
-        alerts = unseen(vault, agent)
-        changes = changes_of(vault.trail, alerts[-MANY:])
-        due = [line for line in alerts[-MANY:] if _concerns(line, changes, agent)]
-        due.sort(key=lambda line: line.by.trigger.partition(":")[0] not in GRAVEST)
-        texts = [f"[alert {line.seq}] {_describe(vault, library, line, changes)}" for line in due[:MOST]]
-        if len(due) > MOST:
-            texts.append(f"[alerts] and {len(due) - MOST + len(alerts[:-MANY])} more: `memfolio alerts`")
-        if texts and not alert_section(texts, room):
-            return ()
-        if alerts:
-            note_seen(vault, agent, alerts[-1].seq)
+    alerts = unseen(vault, agent)
+    changes = changes_of(vault, alerts[-MANY:])
+    due = [line for line in alerts[-MANY:] if _concerns(line, changes, agent)]
+    due.sort(key=lambda line: line.by.trigger.partition(":")[0] not in GRAVEST)
+    texts = [f"[alert {line.seq}] {_describe(vault, library, line, changes)}" for line in due[:MOST]]
+    if len(due) > MOST:
+        texts.append(f"[alerts] and {len(due) - MOST + len(alerts[:-MANY])} more: `memfolio alerts`")
+    if texts and not alert_section(texts, room):
+        return ()
+    if alerts:
+        note_seen(vault, agent, alerts[-1].seq)
     return tuple(texts)
 
 

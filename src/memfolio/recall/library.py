@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Collection
@@ -21,28 +20,27 @@ from memfolio.index.lookup import Located, by_id, by_ids, by_rows, lines_about, 
 from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, is_known, matches
 from memfolio.index.vectors import count_pending
 from memfolio.index.watch import Watcher
-from memfolio.intake import ANY_ID
+from memfolio.intake import ANY_ID, one_id
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.recall.recall import Search
 from memfolio.settings import Ranking
-from memfolio.text import every_word
+from memfolio.text import counted, every_word
 from memfolio.types import ID_PATTERN, MemoryItem
 from memfolio.vault.agents import EVERYBODY, agent_file
+from memfolio.vault.disk import Stamp
 from memfolio.vault.fields import local
-from memfolio.vault.home import agents_of
 from memfolio.vault.journal import Record
 from memfolio.vault.past.view import PURGED, Event, last_out
-from memfolio.vault.paths import CONFIG, GITIGNORE, SHARED, agent_of, agent_root, day_of
+from memfolio.vault.paths import CONFIG, GITIGNORE, SHARED, agent_of, day_of
 from memfolio.vault.vault import Vault
 
 # Whose memory an agent may read: its own, and that of those whom its `agent.toml` names.
 
 SETTLED = 2 * 10**9
 """Nanoseconds after which a file that changes once more is sure to get another time."""
-Look = tuple[int, int, int]
 
 
 class Scope:
@@ -56,9 +54,8 @@ class Scope:
         self.trouble: str | None = None
         self._vault, self._agent = vault, agent
         self._known: dict[str, Index] = {agent: self.own}
-        self._file = os.fspath(vault.config.home / agent_file(agent))
-        self._folders: dict[str, str] = {}
-        self._seen: tuple[Look | None, tuple[str, ...]] | None = None
+        self._file = agent_file(agent)
+        self._seen: tuple[Stamp | None, tuple[str, ...]] | None = None
 
     def indexes(self) -> list[Index]:
         """Its own index, then those of the others that have a folder at the moment."""
@@ -70,23 +67,24 @@ class Scope:
     def _others(self) -> list[str]:
         reads = self._reads()
         if EVERYBODY in reads:
-            return sorted(agents_of(self._vault.config.home), key=lambda name: (name != SHARED, name))
-        return [name for name in reads if os.path.isdir(self._folder(name))]
-
-    def _folder(self, name: str) -> str:
-        if name not in self._folders:
-            self._folders[name] = f"{self._vault.config.home}/{agent_root(name)}"
-        return self._folders[name]
+            return sorted(self._vault.agents(), key=lambda name: (name != SHARED, name))
+        return [name for name in reads if self._vault.has_agent(name)]
 
     def _reads(self) -> tuple[str, ...]:
         """What the settings say; they are read again when their file has changed, or may have."""
-        look = _look(self._file)
-        if self._seen is None or self._seen[0] != look:
+        stamp = self._stamp()
+        if self._seen is None or self._seen[0] != stamp:
             reads = self._settings()
-            is_settled = look is None or time.time_ns() - look[0] > SETTLED
-            self._seen = (look, reads) if is_settled else None
+            is_settled = stamp is None or time.time_ns() - stamp.mtime_ns > SETTLED
+            self._seen = (stamp, reads) if is_settled else None
             return reads
         return self._seen[1]
+
+    def _stamp(self) -> Stamp | None:
+        try:
+            return self._vault.stamp(self._file)
+        except OSError:
+            return None
 
     def _settings(self) -> tuple[str, ...]:
         try:
@@ -105,14 +103,6 @@ class Scope:
     def close(self) -> None:
         for index in tuple(self._known.values()):
             index.close()
-
-
-def _look(path: str) -> Look | None:
-    try:
-        found = os.stat(path, follow_symlinks=False)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 NO_EMBEDDER = "there is no embedder, so only words are compared"
@@ -261,6 +251,18 @@ class Library:
                 return index, found
         return None
 
+    def require(self, id: str) -> tuple[Index, Located]:
+        """`locate`, of what must be there; else NotFoundError says whether it ever was."""
+        found = self.locate(one_id(id))
+        if found is None:
+            raise self.not_found(id)
+        return found
+
+    def find(self, id: str) -> Located | None:
+        """A memory and the file it stands in, wherever this agent may look; None where there is none such."""
+        found = self.locate(id)
+        return found[1] if found else None
+
     def known(self, ids: Collection[str]) -> dict[str, MemoryItem]:
         """The memories with these ids that this agent may see; its own counts before another's of the same id."""
         found: dict[str, MemoryItem] = {}
@@ -328,6 +330,11 @@ class Library:
         change = f" in change {event.seq}" if event.seq else ""
         return f"{event.deed} by {event.actor}{change} on {at:%Y-%m-%d %H:%M}"
 
+    def catch_up(self) -> None:
+        """Bring every index up to date with the files."""
+        for index in self.indexes():
+            index.catch_up()
+
     def rebuild(self, progress: Progress) -> int:
         """Build the indexes anew, vectors included; returns how many files they hold."""
         files = sum(index.rebuild(progress=progress) for index in self.indexes())
@@ -350,6 +357,15 @@ class Library:
         trouble = self.meaning.trouble.message if self.meaning.trouble else None
         why = NO_EMBEDDER if self.meaning.embedder is None else trouble
         return Embedded(made=max(0, total - missing), missing=missing, degraded=why if missing else None)
+
+    def embed_all(self) -> None:
+        """`embed`, of which EmbedderError says why it could not be done; without an embedder there is nothing to do."""
+        done = self.embed() if self.meaning.embedder is not None else None
+        if done and done.missing:
+            raise EmbedderError(
+                f"{counted(done.missing, 'memory', 'memories')} could not be embedded: {done.degraded or 'try again'}",
+                hint="they are found by their words; `memfolio tend` embeds what is missing",
+            )
 
     @property
     def is_embedding(self) -> bool:

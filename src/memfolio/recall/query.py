@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from unicodedata import normalize
 
 from memfolio.errors import InputError
-from memfolio.index.read_files import name_key
 from memfolio.index.search import INCLUDABLE, LEVELS, Filter
 from memfolio.intake import CHECKS, check_span, choose, nearest
 from memfolio.recall.dates import moment_of
+from memfolio.text import name_key
 from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, Store, Type
 from memfolio.vault.fields import read_importance, read_tags
 

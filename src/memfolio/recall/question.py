@@ -11,9 +11,8 @@ from functools import cache
 from itertools import pairwise
 from unicodedata import normalize
 
-from memfolio.index.read_files import name_key
 from memfolio.recall.dates import TimeMention, mentions, without_times
-from memfolio.text import MAX_QUERY, match_expression, terms
+from memfolio.text import MAX_QUERY, match_expression, name_key, terms
 
 # What kind of answer a question wants, by its words: of 316 labelled ones in nine languages they tell all. Pure.
 

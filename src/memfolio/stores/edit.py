@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,13 +10,26 @@ from typing import Any, NamedTuple
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
-from memfolio.index.lookup import Located, by_id, lines_about
+from memfolio.index.lookup import Located, by_id, lines_about, replaced_by
 from memfolio.intake import one_id
 from memfolio.recall.library import Library
-from memfolio.sources import CORRECTION, OVERHEARD, REFLECTION, SUMMED_UP, sums_up
 from memfolio.state import Op
-from memfolio.types import ID_PATTERN, Action, Attribution, MemoryItem, Origin, Store, Type
+from memfolio.types import (
+    CORRECTION,
+    ID_PATTERN,
+    OVERHEARD,
+    REFLECTION,
+    SUMMED_UP,
+    Action,
+    Attribution,
+    MemoryItem,
+    Origin,
+    Store,
+    Type,
+    sums_up,
+)
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage, Receipt
+from memfolio.vault.fields import Draft
 from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
 from memfolio.vault.purge.plan import Quotes
 from memfolio.vault.purge.purge import Purged
@@ -80,6 +93,10 @@ def _went_into(index: Index, id: str, summaries: Collection[str]) -> bool:
 
 # Changing what is remembered: forget, restore, correct, confirm, pin. Each is one change that can be undone.
 
+REMEMBERER = Attribution(actor="bot:trigger-remember", trigger="remember")
+FORGETTER = Attribution(actor="bot:trigger-forget", trigger="forget")
+PURGER = replace(FORGETTER, trigger="purge")
+ARCHIVER = replace(FORGETTER, trigger="archive")
 SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
 """Attributes of what was learned that say the same as its text."""
 
@@ -101,6 +118,68 @@ class Mended:
     receipt: Receipt | None = None
     hint: str = ""
     """What to do to have it done, where it was only shown to an agent."""
+
+
+Pages = Callable[[Vault, Index, Collection[str]], list[PutPage]]
+"""Composes the pages that cite memories, without the lines that do: `tend.digest.without_citations`."""
+
+
+def forget_meant(
+    vault: Vault,
+    library: Library,
+    what: str,
+    by: Attribution,
+    *,
+    without_citations: Pages,
+    is_agent: Callable[[], bool],
+    every: bool,
+    dry_run: bool,
+) -> Mended:
+    """Forget the memory that an id or a description means, with its earlier versions and what was made of it.
+
+    To an agent a description only shows what fits, and with `every` all of it is meant.
+    """
+    named = library.locate(one_id(what))
+    is_shown = named is None and is_agent()
+    described = [named] if named else _described(library, what, every=every or is_shown)
+    index = described[0][0]
+    going = {
+        each.item.id: (place, each) for found in described for place, each in _versions(library, found[0], found[1])
+    }
+    kin = kin_of(index, [*going])
+    going |= {name: found for name in kin.going if (found := library.locate(name))}
+    with_places = [(each, library.places(place, each.item.id)) for place, each in going.values()]
+    # What one of them took the place of without being its correction holds again.
+    newer = [each.item.id for _, each in going.values() if each.item.source != CORRECTION]
+    lifted = [old for old in index.read(partial(replaced_by, ids=newer)) if old not in going]
+    pages = partial(without_citations, vault, index, [*going])
+    dry_run = dry_run or is_shown
+    mended = forget(vault, with_places, by, freed=kin.freed, lifted=lifted, pages=pages, dry_run=dry_run)
+    return replace(mended, hint=BY_ID) if is_shown else mended
+
+
+def _described(library: Library, what: str, *, every: bool) -> list[tuple[Index, Located]]:
+    """The memories that a description means."""
+    described = library.described(what)
+    if not described:
+        raise library.not_found(what)
+    if len(described) > 1 and not every:
+        ids = ", ".join(each.item.id for _, each in described[:5])
+        raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name one of them by its id")
+    return described
+
+
+def _versions(library: Library, index: Index, found: Located) -> Iterator[tuple[Index, Located]]:
+    """A memory and all that it corrected: who forgets a thing does not want its old form back."""
+    yield index, found
+    if found.item.source != CORRECTION:
+        return
+    for item in library.explain(index, found).supersedes:
+        earlier = library.locate(item.id)
+        if earlier and earlier[1].item.forgotten_at is None:
+            yield earlier
+        if item.source != CORRECTION:
+            break
 
 
 def forget(
@@ -143,10 +222,12 @@ def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[st
     ]
 
 
-def restore(vault: Vault, located: Located, paths: Sequence[str], by: Attribution, *, dry_run: bool) -> Mended:
+def restore(vault: Vault, library: Library, id: str, by: Attribution, *, dry_run: bool) -> Mended:
     """Bring a forgotten or archived memory back to every log in which it stood."""
     from memfolio.vault.move import put_back
 
+    index, located = library.require(id)
+    paths = library.places(index, located.item.id)
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
     records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
@@ -199,8 +280,10 @@ def _back_to_short_term(id: str) -> dict[str, Any]:
     return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
 
 
-def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attribution) -> Receipt:
-    """Say something about a memory that is not forgotten."""
+def note(vault: Vault, library: Library, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
+    """Say something about a memory that is not forgotten; the memory as it is then."""
+    _, located = library.require(id)
+    library.attend()
     if located.form != "memory":
         hint = ELSEWHERE.get(located.form, "edit the page itself").format(located.item.id)
         raise InputError(f"{located.item.id} is a part of {located.path}", hint=hint)
@@ -209,7 +292,8 @@ def note(vault: Vault, located: Located, line: Mapping[str, Any], by: Attributio
     if located.item.superseded_by:
         raise ConflictError(f"{located.item.id} was corrected", hint=f"its place has {located.item.superseded_by}")
     record = {**line, "memory": located.item.id}
-    return vault.add_lines(state_ledger(_agent(located)), [record], by)
+    vault.add_lines(state_ledger(_agent(located)), [record], by)
+    return library.require(id)[1].item
 
 
 def _agent(located: Located) -> str:
@@ -226,6 +310,25 @@ def _check_is_entry(located: Located, deed: str) -> None:
         )
     if deed == "forgotten" and located.item.forgotten_at:
         raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")
+
+
+def made_before(library: Library, drafts: Sequence[Draft], receipt: Receipt, key: str | None) -> list[MemoryItem]:
+    """The memories that an earlier change under the same key made; ConflictError where they are not these."""
+    found = [library.with_fate(each).item for made in receipt.ids if (each := library.find(made))]
+    if len(found) < len(drafts):
+        raise ConflictError(
+            f"the key {key!r} was used in change {receipt.seq} for a memory that this agent has not",
+            hint="use another key to remember it again",
+        )
+    if lost := next((memory for memory in found if memory.forgotten_at or memory.superseded_by), None):
+        deed = "forgotten" if lost.forgotten_at else "corrected"
+        raise ConflictError(f"the key {key!r} belongs to {lost.id}, which was {deed}", hint="use another key")
+    if [memory.content for memory in found] != [draft.content for draft in drafts]:
+        raise ConflictError(
+            f"the key {key!r} belongs to {found[0].id}, which says something else",
+            hint="use another key, or correct that memory",
+        )
+    return found
 
 
 # Purging memories that are named by an id or a description.

@@ -15,12 +15,15 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import newest_line
 from memfolio.index.maintenance import About, known_about
 from memfolio.learn import rules
+from memfolio.learn.ask import learn_by_model
 from memfolio.learn.clauses import sentences
 from memfolio.learn.learned import Learned, Statement, Turn, drafted
 from memfolio.learn.resolve import Knowledge, KnownStatementAbout, Reference, Resolution, Way, about, resolve
+from memfolio.llm.model import Model
 from memfolio.recall import query
 from memfolio.recall.context import CHECKPOINTS
 from memfolio.recall.fence import strip_fences
+from memfolio.recall.library import Library
 from memfolio.settings import Flush
 from memfolio.state import Op
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
@@ -279,16 +282,14 @@ If there is nothing to preserve, answer with: {NO_REPLY}
 
 def flush(
     vault: Vault,
-    agent: str,
+    library: Library,
     data: object,
     *,
-    now: datetime,
-    index: Index,
-    learn: Learn | None = None,
+    model: Model | None = None,
     session: str | None = None,
     user: str | None = None,
     compaction: int | None = None,
-    by: Attribution = BY,
+    source: str | None = None,
     dry_run: bool = False,
 ) -> Flushed:
     """Save what a transcript tells, or what an agent answered to `flush_prompt`, as one change.
@@ -296,15 +297,16 @@ def flush(
     The same flushed again is saved only once. What is known already is not made a memory again, what it contradicts is
     replaced as the home has it set, and what was forgotten does not come back.
     """
-    by = replace(by, session=session) if session is not None else by
+    library.attend()
+    agent, now, by = library.agent, vault.home.now(), replace(BY, session=session, source=source)
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
     cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
-    told = _told(data, learn, user)
+    told = _told(data, partial(learn_by_model, model) if model else None, user)
 
     def compose() -> tuple[Flushed, Change | None]:
         page, core, rest = _into_core(Core(vault, agent), told.kept)
         said = [(each, told.at(each) or now) for each in (*told.statements, *rest)]
-        resolution = resolved(index, said, vault.config.learn.conflicts, None if told.is_dated else now)
+        resolution = resolved(library.index, said, vault.config.learn.conflicts, None if told.is_dated else now)
         drafts = tuple(drafted(each, source=SOURCE, user=user, at=told.at(each)) for each in resolution.kept)
         checkpoint = summed_up(told.turns, _current(told.statements, resolution)) if told.turns else None
         page = put(vault, agent, checkpoint, now) if checkpoint else page

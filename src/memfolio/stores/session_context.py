@@ -130,10 +130,11 @@ class AgentContext:
 
 
 def load_context(
-    vault: Vault, library: Library, agent: str, *, now: datetime, user: str | None = None, session: str | None = None
+    vault: Vault, library: Library, *, user: str | None = None, session: str | None = None
 ) -> AgentContext:
     """The context for a session that begins; core memory first, and what the last one with this user left behind."""
-    at, troubles = local(now, vault.home.zone), list[str]()
+    agent, now, troubles = library.agent, vault.home.now(), list[str]()
+    at = local(now, vault.home.zone)
     pages = (_page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE))
     identity, soul, profile, core = pages
     left = library.index.read(lambda db: newest_line(db, Op.CONTEXT.value, "user", user)) or {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -13,12 +13,11 @@ from memfolio.errors import ConflictError, ModelError, PolicyError, RefusedError
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
 from memfolio.settings import Triggers
-from memfolio.sources import OVERHEARD
 from memfolio.state import Op
 from memfolio.stores.core import Core
 from memfolio.stores.flush import lines, resolved, stated
 from memfolio.stores.route import Routed, draft, route, route_by_model
-from memfolio.types import Action, Attribution, MemoryItem, Store
+from memfolio.types import OVERHEARD, Action, Attribution, MemoryItem, Store
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
 from memfolio.vault.fields import Draft, check_text
 from memfolio.vault.paths import state_ledger
@@ -250,26 +249,31 @@ class Heeded:
 def heed(
     vault: Vault,
     library: Library,
-    agent: str,
     core: Core,
-    trigger: Trigger,
+    text: str,
     *,
+    reflect: Callable[[], str],
     model: Model | None = None,
     session: str | None = None,
     user: str | None = None,
-) -> Heeded:
-    """Do what a trigger asks for, as far as it can be taken back."""
+) -> Heeded | None:
+    """Do what a message asks for, as far as it can be taken back; None where it asks for nothing of that kind."""
+    trigger = detect(text, vault.config.triggers)
+    if trigger is None:
+        return None
+    if trigger.kind is TriggerRequest.REFLECT:
+        return Heeded(trigger=trigger, notes=(reflect() or "there is nothing to propose",))
+    library.attend()
     if trigger.kind is TriggerRequest.FORGET:
         return _prepare_to_forget(library, trigger)
     if trigger.kind is not TriggerRequest.REMEMBER:
         return Heeded(trigger=trigger)
-    return _remember(vault, library, agent, core, trigger, model, session=session, user=user)
+    return _remember(vault, library, core, trigger, model, session=session, user=user)
 
 
 def _remember(
     vault: Vault,
     library: Library,
-    agent: str,
     core: Core,
     trigger: Trigger,
     model: Model | None,
@@ -288,12 +292,12 @@ def _remember(
         overheard = ({"op": Op.SUPERSEDE.value, "memory": each.id, "by": NewId(0)} for each in known)
         records = (*lines(resolution), *overheard)
         try:
-            remembered = _kept(vault, agent, made, records)
+            remembered = _kept(vault, library.agent, made, records)
         except PolicyError:
             if made.store is not Store.VAULT:
                 raise
             pinned = {"op": Op.PIN.value, "memory": NewId(0), "pinned": True}
-            remembered = _kept(vault, agent, made._replace(store=Store.LONG_TERM), (*records, pinned))
+            remembered = _kept(vault, library.agent, made._replace(store=Store.LONG_TERM), (*records, pinned))
             notes.append("pinned in long-term memory, since only its owner writes the vault")
     else:
         notes.append("this is remembered already")

@@ -54,7 +54,7 @@ class BackedUp:
 
 def backup_folder(vault: Vault, given: Path | None = None) -> Path:
     """Where backups go: a folder that is given, else the configured one, which a relative path puts beside the home."""
-    root, named = vault.home.root.resolve(), vault.config.backup.folder
+    root, named = vault.config.home.resolve(), vault.config.backup.folder
     if given is None and not named:
         raise InputError("no folder for backups is named", hint="name one, or set backup.folder in memfolio.toml")
     folder = (given if given is not None else root.parent / Path(named).expanduser()).resolve()
@@ -75,7 +75,7 @@ def back_up(vault: Vault, folder: Path, keep: int, now: datetime, *, dry_run: bo
     target = _free_name(vault, folder, now)
     outdated = tuple(each.path for each in older[: max(0, len(older) + 1 - keep)])
     if dry_run:
-        names = dict(_sizes(vault.home.root))
+        names = dict(_sizes(vault.config.home))
         return BackedUp(path=target, files=len(names), bytes=sum(names.values()), size=None, removed=outdated)
     with disk_errors(folder):
         with disk.writing(target) as file:
@@ -91,14 +91,14 @@ def backups(vault: Vault, folder: Path) -> list[Copy]:
     """The backups of this home in a folder, oldest first."""
     pattern = re.compile(rf"memfolio-{re.escape(_name(vault))}-{_TIME}\.tar\.gz")
     with disk_errors(folder):
-        named = [match for name in vault.home.disk.names(folder) if (match := pattern.fullmatch(name))]
+        named = [match for name in Disk().names(folder) if (match := pattern.fullmatch(name))]
         named.sort(key=lambda match: (match["time"], int(match["number"] or 1)))
         paths = [folder / match[0] for match in named]
         return [Copy(path=path, size=path.stat().st_size) for path in paths if _mark_in(path) == _mark(vault)]
 
 
 def _name(vault: Vault) -> str:
-    return re.sub(r"[^\w.-]", "-", vault.home.root.name) or "home"
+    return re.sub(r"[^\w.-]", "-", vault.config.home.name) or "home"
 
 
 def _mark(vault: Vault) -> str:
@@ -126,7 +126,7 @@ def _write(vault: Vault, file: BinaryIO) -> Mapping[str, int]:
     Git comes first, while nobody commits, and the files then, while nobody writes: what the files are ahead of git is
     what the home knows as not yet committed.
     """
-    root, written = vault.home.root, dict[str, int]()
+    root, written = vault.config.home, dict[str, int]()
     vault.try_survey()
     headers = {MARK: _mark(vault)}
     with (

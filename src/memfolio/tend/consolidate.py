@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import floor, inf
 from typing import Any
@@ -14,6 +14,7 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import ripe
 from memfolio.learn.learned import least_trusted
 from memfolio.llm.model import Model
+from memfolio.recall import query
 from memfolio.settings import Consolidation
 from memfolio.state import Op
 from memfolio.tend.extract import clipped, extract
@@ -154,6 +155,7 @@ LINE = 200
 """Characters of a source that its line shows; all of it is where it was."""
 GIST = 120
 """Tokens that the gist may have."""
+MOST_USES = 10**6
 TITLED = 5
 FEW = 4
 """So many short memories are read as fast as a gist of them."""
@@ -170,6 +172,20 @@ class Consolidated:
     """Those that became long-term memories as they are."""
     summaries: tuple[MemoryItem, ...] = ()
     diff: str = ""
+
+
+def tuned(
+    usual: Consolidation, *, min_importance: float | None, min_access_count: int | None, summarize: bool | None
+) -> Consolidation:
+    """The settings with what a caller wants otherwise; None leaves a setting as it is."""
+    wanted: dict[str, Any] = {}
+    if min_importance is not None:
+        wanted["importance"] = query.check_fraction("min_importance", min_importance)
+    if min_access_count is not None:
+        wanted["uses"] = query.check_number("min_access_count", min_access_count, 1, MOST_USES)
+    if summarize is not None:
+        wanted["summarize"] = summarize
+    return replace(usual, **wanted)
 
 
 def consolidate(hand: Hand, index: Index, settings: Consolidation, model: Model | None = None) -> Consolidated:

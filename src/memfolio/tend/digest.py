@@ -23,13 +23,12 @@ from memfolio.index.lookup import by_ids, written_pages
 from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, DayMark, DayMemory, local_day
 from memfolio.index.read_files import front_matter
 from memfolio.llm.model import Model
-from memfolio.sources import LEARNED, PATTERN
 from memfolio.state import Op
 from memfolio.tend.extract import extract, is_secret, key_of, keys, sentences_of, shortened
 from memfolio.tend.hand import BEGIN, Hand, is_ours, marked, renewed, tender, within
 from memfolio.tend.hand import renewed as with_ours
 from memfolio.text import counted, terms
-from memfolio.types import Action, Type
+from memfolio.types import LEARNED, PATTERN, Action, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import Draft, encoded, local
@@ -611,7 +610,7 @@ class _Job:
 
     def _was_purged(self, page: Page) -> bool:
         """Whether the last one who changed a page was a purge, which leaves the rest of it for us to put right."""
-        newest = next(self.hand.vault.trail.newest_first(containing=[page.path.encode()]), None)
+        newest = next(self.hand.vault.changes(containing=[page.path.encode()], newest_first=True), None)
         return newest is not None and newest.action is Action.PURGE
 
     def _paragraph(self, gists: Sequence[Gist]) -> str:
@@ -769,6 +768,11 @@ _CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
+def sum_up_weeks(hand: Hand, index: Index, since: date) -> str:
+    """Write the digests of weeks that ended since a day; how many, in words."""
+    return counted(len(build(hand, index, levels=("weekly",), since=since).paths), "digest")
+
+
 def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> list[PutPage]:
     """The pages that cite one of these ids, without the lines that do.
 
@@ -776,7 +780,7 @@ def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> list[
     anew.
     """
     found = index.read(lambda db: by_ids(db, [*ids]))
-    days = {local_day(each.item.event_time or each.item.created_at, vault.home.zone) for each in found}
+    days = {local(each.item.event_time or each.item.created_at, vault.home.zone).date() for each in found}
     return list(_cut(vault, index, frozenset(ids), days))
 
 

@@ -14,10 +14,9 @@ from itertools import pairwise
 from memfolio.clock import EPOCH
 from memfolio.index.index import Index
 from memfolio.index.maintenance import CONCLUDED, DayMemory, known_patterns, told_between
-from memfolio.sources import PATTERN
 from memfolio.tend.extract import keys, shortened
 from memfolio.tend.hand import Hand, tender
-from memfolio.types import Action, Kind, Type
+from memfolio.types import PATTERN, Action, Kind, Type
 from memfolio.vault.change import AddEntries, Change
 from memfolio.vault.fields import Draft, local
 

@@ -14,7 +14,9 @@ from memfolio.index.lookup import Located
 from memfolio.index.maintenance import ArchivedFile, Below, DueForArchive, batches, due, files_in, left_at
 from memfolio.index.read_files import page_date
 from memfolio.index.rows import MICROSECOND, day_us, from_us, to_us
+from memfolio.recall import query
 from memfolio.recall.context import CHECKPOINTS, checkpoints
+from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.stores.edit import Mended
 from memfolio.tend.hand import Hand, tender
@@ -26,7 +28,7 @@ from memfolio.vault.lines import SUFFIX, is_packed, pack, plain_name, text_of
 from memfolio.vault.move import cut_out
 from memfolio.vault.past.past import UndoResult
 from memfolio.vault.past.rollback import names_from
-from memfolio.vault.paths import agent_root, archive_page, day_of, ledger_of, state_ledger
+from memfolio.vault.paths import SHARED, agent_of, agent_root, archive_page, day_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # The archive: memories and pages move there, old logs in it are compressed, and a page lists what it holds.
@@ -248,6 +250,16 @@ def _is_past(hand: Hand, since: int, span: timedelta) -> bool:
 
 
 # Being used: what was opened or cited keeps a memory awake; what was only found does not.
+
+
+def note_used(vault: Vault, library: Library, ids: Iterable[str] | str, by: Attribution) -> None:
+    """Note that memories were used, each in the folder of its agent; what is only read is for its own to keep awake."""
+    library.attend()
+    given = [query.check_text("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
+    places = [(each, found.path) for each in given if (found := library.find(each))]
+    for agent in (library.agent, SHARED):
+        if mine := [each for each, path in places if agent_of(path) == agent]:
+            used(vault, agent, mine, by)
 
 
 def used(vault: Vault, agent: str, ids: Iterable[str], by: Attribution) -> Receipt | None:

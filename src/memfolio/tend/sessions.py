@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.recall.fence import strip_fences
+from memfolio.recall.library import Library
 from memfolio.settings import Learning
 from memfolio.state import Op
 from memfolio.stores import flush
@@ -28,11 +28,13 @@ from memfolio.stores.flush import resolved
 from memfolio.tend.digest import inline
 from memfolio.tend.extract import clipped, extract
 from memfolio.tend.hand import Hand, is_ours, marked, renewed, tender
+from memfolio.tend.tend import tending
 from memfolio.text import counted
 from memfolio.types import Action, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
+from memfolio.vault.vault import Vault
 
 # The pages that conversations leave behind: one about each, and one about the conflicts of a day.
 #
@@ -248,6 +250,15 @@ def hear_out(
     return heard
 
 
+def hear_others(
+    vault: Vault, library: Library, current: str, *, model: Model | None, enough: Callable[[], bool]
+) -> None:
+    """Learn from the conversations that are over since this one has begun, unless somebody is at it."""
+    with tending(vault, library, patience=0) as hand:
+        ended = Ended(besides=current, is_over=True)
+        hear_out(hand, library.index, vault.config.learn, ended, model=model, enough=enough)
+
+
 def _due(hand: Hand, index: Index, settings: Learning, ended: Ended) -> list[Conversation]:
     silent = hand.now - settings.idle
     waiting = index.read(partial(unheard, only=ended.only))
@@ -361,7 +372,7 @@ def _page(hand: Hand, conversation: Conversation, whole: Sequence[MemoryItem]) -
         page, trouble = hand.vault.page(path), f"{path} is a folder"
     except MemfolioError as error:
         page, trouble = None, error.message
-    if page is None and os.path.lexists(hand.vault.home.path(path)):
+    if page is None and hand.vault.is_taken(path):
         hand.notes.append(f"there is no page about conversation {conversation.session}: {trouble}")
         return None
     text = compose_page(conversation.session, whole, zone, page.text if page else None)

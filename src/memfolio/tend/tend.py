@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
@@ -26,8 +25,6 @@ from memfolio.recall.library import Library
 from memfolio.state import moment
 from memfolio.tend.hand import Hand, tender
 from memfolio.text import counted
-from memfolio.vault.disk import disk_errors
-from memfolio.vault.lock import FileLock
 from memfolio.vault.vault import Vault
 
 # When a job is due: by the clock on the wall of the home, once in each period, and late rather than never. Pure.
@@ -303,7 +300,6 @@ JOBS = (
 
 # Tending: runs what is due for one agent, one process at a time, each job on its own and within its time.
 
-LOCK = "tend.lock"
 LOOKED = "tended"
 """In the home's inside: when each job was last looked after, by agent. Only a hint: what a job did is in the trail."""
 
@@ -336,7 +332,6 @@ class Tending:
 def tend(
     vault: Vault,
     library: Library,
-    agent: str,
     *,
     proposals: Proposals,
     reflect: Callable[[bool], str],
@@ -344,13 +339,14 @@ def tend(
     jobs: Sequence[str] = (),
     sessions: Sequence[str] = (),
     dry_run: bool = False,
-    told: Told = lambda job, done, total: None,
+    told: Told | None = None,
 ) -> Tending:
     """Run what is due, or these jobs whether they are due or not. Raises HomeBusyError where another process tends.
 
     With `sessions`, these conversations are over, and are learned from.
     """
     now, end = vault.home.now(), time.monotonic() + vault.config.tend.seconds
+    agent, tell = library.agent, told or (lambda job, done, total: None)
     asked = query.words("session", sessions)
     wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *query.words("job", jobs)))]
     done, waiting = list[JobResult](), list[str]()
@@ -370,7 +366,7 @@ def tend(
                 is_asked_for=bool(wanted),
                 sessions=asked,
                 enough=lambda: time.monotonic() > end,
-                told=partial(told, job.name),
+                told=partial(tell, job.name),
             )
             done.append(_run(job, tended))
         if not dry_run:
@@ -393,18 +389,26 @@ def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterat
         return
     if vault.trouble is not None and not vault.may_pass:
         raise vault.trouble
-    lock = FileLock(vault.home.internal / LOCK, vault.home.disk, timeout=patience)
-    try:
-        with ExitStack() as held:
-            try:
-                with disk_errors(vault.home.root):
-                    held.enter_context(lock())
-            except HomeBusyError as error:
-                hint = "wait until it is done; what is due is done by it, or the next time"
-                raise HomeBusyError("another process is tending this home", hint=hint) from error
-            yield
-    finally:
-        lock.close()
+    with ExitStack() as held:
+        try:
+            held.enter_context(vault.holding("tend", patience=patience))
+        except HomeBusyError as error:
+            hint = "wait until it is done; what is due is done by it, or the next time"
+            raise HomeBusyError("another process is tending this home", hint=hint) from error
+        yield
+
+
+@contextmanager
+def tending(vault: Vault, library: Library, *, dry_run: bool = False, patience: float | None = None) -> Iterator[Hand]:
+    """A hand for the agent of a library that nobody else's comes in the way of; by default as patient as a writer."""
+    with alone(vault, dry_run=dry_run, patience=vault.config.lock_timeout if patience is None else patience):
+        yield hand_of(vault, library, dry_run=dry_run)
+
+
+def hand_of(vault: Vault, library: Library, *, dry_run: bool) -> Hand:
+    """A hand for the agent of a library, whose index will follow what it does."""
+    library.attend()
+    return Hand(vault=vault, agent=library.agent, now=vault.home.now(), dry_run=dry_run)
 
 
 def _named(name: str) -> Job:
@@ -451,13 +455,7 @@ def _looked(vault: Vault, index: Index, agent: str, now: datetime) -> dict[str, 
 
 
 def _hints(vault: Vault) -> dict[str, dict[str, str]]:
-    try:
-        with disk_errors(vault.home.root):
-            found = json.loads(vault.home.disk.read(vault.home.internal / LOOKED) or b"{}")
-    except ValueError:
-        return {}
-    agents = found if isinstance(found, dict) else {}
-    return {str(agent): _times(jobs) for agent, jobs in agents.items() if isinstance(jobs, dict)}
+    return {agent: _times(jobs) for agent, jobs in vault.hint(LOOKED).items() if isinstance(jobs, dict)}
 
 
 def _times(jobs: Mapping[str, object]) -> dict[str, str]:
@@ -470,8 +468,7 @@ def _look(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
     periodic = {job.name for job in JOBS if job.period != "always"}
     after = before | {job: now.isoformat() for job in jobs if job in periodic}
     if after != before:
-        with disk_errors(vault.home.root):
-            vault.home.disk.put(vault.home.internal / LOOKED, json.dumps({**hints, agent: after}).encode())
+        vault.note_hint(LOOKED, {**hints, agent: after})
 
 
 # Learning in the background: when a conversation begins, those before it are over and are learned from.

@@ -6,15 +6,15 @@ and `trail-cut`; whoever watches raises the others.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from memfolio.errors import HistoryError
+from memfolio.errors import HistoryError, HomeError
 from memfolio.types import HUMAN, Action, Approval, Attribution
+from memfolio.vault.disk import disk_errors
 from memfolio.vault.paths import Sensitivity, sensitivity
 from memfolio.vault.trail import GENESIS, Trail, TrailLine, is_sealed, read_line
 
@@ -57,15 +57,15 @@ def unanswered(lines: Iterable[TrailLine]) -> list[TrailLine]:
     return list(alerts.values())
 
 
-def all_alerts(trail: Trail) -> list[TrailLine]:
+def all_alerts(vault: Vault) -> list[TrailLine]:
     """Every alert that was ever raised, oldest first."""
-    return [line for line in trail.lines(containing=_NEEDLES[:1]) if line.action is Action.ALERT and not line.files]
+    return [line for line in vault.changes(containing=_NEEDLES[:1]) if line.action is Action.ALERT and not line.files]
 
 
-def changes_of(trail: Trail, alerts: Iterable[TrailLine]) -> dict[int, TrailLine]:
+def changes_of(vault: Vault, alerts: Iterable[TrailLine]) -> dict[int, TrailLine]:
     """The changes that a few alerts are about, by their numbers."""
     seqs = {seq for line in alerts for seq in line.about}
-    found = trail.lines(containing=[b'"seq":%d,' % seq for seq in seqs]) if seqs else ()
+    found = vault.changes(containing=[b'"seq":%d,' % seq for seq in seqs]) if seqs else ()
     return {line.seq: line for line in found if line.seq in seqs}
 
 
@@ -89,11 +89,13 @@ def broken_seals(vault: Vault) -> str | None:
 
 def unseen(vault: Vault, agent: str) -> list[TrailLine]:
     """The open alerts behind the change up to which they were shown to this agent."""
-    head, found, parts = vault.head, list[TrailLine](), vault.trail.parts()
+    head, found = vault.head, list[TrailLine]()
+    with disk_errors(vault.home.root):
+        parts = vault.trail.parts()
     shown = _shown(vault).get(agent, 0)
     shown = shown if shown <= head else 0  # it was another trail
     for part in reversed(parts):
-        data = vault.home.disk.read(vault.home.path(part)) or b""
+        data = vault.read(part) or b""
         found = [*_alert_lines(data), *found]
         if (first := _FIRST.match(data)) and int(first[1]) <= shown:
             break
@@ -115,13 +117,12 @@ def _alert_lines(data: bytes) -> Iterator[TrailLine]:
 def note_seen(vault: Vault, agent: str, seq: int) -> None:
     """What stands up to this change need not be shown to this agent again; if that is lost, it is shown twice."""
     if vault.can_write:
-        with suppress(OSError):
-            vault.home.disk.put(vault.home.internal / SEEN, json.dumps(_shown(vault) | {agent: seq}).encode())
+        with suppress(HomeError):
+            vault.note_hint(SEEN, _shown(vault) | {agent: seq})
 
 
 def _shown(vault: Vault) -> dict[str, int]:
     """What was noted; nothing where somebody spoiled it."""
-    with suppress(ValueError, TypeError, AttributeError):
-        found = json.loads(vault.home.disk.read(vault.home.internal / SEEN) or b"{}")
-        return {str(agent): int(seq) for agent, seq in found.items()}
+    with suppress(ValueError, TypeError):
+        return {agent: int(seq) for agent, seq in vault.hint(SEEN).items()}
     return {}

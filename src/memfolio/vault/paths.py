@@ -75,6 +75,7 @@ def check_agent(agent: str) -> str:
     return agent
 
 
+@lru_cache(maxsize=1024)
 def agent_root(agent: str) -> str:
     """The folder of an agent; `shared` is the agent that everybody reads."""
     check_agent(agent)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
@@ -39,7 +40,7 @@ from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.fields import Draft, as_draft, encoded
 from memfolio.vault.file_states import Books
-from memfolio.vault.home import Home, is_home
+from memfolio.vault.home import Home, agents_of, is_home
 from memfolio.vault.journal import FileState, Recent, Record, to_text
 from memfolio.vault.lock import FileLock
 from memfolio.vault.log import read_log
@@ -517,12 +518,42 @@ class Vault:
 
     def stamp(self, path: str) -> Stamp | None:
         """How one of the `files` stands on the disk; None where it is gone."""
-        return self.books.stamp(path)
+        return self.home.disk.stamp(self.home.path(path))
+
+    def suspects(self) -> set[str]:
+        """Files that are not as they were last left, by their stamps; nothing of that is recorded."""
+        known = self.files
+        survey = look_over(self.home.root, known)
+        return {*survey.altered, *(set(known) - set(survey.files))}
+
+    def is_taken(self, path: str) -> bool:
+        """Whether anything has this name on the disk, be it a file or not."""
+        return os.path.lexists(self.home.path(path))
+
+    def agents(self) -> list[str]:
+        """The agents that have a folder, the one that all share last."""
+        return agents_of(self.home.root)
+
+    def has_agent(self, agent: str) -> bool:
+        """Whether an agent has a folder at the moment."""
+        return os.path.isdir(self.home.path(agent_root(agent)))
 
     def names(self, folder: str) -> list[str]:
         """The names in a folder of the home, sorted; none where there is no such folder."""
         with disk_errors(self.home.root):
             return self.home.disk.names(self.home.path(folder))
+
+    def changes(self, *, containing: Sequence[bytes] = (), newest_first: bool = False) -> Iterator[TrailLine]:
+        """Every change, also those that whoever speaks here may not know of (see `told`), oldest first.
+
+        `containing` passes over those whose line in the trail has none of these bytes, which costs next to nothing.
+        """
+        with disk_errors(self.home.root):
+            yield from (self.trail.newest_first if newest_first else self.trail.lines)(containing=containing)
+
+    def count_changes(self) -> int:
+        """How many changes there were, as far as whoever speaks here may know of them."""
+        return self.head if self.scope is None else count_known_to(self.scope, self.trail)
 
     def was_made(self, key: str) -> TrailLine | None:
         """The change that was made under this key; None where there was none."""
@@ -596,6 +627,37 @@ class Vault:
     def told(self, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
         """The changes that they may know of."""
         return iter(lines) if self.scope is None else known_to(self.scope, self.trail, lines)
+
+    # Small notes and locks that rooms keep in the home's inside. Both may be lost: then something is done once more.
+
+    def hint(self, name: str) -> dict[str, Any]:
+        """The JSON object that a room has noted under a name; an empty one where there is none, or it was spoiled."""
+        with disk_errors(self.home.root), suppress(ValueError):
+            found = json.loads(self.home.disk.read(self.home.internal / name) or b"{}")
+            return found if isinstance(found, dict) else {}
+        return {}
+
+    def note_hint(self, name: str, value: Mapping[str, Any]) -> None:
+        """Note a JSON object under a name."""
+        with disk_errors(self.home.root):
+            self.home.disk.put(self.home.internal / name, json.dumps(value).encode())
+
+    @contextmanager
+    def holding(self, name: str, *, patience: float = 0) -> Iterator[None]:
+        """Keep other processes and threads from what goes by this name; writing goes on.
+
+        Raises HomeBusyError where one of them holds it for longer than `patience` seconds.
+        """
+        lock = FileLock(self.home.internal / f"{name}.lock", self.home.disk, timeout=patience)
+        with closing(lock), ExitStack() as held:
+            with disk_errors(self.home.root):
+                held.enter_context(lock())
+            yield
+
+    def drop_lock(self, name: str) -> None:
+        """Remove the file of a lock under which nothing is left to be done."""
+        with suppress(OSError):
+            self.home.disk.unlink(self.home.internal / f"{name}.lock")
 
     def alerts(self) -> list[TrailLine]:
         """What the owner must be told, as far as whoever speaks here may know of it."""

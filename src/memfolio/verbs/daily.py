@@ -7,7 +7,7 @@ from math import log
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.govern.once import kept_once
+from memfolio.govern.gate import kept_once
 from memfolio.intake import ANY_ID, nearest
 from memfolio.types import MemoryItem
 from memfolio.verbs import documents

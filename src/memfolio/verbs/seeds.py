@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-from memfolio.govern.once import kept_once
+from memfolio.govern.gate import kept_once
 from memfolio.graph.graph import Entity
 from memfolio.index.lookup import Counts
 from memfolio.memory import Memory

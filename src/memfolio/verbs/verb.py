@@ -40,13 +40,6 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "all": ("daily", "life", "trust", "seeds", "knowing", "doing"),
 }
 """The sets of tools, each with the modules that have its rows; they are loaded when the set is asked for."""
-ROOMS = {
-    "core": "memfolio.stores.core:Core",
-    "graph": "memfolio.graph.graph:Graph",
-    "proposals": "memfolio.govern.proposals:Proposals",
-    "audit": "memfolio.vault.past.past:Past",
-}
-"""The classes of the rooms whose methods are verbs."""
 AGENT = "agent_id"
 """Whose memory is meant; whoever calls a verb opens that one."""
 TOLD = "told"
@@ -125,9 +118,10 @@ class Verb:
     def _function(self) -> Callable[..., Any]:
         if not isinstance(self.does, str):
             return self.does
+        from memfolio.memory import Memory
+
         room, _, method = self.does.rpartition(".")
-        module, _, name = ROOMS.get(room, "memfolio.memory:Memory").partition(":")
-        found: Callable[..., Any] = getattr(getattr(import_module(module), name), method)
+        found: Callable[..., Any] = getattr(vars(Memory)[room].kind if room else Memory, method)
         return found
 
     @property

@@ -23,8 +23,7 @@ from memfolio.learn.learned import Statement, Turn, moment
 from memfolio.learn.resolve import ABOUT, LONG, KnownStatementAbout, about, plain_words
 from memfolio.learn.rules import learn
 from memfolio.recall.fence import strip_fences
-from memfolio.sources import OVERHEARD, REFLECTION, SUMMED_UP
-from memfolio.types import EMPTY, Kind, MemoryItem, Type
+from memfolio.types import EMPTY, OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type
 
 # What a reflection found: numbered proposals that a person can judge one by one, insights and questions. Pure.
 

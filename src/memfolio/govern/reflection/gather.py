@@ -40,11 +40,10 @@ from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
 from memfolio.recall.library import Library
-from memfolio.sources import OVERHEARD, REFLECTION, SUMMED_UP
 from memfolio.stores.core import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, Core, CoreMemory, CorePage
 from memfolio.stores.core import CoreLine as Line
 from memfolio.text import counted, estimate_tokens, terms
-from memfolio.types import Kind, MemoryItem, Type
+from memfolio.types import OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type
 from memfolio.vault.vault import Vault
 
 # The fourth phase: what core memory should say, as changes of its blocks that fit under the cap. Pure.

@@ -15,9 +15,9 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import newest
 from memfolio.index.maintenance import MARK
 from memfolio.index.search import Filter
-from memfolio.sources import REFLECTION
 from memfolio.state import Op, moment
 from memfolio.text import estimate_tokens
+from memfolio.types import REFLECTION
 from memfolio.vault.fields import local
 from memfolio.vault.lines import read_lines, split_lines
 from memfolio.vault.paths import ledger_of, state_ledger

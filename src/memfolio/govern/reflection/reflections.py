@@ -49,11 +49,10 @@ from memfolio.learn.resolve import Reference
 from memfolio.llm.model import Model
 from memfolio.policy import Deed
 from memfolio.recall.library import Library
-from memfolio.sources import REFLECTION
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, Core, CorePage
 from memfolio.stores.flush import resolved, said_again
-from memfolio.types import Action, Approval, Attribution, Kind, MemoryItem
+from memfolio.types import REFLECTION, Action, Approval, Attribution, Kind, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, Page, PutPage, Receipt
 from memfolio.vault.fields import Draft, check_text, local
 from memfolio.vault.journal import to_bytes, to_text

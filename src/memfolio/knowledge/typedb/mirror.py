@@ -39,7 +39,6 @@ from memfolio.knowledge.typedb.schema import (
 from memfolio.recall.library import Library
 from memfolio.text import counted
 from memfolio.types import Origin
-from memfolio.vault.home import agents_of
 from memfolio.vault.journal import Record
 from memfolio.vault.vault import Vault
 
@@ -222,7 +221,7 @@ class TypeDB:
         It holds what every agent knows, so only who may read all of that may ask.
         """
         readable = {index.agent for index in self._library.indexes()}
-        if self._vault.scope is not None and not set(agents_of(self._vault.config.home)) <= readable:
+        if self._vault.scope is not None and not set(self._vault.agents()) <= readable:
             hint = "ask the owner; `fact query` answers from what this agent may read"
             raise RefusedError(f"the server holds every agent's memory, so {self._agent} may not ask it", hint=hint)
         rows = self._client.ask(text, most=MOST_ROWS)

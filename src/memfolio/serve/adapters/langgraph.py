@@ -18,9 +18,8 @@ from memfolio.index.lookup import OUT_OF_SIGHT, AdapterItem, namespaces, value, 
 from memfolio.index.rows import from_us
 from memfolio.intake import draft_of, nearest
 from memfolio.serve.adapters import Given, check_size, forget_all, memory_of, missing
-from memfolio.sources import CORRECTION
 from memfolio.state import Op
-from memfolio.types import Action, Attribution
+from memfolio.types import CORRECTION, Action, Attribution
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
 from memfolio.vault.fields import Draft, plain_object
 from memfolio.vault.paths import state_ledger

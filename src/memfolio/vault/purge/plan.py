@@ -11,8 +11,7 @@ from itertools import chain
 from typing import Any
 
 from memfolio.errors import NotFoundError, RefusedError
-from memfolio.sources import sums_up
-from memfolio.types import MemoryItem
+from memfolio.types import MemoryItem, sums_up
 from memfolio.vault.journal import to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log
