@@ -287,7 +287,11 @@ def sentence(triple: Triple) -> str:
 
 
 def _label(*lines: str) -> str:
-    """Lines in which nothing can be taken for Mermaid's own signs."""
-    short = (" ".join(each.split()) for each in lines)
-    cut = (each if len(each) <= LABEL else f"{each[:LABEL]}…" for each in short)
-    return "<br/>".join(_SPECIAL.sub(lambda match: f"#{ord(match[0])};", each) for each in cut)
+    return "<br/>".join(map(mermaid_text, lines))
+
+
+def mermaid_text(text: str) -> str:
+    """A text on one line, not too long, in which nothing can be taken for Mermaid's own signs."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= LABEL else f"{line[:LABEL]}…"
+    return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", cut)
