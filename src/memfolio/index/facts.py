@@ -106,6 +106,12 @@ class Fact(NamedTuple):
         return None if self.valid_until_us is None else from_us(self.valid_until_us)
 
     @property
+    def span(self) -> tuple[int, int]:
+        """When it holds; `BEGINNING` and `END` stand for what is open."""
+        start, end = self.valid_from_us, self.valid_until_us
+        return BEGINNING if start is None else start, END if end is None else end
+
+    @property
     def created_at(self) -> datetime:
         return from_us(self.created_us)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import chain, count
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from memfolio.index.facts import Fact
@@ -24,22 +25,12 @@ from memfolio.knowledge.rule import Rule, render
 
 NODE = "node"
 """The abstract type above all entities: what each of them has, and what may be related to anything."""
-OWN = {"agent-id": "string", "digest": "string", "memory-kind": "string"}
-"""Attributes beside those of the base model: whose it is, what it says in short, and how a memory is held."""
 KEYED = ("owns uid @key", "owns agent-id", "owns digest")
-
-RESERVED = frozenset(
-    """with given match fetch update define undefine redefine insert put delete end entity relation attribute role asc
-    desc struct fun return alias sub owns as plays relates iid isa links has is or not try in true false of from first
-    last abs ceil floor round length check count max min mean median std sum list value select sort limit offset group
-    groupby reduce require distinct like contains label let boolean integer double decimal datetime-tz datetime date
-    duration string""".split()
-)
+_TABLES = tomllib.loads((Path(__file__).parent.parent / "data" / "typedb.toml").read_text("utf-8"))
+RESERVED = frozenset(_TABLES["reserved"].split())
+OWN: dict[str, str] = _TABLES["own"]
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _MOST = 60
-_VALUES = {f"xsd:{name}": name for name in ("integer", "double", "boolean")}
-_VALUES |= {"xsd:decimal": "double", "xsd:date": "datetime", "xsd:dateTime": "datetime"}
-"""The types of values of the ontology that the server has, too; all others are strings there."""
 
 
 class SchemaRelation(NamedTuple):
@@ -53,7 +44,7 @@ class Schema:
     """Types, and which of them a word in a fact means."""
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
-        self.attributes = {kebab(name): str(value) for name, value in ATTRIBUTES.items()} | OWN
+        self.attributes = {kebab(name): value for name, value in ATTRIBUTES.items()} | OWN
         self.entities: dict[str, str] = {kebab(kind): NODE for kind in NODES}
         """Each with the type above it."""
         self.relations: dict[str, SchemaRelation] = {}
@@ -105,32 +96,27 @@ class Schema:
         return "\n  ".join(("define", *lines)) + "\n"
 
     def _extend(self, terms: list[Term]) -> None:
+        """Add the classes of an ontology, each below its first parent, then what leads from them."""
         classes = [term for term in terms if term.kind is TermKind.CLASS]
+        base = set(self.entities)
         for term in classes:
-            self._add_class(term)
+            kind = kind_named(term.name)
+            label = self._kinds[kind] if kind in NODES else self._fresh(term.name)
+            self._kinds[term.id] = label
+            self._kinds.setdefault(term.name, label)
+            self.entities.setdefault(label, NODE)
         for term in classes:
-            self._place(self._kinds[term.id], self._type(next(iter(term.parents), "")))
+            label, parent = self._kinds[term.id], self._type(next(iter(term.parents), ""))
+            if label not in base and label not in self._above(parent):  # a circle is cut there
+                self.entities[label] = parent
         for term in terms:
-            if term.kind is TermKind.OBJECT:
-                self._add_relation(term)
+            start = self._type(term.domain_class)
+            is_known = term.name in PREDICATES or term.name in RELATIONS  # the base model's own
+            if term.kind is TermKind.OBJECT and not is_known:
+                roles = (("subject", start), ("object", self._type(term.range)))
+                self._relate(SchemaRelation(self._fresh(term.name), roles), term.id, term.name)
             elif term.kind is TermKind.DATATYPE:
-                self._add_attribute(term)
-
-    def _add_class(self, term: Term) -> None:
-        label = self._kinds.get(kind_named(term.name)) if kind_named(term.name) in NODES else self._fresh(term.name)
-        self._kinds[term.id] = label or NODE
-        self._kinds.setdefault(term.name, self._kinds[term.id])
-        self.entities.setdefault(self._kinds[term.id], NODE)
-
-    def _place(self, label: str, parent: str) -> None:
-        """Put a type below another, unless it is of the base model or stands above that one itself."""
-        if label not in map(kebab, NODES) and label not in self._above(parent):
-            self.entities[label] = parent
-
-    def _add_relation(self, term: Term) -> None:
-        if term.name not in PREDICATES and term.name not in RELATIONS:  # the base model's own
-            roles = (("subject", self._type(term.domain_class)), ("object", self._type(term.range)))
-            self._relate(SchemaRelation(self._fresh(term.name), roles), term.id, term.name)
+                self._add_attribute(term, start)
 
     def _relate(self, relation: SchemaRelation, *names: str) -> None:
         for name in names:
@@ -138,13 +124,13 @@ class Schema:
         for role, kind in relation.roles:
             self._can[kind].add(f"plays {relation.label}:{role}")
 
-    def _add_attribute(self, term: Term) -> None:
+    def _add_attribute(self, term: Term, start: str) -> None:
         name = kebab(term.name)
         if name not in self._named:
             label = self._named[name] = self._fresh(name)
-            self.attributes[label] = _VALUES.get(term.range, "string")
+            self.attributes[label] = _TABLES["values"].get(term.range, "string")
         if self._named[name] not in ("uid", *OWN):
-            self._can[self._type(term.domain_class)].add(_owns(self._named[name]))
+            self._can[start].add(_owns(self._named[name]))
 
     def _type(self, id: str) -> str:
         return self._kinds.get(id, NODE)
@@ -152,8 +138,12 @@ class Schema:
     def _fresh(self, text: str) -> str:
         """A label that is no other's; the first of those that would be the same has no number."""
         taken = {NODE, *self.attributes, *self.entities, *(each.label for each in self.relations.values())}
-        numbered = (f"-{number}" for number in count(2))
-        return next(name for each in chain([""], numbered) if (name := f"{kebab(text)}{each}") not in taken)
+        name = label = kebab(text)
+        number = 1
+        while label in taken:
+            number += 1
+            label = f"{name}-{number}"
+        return label
 
     def _above(self, kind: str) -> Iterator[str]:
         """A type and those above it."""
@@ -208,19 +198,6 @@ class TypeDBRow:
         return ", ".join((f"${variable} isa {self.label}{f' ({roles})' if roles else ''}, {keys}", *self.has)) + ";"
 
 
-FIELDS = {
-    "fact": "spo-fact subject-val=subject predicate-val=predicate object-val=object confidence source category origin "
-    "valid-from valid-until created-at",
-    "rule": "knowledge-rule rule-type=type confidence-factor=factor action-name=action domain-name=domain name "
-    "description severity enabled",
-    "case": "cbr-case situation=situation.context solution=solution.actions success=outcome.success "
-    "lessons=outcome.lessons importance created-at",
-    "memory": "memory-item memory-kind=kind memory-type=type store-name=store tag=tags content importance source "
-    "origin created-at",
-}
-"""For each sort its type on the server, and which of its attributes there is which here, where names differ."""
-
-
 class RowGroup:
     """Makes the rows of one sort: their keys begin with the agent and the sort."""
 
@@ -229,10 +206,10 @@ class RowGroup:
 
     def things(self, known: Iterable[Any]) -> Iterator[TypeDBRow]:
         """Facts, rules, cases or memories."""
-        label, *fields = FIELDS[self._sort].split()
-        pairs = [(name, path or name.replace("-", "_")) for name, _, path in (each.partition("=") for each in fields)]
+        paths = dict(_TABLES["rows"][self._sort])
+        label = paths.pop("type")
         for each in known:
-            values = [(name, attrgetter(path)(each)) for name, path in pairs]
+            values = [(name, attrgetter(path)(each)) for name, path in paths.items()]
             values += [("condition-text", render(each))] if isinstance(each, Rule) else []
             yield TypeDBRow(label, self._prefix + each.id, tuple(self._has(values)))
 
