@@ -632,6 +632,14 @@ def derived_named(connection: apsw.Connection, id: str, agent: str) -> Fact | No
     return next(_concluded(Fact(*row), agent) for row in connection.execute(sql, triple))
 
 
+def fact_named(connection: apsw.Connection, id: str, agent: str) -> Fact | None:
+    """The fact or conclusion with this id, or about which there is a line with this id."""
+    if id.startswith("D-"):
+        return derived_named(connection, id, agent)
+    triple = triple_named(connection, id)
+    return fact_of(connection, triple) if triple else None
+
+
 def history_of(connection: apsw.Connection, triple: Triple) -> list[FactHistoryEntry]:
     """All lines about a triple, and what each made of the fact."""
     sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"

@@ -124,24 +124,23 @@ class Book:
 
     def _take(self, record: Mapping[str, Any], at: datetime) -> None:
         if record.get("op", "store") == "store":
-            self._store(read_case(record), at)
+            case = read_case(record)
+            known = self.cases.get(self.same.get(case.key, ""))
+            if known is None and self.names.get(case.id) in self.cases:
+                raise InputError("another case has this id", hint="leave the id out")
+            self.names[case.id] = known.id if known else case.id
+            self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
             return
-        case = self.cases.get(self.names.get(str(record.get("case")), ""))
-        if case is None:
+        case_id = self.names.get(str(record.get("case")), "")
+        if case_id not in self.cases:
             raise InputError(f"there is no case {shown(record.get('case'))}", hint="it must be stored first")
-        changed = None if record["op"] == "delete" else after(case, record, at)
-        if self.same.get(case.key) == case.id:
-            del self.same[case.key]
-        del self.cases[case.id]
+        before = self.cases[case_id]
+        changed = None if record["op"] == "delete" else after(before, record, at)
+        if self.same.get(before.key) == case_id:
+            del self.same[before.key]
+        del self.cases[case_id]
         if changed:
             self._put(changed)
-
-    def _store(self, case: Case, at: datetime) -> None:
-        known = self.cases.get(self.same.get(case.key, ""))
-        if known is None and self.names.get(case.id) in self.cases:
-            raise InputError("another case has this id", hint="leave the id out")
-        self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
-        self.names[case.id] = known.id if known else case.id
 
     def _put(self, case: Case) -> None:
         self.cases[case.id] = case
@@ -211,7 +210,7 @@ def _names(name: str, value: object) -> tuple[str, ...]:
     return tuple(found for each in given if (found := _text(f"one of {name}", each)))
 
 
-def distinct(name: str, value: object) -> tuple[str, ...]:
+def _distinct(name: str, value: object) -> tuple[str, ...]:
     """A list of texts, each once."""
     return tuple(dict.fromkeys(_names(name, value)))
 
@@ -227,7 +226,7 @@ def _numbers(name: str, value: object) -> dict[str, float]:
 
 
 _FIELDS: Mapping[str, Mapping[str, Callable[[str, object], Any]]] = {
-    "situation": {"beliefs": distinct, "desires": distinct, "context": _text},
+    "situation": {"beliefs": _distinct, "desires": _distinct, "context": _text},
     "solution": {"plan_id": _text, "actions": _names},
     "outcome": {"success": _success, "metrics": _numbers, "lessons": _text},
 }
@@ -277,20 +276,6 @@ class Similar(list[SimilarCase]):
         self.degraded = degraded
 
 
-def compare(case: Case, beliefs: Collection[str], desires: Collection[str], text: float, weight: float) -> SimilarCase:
-    """How much a case is like a situation: the share of its beliefs times `weight`, of its desires times the rest.
-
-    A case without beliefs, or without desires, has no share there.
-    """
-    at = case.situation
-    held = tuple(each for each in at.beliefs if each in beliefs)
-    wanted = tuple(each for each in at.desires if each in desires)
-    share = weight * len(held) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
-    like = share + (1 - share) * TEXT * text
-    score = round(like * (1 - OUTCOME + OUTCOME * case.standing), 9)
-    return SimilarCase(case=case, similarity=round(like, 6), score=score, beliefs=held, desires=wanted, text=text)
-
-
 def rank(
     cases: Iterable[Case],
     *,
@@ -300,15 +285,25 @@ def rank(
     weight: float,
     limit: int,
 ) -> list[SimilarCase]:
-    """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first."""
-    held, wanted = frozenset(beliefs), frozenset(desires)
-    met = (
-        compare(case, held, wanted, texts.get(case.id, 0.0), weight)
-        for case in cases
-        if case.id in texts
-        or not (held.isdisjoint(case.situation.beliefs) and wanted.isdisjoint(case.situation.desires))
-    )
-    return nsmallest(limit, (each for each in met if each.score), key=_place)
+    """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first.
+
+    How much a case is like it: the share of its beliefs times `weight`, of its desires times the rest. A case without
+    beliefs, or without desires, has no share there.
+    """
+    known, wished, found = frozenset(beliefs), frozenset(desires), list[SimilarCase]()
+    for case in cases:
+        at, text = case.situation, texts.get(case.id, 0.0)
+        shared = tuple(each for each in at.beliefs if each in known)
+        wanted = tuple(each for each in at.desires if each in wished)
+        share = weight * len(shared) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
+        like = share + (1 - share) * TEXT * text
+        if score := round(like * (1 - OUTCOME + OUTCOME * case.standing), 9):
+            found.append(
+                SimilarCase(
+                    case=case, similarity=round(like, 6), score=score, beliefs=shared, desires=wanted, text=text
+                )
+            )
+    return nsmallest(limit, found, key=_place)
 
 
 def _place(found: SimilarCase) -> tuple[float, float, float, str]:
@@ -400,13 +395,18 @@ class Cases:
 
         `include` with "quarantined" brings what strangers told, too.
         """
-        held, wanted, told = distinct("beliefs", beliefs), distinct("desires", desires), check_text("context", context)
+        held, wanted = _distinct("beliefs", beliefs), _distinct("desires", desires)
+        told = check_text("context", context)
         most = check_number("limit", limit, 1, MAX_LIMIT)
         strange = known("include", words("include", include), (QUARANTINED,))
         if not (held or wanted or told.strip()):
             raise InputError("no situation is given", hint="name beliefs or desires, or tell the context in words")
         book = self._read().book
-        hits = self._told_like(told, strange, max(most, WIDE)) if told.strip() else Hits([])
+        hits = Hits([])
+        if told.strip():
+            home, wide, wanted_forms = self._vault.home, max(most, WIDE), Filter(forms=("case",), include=strange)
+            query = Query(text=told, limit=wide, depth=0, filter=wanted_forms, now=home.now(), zone=home.zone)
+            hits = self._library.recall(replace(query, agents=(self._agent,)))
         found = rank(
             (case for case in book.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
             beliefs=held,
@@ -490,14 +490,6 @@ class Cases:
         """Whose word it is: that of whoever speaks, where nobody is configured by what is said of who did it."""
         speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
         return Origin.OWNER if speaker == "owner" else Origin.AGENT
-
-    def _told_like(self, context: str, include: tuple[str, ...], limit: int) -> Hits:
-        """The cases that are told like a text, by words and by meaning."""
-        wanted, home = Filter(forms=("case",), include=include), self._vault.home
-        query = Query(
-            text=context, limit=limit, depth=0, filter=wanted, now=home.now(), zone=home.zone, agents=(self._agent,)
-        )
-        return self._library.recall(query)
 
     def _read(self) -> _Read:
         """The cases as they are; after a change only the lines that it added are read."""

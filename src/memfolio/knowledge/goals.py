@@ -28,7 +28,7 @@ SHOWN = 50
 
 
 SORTS: Mapping[str, Mapping[str, Any]] = TABLES["goals"]
-"""The lists of a file, each with the kind of its members and their links to others; `steps` stand within their plans."""
+"""The lists of a file, each with the kind of its members and their links to others; `steps` are within `plans`."""
 _SHORT = {"role": "agent_role", "level": "hierarchy_level"}
 _SHARES = frozenset("priority urgency importance certainty alignment confidence success_rate".split())
 
