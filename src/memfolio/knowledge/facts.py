@@ -285,10 +285,10 @@ class Facts:
         if id is None and subject is None and predicate is None and object is None:
             raise InputError("nothing says which facts to retract", hint="name an id, subject, predicate or object")
         one = None if id is None else self._own(id)
-        patterns = _patterns(subject, predicate, object)
-        wanted = FactFilter(*patterns, derived=False, untrusted=True, limit=MOST + 1)
+        first, second, third = patterns = _patterns(subject, predicate, object)
         if one:
-            wanted = wanted._replace(**{name: getattr(wanted, name) or term for name, term in triple_of(one).items()})
+            first, second, third = (given or term for given, term in zip(patterns, one.triple, strict=True))
+        wanted = FactFilter(first, second, third, derived=False, untrusted=True, limit=MOST + 1)
         found = [each for each in _found(self._library.index, wanted) if one is None or each.triple == one.triple]
         if len(found) > MOST:
             raise InputError(f"more than {MOST:,} facts fit", hint="retract them in several calls")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,16 +21,10 @@ from memfolio.knowledge.ontology.term import BASE, Term, TermKind
 
 MOST_BYTES = 8 * 1024 * 1024
 DEEPEST = 24
-PREFIXES = {
-    "mf": BASE,
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
-DATA = "https://memfolio.dev/data/"
-LOCAL = {"thing": f"{DATA}thing/", "predicate": f"{DATA}predicate/", "fact": f"{DATA}fact/"}
+_DATA = Path(__file__).parent / "data"
+_TABLES = tomllib.loads((_DATA / "rdf.toml").read_text("utf-8"))
+PREFIXES: dict[str, str] = _TABLES["prefixes"]
+LOCAL: dict[str, str] = _TABLES["local"]
 """Where what is no term of an ontology has its identifiers."""
 RESERVED = frozenset({*PREFIXES, *LOCAL, "urn", "mailto", "tag", "doi", "http", "https"})
 """What may stand before a colon and is no domain."""
@@ -63,8 +58,8 @@ class Document:
     @property
     def label(self) -> str:
         """What the page calls itself."""
-        said = (each for node in self.nodes if _is_header(node) for each in _texts(node, "rdfs:label"))
-        return next(said, self.domain)
+        headers = (_text(node, "rdfs:label") for node in self.nodes if _is_header(node))
+        return next(filter(None, headers), self.domain)
 
 
 @lru_cache(maxsize=64)
@@ -121,23 +116,26 @@ def is_normal(given: Any, domain: str) -> bool:
     """Whether a document is in our normal form: prefixes only in its context, and a flat graph of compact names."""
     match given:
         case {"@context": dict(context), "@graph": list(graph)} if len(given) == 2:
-            pass
+            ours = {**PREFIXES, domain: f"{BASE}{domain}/"}
+            return (
+                all(map(_is_start, context.values()))
+                and all(context.get(name, value) == value for name, value in ours.items())
+                and all(isinstance(node, dict) and _is_flat(node, {*context}) for node in graph)
+            )
         case _:
             return False
-    ours = {**PREFIXES, domain: f"{BASE}{domain}/"}
-    return (
-        all(isinstance(value, str) and value[-1:] in ("/", "#") for value in context.values())
-        and all(context.get(name, value) == value for name, value in ours.items())
-        and all(isinstance(node, dict) and _is_flat(node, {*context}) for node in graph)
-    )
+
+
+def _is_start(value: Any) -> bool:
+    """Whether identifiers may begin with it, so that a prefix can stand for it."""
+    return isinstance(value, str) and value[-1:] in ("/", "#")
 
 
 def prefixes_of(given: Any, domain: str) -> dict[str, str]:
     """The prefixes that a document names, with ours before them."""
     parts = listed(given.get("@context")) if isinstance(given, dict) else []
     named = [pair for part in parts if isinstance(part, dict) for pair in part.items()]
-    kept = {name: value for name, value in named if isinstance(value, str) and value[-1:] in ("/", "#")}
-    return {**kept, **PREFIXES, domain: f"{BASE}{domain}/"}
+    return {**{name: value for name, value in named if _is_start(value)}, **PREFIXES, domain: f"{BASE}{domain}/"}
 
 
 def terms_in(nodes: Iterable[Node], domain: str) -> Iterator[Term]:
@@ -155,14 +153,14 @@ def term_of(node: Node) -> Term | None:
     return Term(
         kind=kind,
         id=str(node["@id"]),
-        label=_first(tuple(text for name in LABELS for text in _texts(node, name))),
-        definition=_first(_texts(node, "skos:definition")),
+        label=_text(node, *LABELS),
+        definition=_text(node, "skos:definition"),
         parents=_references(node, _above(kind)),
-        domain_class=_first(_references(node, "rdfs:domain")),
-        range=_first(_references(node, "rdfs:range")),
+        domain_class=next(iter(_references(node, "rdfs:domain")), ""),
+        range=next(iter(_references(node, "rdfs:range")), ""),
         synonyms=_texts(node, "skos:altLabel"),
         functional=FUNCTIONAL in types,
-        rule=_first(_texts(node, "mf:rule")),
+        rule=_text(node, "mf:rule"),
         more={name: value for name, value in node.items() if name not in ORDER},
     )
 
@@ -226,9 +224,14 @@ def _is_flat(node: Node, prefixes: set[str]) -> bool:
     )
 
 
-def _texts(node: Node, name: str) -> tuple[str, ...]:
-    said = (each.get("@value") if isinstance(each, dict) else each for each in listed(node.get(name)))
-    return tuple(each.strip() for each in said if isinstance(each, str) and each.strip())
+def _texts(node: Node, *names: str) -> tuple[str, ...]:
+    values = (value for name in names for value in listed(node.get(name)))
+    texts = (each.get("@value") if isinstance(each, dict) else each for each in values)
+    return tuple(each.strip() for each in texts if isinstance(each, str) and each.strip())
+
+
+def _text(node: Node, *names: str) -> str:
+    return next(iter(_texts(node, *names)), "")
 
 
 def _references(node: Node, name: str) -> tuple[str, ...]:
@@ -236,16 +239,12 @@ def _references(node: Node, name: str) -> tuple[str, ...]:
     return tuple(each for each in named if not each.startswith("_:"))
 
 
-def _first(values: tuple[str, ...]) -> str:
-    return values[0] if values else ""
-
-
 def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
     """OntologyError where a part is nested too deep, or a context is not written out."""
     if depth > DEEPEST:
         raise OntologyError(f"{where[:200]} is nested too deep", hint="write each term as a node of @graph")
-    inside: Iterator[tuple[Any, Any]] = iter(given.items() if isinstance(given, dict) else ())
-    for name, value in enumerate(given) if isinstance(given, list) else inside:
+    inside: Any = given.items() if isinstance(given, dict) else enumerate(given) if isinstance(given, list) else ()
+    for name, value in inside:
         for part in listed(value) if name == "@context" else ():
             if isinstance(part, str) or (isinstance(part, dict) and "@import" in part):
                 raise OntologyError(
@@ -257,24 +256,10 @@ def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
 
 # The RDF library, which is an extra: documents of other forms are read as nodes of ours, and written in its forms.
 
-FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ntriples": "N_TRIPLES", "xml": "RDF_XML"}
-_OTHER_NAMES = {"ttl": "turtle", "json": "jsonld", "nt": "ntriples", "rdf": "xml", "owl": "xml", "rdfxml": "xml"}
-DEFINITIONS = ("definition", "sbvr_definition", "comment", "description")
-SYNONYMS = ("altLabel", "sbvr_synonyms", "hasExactSynonym")
+FORMATS: dict[str, list[str]] = _TABLES["formats"]
 _PROPERTIES = ("rdf:Property", FUNCTIONAL)
 """What only says that something is a property; its range decides of which kind."""
-_VALUES = {
-    f"xsd:{name}": f"xsd:{ours}"
-    for ours, names in {
-        "integer": "int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger "
-        "unsignedInt unsignedLong unsignedShort unsignedByte",
-        "double": "float",
-        "string": "anyURI normalizedString token language Name",
-        "dateTime": "dateTimeStamp",
-        "duration": "dayTimeDuration yearMonthDuration",
-    }.items()
-    for name in names.split()
-} | dict.fromkeys(("rdfs:Literal", "rdf:langString", "rdf:PlainLiteral"), "xsd:string")
+_VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
 """Types of values that are read as one of ours."""
 _REACH = ("rdfs:subClassOf", "rdfs:subPropertyOf", "rdfs:domain", "rdfs:range")
 _WHERE = "the document"
@@ -292,8 +277,7 @@ def library() -> Any:
 def format_named(name: str) -> str:
     """One of FORMATS by any of its names: `JSON-LD` and `.jsonld` are jsonld; a name that is none stays as it is."""
     plain = re.sub(r"[\W_]+", "", name.casefold())
-    found = _OTHER_NAMES.get(plain, plain)
-    return found if found in FORMATS else name
+    return next((ours for ours, others in FORMATS.items() if plain in (ours, *others)), name)
 
 
 def serialize(documents: Iterable[bytes], format: str, context: Mapping[str, str]) -> bytes:
@@ -356,7 +340,7 @@ def _statements(content: bytes, format: str) -> Iterator[Any]:
 def _format(name: str) -> Any:
     if name not in FORMATS:
         raise OntologyError(f"{name[:40]!r} is no format", hint=f"use {', '.join(FORMATS)}")
-    return getattr(library().RdfFormat, FORMATS[name])
+    return getattr(library().RdfFormat, FORMATS[name][0])
 
 
 def _called(term: Any, context: Mapping[str, str]) -> str:
@@ -402,13 +386,16 @@ def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[s
         return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
 
     told = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
-    found = {"@id": names[node["@id"]], "@type": node["@type"]}
-    found["rdfs:label"] = next((node[key] for key in LABELS if key in node), [])
+    found = {
+        "@id": names[node["@id"]],
+        "@type": node["@type"],
+        "rdfs:label": next((node[key] for key in LABELS if key in node), []),
+        "skos:definition": next((told[key] for key in _TABLES["keys"]["definition"] if key in told), []),
+        "skos:altLabel": next((told[key] for key in _TABLES["keys"]["synonyms"] if key in told), []),
+    }
     for key in _REACH:
         named = [each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and "@id" in each]
         found[key] = [{"@id": names.get(each) or _VALUES.get(each) or whole(each)} for each in named]
-    found["skos:definition"] = next((told[key] for key in DEFINITIONS if key in told), [])
-    found["skos:altLabel"] = next((told[key] for key in SYNONYMS if key in told), [])
     if found["@id"] != node["@id"]:
         found["skos:exactMatch"] = {"@id": whole(node["@id"])}
     return found
@@ -418,7 +405,6 @@ def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[s
 
 BUSINESS = "business"
 TEMPLATES = ("saas", "ecommerce", "consulting", "agency")
-_DATA = Path(__file__).parent / "data"
 
 
 def template(name: str, domain: str = "") -> Document:
