@@ -33,6 +33,7 @@ LITERALS = {
     "xsd:boolean": LiteralKind.BOOLEAN,
 }
 """The types of values, and what a value of each is."""
+TYPE_PREDICATES = frozenset({"isA", "is-a", "is_a", "type", "rdf:type", "instanceOf"})
 LITERAL_NAMES = {kind.value: name for name, kind in reversed(LITERALS.items())}
 """How a person says the type of a value: text, number, money, percent, date, duration, boolean."""
 _TEXTS = ("label", "definition", "domain_class", "range", "rule")
