@@ -17,9 +17,9 @@ from memfolio.clock import iso
 from memfolio.errors import InputError, NotFoundError, RuleError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import Connection
-from memfolio.index.fact_write import StoredRelations
 from memfolio.index.facts import derived_named, fact_id, fact_of, is_told_of, read_moment, triple_named
 from memfolio.index.rows import from_us, to_us
+from memfolio.knowledge.engine import StoredRelations
 from memfolio.knowledge.facts import When
 from memfolio.knowledge.join import BEGINNING, END, Atom, JoinSolution, Relations, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
