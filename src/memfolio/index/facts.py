@@ -646,13 +646,14 @@ def is_told_of(connection: apsw.Connection, node: str) -> bool:
     return connection.execute(f"{sql} LIMIT 1", clean((node,))).fetchone() is not None
 
 
-def unread(connection: apsw.Connection) -> list[str]:
-    """The lines of files of facts that say nothing, each with its file and why."""
+def unread(connection: apsw.Connection, ledger: str = "facts") -> list[str]:
+    """The lines of a ledger of knowledge that say nothing, each with its file and why."""
     sql = (
         "SELECT path, problems FROM files WHERE problems IS NOT NULL"
-        " AND (path GLOB '*/knowledge/facts.jsonl' OR path GLOB '*/knowledge/facts/*.jsonl') ORDER BY path"
+        " AND (path GLOB ?1 || '.jsonl' OR path GLOB ?1 || '/*.jsonl') ORDER BY path"
     )
-    return [f"{path}, {each}" for path, told in connection.execute(sql) for each in json.loads(told)]
+    found = connection.execute(sql, (f"*/knowledge/{ledger}",))
+    return [f"{path}, {each}" for path, told in found for each in json.loads(told)]
 
 
 def facts_from(connection: apsw.Connection, memory: str) -> list[Fact]:
